@@ -1,0 +1,30 @@
+import { defineConfig } from 'vitest/config';
+
+const second = 1000;
+const minute = 60 * second;
+
+/** Chosen by `vitest run --mode <suite>`; plain `vitest run` is the suite `test`. */
+const suites = {
+  test: {
+    include: ['src/**/*.test.ts', 'test/integration/**/*.test.ts', 'scripts/**/*.test.ts'],
+    testTimeout: 30 * second,
+    kills: 40,
+  },
+  slow: { include: ['test/slow/**/*.test.ts', 'test/crash/**/*.test.ts'], testTimeout: 10 * minute, kills: 40 },
+  soak: { include: ['test/soak/**/*.test.ts', 'test/crash/**/*.test.ts'], testTimeout: 120 * minute, kills: 500 },
+};
+
+export default defineConfig(({ mode }) => {
+  const suite = suites[mode as keyof typeof suites];
+  if (!suite) throw new Error(`unknown suite "${mode}"; there are: ${Object.keys(suites).join(', ')}`);
+  return {
+    test: {
+      include: suite.include,
+      testTimeout: suite.testTimeout,
+      hookTimeout: suite.testTimeout,
+      env: { PERDURE_KILLS: process.env.PERDURE_KILLS ?? String(suite.kills) },
+      pool: 'forks',
+      globalSetup: ['test/postgres-server.ts'],
+    },
+  };
+});
