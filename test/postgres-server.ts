@@ -1,0 +1,30 @@
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import type { PostgresAddress } from './postgres-process.ts';
+import { startPostgres } from './start-postgres.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    postgres: PostgresAddress & { appRole: string; appPassword: string };
+  }
+}
+
+/** Vitest's global setup: one real PostgreSQL for the whole run; without it the run fails. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { host, port, adminUrl, close } = await startPostgres();
+  const appRole = 'perdure_app';
+  const appPassword = 'app';
+  const admin = new pg.Client(adminUrl);
+  try {
+    await admin.connect();
+    // Ordinary, as in production: row-level security binds it.
+    await admin.query(`create role ${appRole} login nosuperuser nobypassrls nocreatedb password '${appPassword}'`);
+  } catch (error) {
+    await close();
+    throw error;
+  } finally {
+    await admin.end();
+  }
+  project.provide('postgres', { host, port, adminUrl, appRole, appPassword });
+  return close;
+}

@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+
+export interface TestDatabase {
+  /** Connects as an ordinary role that owns the database. */
+  url: string;
+  /** Connects to the same database as the superuser, whom row-level security doesn't bind. */
+  adminUrl: string;
+  drop(): Promise<void>;
+}
+
+async function runAsAdmin(url: string, ...statements: string[]): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A fresh, empty database on the server of this test run. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const { adminUrl, appRole, appPassword, host, port } = inject('postgres');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await runAsAdmin(adminUrl, `create database ${name} owner ${appRole}`);
+  return {
+    url: `postgres://${appRole}:${appPassword}@${host}:${port}/${name}`,
+    adminUrl: Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href,
+    drop: () => runAsAdmin(adminUrl, `drop database if exists ${name} with (force)`),
+  };
+}

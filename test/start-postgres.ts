@@ -1,0 +1,50 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { PostgresAddress, PostgresReply, PostgresRequest } from './postgres-process.ts';
+
+export interface PostgresServer extends PostgresAddress {
+  /** Starts the stopped server again on the same port with the same data. */
+  start(): Promise<void>;
+  /** Stops the server and breaks its connections; the data stay. */
+  stop(): Promise<void>;
+  /** Ends the server and removes its data. */
+  close(): Promise<void>;
+}
+
+async function ask(child: ChildProcess, request: PostgresRequest): Promise<PostgresReply> {
+  child.send(request);
+  const [reply] = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(([code]) => [{ failed: `the PostgreSQL process ended with ${code}` }]),
+  ]);
+  if ('failed' in reply) throw new Error(reply.failed);
+  return reply;
+}
+
+/** A fresh PostgreSQL of its own; most tests share the one of the whole run, see `createDatabase`. */
+export async function startPostgres(): Promise<PostgresServer> {
+  // Detached, so that Ctrl-C reaches the tests first and the server ends in order, after them.
+  const child = fork(fileURLToPath(new URL('./postgres-process.ts', import.meta.url)), {
+    detached: true,
+    execArgv: [],
+  });
+  const close = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.disconnect();
+    await once(child, 'exit');
+  };
+  try {
+    const reply = await ask(child, 'start');
+    if (!('address' in reply)) throw new Error('PostgreSQL gave no address');
+    return {
+      ...reply.address,
+      start: () => ask(child, 'start').then(() => undefined),
+      stop: () => ask(child, 'stop').then(() => undefined),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
