@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
+import {
+  currentVersion,
+  type EventDraft,
+  type EventType,
+  eventDefinitions,
+  isEventType,
+  type PayloadOf,
+  type SessionEvent,
+  upcastPayload,
+} from '../../schema/event.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import { maxPayloadBytes, type NewEvent, type StoredEvent } from '../ports/store.ts';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+export const encodeJson = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
+export const decodeJson = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
+
+/** Where and what, in one line, for the person who sent it. */
+export const invalidInput = (subject: string, error: z.ZodError): PerdureError => {
+  const issues = error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+  const lines = issues.slice(0, 5).map(({ path, message }) => (path ? `${path}: ${message}` : message));
+  return new PerdureError('INVALID_INPUT', `${subject} is not valid: ${lines.join('; ')}`, {
+    details: { issues: issues.slice(0, 50) },
+  });
+};
+
+export const parseInput = <S extends z.ZodType>(subject: string, schema: S, input: unknown): z.infer<S> => {
+  const parsed = schema.safeParse(input);
+  if (!parsed.success) throw invalidInput(subject, parsed.error);
+  return parsed.data;
+};
+
+/** Validates a draft and turns its payload into the bytes that are hashed and stored. */
+export const encodeEvent = (draft: EventDraft): NewEvent => {
+  const definition = eventDefinitions[draft.type];
+  const payload = encodeJson(parseInput(draft.type, definition.payload, draft.payload));
+  if (payload.length > maxPayloadBytes) {
+    throw new PerdureError(
+      'PAYLOAD_TOO_LARGE',
+      `a ${draft.type} of ${payload.length} bytes is over the limit of ${maxPayloadBytes}: keep large content as a file and name it`,
+      { details: { type: draft.type, bytes: payload.length, maxBytes: maxPayloadBytes } },
+    );
+  }
+  return {
+    type: draft.type,
+    version: currentVersion(draft.type),
+    turn: draft.turn,
+    run: draft.run,
+    actor: draft.actor,
+    payload,
+  };
+};
+
+const damaged = (event: StoredEvent, reason: string, cause?: unknown): PerdureError =>
+  new PerdureError(
+    'EVENT_DAMAGED',
+    `event ${event.seq} of ${event.session} cannot be read: ${reason}; run \`perdure verify ${event.session}\` and restore it from an export or a backup`,
+    { details: { session: event.session, seq: event.seq, reason }, cause },
+  );
+
+export const decodePayload = <T extends EventType>(event: StoredEvent, type: T): PayloadOf<T> => {
+  if (event.body.kind !== 'bytes') {
+    throw damaged(event, event.body.kind === 'damaged' ? event.body.reason : 'its payload was redacted');
+  }
+  let json: unknown;
+  try {
+    json = decodeJson(event.body.bytes);
+  } catch (cause) {
+    throw damaged(event, 'the payload is not JSON', cause);
+  }
+  try {
+    return upcastPayload(eventDefinitions[type], type, event.version, json) as PayloadOf<T>;
+  } catch (cause) {
+    if (cause instanceof z.ZodError) throw damaged(event, invalidInput(type, cause).message, cause);
+    throw cause;
+  }
+};
+
+export const decodeEvent = (workspace: WorkspaceId, event: StoredEvent): SessionEvent => {
+  const { type } = event;
+  if (!isEventType(type)) {
+    throw new PerdureError(
+      'EVENT_UNSUPPORTED',
+      `event ${event.seq} of ${event.session} is a ${type}, which this release does not know: upgrade perdure`,
+      { details: { session: event.session, seq: event.seq, type } },
+    );
+  }
+  return {
+    workspace,
+    session: event.session,
+    seq: event.seq,
+    at: event.at,
+    turn: event.turn,
+    ...(event.run && { run: event.run }),
+    type,
+    version: currentVersion(type),
+    actor: event.actor,
+    payload: decodePayload(event, type),
+    hash: Buffer.from(event.hash).toString('hex'),
+  } as SessionEvent;
+};

@@ -1,0 +1,122 @@
+import type { SessionEvent } from '../../schema/event.ts';
+import type { RunId, SessionId } from '../../schema/ids.ts';
+import type { Metadata } from '../../schema/json.ts';
+import type { Holder, Status } from '../../schema/lifecycle.ts';
+import type { Message, Role } from '../../schema/message.ts';
+import { statusAfter, statusOfFork } from './lifecycle.ts';
+import { extendLive, type LiveRange } from './live-lineage.ts';
+
+/** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
+export const foldVersion = 1;
+
+/** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
+export interface SessionFold {
+  readonly session: SessionId;
+  readonly seq: number;
+  readonly at: number;
+  readonly createdAt: number;
+  /** The highest turn number given so far. */
+  readonly lastTurn: number;
+  /** The turn that the live head belongs to. */
+  readonly turn: number;
+  readonly status: Status;
+  readonly holder: Holder;
+  readonly title?: string | undefined;
+  readonly agent?: { readonly name: string; readonly version: number } | undefined;
+  readonly metadata?: Metadata | undefined;
+  readonly parent?: { readonly session: SessionId; readonly seq: number } | undefined;
+  /** Messages of the live lineage. */
+  readonly messages: number;
+  readonly lastRole?: Role | undefined;
+  /** The run that is at work. */
+  readonly run?: RunId | undefined;
+  readonly live: readonly LiveRange[];
+  /** Tool calls of the live lineage that have no result yet. */
+  readonly openCalls: Readonly<Record<string, { readonly tool: string; readonly seq: number }>>;
+}
+
+const blank = (event: SessionEvent): SessionFold => ({
+  session: event.session,
+  seq: 0,
+  at: event.at,
+  createdAt: event.at,
+  lastTurn: 0,
+  turn: 0,
+  status: 'open',
+  holder: 'agent',
+  messages: 0,
+  live: [],
+  openCalls: {},
+});
+
+const callsAfter = (calls: SessionFold['openCalls'], message: Message, seq: number): SessionFold['openCalls'] => {
+  if (message.role === 'tool') {
+    const settled = new Set(message.content.map((part) => part.callId));
+    return Object.fromEntries(Object.entries(calls).filter(([callId]) => !settled.has(callId)));
+  }
+  if (message.role !== 'assistant') return calls;
+  const made = message.content.filter((part) => part.type === 'tool-call');
+  if (made.length === 0) return calls;
+  return Object.fromEntries([...Object.entries(calls), ...made.map((part) => [part.callId, { tool: part.tool, seq }])]);
+};
+
+/** Applies one event. A rewind also needs the fold at the point it goes back to; every other event needs none. */
+export const fold = (before: SessionFold | undefined, event: SessionEvent, target?: SessionFold): SessionFold => {
+  const base = before ?? blank(event);
+  const moved: SessionFold = {
+    ...base,
+    seq: event.seq,
+    at: event.at,
+    turn: event.turn,
+    lastTurn: Math.max(base.lastTurn, event.turn),
+    status: statusAfter(base.status, event.type),
+    live: extendLive(base.live, event.seq),
+  };
+  switch (event.type) {
+    case 'session.opened': {
+      const { title, agent, metadata } = event.payload;
+      return { ...moved, title, agent, metadata };
+    }
+    case 'session.forked': {
+      const { parent, at, title, metadata } = event.payload;
+      return {
+        ...moved,
+        session: event.session,
+        createdAt: event.at,
+        parent: { session: parent, seq: at },
+        holder: 'agent',
+        status: statusOfFork(event.payload),
+        run: undefined,
+        title: title ?? moved.title,
+        metadata: metadata ?? moved.metadata,
+      };
+    }
+    case 'session.described': {
+      const { title = moved.title, metadata = moved.metadata } = event.payload;
+      return { ...moved, title, metadata };
+    }
+    case 'session.rewound': {
+      if (!target) throw new TypeError(`the fold at seq ${event.payload.to} is needed to go back to it`);
+      const { messages, lastRole, openCalls } = target;
+      return { ...moved, messages, lastRole, openCalls, live: extendLive(target.live, event.seq) };
+    }
+    case 'message.appended': {
+      const { message } = event.payload;
+      const openCalls = callsAfter(moved.openCalls, message, event.seq);
+      return { ...moved, messages: moved.messages + 1, lastRole: message.role, openCalls };
+    }
+    case 'run.started':
+      return { ...moved, run: event.run };
+    case 'run.ended':
+      return { ...moved, run: undefined };
+    default:
+      return moved;
+  }
+};
+
+/** Whether something of the turn is still to come at this place: an answer, a result, the rest of a run. */
+export const isMidTurn = (state: SessionFold): boolean =>
+  state.run !== undefined ||
+  Object.keys(state.openCalls).length > 0 ||
+  state.lastRole === 'user' ||
+  state.lastRole === 'tool';

@@ -1,0 +1,157 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { EventType } from '../../schema/event.ts';
+import { type Status, statuses } from '../../schema/lifecycle.ts';
+
+/*
+ *          append            requestPause         pause
+ *   open ─────────▶ active ───────────▶ pausing ─────────▶ paused
+ *                     ▲  ▲                 │ resume          │ resume
+ *              reopen │  └─────────────────┴─────────────────┘
+ *                   closed ◀── close ── open, active, paused
+ *                     │ ▲
+ *             archive ▼ │ restore
+ *                   archived
+ */
+export const commands = [
+  'append',
+  'describe',
+  'requestPause',
+  'pause',
+  'resume',
+  'close',
+  'reopen',
+  'archive',
+  'restore',
+  'rewind',
+  'fork',
+] as const;
+export type Command = (typeof commands)[number];
+
+const no = undefined;
+
+/** Where each command leads from each status; `no` where it is forbidden. */
+export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status | undefined>>>> = {
+  open: {
+    append: 'active',
+    describe: 'open',
+    requestPause: no,
+    pause: 'paused',
+    resume: no,
+    close: 'closed',
+    reopen: no,
+    archive: no,
+    restore: no,
+    rewind: 'open',
+    fork: 'open',
+  },
+  active: {
+    append: 'active',
+    describe: 'active',
+    requestPause: 'pausing',
+    pause: 'paused',
+    resume: no,
+    close: 'closed',
+    reopen: no,
+    archive: no,
+    restore: no,
+    rewind: 'active',
+    fork: 'active',
+  },
+  pausing: {
+    append: 'pausing',
+    describe: 'pausing',
+    requestPause: no,
+    pause: 'paused',
+    resume: 'active',
+    close: no,
+    reopen: no,
+    archive: no,
+    restore: no,
+    rewind: no,
+    fork: 'pausing',
+  },
+  paused: {
+    append: no,
+    describe: 'paused',
+    requestPause: no,
+    pause: no,
+    resume: 'active',
+    close: 'closed',
+    reopen: no,
+    archive: no,
+    restore: no,
+    rewind: 'paused',
+    fork: 'paused',
+  },
+  closed: {
+    append: no,
+    describe: 'closed',
+    requestPause: no,
+    pause: no,
+    resume: no,
+    close: no,
+    reopen: 'active',
+    archive: 'archived',
+    restore: no,
+    rewind: no,
+    fork: 'closed',
+  },
+  archived: {
+    append: no,
+    describe: no,
+    requestPause: no,
+    pause: no,
+    resume: no,
+    close: no,
+    reopen: no,
+    archive: no,
+    restore: 'closed',
+    rewind: no,
+    fork: 'archived',
+  },
+};
+
+export const allowedCommands = (status: Status): readonly Command[] =>
+  commands.filter((command) => lifecycle[status][command] !== undefined);
+
+export const statusesThatAllow = (command: Command): readonly Status[] =>
+  statuses.filter((status) => lifecycle[status][command] !== undefined);
+
+export const illegalTransition = (status: Status, command: Command): PerdureError => {
+  const allowed = allowedCommands(status).filter((each) => each !== 'requestPause');
+  return new PerdureError(
+    'ILLEGAL_TRANSITION',
+    `cannot ${command} a session that is ${status}; allowed now: ${allowed.join(', ')}`,
+    { details: { status, command, allowed } },
+  );
+};
+
+/** The status an event leaves behind, `same` where it does not touch it. A message makes an open session active. */
+const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
+  'session.opened': 'open',
+  'session.forked': 'same',
+  'session.described': 'same',
+  'session.pausing': 'pausing',
+  'session.paused': 'paused',
+  'session.resumed': 'active',
+  'session.closed': 'closed',
+  'session.reopened': 'active',
+  'session.archived': 'archived',
+  'session.restored': 'closed',
+  'session.rewound': 'same',
+  'message.appended': 'same',
+  'run.started': 'same',
+  'run.ended': 'same',
+};
+
+export const statusAfter = (status: Status, type: EventType): Status => {
+  if (type === 'message.appended' && status === 'open') return 'active';
+  const next = statusAfterEvent[type];
+  return next === 'same' ? status : next;
+};
+
+/** A fork in the middle of a turn waits for someone to decide how it goes on. */
+export const statusOfFork = (fork: { midTurn: boolean; messages: number }): Status => {
+  if (fork.midTurn) return 'paused';
+  return fork.messages > 0 ? 'active' : 'open';
+};

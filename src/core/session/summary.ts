@@ -1,0 +1,45 @@
+import { type EventType, isEventType, type PayloadOf } from '../../schema/event.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
+import type { StoredEvent } from '../ports/store.ts';
+import { decodePayload } from './event-codec.ts';
+import { statusAfter, statusOfFork } from './lifecycle.ts';
+
+const described = (
+  summary: SessionSummary,
+  { title, metadata }: Pick<PayloadOf<'session.described'>, 'title' | 'metadata'>,
+): SessionSummary => ({
+  ...summary,
+  ...(title !== undefined && { title }),
+  ...(metadata !== undefined && { metadata }),
+});
+
+/** A fold like the others, but one the store runs with every append, so that listing and status checks read no log. */
+export const summarize = (before: SessionSummary | undefined, event: StoredEvent): SessionSummary => {
+  const moved = { seq: event.seq, turn: Math.max(before?.turn ?? 0, event.turn), updatedAt: event.at };
+  if (!before) {
+    const blank = { id: event.session, holder: 'agent' as const, createdAt: event.at, messages: 0, ...moved };
+    if (event.type === 'session.forked') {
+      const fork = decodePayload(event, 'session.forked');
+      const { parent, at: forkedAt, messages, agent, lastTurn } = fork;
+      const turn = Math.max(lastTurn, event.turn);
+      const summary = {
+        ...blank,
+        parent,
+        forkedAt,
+        turn,
+        messages,
+        status: statusOfFork(fork),
+        ...(agent && { agent }),
+      };
+      return described(summary, fork);
+    }
+    const { agent, ...about } = decodePayload(event, 'session.opened');
+    return described({ ...blank, status: 'open', ...(agent && { agent }) }, about);
+  }
+  const type: EventType | undefined = isEventType(event.type) ? event.type : undefined;
+  const after = { ...before, ...moved, status: type ? statusAfter(before.status, type) : before.status };
+  if (type === 'message.appended') return { ...after, messages: before.messages + 1 };
+  if (type === 'session.rewound') return { ...after, messages: decodePayload(event, type).messages };
+  if (type === 'session.described') return described(after, decodePayload(event, type));
+  return after;
+};

@@ -1,0 +1,42 @@
+/** Every failure a caller can meet and branch on. A message says what happened and what to do next. */
+export const errorCodes = [
+  'INVALID_INPUT',
+  'PAYLOAD_TOO_LARGE',
+  'SESSION_NOT_FOUND',
+  'SESSION_EXISTS',
+  'POINT_NOT_FOUND',
+  'BLOB_NOT_FOUND',
+  'ILLEGAL_TRANSITION',
+  'CONFLICT',
+  'FENCED',
+  'WRITER_FORBIDDEN',
+  'KEY_REUSED',
+  'EVENT_DAMAGED',
+  'EVENT_UNSUPPORTED',
+  'BUNDLE_INVALID',
+  'BUNDLE_CONFLICT',
+  'STORE_BUSY',
+  'STORE_FULL',
+  'STORE_CORRUPT',
+  'STORE_UNAVAILABLE',
+  'STORE_NEWER',
+  'RUNTIME_CLOSED',
+] as const;
+export type ErrorCode = (typeof errorCodes)[number];
+
+export type ErrorDetails = Readonly<Record<string, unknown>>;
+
+export class PerdureError extends Error {
+  override readonly name = 'PerdureError';
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, options: { details?: ErrorDetails; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+}
+
+export const isPerdureError = (error: unknown, code?: ErrorCode): error is PerdureError =>
+  error instanceof PerdureError && (code === undefined || error.code === code);

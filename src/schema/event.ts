@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { PerdureError } from './error.ts';
+import { Actor, RunId, SessionId, type WorkspaceId } from './ids.ts';
+import { Metadata, Text } from './json.ts';
+import { Message } from './message.ts';
+
+/** The upcaster from version n to n + 1 stands at index n - 1; the schema is that of the newest version. */
+export interface EventDefinition<Payload = unknown> {
+  readonly payload: z.ZodType<Payload>;
+  readonly upcast: readonly ((older: unknown) => unknown)[];
+}
+
+const event = <Schema extends z.ZodType>(
+  payload: Schema,
+  ...upcast: readonly ((older: unknown) => unknown)[]
+): { payload: Schema; upcast: typeof upcast } => ({ payload, upcast });
+
+const Seq = z.int().positive();
+const Title = Text.max(500);
+const Reason = Text.max(2000).optional();
+const AgentRef = z.strictObject({ name: Text.min(1).max(100), version: z.int().positive() });
+
+export const eventDefinitions = {
+  'session.opened': event(
+    z.strictObject({ title: Title.optional(), agent: AgentRef.optional(), metadata: Metadata.optional() }),
+  ),
+  /** First event of a fork. It repeats what a listing shows of the parent at that point, so that no parent is read to list a child. */
+  'session.forked': event(
+    z.strictObject({
+      parent: SessionId,
+      at: Seq,
+      midTurn: z.boolean(),
+      /** The highest turn number given up to there, so that none is given twice. */
+      lastTurn: z.int().nonnegative(),
+      title: Title.optional(),
+      agent: AgentRef.optional(),
+      metadata: Metadata.optional(),
+      messages: z.int().nonnegative(),
+    }),
+  ),
+  'session.described': event(z.strictObject({ title: Title.optional(), metadata: Metadata.optional() })),
+  'session.pausing': event(z.strictObject({ reason: Reason })),
+  'session.paused': event(z.strictObject({ reason: Reason })),
+  'session.resumed': event(z.strictObject({})),
+  'session.closed': event(z.strictObject({ reason: Reason })),
+  'session.reopened': event(z.strictObject({})),
+  'session.archived': event(z.strictObject({})),
+  'session.restored': event(z.strictObject({})),
+  'session.rewound': event(z.strictObject({ to: Seq, reason: Reason, messages: z.int().nonnegative() })),
+  'message.appended': event(z.strictObject({ message: Message })),
+  'run.started': event(z.strictObject({ attempt: z.int().positive() })),
+  'run.ended': event(z.strictObject({ status: z.enum(['succeeded', 'failed', 'cancelled']) })),
+} satisfies Record<string, EventDefinition>;
+
+type Definitions = typeof eventDefinitions;
+export type EventType = keyof Definitions;
+export type PayloadOf<T extends EventType> = z.infer<Definitions[T]['payload']>;
+
+export interface EventHeader {
+  readonly session: SessionId;
+  readonly seq: number;
+  /** Milliseconds since 1970; never less than the event before. */
+  readonly at: number;
+  readonly turn: number;
+  readonly run?: RunId | undefined;
+  readonly type: string;
+  readonly version: number;
+  readonly actor: Actor;
+}
+
+/** One record of the log as everyone reads it: newest version, typed payload. */
+export type SessionEvent<T extends EventType = EventType> = {
+  [Type in T]: Omit<EventHeader, 'type'> & {
+    readonly workspace: WorkspaceId;
+    readonly type: Type;
+    readonly payload: PayloadOf<Type>;
+    readonly hash: string;
+  };
+}[T];
+
+/** What decisions produce; the store gives it its place. `next` opens a turn. */
+export type EventDraft<T extends EventType = EventType> = {
+  [Type in T]: {
+    readonly type: Type;
+    readonly payload: PayloadOf<Type>;
+    readonly actor: Actor;
+    readonly run?: RunId | undefined;
+    readonly turn: number | 'current' | 'next';
+  };
+}[T];
+
+export const isEventType = (type: string): type is EventType => Object.hasOwn(eventDefinitions, type);
+export const currentVersion = (type: EventType): number => eventDefinitions[type].upcast.length + 1;
+export const eventHeader = z.strictObject({
+  session: SessionId,
+  seq: Seq,
+  at: z.int().nonnegative(),
+  turn: z.int().nonnegative(),
+  run: RunId.optional(),
+  type: z.string().regex(/^[a-z]+(\.[a-z_]+)+$/),
+  version: z.int().positive(),
+  actor: Actor,
+});
+
+/** Lifts a stored payload of any earlier version to the newest. Pure in its definitions, so that a test can bring its own. */
+export const upcastPayload = (
+  definition: EventDefinition,
+  type: string,
+  version: number,
+  payload: unknown,
+): unknown => {
+  const newest = definition.upcast.length + 1;
+  if (version > newest) {
+    throw new PerdureError(
+      'EVENT_UNSUPPORTED',
+      `${type} is stored in version ${version}; this release reads up to ${newest}: upgrade perdure`,
+      { details: { type, version, newest } },
+    );
+  }
+  return definition.payload.parse(definition.upcast.slice(version - 1).reduce((older, lift) => lift(older), payload));
+};

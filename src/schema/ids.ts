@@ -1,0 +1,99 @@
+import { z } from 'zod';
+
+/** What an id stands for is its prefix; the rest is 48 bits of milliseconds and 80 of chance in Crockford's base 32, so ids sort by time. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+const idBody = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
+export type SessionId = `ses_${string}` & z.$brand<'SessionId'>;
+export type RunId = `run_${string}` & z.$brand<'RunId'>;
+export type CallId = `call_${string}` & z.$brand<'CallId'>;
+export type ApprovalId = `apr_${string}` & z.$brand<'ApprovalId'>;
+export type MessageId = `msg_${string}` & z.$brand<'MessageId'>;
+
+interface IdOf {
+  ses: SessionId;
+  run: RunId;
+  call: CallId;
+  apr: ApprovalId;
+  msg: MessageId;
+}
+export type IdPrefix = keyof IdOf;
+
+const isId = (prefix: IdPrefix, text: unknown): boolean =>
+  typeof text === 'string' && text.startsWith(`${prefix}_`) && idBody.test(text.slice(prefix.length + 1));
+
+const idSchema = <P extends IdPrefix>(prefix: P) =>
+  z.custom<IdOf[P]>((text) => isId(prefix, text), {
+    error: `expected an id such as ${prefix}_01jd3v8m9k5x7q2w4e6r8t0y1a`,
+  });
+
+export const SessionId = idSchema('ses');
+export const RunId = idSchema('run');
+export const CallId = idSchema('call');
+export const ApprovalId = idSchema('apr');
+export const MessageId = idSchema('msg');
+
+const base32 = (bytes: Uint8Array): string => {
+  let text = '';
+  let bits = 0;
+  let value = 0;
+  for (const byte of bytes) {
+    value = (value << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += alphabet[(value >>> bits) & 31];
+    }
+  }
+  return text;
+};
+
+const timeText = (ms: number): string => {
+  let text = '';
+  for (let rest = ms, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text;
+  return text;
+};
+
+let lastMs = -1;
+const chance = new Uint8Array(10);
+
+/** Within one millisecond the random part counts up, so that ids made by one process sort in the order they were made. */
+export const newId = <P extends IdPrefix>(prefix: P, nowMs: number = Date.now()): IdOf[P] => {
+  if (nowMs > lastMs) {
+    lastMs = nowMs;
+    crypto.getRandomValues(chance);
+    chance[0]! &= 0x7f; // room to count up
+  } else {
+    for (let i = 9; i >= 0 && ++chance[i]! > 255; i--);
+  }
+  return `${prefix}_${timeText(lastMs)}${base32(chance)}` as IdOf[P];
+};
+
+/** The tenant's name. Lower case, so that no two workspaces differ by case alone. */
+export const WorkspaceId = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, {
+    error: 'expected 1 to 63 lower-case letters, digits, - or _, beginning with a letter or digit',
+  })
+  .brand<'WorkspaceId'>();
+export type WorkspaceId = z.infer<typeof WorkspaceId>;
+
+export const MemberId = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,127}$/, {
+    error: 'expected 1 to 128 letters, digits or _ . @ + -, beginning with a letter or digit',
+  })
+  .brand<'MemberId'>();
+export type MemberId = z.infer<typeof MemberId>;
+
+/** Who wrote an event: `system`, or a kind and a name. Printable ASCII without spaces, so that it can stand in a hashed header line. */
+export const Actor = z
+  .string()
+  .regex(/^(system|(member|agent|tool|importer):[!-~]{1,200})$/, {
+    error: 'expected system, member:NAME, agent:NAME, tool:NAME or importer:NAME',
+  })
+  .brand<'Actor'>();
+export type Actor = z.infer<typeof Actor>;
+
+export const memberActor = (member: MemberId): Actor => `member:${member}` as Actor;
+export const systemActor = 'system' as Actor;

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { MessageId } from './ids.ts';
+import { Json, Text } from './json.ts';
+
+/** What a provider needs back word for word to resume a turn (signed reasoning, encrypted content). */
+const provider = Json.optional();
+/** The id a model gave its call. Foreign loops bring their own form, so any short text will do. */
+const ToolCallId = Text.min(1).max(200);
+
+export const toolOutcomes = [
+  'ok',
+  'timeout',
+  'threw',
+  'denied',
+  'invalid_input',
+  'unknown_tool',
+  'interrupted',
+  'cancelled',
+] as const;
+export const ToolOutcome = z.enum(toolOutcomes);
+export type ToolOutcome = z.infer<typeof ToolOutcome>;
+
+const TextPart = z.strictObject({ type: z.literal('text'), text: Text, provider });
+const ReasoningPart = z.strictObject({ type: z.literal('reasoning'), text: Text, provider });
+const FilePart = z.strictObject({
+  type: z.literal('file'),
+  mediaType: Text.max(200),
+  name: Text.max(500).optional(),
+  data: z.base64(),
+  provider,
+});
+const ToolCallPart = z.strictObject({
+  type: z.literal('tool-call'),
+  callId: ToolCallId,
+  tool: Text.min(1).max(200),
+  input: Json,
+  provider,
+});
+const ToolResultPart = z.strictObject({
+  type: z.literal('tool-result'),
+  callId: ToolCallId,
+  tool: Text.min(1).max(200),
+  outcome: ToolOutcome,
+  output: Json,
+  provider,
+});
+
+export const UserPart = z.discriminatedUnion('type', [TextPart, FilePart]);
+export const AssistantPart = z.discriminatedUnion('type', [TextPart, ReasoningPart, FilePart, ToolCallPart]);
+export type ToolCallPart = z.infer<typeof ToolCallPart>;
+export type ToolResultPart = z.infer<typeof ToolResultPart>;
+
+/** One message of a transcript. A tool call stands in the assistant's message, its result in a tool's. */
+export const Message = z.discriminatedUnion('role', [
+  z.strictObject({ id: MessageId, role: z.literal('system'), content: z.array(TextPart).min(1) }),
+  z.strictObject({ id: MessageId, role: z.literal('user'), content: z.array(UserPart).min(1) }),
+  z.strictObject({ id: MessageId, role: z.literal('assistant'), content: z.array(AssistantPart) }),
+  z.strictObject({ id: MessageId, role: z.literal('tool'), content: z.array(ToolResultPart).min(1) }),
+]);
+export type Message = z.infer<typeof Message>;
+export type Role = Message['role'];
+
+/** What callers write: plain text is one text part, and the id may be left to us. */
+type WithoutId<M> = M extends { content: infer C } ? Omit<M, 'id' | 'content'> & { id?: MessageId; content: C } : never;
+export type MessageInput =
+  | WithoutId<Message>
+  | { readonly role: 'system' | 'user' | 'assistant'; readonly content: string; readonly id?: MessageId };

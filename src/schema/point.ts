@@ -1,0 +1,8 @@
+import { z } from 'zod';
+
+/** A place in a session: after an event, or at the end of a turn of the live lineage. */
+export const Point = z.union([
+  z.strictObject({ seq: z.int().positive() }),
+  z.strictObject({ turn: z.int().nonnegative() }),
+]);
+export type Point = z.infer<typeof Point>;

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { SessionId } from './ids.ts';
+import { Metadata, Text } from './json.ts';
+import { Holder, Status } from './lifecycle.ts';
+
+/** What a listing shows of a session, kept beside its head and written with every append. */
+export const SessionSummary = z.strictObject({
+  id: SessionId,
+  title: Text.optional(),
+  agent: z.strictObject({ name: Text, version: z.int() }).optional(),
+  metadata: Metadata.optional(),
+  status: Status,
+  holder: Holder,
+  parent: SessionId.optional(),
+  forkedAt: z.int().optional(),
+  seq: z.int(),
+  /** The highest turn number ever given; never reused. */
+  turn: z.int(),
+  messages: z.int(),
+  createdAt: z.int(),
+  updatedAt: z.int(),
+});
+export type SessionSummary = z.infer<typeof SessionSummary>;

@@ -1,0 +1,103 @@
+import { promisify } from 'node:util';
+import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import { inlinePayloadBytes, maxPayloadBytes, type StoredBody } from '../core/ports/store.ts';
+import { blobHash } from '../core/session/chain.ts';
+import { lz4Compress, lz4Decompress } from './lz4.ts';
+
+/** How the `payload` column of an event is to be read; the numbers are stored. */
+export const payloadEncoding = { plain: 0, lz4: 1, blob: 2, redacted: 3 } as const;
+
+/** How the `bytes` column of a blob is to be read; the numbers are stored. */
+export const blobEncoding = { plain: 0, zstd: 1 } as const;
+
+/** Below this, compression gains less than it costs. */
+const minCompressBytes = 400;
+
+export interface EncodedPayload {
+  readonly encoding: number;
+  /** For a blob its hash. */
+  readonly stored: Uint8Array;
+  readonly blob?: Uint8Array;
+}
+
+export interface EncodedBlob {
+  readonly hash: Uint8Array;
+  readonly encoding: number;
+  readonly size: number;
+  readonly stored: Uint8Array;
+}
+
+export const encodePayload = (payload: Uint8Array): EncodedPayload => {
+  if (payload.length > inlinePayloadBytes) {
+    return { encoding: payloadEncoding.blob, stored: blobHash(payload), blob: payload };
+  }
+  if (payload.length >= minCompressBytes) {
+    const packed = lz4Compress(payload, Math.floor(payload.length * 0.9));
+    if (packed) {
+      const stored = new Uint8Array(packed.length + 2);
+      new DataView(stored.buffer).setUint16(0, payload.length);
+      stored.set(packed, 2);
+      return { encoding: payloadEncoding.lz4, stored };
+    }
+  }
+  return { encoding: payloadEncoding.plain, stored: payload };
+};
+
+const damaged = (reason: string): StoredBody => ({ kind: 'damaged', reason });
+
+/** `blob` is the content when the encoding says that it was spilled; undefined when it is not to be found. */
+export const decodePayload = (
+  encoding: number,
+  salt: Uint8Array | null,
+  stored: Uint8Array,
+  blob: Uint8Array | undefined,
+): StoredBody => {
+  if (encoding === payloadEncoding.redacted) return { kind: 'redacted', digest: stored };
+  if (!salt) return damaged('the salt is missing');
+  switch (encoding) {
+    case payloadEncoding.plain:
+      return { kind: 'bytes', salt, bytes: stored };
+    case payloadEncoding.blob:
+      return blob
+        ? { kind: 'bytes', salt, bytes: blob }
+        : damaged('the blob that holds its payload is missing or damaged');
+    case payloadEncoding.lz4:
+      try {
+        const size = new DataView(stored.buffer, stored.byteOffset, stored.byteLength).getUint16(0);
+        return { kind: 'bytes', salt, bytes: lz4Decompress(stored.subarray(2), size) };
+      } catch {
+        return damaged('the compressed payload is damaged');
+      }
+    default:
+      return damaged(`the payload encoding ${encoding} is unknown`);
+  }
+};
+
+/** Blobs are bounded by what an append takes, and so is what decompressing one may use. */
+const decompressLimit = { maxOutputLength: maxPayloadBytes * 4 };
+const compressOptions = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+
+const packedBlob = (bytes: Uint8Array, packed: Uint8Array): EncodedBlob => {
+  const smaller = packed.length < bytes.length;
+  return {
+    hash: blobHash(bytes),
+    encoding: smaller ? blobEncoding.zstd : blobEncoding.plain,
+    size: bytes.length,
+    stored: smaller ? packed : bytes,
+  };
+};
+
+/** For worker threads. */
+export const encodeBlobSync = (bytes: Uint8Array): EncodedBlob =>
+  packedBlob(bytes, zstdCompressSync(bytes, compressOptions));
+export const decodeBlobSync = (encoding: number, stored: Uint8Array): Uint8Array =>
+  encoding === blobEncoding.zstd ? zstdDecompressSync(stored, decompressLimit) : stored;
+
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress) as (bytes: Uint8Array, options: object) => Promise<Buffer>;
+
+/** For the event loop: compresses in the thread pool. */
+export const encodeBlob = async (bytes: Uint8Array): Promise<EncodedBlob> =>
+  packedBlob(bytes, await compress(bytes, compressOptions));
+export const decodeBlob = async (encoding: number, stored: Uint8Array): Promise<Uint8Array> =>
+  encoding === blobEncoding.zstd ? decompress(stored, decompressLimit) : stored;

@@ -1,0 +1,117 @@
+import { randomFillSync } from 'node:crypto';
+import type { AppendOutcome, AppendRequest, Head, StoredEvent, StoredKey } from '../core/ports/store.ts';
+import { eventHash, genesisHash, payloadDigest, saltBytes } from '../core/session/chain.ts';
+import { summarize } from '../core/session/summary.ts';
+import { PerdureError } from '../schema/error.ts';
+import type { SessionSummary } from '../schema/summary.ts';
+
+/** What the store holds about the session at the moment of the append, read in the append's own transaction. */
+export interface AppendBase {
+  readonly head: Head | undefined;
+  /** For a fork: the parent's head, and the hash and time of the event it goes on from. */
+  readonly parent?: { readonly head: Head; readonly hash: Uint8Array; readonly at: number } | undefined;
+  /** The earlier use of the request's key in this session. */
+  readonly key?: StoredKey | undefined;
+}
+
+const pool = new Uint8Array(4096);
+let poolUsed = pool.length;
+
+const newSalt = (): Uint8Array => {
+  if (poolUsed === pool.length) {
+    randomFillSync(pool);
+    poolUsed = 0;
+  }
+  return pool.slice(poolUsed, (poolUsed += saltBytes));
+};
+
+const refuseForeignTypes = (request: AppendRequest): void => {
+  if (request.writer.kind === 'run') return;
+  const foreign = request.events.find(({ type }) => type.startsWith('run.') || type.startsWith('tool.'));
+  if (!foreign) return;
+  throw new PerdureError(
+    'WRITER_FORBIDDEN',
+    `${foreign.type} is written by runs alone: claim the session and append with its epoch`,
+    { details: { type: foreign.type } },
+  );
+};
+
+interface Start {
+  readonly seq: number;
+  readonly hash: Uint8Array;
+  readonly at: number;
+  readonly summary?: SessionSummary | undefined;
+}
+
+/** Where a new session's own events begin; undefined when the point it forks from does not exist. */
+const newStart = ({ creates }: AppendRequest, { parent }: AppendBase): Start | undefined => {
+  if (!creates?.parent) return { seq: 0, hash: genesisHash, at: 0 };
+  return parent && { seq: creates.parent.seq, hash: parent.hash, at: parent.at };
+};
+
+const chainEvents = (request: AppendRequest, start: Start): readonly StoredEvent[] => {
+  let { seq, hash } = start;
+  let turn = start.summary?.turn ?? 0;
+  const at = Math.max(request.at, start.at);
+  return request.events.map((event) => {
+    if (event.turn === 'next') turn += 1;
+    const header = {
+      session: request.session,
+      seq: ++seq,
+      at,
+      turn: typeof event.turn === 'number' ? event.turn : turn,
+      run: event.run,
+      type: event.type,
+      version: event.version,
+      actor: event.actor,
+    };
+    const salt = newSalt();
+    hash = eventHash(hash, header, payloadDigest(salt, event.payload));
+    return { ...header, opensTurn: event.turn === 'next', body: { kind: 'bytes', salt, bytes: event.payload }, hash };
+  });
+};
+
+/**
+ * Decides one append: the whole rule of who may write what where, the same for every store. What it returns as `appended` is what the
+ * store then writes; everything else is an answer and nothing is written.
+ */
+export const planAppend = (base: AppendBase, request: AppendRequest): AppendOutcome => {
+  refuseForeignTypes(request);
+  const { head } = base;
+  if (request.creates && head) return { outcome: 'exists' };
+  if (!request.creates && !head) return { outcome: 'missing' };
+  if (base.key && request.key) {
+    if (base.key.bodyHash !== request.key.bodyHash) return { outcome: 'key-reused' };
+    return { outcome: 'duplicate', seq: base.key.seq, count: base.key.count };
+  }
+  if (head && request.writer.kind === 'run' && request.writer.epoch !== head.epoch) {
+    return { outcome: 'fenced', epoch: head.epoch };
+  }
+  if (head && request.onHead !== undefined && request.onHead !== head.seq) {
+    return { outcome: 'conflict', head: head.seq };
+  }
+  if (head && request.whileStatus && !request.whileStatus.includes(head.summary.status)) {
+    return { outcome: 'status', status: head.summary.status };
+  }
+  const start = head ?? newStart(request, base);
+  if (!start) return { outcome: 'missing' };
+  const events = chainEvents(request, start);
+  return { outcome: 'appended', events, head: headAfter(base, request, events) };
+};
+
+const headAfter = ({ head, parent }: AppendBase, request: AppendRequest, events: readonly StoredEvent[]): Head => {
+  const last = events.at(-1)!;
+  const summary = events.reduce(summarize, head?.summary)!;
+  const point = request.creates?.parent;
+  return {
+    workspace: request.workspace,
+    session: request.session,
+    root: head?.root ?? parent?.head.root ?? request.session,
+    parent: head?.parent ?? (point && { session: point.session, seq: point.seq }),
+    seq: last.seq,
+    hash: last.hash,
+    at: last.at,
+    epoch: (head?.epoch ?? 0) + (request.raisesEpoch ? 1 : 0),
+    summary,
+  };
+};
