@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+const checkout = fileURLToPath(new URL('../..', import.meta.url));
+let root: string;
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'perdure-bin-')));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+function write(path: string, content: string): string {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  return path;
+}
+
+/** Lays out a package whose command is `main`, with or without a Node of its own. */
+function layOut({ folder = root, main = 'src/cli/main.ts', source = '', ownNode = true }): string {
+  cpSync(join(checkout, 'bin'), join(folder, 'bin'), { recursive: true });
+  write(join(folder, 'package.json'), '{ "type": "module" }');
+  write(join(folder, main), source);
+  if (ownNode) {
+    mkdirSync(join(root, 'node_modules', '.bin'), { recursive: true });
+    symlinkSync(process.execPath, join(root, 'node_modules', '.bin', 'node'));
+  }
+  return join(folder, 'bin', 'perdure');
+}
+
+/** A Node older than 24: the machine's own where it is one, else this one under an old version's name. */
+function olderNode(): string[] {
+  const installed = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.includes('node_modules'))
+    .map((folder) => join(folder, 'node'))
+    .filter((node) => existsSync(node));
+  const older = installed.find((node) => Number.parseInt(versionOf(node), 10) < 24);
+  return older ? [older] : renamedNode();
+}
+
+const versionOf = (node: string) => String(spawnSync(node, ['--version']).stdout).replace('v', '');
+
+function renamedNode(): string[] {
+  const preload = write(join(root, 'rename.cjs'), `Object.defineProperty(process, 'version', { value: 'v12.22.0' })`);
+  return [process.execPath, '-r', preload];
+}
+
+function start([node, ...options]: string[], bin: string, ...args: string[]): ChildProcess {
+  return spawn(String(node), [...options, bin, ...args], { stdio: 'pipe' });
+}
+
+async function finish(child: ChildProcess) {
+  if (!child.stdout || !child.stderr) throw new Error('no pipes');
+  const [out, err, [code, signal]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { out, err, code, signal };
+}
+
+for (const [name, older] of [
+  ['an older Node', olderNode],
+  ['a Node called v12', renamedNode],
+] as const) {
+  test(`started by ${name}, it runs again with the project's own and passes arguments and exit code`, async () => {
+    const source =
+      'const args: string[] = process.argv.slice(2); console.log(process.version, ...args); process.exit(7)';
+    const bin = layOut({ source });
+    const { out, err, code } = await finish(start(older(), bin, 'ls', '--json', 'a b'));
+    expect({ out, err, code }).toEqual({ out: `${process.version} ls --json a b\n`, err: '', code: 7 });
+  });
+
+  test(`started by ${name} with no other at hand, it says what is needed`, async () => {
+    const { out, err, code } = await finish(start(older(), layOut({ ownNode: false })));
+    expect({ out, code }).toEqual({ out: '', code: 1 });
+    expect(err).toMatch(/^perdure needs Node 24 or newer, this is v\d+\.\d+\.\d+: run "npm ci" in .*\n$/);
+  });
+}
+
+test('a local Node that is itself too old is passed over', async () => {
+  const bin = layOut({ ownNode: false });
+  const old = write(join(root, 'node_modules', '.bin', 'node'), '#!/bin/sh\necho v18.0.0\n');
+  spawnSync('chmod', ['+x', old]);
+  const { err, code } = await finish(start(renamedNode(), bin));
+  expect(code).toBe(1);
+  expect(err).toContain('needs Node 24');
+});
+
+test('an installed package runs its JavaScript, with the Node of the project that depends on it', async () => {
+  const folder = join(root, 'node_modules', 'perdure');
+  const bin = layOut({ folder, main: 'dist/cli/main.js', source: 'console.log("from dist")' });
+  write(join(folder, 'src', 'cli', 'main.ts'), 'console.log("from src")');
+  expect(await finish(start(olderNode(), bin))).toMatchObject({ out: 'from dist\n', err: '', code: 0 });
+  expect(await finish(start([process.execPath], bin))).toMatchObject({ out: 'from dist\n', err: '', code: 0 });
+});
+
+test('an installed package without a recent Node says where to get one', async () => {
+  const folder = join(root, 'node_modules', 'perdure');
+  const bin = layOut({ folder, main: 'dist/cli/main.js', ownNode: false });
+  const { err, code } = await finish(start(olderNode(), bin));
+  expect(code).toBe(1);
+  expect(err).toContain('npm install --save-dev node@24');
+});
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  test(`${signal} reaches the command, whose exit code comes back`, async () => {
+    const source = `process.on('${signal}', () => process.exit(9)); setInterval(() => {}, 1000); console.log('ready')`;
+    const child = start(olderNode(), layOut({ source }));
+    child.stdout?.once('data', () => child.kill(signal));
+    expect(await finish(child)).toMatchObject({ err: '', code: 9, signal: null });
+  });
+}
+
+test('a command ended by a signal ends the outer process by the same signal', async () => {
+  const source = `setInterval(() => {}, 1000); console.log('ready')`;
+  const child = start(olderNode(), layOut({ source }));
+  child.stdout?.once('data', () => child.kill('SIGTERM'));
+  expect(await finish(child)).toMatchObject({ code: null, signal: 'SIGTERM' });
+});
