@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { findImportProblems } from './check-imports.ts';
+
+const problemsOf = (files: Record<string, string>) =>
+  findImportProblems(new Map(Object.entries(files)), new Set(['zod', 'pg', '@scope/kit']));
+
+test.each([
+  ['src/schema/event.ts', `import { z } from 'zod';\nimport { a } from './ids.ts';`],
+  ['src/core/session/fold.ts', `import type { Event } from '../../schema/event.ts';`],
+  ['src/core/service/open.ts', `import { fold } from '../session/fold.ts';\nimport '../ports/store.ts';`],
+  ['src/stores/sqlite/open.ts', `import { a } from '../shared.ts';\nimport { b } from '../../core/session/fold.ts';`],
+  ['src/stores/postgres/open.ts', `import pg from 'pg';\nimport kit from '@scope/kit/part';`],
+  ['src/cli/main.ts', `import { openRuntime } from '../runtime.ts';\nimport manifest from '../../package.json';`],
+  ['src/index.ts', `export * from './runtime.ts';\nexport { a } from './stores/sqlite/open.ts';`],
+  ['src/core/session/fold.test.ts', `import { a } from '../../stores/sqlite/open.ts';\nimport 'vitest';`],
+  ['dashboard/app.tsx', `import { a } from '../src/client/client.ts';\nimport React from 'react';`],
+])('%s may import what it does', (path, text) => {
+  expect(problemsOf({ [path]: text })).toEqual([]);
+});
+
+test.each([
+  ['src/schema/event.ts', `import { a } from '../core/ports/store.ts';`, 'may not import src/core/ports/store.ts'],
+  ['src/schema/event.ts', `import { createHash } from 'node:crypto';`, 'may not import node:crypto'],
+  ['src/schema/event.ts', `import pg from 'pg';`, 'of packages, only zod'],
+  ['src/core/session/fold.ts', `import type { S } from '../ports/store.ts';`, 'may not import src/core/ports/store.ts'],
+  [
+    'src/core/ports/store.ts',
+    `import {\n  a,\n} from '../session/fold.ts';`,
+    'may not import src/core/session/fold.ts',
+  ],
+  ['src/core/service/open.ts', `import { a } from '../../stores/sqlite/open.ts';`, 'may not import src/stores/sqlite'],
+  ['src/stores/sqlite/open.ts', `export * from '../postgres/open.ts';`, 'may not import src/stores/postgres/open.ts'],
+  ['src/stores/postgres/open.ts', `await import('../sqlite/open.ts');`, 'may not import src/stores/sqlite/open.ts'],
+  ['src/stores/sqlite/open.ts', `import { a } from '../../core/service/open.ts';`, 'may not import src/core/service'],
+  ['src/servers/http/app.ts', `import { a } from '../../core/session/fold.ts';`, 'may not import src/core/session'],
+  ['src/client/client.ts', `import { readFile } from 'node:fs/promises';`, 'runs in browsers too'],
+  ['src/testing/index.ts', `import { a } from '../stores/sqlite/open.ts';`, 'may not import src/stores/sqlite/open.ts'],
+  ['src/cli/main.ts', `import { a } from '../stores/sqlite/open.ts';`, 'may not import src/stores/sqlite/open.ts'],
+  ['src/cli/main.ts', `type A = import('../core/ports/store.ts').Store;`, 'may not import src/core/ports/store.ts'],
+  ['src/runtime.ts', `import { a } from '../test/postgres.ts';`, 'may not import test/postgres.ts'],
+  ['src/runtime.ts', `import fc from 'fast-check';`, 'no dependency of the published package'],
+  ['src/stores/sqlite/open.ts', `new URL('./worker.ts', import.meta.url)`, 'names ./worker.ts by URL'],
+  ['src/elsewhere/file.ts', ``, 'belongs to no part'],
+])('%s with %j is a problem', (path, text, problem) => {
+  expect(problemsOf({ [path]: text })).toEqual([expect.stringContaining(problem)]);
+});
+
+test('a cycle is told once, with its path; a type-only import closes it too', () => {
+  const files = {
+    'src/schema/a.ts': `import { b } from './b.ts';`,
+    'src/schema/b.ts': `import { c } from './c.ts';`,
+    'src/schema/c.ts': `import type { B } from './b.ts';`,
+  };
+  expect(problemsOf(files)).toEqual(['cycle: src/schema/b.ts → src/schema/c.ts → src/schema/b.ts']);
+});

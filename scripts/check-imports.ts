@@ -1,0 +1,122 @@
+/** Who may import whom, as ARCHITECTURE.md draws it; no cycles; nothing published that npm would not install. */
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { readFiles } from './read-files.ts';
+import { reportProblems } from './report-problems.ts';
+
+interface Part {
+  /** What it may import beside itself: folders end in a slash, `dir/*` means the files directly in it. */
+  mayImport: string[];
+  /** Safe in a browser: no `node:` modules. */
+  browser?: true;
+}
+
+const schema = 'src/schema/';
+const ports = 'src/core/ports/';
+const session = 'src/core/session/';
+const service = 'src/core/service/';
+const core: Part = { mayImport: [schema, 'src/core/'] };
+const edge: Part = { mayImport: [schema, service] };
+const behindPort: Part = { mayImport: [schema, ports] };
+const store: Part = { mayImport: [schema, ports, session, 'src/stores/*'] };
+const everything: Part = { mayImport: ['src/'] };
+
+/** The most specific entry decides. */
+const parts: Record<string, Part> = {
+  [schema]: { mayImport: [], browser: true },
+  [session]: { mayImport: [schema] },
+  [ports]: { mayImport: [schema] },
+  [service]: core,
+  'src/core/run/': core,
+  'src/core/files/': core,
+  'src/stores/': store,
+  'src/stores/sqlite/': store,
+  'src/stores/postgres/': store,
+  'src/models/': behindPort,
+  'src/tools/': behindPort,
+  'src/servers/': edge,
+  'src/adapters/': edge,
+  'src/importers/': edge,
+  'src/client/': { mayImport: [schema], browser: true },
+  'src/testing/': { mayImport: [schema, ports, session] },
+  'src/cli/': { mayImport: ['src/client/', schema, service, 'src/runtime.ts'] },
+  'src/runtime.ts': everything,
+  'src/index.ts': everything,
+  'dashboard/': { mayImport: [schema, 'src/client/'], browser: true },
+};
+
+const importForms = [
+  /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
+  /^\s*import\s*['"]([^'"]+)['"]/gm,
+  /\bimport\(\s*['"]([^'"]+)['"]/g,
+];
+const unbuiltUrl = /new URL\(\s*['"](\.[^'"]+\.ts)['"]\s*,\s*import\.meta\.url/g;
+
+const listImports = (text: string) =>
+  importForms.flatMap((form) => [...text.matchAll(form)].map(([, to]) => String(to)));
+const packageOf = (specifier: string) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+const isLocal = (specifier: string) => specifier.startsWith('.');
+const targetOf = (path: string, specifier: string) => posix.join(posix.dirname(path), specifier);
+
+function covers(pattern: string, path: string): boolean {
+  if (pattern.endsWith('/*')) return posix.dirname(path) === pattern.slice(0, -2);
+  return pattern.endsWith('/') ? path.startsWith(pattern) : path === pattern;
+}
+
+function partOf(path: string): string | undefined {
+  return Object.keys(parts)
+    .filter((part) => covers(part, path))
+    .sort((a, b) => b.length - a.length)[0];
+}
+
+function findFileProblems(path: string, text: string, installed: ReadonlySet<string>): string[] {
+  const name = partOf(path);
+  const part = name && parts[name];
+  if (!part) return [`${path} belongs to no part in the table of scripts/check-imports.ts`];
+  const problems: string[] = [];
+  for (const specifier of listImports(text)) {
+    const target = targetOf(path, specifier);
+    if (isLocal(specifier)) {
+      const allowed = [name, ...part.mayImport, 'package.json'].some((pattern) => covers(pattern, target));
+      if (!allowed) problems.push(`${path} may not import ${target}`);
+    } else if (specifier.startsWith('node:')) {
+      if (part.browser) problems.push(`${path} may not import ${specifier}: it runs in browsers too`);
+    } else if (name === schema && packageOf(specifier) !== 'zod') {
+      problems.push(`${path} may not import ${specifier}: of packages, only zod`);
+    } else if (!installed.has(packageOf(specifier)) && path.startsWith('src/')) {
+      problems.push(`${path} imports ${specifier}, which is no dependency of the published package`);
+    }
+  }
+  for (const [, url] of text.matchAll(unbuiltUrl)) {
+    problems.push(`${path} names ${url} by URL, which the build leaves as .ts: take the extension of import.meta.url`);
+  }
+  return problems;
+}
+
+/** Depth first; each cycle is told once, from the file where the search met it. */
+function findCycles(files: ReadonlyMap<string, string>): string[] {
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (path: string, trail: string[]) => {
+    if (trail.includes(path)) cycles.push(`cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' → ')}`);
+    if (trail.includes(path) || done.has(path)) return;
+    for (const specifier of listImports(files.get(path) ?? '')) {
+      if (isLocal(specifier)) visit(targetOf(path, specifier), [...trail, path]);
+    }
+    done.add(path);
+  };
+  for (const path of files.keys()) visit(path, []);
+  return cycles;
+}
+
+export function findImportProblems(files: ReadonlyMap<string, string>, installed: ReadonlySet<string>): string[] {
+  const sources = new Map([...files].filter(([path]) => !/\.test\.tsx?$/.test(path)));
+  return [...[...sources].flatMap(([path, text]) => findFileProblems(path, text, installed)), ...findCycles(sources)];
+}
+
+if (import.meta.main) {
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const files = readFiles('{src,dashboard}/**/*.{ts,tsx}');
+  const installed = new Set(Object.keys({ ...dependencies, ...peerDependencies }));
+  reportProblems('imports', `${files.size} files, directions kept, no cycles`, findImportProblems(files, installed));
+}

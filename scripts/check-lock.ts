@@ -1,0 +1,39 @@
+/** The lock file installs on every platform, from any registry, what package.json asks for. */
+import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { reportProblems } from './report-problems.ts';
+
+interface Package {
+  version?: string;
+  resolved?: string;
+  optionalDependencies?: Record<string, string>;
+}
+
+export interface Lock {
+  version?: string;
+  packages: Record<string, Package>;
+}
+
+const copied = ['name', 'version', 'dependencies', 'devDependencies', 'peerDependencies', 'engines', 'bin'] as const;
+export type Manifest = Partial<Record<(typeof copied)[number], unknown>>;
+
+export function findLockProblems(manifest: Manifest, lock: Lock): string[] {
+  const root: Manifest = lock.packages[''] ?? {};
+  const problems: string[] = copied
+    .filter((field) => !isDeepStrictEqual(root[field], manifest[field]))
+    .map((field) => `"${field}" differs between package.json and the lock: run npm install`);
+  for (const [path, { resolved, optionalDependencies = {} }] of Object.entries(lock.packages)) {
+    if (resolved) problems.push(`${path} is bound to the address ${resolved}`);
+    for (const [name, range] of Object.entries(optionalDependencies)) {
+      const isLocked = lock.packages[`node_modules/${name}`] ?? lock.packages[`${path}/node_modules/${name}`];
+      // npm leaves out the platform packages that a registry lacks, and then refuses its own lock.
+      if (/^\d/.test(range) && !isLocked) problems.push(`${path} lacks its optional ${name}@${range}`);
+    }
+  }
+  return problems;
+}
+
+if (import.meta.main) {
+  const [manifest, lock] = ['package.json', 'package-lock.json'].map((path) => JSON.parse(readFileSync(path, 'utf8')));
+  reportProblems('lock', `${Object.keys(lock.packages).length - 1} packages, whole`, findLockProblems(manifest, lock));
+}
