@@ -22,7 +22,8 @@ const newSalt = (): Uint8Array => {
     randomFillSync(pool);
     poolUsed = 0;
   }
-  return pool.slice(poolUsed, (poolUsed += saltBytes));
+  poolUsed += saltBytes;
+  return pool.slice(poolUsed - saltBytes, poolUsed);
 };
 
 const refuseForeignTypes = (request: AppendRequest): void => {
