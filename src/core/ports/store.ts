@@ -161,7 +161,8 @@ export interface Store {
     key: SessionKey,
     at: { readonly seq: number; readonly foldVersion: number },
   ): Promise<FoldSnapshot | undefined>;
-  keys(key: SessionKey): Promise<readonly StoredKey[]>;
+  /** Those used in the session, or only the one named. */
+  keys(key: SessionKey, only?: string): Promise<readonly StoredKey[]>;
   /**
    * Takes over sessions with their hashes, parents before children, in one transaction. A session that is here already must agree
    * event by event; what goes beyond is added. Anything that disagrees throws BUNDLE_CONFLICT and changes nothing.

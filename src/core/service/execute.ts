@@ -1,0 +1,184 @@
+import { hash } from 'node:crypto';
+import { PerdureError } from '../../schema/error.ts';
+import { currentVersion, type EventDraft, type SessionEvent } from '../../schema/event.ts';
+import { Text } from '../../schema/json.ts';
+import type { Appended, AppendOutcome, IdempotencyKey, NewEvent, SessionKey } from '../ports/store.ts';
+import { type Decision, decide, type SessionCommand } from '../session/decide.ts';
+import { decodeEvent, encodeEvent, encodeJson, parseInput } from '../session/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { illegalTransition, statusesThatAllow } from '../session/lifecycle.ts';
+import type { Scope } from './scope.ts';
+import { sessionNotFound } from './session-folds.ts';
+
+const maxDecisions = 10;
+
+export interface ExecuteOptions {
+  readonly idempotencyKey?: string | undefined;
+  /** What the caller asked for, in its own words: the same key must come with the same. */
+  readonly body?: unknown;
+}
+
+interface Decided {
+  readonly state: SessionFold;
+  readonly decision: Decision;
+}
+
+const IdempotencyKeyText = Text.min(1).max(255);
+
+const keyFor = (key: string, body: unknown): IdempotencyKey => ({
+  key: parseInput('the idempotency key', IdempotencyKeyText, key),
+  bodyHash: hash('sha256', encodeJson(body ?? null), 'hex'),
+});
+
+const encodeAll = (drafts: Decision['drafts']): readonly [NewEvent, ...NewEvent[]] => {
+  const [first, ...rest] = drafts;
+  return [encodeEvent(first), ...rest.map(encodeEvent)];
+};
+
+/** The events as a reader would get them, without parsing again what was just written. */
+export const eventsOf = (
+  key: SessionKey,
+  drafts: readonly EventDraft[],
+  { events }: Appended,
+): readonly SessionEvent[] =>
+  events.map((stored, index) => {
+    const draft = drafts[index]!;
+    const { session, seq, at, turn, actor } = stored;
+    return {
+      workspace: key.workspace,
+      session,
+      seq,
+      at,
+      turn,
+      ...(stored.run && { run: stored.run }),
+      type: draft.type,
+      version: currentVersion(draft.type),
+      actor,
+      payload: draft.payload,
+      hash: Buffer.from(stored.hash).toString('hex'),
+    } as SessionEvent;
+  });
+
+export const payloadBytes = (events: readonly NewEvent[]): number =>
+  events.reduce((sum, { payload }) => sum + payload.length, 0);
+
+const keyReused = (key: SessionKey): PerdureError =>
+  new PerdureError(
+    'KEY_REUSED',
+    'this idempotency key was used for something else in this session: take a new key for a new request',
+    { details: { ...key } },
+  );
+
+/** The error for an outcome that no new decision can mend. */
+export const refusal = (
+  key: SessionKey,
+  outcome: Exclude<AppendOutcome, Appended>,
+  decision: Decision,
+): PerdureError => {
+  switch (outcome.outcome) {
+    case 'missing':
+      return sessionNotFound(key);
+    case 'exists':
+      return new PerdureError('SESSION_EXISTS', `${key.session} exists already: take another id`, {
+        details: { ...key },
+      });
+    case 'key-reused':
+      return keyReused(key);
+    case 'fenced':
+      return new PerdureError(
+        'FENCED',
+        'another writer has taken over this session: stop, its epoch is not yours any more',
+        {
+          details: { ...key, epoch: outcome.epoch },
+        },
+      );
+    case 'status':
+      return illegalTransition(outcome.status, decision.command);
+    case 'conflict':
+    case 'duplicate':
+      return new PerdureError(
+        'CONFLICT',
+        `${key.session} kept changing while this was decided (${maxDecisions} times): try again when it is quieter`,
+        { details: { ...key, attempts: maxDecisions } },
+      );
+  }
+};
+
+const earlierEvents = async (
+  scope: Scope,
+  key: SessionKey,
+  seq: number,
+  count: number,
+): Promise<readonly SessionEvent[]> => {
+  const stored = await scope.store.read(key, { after: seq - 1, upTo: seq + count - 1, limit: count });
+  return stored.map((event) => decodeEvent(key.workspace, event));
+};
+
+/** What a key was used for before. A repetition gets the first answer, whatever became of the session since. */
+const usedBefore = async (scope: Scope, key: SessionKey, wanted: IdempotencyKey | undefined) => {
+  if (!wanted) return undefined;
+  const used = (await scope.store.keys(key, wanted.key)).find((each) => each.key === wanted.key);
+  if (used && used.bodyHash !== wanted.bodyHash) throw keyReused(key);
+  return used && earlierEvents(scope, key, used.seq, used.count);
+};
+
+/** A refusal decided on a fold that may be behind is not final: it is decided again on the newest. */
+const decideOnNewest = async (
+  scope: Scope,
+  key: SessionKey,
+  command: SessionCommand,
+  attempt: number,
+): Promise<Decided> => {
+  if (attempt === 0) {
+    const state = await scope.folds.recent(key);
+    try {
+      return { state, decision: decide(state, command, scope.actor) };
+    } catch (error) {
+      if (!(error instanceof PerdureError)) throw error;
+    }
+  }
+  const state = await scope.folds.head(key);
+  return { state, decision: decide(state, command, scope.actor) };
+};
+
+/** Decides, appends, and decides again when the head it decided on has moved: a bounded number of times. */
+export const execute = async (
+  scope: Scope,
+  key: SessionKey,
+  command: SessionCommand,
+  options: ExecuteOptions = {},
+): Promise<readonly SessionEvent[]> => {
+  const idempotency = options.idempotencyKey === undefined ? undefined : keyFor(options.idempotencyKey, options.body);
+  for (let attempt = 0; ; attempt++) {
+    let decided: Decided;
+    try {
+      decided = await decideOnNewest(scope, key, command, attempt);
+    } catch (refused) {
+      const earlier = refused instanceof PerdureError ? await usedBefore(scope, key, idempotency) : undefined;
+      if (earlier) return earlier;
+      throw refused;
+    }
+    const { state, decision } = decided;
+    const events = encodeAll(decision.drafts);
+    const outcome = await scope.store.append({
+      ...key,
+      writer: { kind: 'outside' },
+      at: scope.clock.now(),
+      events,
+      whileStatus: statusesThatAllow(decision.command),
+      ...(!decision.fact && { onHead: state.seq }),
+      ...(decision.raisesEpoch && { raisesEpoch: true }),
+      ...(idempotency && { key: idempotency }),
+    });
+    if (outcome.outcome === 'appended') {
+      const written = eventsOf(key, decision.drafts, outcome);
+      const target = command.type === 'rewind' ? command.target : undefined;
+      scope.folds.advance(key, state, written, payloadBytes(events), target);
+      return written;
+    }
+    if (outcome.outcome === 'duplicate') return earlierEvents(scope, key, outcome.seq, outcome.count);
+    scope.folds.forget(key);
+    const mayChange = outcome.outcome === 'conflict' || outcome.outcome === 'status';
+    if (!mayChange || attempt + 1 >= maxDecisions) throw refusal(key, outcome, decision);
+  }
+};

@@ -1,0 +1,183 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { FoldSnapshot, SessionKey, Store, StoredEvent } from '../ports/store.ts';
+import { decodeEvent, decodeJson, encodeJson } from '../session/event-codec.ts';
+import { fold, foldVersion, type SessionFold } from '../session/fold.ts';
+
+/** A snapshot is due when either is reached since the last one: the tail that opening a session has to fold stays below both. */
+export interface SnapshotPolicy {
+  readonly everyEvents: number;
+  readonly everyBytes: number;
+}
+
+export const defaultSnapshotPolicy: SnapshotPolicy = { everyEvents: 256, everyBytes: 1024 * 1024 };
+
+const pageEvents = 512;
+const pageBytes = 4 * 1024 * 1024;
+const cachedSessions = 1000;
+
+interface Tracked {
+  readonly state: SessionFold;
+  /** Since the last snapshot. */
+  readonly events: number;
+  readonly bytes: number;
+}
+
+const encodeFold = (state: SessionFold): FoldSnapshot => ({
+  seq: state.seq,
+  foldVersion,
+  parts: Object.fromEntries(
+    Object.entries(state).flatMap(([name, value]) => (value === undefined ? [] : [[name, encodeJson(value)]])),
+  ),
+});
+
+const decodeFold = (snapshot: FoldSnapshot): SessionFold =>
+  Object.fromEntries(
+    Object.entries(snapshot.parts).map(([name, bytes]) => [name, decodeJson(bytes)]),
+  ) as unknown as SessionFold;
+
+export const sessionNotFound = ({ workspace, session }: SessionKey): PerdureError =>
+  new PerdureError(
+    'SESSION_NOT_FOUND',
+    `there is no session ${session} in workspace ${workspace}: \`perdure ls\` lists those there are`,
+    { details: { workspace, session } },
+  );
+
+const bodyBytes = (event: StoredEvent): number => (event.body.kind === 'bytes' ? event.body.bytes.length : 0);
+
+/**
+ * Folds of sessions: from the newest snapshot and the tail behind it, taking snapshots on the way. Keeps the newest fold of sessions in
+ * use; what it keeps may be behind the store, which the guards of an append find out.
+ */
+export class SessionFolds {
+  readonly #store: Store;
+  readonly #policy: SnapshotPolicy;
+  readonly #report: (problem: unknown) => void;
+  readonly #newest = new Map<string, Tracked>();
+  readonly #writing = new Set<Promise<void>>();
+
+  constructor(store: Store, policy: SnapshotPolicy, report: (problem: unknown) => void) {
+    this.#store = store;
+    this.#policy = policy;
+    this.#report = report;
+  }
+
+  /** The fold that was newest when last seen here; reads nothing when the session is in use. */
+  async recent(key: SessionKey): Promise<SessionFold> {
+    return this.#newest.get(cacheKey(key))?.state ?? this.head(key);
+  }
+
+  /** The fold at the head, as the store has it now. */
+  async head(key: SessionKey): Promise<SessionFold> {
+    const head = await this.#store.head(key);
+    if (!head) throw sessionNotFound(key);
+    const known = this.#newest.get(cacheKey(key));
+    if (known?.state.seq === head.seq) return known.state;
+    const base = known && known.state.seq < head.seq ? known : undefined;
+    return this.#keep(key, await this.#foldTo(key, head.seq, base)).state;
+  }
+
+  /** The fold after the event at `seq`, which must exist. */
+  async at(key: SessionKey, seq: number): Promise<SessionFold> {
+    const known = this.#newest.get(cacheKey(key));
+    if (known?.state.seq === seq) return known.state;
+    return (await this.#foldTo(key, seq)).state;
+  }
+
+  /** Takes in what was just appended; forgets the fold when others appended in between. */
+  advance(
+    key: SessionKey,
+    before: SessionFold | undefined,
+    events: readonly SessionEvent[],
+    bytes: number,
+    target?: SessionFold,
+  ): void {
+    const known = this.#newest.get(cacheKey(key));
+    if (before && (known?.state !== before || events[0]?.seq !== before.seq + 1)) {
+      this.forget(key);
+      return;
+    }
+    const state = events.reduce<SessionFold | undefined>((each, event) => fold(each, event, target), before)!;
+    const since = { state, events: (known?.events ?? 0) + events.length, bytes: (known?.bytes ?? 0) + bytes };
+    this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since.state) : since);
+  }
+
+  /** Begins the fold of a child where its parent's stood. */
+  seed(key: SessionKey, point: SessionFold, events: readonly SessionEvent[]): void {
+    this.#keep(key, {
+      state: events.reduce<SessionFold>((each, event) => fold(each, event), point),
+      events: 0,
+      bytes: 0,
+    });
+  }
+
+  forget(key: SessionKey): void {
+    this.#newest.delete(cacheKey(key));
+  }
+
+  /** Waits for the snapshots that are being written. */
+  async settle(): Promise<void> {
+    while (this.#writing.size > 0) await Promise.all(this.#writing);
+  }
+
+  async #foldTo(key: SessionKey, seq: number, base?: Tracked): Promise<Tracked> {
+    let tracked = base ?? (await this.#load(key, seq));
+    const passed = new Map<number, SessionFold>();
+    while ((tracked?.state.seq ?? 0) < seq) {
+      const after = tracked?.state.seq ?? 0;
+      const page = await this.#store.read(key, { after, upTo: seq, limit: pageEvents, maxBytes: pageBytes });
+      if (page[0]?.seq !== after + 1) throw gap(key, after + 1);
+      for (const stored of page) {
+        const event = decodeEvent(key.workspace, stored);
+        const state: SessionFold = fold(tracked?.state, event, await this.#target(key, event, passed));
+        passed.set(state.seq, state);
+        tracked = { state, events: (tracked?.events ?? 0) + 1, bytes: (tracked?.bytes ?? 0) + bodyBytes(stored) };
+        if (!this.#isDue(tracked)) continue;
+        tracked = this.#snapshot(key, state);
+        passed.clear();
+      }
+    }
+    return tracked!;
+  }
+
+  async #load(key: SessionKey, seq: number): Promise<Tracked | undefined> {
+    const snapshot = await this.#store.snapshot(key, { seq, foldVersion });
+    return snapshot && { state: decodeFold(snapshot), events: 0, bytes: 0 };
+  }
+
+  async #target(key: SessionKey, event: SessionEvent, passed: ReadonlyMap<number, SessionFold>) {
+    if (event.type !== 'session.rewound') return undefined;
+    return passed.get(event.payload.to) ?? (await this.#foldTo(key, event.payload.to)).state;
+  }
+
+  #isDue({ events, bytes }: Tracked): boolean {
+    return events >= this.#policy.everyEvents || bytes >= this.#policy.everyBytes;
+  }
+
+  /** A snapshot is a cache: nobody waits for it, and when it cannot be written the log still has everything. */
+  #snapshot(key: SessionKey, state: SessionFold): Tracked {
+    const writing = this.#store
+      .putSnapshot(key, encodeFold(state))
+      .catch(this.#report)
+      .finally(() => this.#writing.delete(writing));
+    this.#writing.add(writing);
+    return { state, events: 0, bytes: 0 };
+  }
+
+  #keep(key: SessionKey, tracked: Tracked): Tracked {
+    const name = cacheKey(key);
+    this.#newest.delete(name);
+    this.#newest.set(name, tracked);
+    if (this.#newest.size > cachedSessions) this.#newest.delete(this.#newest.keys().next().value!);
+    return tracked;
+  }
+}
+
+const cacheKey = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
+
+const gap = ({ session }: SessionKey, seq: number): PerdureError =>
+  new PerdureError(
+    'EVENT_DAMAGED',
+    `event ${seq} of ${session} is missing; run \`perdure verify ${session}\` and restore it from an export or a backup`,
+    { details: { session, seq } },
+  );

@@ -1,0 +1,149 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { EventDraft } from '../../schema/event.ts';
+import { type Actor, newId, systemActor } from '../../schema/ids.ts';
+import type { Metadata } from '../../schema/json.ts';
+import type { Message, ToolResultPart } from '../../schema/message.ts';
+import { isMidTurn, type SessionFold } from './fold.ts';
+import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
+
+/** What a caller wants of a session. A rewind and a fork bring the fold at the point that they go to. */
+export type SessionCommand =
+  | { readonly type: 'append'; readonly messages: readonly Message[] }
+  | { readonly type: 'describe'; readonly title?: string | undefined; readonly metadata?: Metadata | undefined }
+  | { readonly type: 'pause' | 'close'; readonly reason?: string | undefined }
+  | { readonly type: 'resume' | 'reopen' | 'archive' | 'restore' }
+  | { readonly type: 'rewind'; readonly target: SessionFold; readonly reason?: string | undefined };
+
+export interface Decision {
+  readonly drafts: readonly [EventDraft, ...EventDraft[]];
+  /** The row of the lifecycle table that allowed it. */
+  readonly command: Command;
+  /** Facts land at any head; everything else only on the head it was decided on. */
+  readonly fact?: boolean;
+  readonly raisesEpoch?: boolean;
+}
+
+const allow = (state: SessionFold, command: Command): Command => {
+  if (lifecycle[state.status][command] === undefined) throw illegalTransition(state.status, command);
+  return command;
+};
+
+/** The answer to every call that will never get its own: stored, so that the model is told and no context lacks a result. */
+const settleOpenCalls = (state: SessionFold): readonly EventDraft<'message.appended'>[] => {
+  const results = Object.entries(state.openCalls).map(
+    ([callId, { tool }]): ToolResultPart => ({
+      type: 'tool-result',
+      callId,
+      tool,
+      outcome: 'interrupted',
+      output: 'The call was interrupted; whether it took effect is not known.',
+    }),
+  );
+  if (results.length === 0) return [];
+  const message: Message = { id: newId('msg'), role: 'tool', content: results };
+  return [{ type: 'message.appended', payload: { message }, actor: systemActor, turn: state.turn }];
+};
+
+const refuseResultsWithoutCall = (state: SessionFold, messages: readonly Message[]): void => {
+  const open = new Set(Object.keys(state.openCalls));
+  for (const message of messages) {
+    if (message.role === 'assistant') {
+      for (const part of message.content) if (part.type === 'tool-call') open.add(part.callId);
+    }
+    if (message.role !== 'tool') continue;
+    for (const { callId } of message.content) {
+      if (open.delete(callId)) continue;
+      throw new PerdureError(
+        'INVALID_INPUT',
+        `there is no open call ${callId} for this tool result: append the assistant message that makes the call first, and each result once`,
+        { details: { callId } },
+      );
+    }
+  }
+};
+
+const decideAppend = (state: SessionFold, messages: readonly Message[], actor: Actor): Decision => {
+  const command = allow(state, 'append');
+  refuseResultsWithoutCall(state, messages);
+  const drafts = messages.map(
+    (message): EventDraft => ({
+      type: 'message.appended',
+      payload: { message },
+      actor,
+      turn: message.role === 'user' ? 'next' : 'current',
+    }),
+  );
+  const [first, ...rest] = drafts;
+  if (!first) throw new PerdureError('INVALID_INPUT', 'there is nothing to append: pass at least one message');
+  return { drafts: [first, ...rest], command, fact: true };
+};
+
+const decideRewind = (state: SessionFold, target: SessionFold, actor: Actor, reason: string | undefined): Decision => {
+  const command = allow(state, 'rewind');
+  if (state.run) {
+    throw new PerdureError('ILLEGAL_TRANSITION', 'cannot rewind while a run is at work: pause or cancel it first', {
+      details: { status: state.status, command, run: state.run },
+    });
+  }
+  const payload = { to: target.seq, reason, messages: target.messages };
+  return {
+    drafts: [{ type: 'session.rewound', payload, actor, turn: target.turn }, ...settleOpenCalls(target)],
+    command,
+    raisesEpoch: true,
+  };
+};
+
+/** Pure: the events that answer a command on this state, or a PerdureError that says why there are none. */
+export const decide = (state: SessionFold, command: SessionCommand, actor: Actor): Decision => {
+  const one = (draft: EventDraft, allowed: Command): Decision => ({ drafts: [draft], command: allowed });
+  const common = { actor, turn: state.turn };
+  switch (command.type) {
+    case 'append':
+      return decideAppend(state, command.messages, actor);
+    case 'describe': {
+      const { title, metadata } = command;
+      return one({ type: 'session.described', payload: { title, metadata }, ...common }, allow(state, 'describe'));
+    }
+    case 'pause': {
+      const payload = { reason: command.reason };
+      if (state.run) {
+        return one({ type: 'session.pausing', payload, ...common }, allow(state, 'requestPause'));
+      }
+      return one({ type: 'session.paused', payload, ...common }, allow(state, 'pause'));
+    }
+    case 'close':
+      if (state.run) throw illegalTransition('pausing', 'close');
+      return one({ type: 'session.closed', payload: { reason: command.reason }, ...common }, allow(state, 'close'));
+    case 'resume':
+      return one({ type: 'session.resumed', payload: {}, ...common }, allow(state, 'resume'));
+    case 'reopen':
+      return one({ type: 'session.reopened', payload: {}, ...common }, allow(state, 'reopen'));
+    case 'archive':
+      return one({ type: 'session.archived', payload: {}, ...common }, allow(state, 'archive'));
+    case 'restore':
+      return one({ type: 'session.restored', payload: {}, ...common }, allow(state, 'restore'));
+    case 'rewind':
+      return decideRewind(state, command.target, actor, command.reason);
+  }
+};
+
+/** The first events of a child that goes on from `point`. */
+export const decideFork = (
+  point: SessionFold,
+  parent: SessionFold['session'],
+  actor: Actor,
+  title?: string,
+): readonly [EventDraft, ...EventDraft[]] => {
+  const { agent, metadata, messages, lastTurn } = point;
+  const payload = {
+    parent,
+    at: point.seq,
+    midTurn: isMidTurn(point),
+    lastTurn,
+    messages,
+    title: title ?? point.title,
+    agent,
+    metadata,
+  };
+  return [{ type: 'session.forked', payload, actor, turn: point.turn }, ...settleOpenCalls(point)];
+};
