@@ -38,7 +38,7 @@ const parts: Record<string, Part> = {
   'src/adapters/': edge,
   'src/importers/': edge,
   'src/client/': { mayImport: [schema], browser: true },
-  'src/testing/': { mayImport: [schema, ports, session] },
+  'src/testing/': { mayImport: [schema, ports, session, 'src/stores/*'] },
   'src/cli/': { mayImport: ['src/client/', schema, service, 'src/runtime.ts'] },
   'src/runtime.ts': everything,
   'src/index.ts': everything,

@@ -1,0 +1,19 @@
+import type { SessionKey, Store } from '../../core/ports/store.ts';
+import { newId, WorkspaceId } from '../../schema/ids.ts';
+import type { StoreTamper } from '../store-harness.ts';
+
+/** What the parts of the contract are given. */
+export interface ContractSetup {
+  /** Open for the whole run. */
+  readonly store: Store;
+  /** One more on the same database, closed after the test at the latest. */
+  open(): Promise<Store>;
+  readonly tamper: StoreTamper;
+}
+
+const run = newId('run').slice(-8);
+let workspaces = 0;
+
+export const newWorkspace = (): WorkspaceId => WorkspaceId.parse(`w-${run}-${++workspaces}`);
+
+export const newKey = (workspace: WorkspaceId = newWorkspace()): SessionKey => ({ workspace, session: newId('ses') });

@@ -1,0 +1,38 @@
+import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import type { Store } from '../core/ports/store.ts';
+import { describeAppends } from './contract/append.ts';
+import type { ContractSetup } from './contract/contract-setup.ts';
+import type { StoreHarness } from './store-harness.ts';
+
+/** The rules of SPEC.md that every store keeps, as tests. Run it first when you write a store, and trust nothing before it passes. */
+export const describeStoreContract = (name: string, harness: StoreHarness): void => {
+  describe(`the store contract: ${name}`, () => {
+    let main: Store | undefined;
+    const others: Store[] = [];
+    const setup: ContractSetup = {
+      get store() {
+        if (!main) throw new Error('the store is open only while tests run');
+        return main;
+      },
+      open: async () => {
+        const store = await harness.open();
+        others.push(store);
+        return store;
+      },
+      tamper: harness.tamper,
+    };
+
+    beforeAll(async () => {
+      main = await harness.open();
+    });
+    afterEach(async () => {
+      for (const store of others.splice(0)) await store.close();
+    });
+    afterAll(async () => {
+      await main?.close();
+      await harness.destroy();
+    });
+
+    describeAppends(setup);
+  });
+};

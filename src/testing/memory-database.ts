@@ -1,0 +1,79 @@
+import type { Head, SessionKey, StoredEvent, StoredKey } from '../core/ports/store.ts';
+import { blobHash } from '../core/session/chain.ts';
+import type { SessionId, WorkspaceId } from '../schema/ids.ts';
+import { type LineageLink, type Segment, segmentsOf } from '../stores/lineage.ts';
+
+export const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+export interface MemorySnapshot {
+  readonly seq: number;
+  readonly foldVersion: number;
+  /** Names of parts and the hashes of their bytes. */
+  readonly parts: Readonly<Record<string, string>>;
+}
+
+export interface MemorySession {
+  head: Head;
+  /** Own events by seq, without inherited ones. */
+  readonly events: Map<number, StoredEvent>;
+  readonly keys: Map<string, StoredKey>;
+  readonly snapshots: MemorySnapshot[];
+}
+
+export interface MemoryWorkspace {
+  readonly sessions: Map<SessionId, MemorySession>;
+  readonly blobs: Map<string, Uint8Array>;
+  readonly parts: Map<string, Uint8Array>;
+}
+
+/** What stores of the same memory share, as processes share a file. */
+export interface MemoryDatabase {
+  readonly workspaces: Map<WorkspaceId, MemoryWorkspace>;
+  readonly watchers: Set<{ readonly key: SessionKey; readonly wake: () => void }>;
+}
+
+export const newMemoryDatabase = (): MemoryDatabase => ({ workspaces: new Map(), watchers: new Set() });
+
+const newWorkspace = (): MemoryWorkspace => ({ sessions: new Map(), blobs: new Map(), parts: new Map() });
+
+export const workspaceOf = ({ workspaces }: MemoryDatabase, name: WorkspaceId): MemoryWorkspace => {
+  const workspace = workspaces.get(name) ?? newWorkspace();
+  workspaces.set(name, workspace);
+  return workspace;
+};
+
+/** A copy to work on, so that a failure in the middle leaves nothing behind. Events never change, so they are shared. */
+export const copyWorkspace = ({ sessions, blobs, parts }: MemoryWorkspace): MemoryWorkspace => ({
+  sessions: new Map(
+    [...sessions].map(([id, { head, events, keys, snapshots }]) => [
+      id,
+      { head, events: new Map(events), keys: new Map(keys), snapshots: [...snapshots] },
+    ]),
+  ),
+  blobs: new Map(blobs),
+  parts: new Map(parts),
+});
+
+export const putPiece = (pieces: Map<string, Uint8Array>, bytes: Uint8Array): string => {
+  const hash = hexOf(blobHash(bytes));
+  if (!pieces.has(hash)) pieces.set(hash, bytes.slice());
+  return hash;
+};
+
+/** The session's segments, its own first. */
+export const segmentsIn = ({ sessions }: MemoryWorkspace, id: SessionId): readonly Segment[] => {
+  const lineage: LineageLink[] = [];
+  const newest = sessions.get(id);
+  for (let session = newest; session; ) {
+    const { parent } = session.head;
+    lineage.push({ session: session.head.session, forkedAt: parent?.seq ?? 0 });
+    session = parent && sessions.get(parent.session);
+  }
+  return newest ? segmentsOf(lineage, newest.head.seq) : [];
+};
+
+/** The event at a place of the session's sequence, wherever it is kept. */
+export const eventAt = (workspace: MemoryWorkspace, id: SessionId, seq: number): StoredEvent | undefined => {
+  const segment = segmentsIn(workspace, id).find(({ from, to }) => from <= seq && seq <= to);
+  return segment && workspace.sessions.get(segment.session)?.events.get(seq);
+};

@@ -1,0 +1,46 @@
+import type { SessionKey, StoredEvent } from '../core/ports/store.ts';
+import { payloadDigest } from '../core/session/chain.ts';
+import { describeStoreContract } from './describe-store-contract.ts';
+import { hexOf, newMemoryDatabase, workspaceOf } from './memory-database.ts';
+import { openMemoryStore } from './memory-store.ts';
+
+const database = newMemoryDatabase();
+
+const flipped = (bytes: Uint8Array): Uint8Array => bytes.map((byte, index) => (index === 0 ? byte ^ 1 : byte));
+
+const edit = async (key: SessionKey, seq: number, change: (event: StoredEvent) => Partial<StoredEvent>) => {
+  const events = workspaceOf(database, key.workspace).sessions.get(key.session)!.events;
+  const event = events.get(seq)!;
+  events.set(seq, { ...event, ...change(event) });
+};
+
+const bytesOf = ({ body }: StoredEvent) => {
+  if (body.kind !== 'bytes') throw new Error(`nothing to change in a ${body.kind} payload`);
+  return body;
+};
+
+describeStoreContract('memory', {
+  open: async () => openMemoryStore(database),
+  destroy: async () => database.workspaces.clear(),
+  tamper: {
+    changePayload: (key, seq) =>
+      edit(key, seq, (event) => ({ body: { ...bytesOf(event), bytes: flipped(bytesOf(event).bytes) } })),
+    changeAt: (key, seq, at) => edit(key, seq, () => ({ at })),
+    changeTurn: (key, seq, turn) => edit(key, seq, () => ({ turn })),
+    changeHash: (key, seq) => edit(key, seq, ({ hash }) => ({ hash: flipped(hash) })),
+    removeEvent: async ({ workspace, session }, seq) => {
+      workspaceOf(database, workspace).sessions.get(session)!.events.delete(seq);
+    },
+    redact: (key, seq) =>
+      edit(key, seq, (event) => ({
+        body: { kind: 'redacted', digest: payloadDigest(bytesOf(event).salt, bytesOf(event).bytes) },
+      })),
+    removeBlob: async (workspace, hash) => {
+      workspaceOf(database, workspace).blobs.delete(hexOf(hash));
+    },
+    countPieces: async (name) => {
+      const { blobs, parts } = workspaceOf(database, name);
+      return blobs.size + parts.size;
+    },
+  },
+});

@@ -1,0 +1,218 @@
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  type FoldSnapshot,
+  type Imported,
+  inlinePayloadBytes,
+  type ReadRange,
+  type SessionCopy,
+  type SessionKey,
+  type Store,
+  type StoredEvent,
+} from '../core/ports/store.ts';
+import { PerdureError } from '../schema/error.ts';
+import type { SessionId, WorkspaceId } from '../schema/ids.ts';
+import { clipSegments } from '../stores/lineage.ts';
+import { planAppend } from '../stores/plan-append.ts';
+import { overlapAt, planImport } from '../stores/plan-import.ts';
+import {
+  copyWorkspace,
+  eventAt,
+  hexOf,
+  type MemoryDatabase,
+  type MemorySession,
+  type MemoryWorkspace,
+  newMemoryDatabase,
+  putPiece,
+  segmentsIn,
+  workspaceOf,
+} from './memory-database.ts';
+
+const keep = (workspace: MemoryWorkspace, session: MemorySession, events: readonly StoredEvent[]): void => {
+  for (const event of events) {
+    if (event.body.kind === 'bytes' && event.body.bytes.length > inlinePayloadBytes) {
+      putPiece(workspace.blobs, event.body.bytes);
+    }
+    session.events.set(event.seq, event);
+  }
+};
+
+const newSession = (head: MemorySession['head']): MemorySession => ({
+  head,
+  events: new Map(),
+  keys: new Map(),
+  snapshots: [],
+});
+
+const appendTo = (workspace: MemoryWorkspace, request: AppendRequest): AppendOutcome => {
+  const session = workspace.sessions.get(request.session);
+  const point = request.creates?.parent;
+  const from = point && eventAt(workspace, point.session, point.seq);
+  const parent = point && workspace.sessions.get(point.session);
+  const events = request.events.map((event) => ({ ...event, payload: event.payload.slice() }));
+  const outcome = planAppend(
+    {
+      head: session?.head,
+      parent: parent && from && { head: parent.head, hash: from.hash, at: from.at },
+      key: request.key && session?.keys.get(request.key.key),
+    },
+    { ...request, events: events as [(typeof events)[0], ...typeof events] },
+  );
+  if (outcome.outcome !== 'appended') return outcome;
+  const target = session ?? newSession(outcome.head);
+  keep(workspace, target, outcome.events);
+  for (const blob of request.blobs ?? []) putPiece(workspace.blobs, blob);
+  if (request.key) {
+    target.keys.set(request.key.key, { ...request.key, seq: outcome.events[0]!.seq, count: events.length });
+  }
+  target.head = outcome.head;
+  workspace.sessions.set(request.session, target);
+  return outcome;
+};
+
+const readFrom = (workspace: MemoryWorkspace, id: SessionId, range: ReadRange): readonly StoredEvent[] => {
+  const { after = 0, upTo = Number.POSITIVE_INFINITY, limit, order = 'ascending', maxBytes } = range;
+  const events = clipSegments(segmentsIn(workspace, id), after, upTo)
+    .flatMap(({ session, from, to }) =>
+      [...workspace.sessions.get(session)!.events.values()].filter(({ seq }) => from <= seq && seq <= to),
+    )
+    .sort((a, b) => (order === 'ascending' ? a.seq - b.seq : b.seq - a.seq))
+    .slice(0, limit);
+  let bytes = 0;
+  const over = events.findIndex(({ body }, index) => {
+    bytes += body.kind === 'bytes' ? body.bytes.length : 0;
+    return index > 0 && maxBytes !== undefined && bytes > maxBytes;
+  });
+  return over === -1 ? events : events.slice(0, over);
+};
+
+const importInto = (
+  name: WorkspaceId,
+  workspace: MemoryWorkspace,
+  copies: readonly SessionCopy[],
+): Imported['sessions'] => {
+  const added = new Map<SessionId, number>();
+  for (const copy of copies) {
+    const here = workspace.sessions.get(copy.session);
+    const common = overlapAt(copy, here?.head);
+    const from = copy.parent && eventAt(workspace, copy.parent.session, copy.parent.seq);
+    const parent = copy.parent && workspace.sessions.get(copy.parent.session);
+    const plan = planImport(
+      name,
+      {
+        head: here?.head,
+        overlapHash: common === undefined ? undefined : eventAt(workspace, copy.session, common)?.hash,
+        parent: parent && from && { head: parent.head, hash: from.hash },
+      },
+      copy,
+    );
+    const target = here ?? newSession(plan.head);
+    keep(workspace, target, plan.added);
+    target.head = plan.head;
+    for (const key of copy.keys) if (!target.keys.has(key.key)) target.keys.set(key.key, key);
+    workspace.sessions.set(copy.session, target);
+    added.set(copy.session, (added.get(copy.session) ?? 0) + plan.added.length);
+  }
+  return [...added].map(([session, count]) => ({ session, added: count }));
+};
+
+const snapshotFor = (
+  workspace: MemoryWorkspace,
+  id: SessionId,
+  at: { seq: number; foldVersion: number },
+): FoldSnapshot | undefined => {
+  const newest = clipSegments(segmentsIn(workspace, id), 0, at.seq)
+    .flatMap(({ session, from, to }) =>
+      workspace.sessions.get(session)!.snapshots.filter(({ seq }) => from <= seq && seq <= to),
+    )
+    .filter(({ foldVersion }) => foldVersion === at.foldVersion)
+    .sort((a, b) => b.seq - a.seq)[0];
+  if (!newest) return undefined;
+  const parts = Object.entries(newest.parts).map(([name, hash]) => [name, workspace.parts.get(hash)!]);
+  return { ...newest, parts: Object.fromEntries(parts) };
+};
+
+const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
+
+/** A store that keeps everything in memory, for tests. Stores opened on the same database share it, as processes would. */
+export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()): Store => {
+  let closed = false;
+  const unwatch = new Set<() => void>();
+  const within = async <T>(name: WorkspaceId, work: (workspace: MemoryWorkspace) => T): Promise<T> => {
+    if (closed) throw closedError();
+    return work(workspaceOf(database, name));
+  };
+  const wake = ({ workspace, session }: SessionKey): void => {
+    for (const { key, wake } of database.watchers) {
+      if (key.workspace === workspace && key.session === session) queueMicrotask(wake);
+    }
+  };
+  return {
+    append: (request) =>
+      within(request.workspace, (workspace) => {
+        const outcome = appendTo(workspace, request);
+        if (outcome.outcome === 'appended') wake(request);
+        return outcome;
+      }),
+    head: (key) => within(key.workspace, ({ sessions }) => sessions.get(key.session)?.head),
+    list: (name, { status, limit, after }) =>
+      within(name, ({ sessions }) =>
+        [...sessions.values()]
+          .map(({ head }) => head.summary)
+          .filter((summary) => !status || status.includes(summary.status))
+          .sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? 1 : -1))
+          .filter(
+            ({ updatedAt, id }) =>
+              !after || updatedAt < after.updatedAt || (updatedAt === after.updatedAt && id < after.id),
+          )
+          .slice(0, limit),
+      ),
+    read: (key, range) => within(key.workspace, (workspace) => readFrom(workspace, key.session, range)),
+    turnStarts: (key, { from, limit }) =>
+      within(key.workspace, (workspace) =>
+        readFrom(workspace, key.session, { limit: Number.POSITIVE_INFINITY })
+          .filter(({ opensTurn, turn }) => opensTurn && turn >= from)
+          .slice(0, limit)
+          .map(({ turn, seq }) => ({ turn, seq })),
+      ),
+    family: (key) =>
+      within(key.workspace, ({ sessions }) => {
+        const root = sessions.get(key.session)?.head.root;
+        return [...sessions.values()].map(({ head }) => head).filter((head) => head.root === root);
+      }),
+    readBlob: (name, hash) => within(name, ({ blobs }) => blobs.get(hexOf(hash))),
+    putSnapshot: (key, { seq, foldVersion, parts }) =>
+      within(key.workspace, (workspace) => {
+        const kept = Object.entries(parts).map(([name, bytes]) => [name, putPiece(workspace.parts, bytes)]);
+        workspace.sessions.get(key.session)?.snapshots.push({ seq, foldVersion, parts: Object.fromEntries(kept) });
+      }),
+    snapshot: (key, at) => within(key.workspace, (workspace) => snapshotFor(workspace, key.session, at)),
+    keys: (key) => within(key.workspace, ({ sessions }) => [...(sessions.get(key.session)?.keys.values() ?? [])]),
+    importCopies: async (name, copies) => {
+      const pieces: SessionCopy[] = [];
+      for await (const copy of copies) pieces.push(copy);
+      return within(name, (workspace) => {
+        const staged = copyWorkspace(workspace);
+        const sessions = importInto(name, staged, pieces);
+        database.workspaces.set(name, staged);
+        for (const { session } of sessions) wake({ workspace: name, session });
+        return { sessions };
+      });
+    },
+    watch: (key, wake) => {
+      if (closed) throw closedError();
+      const watcher = { key, wake };
+      database.watchers.add(watcher);
+      const stop = () => {
+        database.watchers.delete(watcher);
+        unwatch.delete(stop);
+      };
+      unwatch.add(stop);
+      return stop;
+    },
+    close: async () => {
+      closed = true;
+      for (const stop of unwatch) stop();
+    },
+  };
+};

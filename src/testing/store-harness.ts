@@ -1,0 +1,26 @@
+import type { SessionKey, Store } from '../core/ports/store.ts';
+import type { WorkspaceId } from '../schema/ids.ts';
+
+/** What a person with the database's own tools could do to it. The session is the one that owns the event, not one that inherits it. */
+export interface StoreTamper {
+  /** Changes stored bytes of the payload, wherever they are kept, and nothing else. */
+  changePayload(key: SessionKey, seq: number): Promise<void>;
+  changeAt(key: SessionKey, seq: number, at: number): Promise<void>;
+  changeTurn(key: SessionKey, seq: number, turn: number): Promise<void>;
+  changeHash(key: SessionKey, seq: number): Promise<void>;
+  removeEvent(key: SessionKey, seq: number): Promise<void>;
+  /** Takes away bytes and salt and leaves the digest of both. */
+  redact(key: SessionKey, seq: number): Promise<void>;
+  removeBlob(workspace: WorkspaceId, hash: Uint8Array): Promise<void>;
+  /** How many pieces the workspace keeps by the hash of their content: blobs and parts of snapshots together. */
+  countPieces(workspace: WorkspaceId): Promise<number>;
+}
+
+/** One database for a run of the contract. It begins empty; every test works in workspaces of its own. */
+export interface StoreHarness {
+  /** A new store on the same database: another process, or the same after a restart. */
+  open(): Promise<Store>;
+  readonly tamper: StoreTamper;
+  /** Removes the database; every store is closed by then. */
+  destroy(): Promise<void>;
+}
