@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { AppendOutcome, AppendRequest, Head, StoredEvent, StoredKey } from '../core/ports/store.ts';
 import { eventHash, genesisHash, payloadDigest, saltBytes } from '../core/session/chain.ts';
-import { summarize } from '../core/session/summary.ts';
+import { opensTurn, summarize } from '../core/session/summary.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionSummary } from '../schema/summary.ts';
 
@@ -50,17 +50,22 @@ const newStart = ({ creates }: AppendRequest, { parent }: AppendBase): Start | u
   return parent && { seq: creates.parent.seq, hash: parent.hash, at: parent.at };
 };
 
-const chainEvents = (request: AppendRequest, start: Start): readonly StoredEvent[] => {
-  let { seq, hash } = start;
-  let turn = start.summary?.turn ?? 0;
+interface Chained {
+  readonly events: readonly StoredEvent[];
+  readonly summary: SessionSummary;
+}
+
+/** The summary goes along, so that a turn opened after a fork or after an event of a named turn takes the highest number plus one. */
+const chainEvents = (request: AppendRequest, start: Start): Chained => {
+  let { seq, hash, summary } = start;
   const at = Math.max(request.at, start.at);
-  return request.events.map((event) => {
-    if (event.turn === 'next') turn += 1;
+  const events = request.events.map((event): StoredEvent => {
+    const highest = summary?.turn ?? 0;
     const header = {
       session: request.session,
       seq: ++seq,
       at,
-      turn: typeof event.turn === 'number' ? event.turn : turn,
+      turn: typeof event.turn === 'number' ? event.turn : highest + (event.turn === 'next' ? 1 : 0),
       run: event.run,
       type: event.type,
       version: event.version,
@@ -68,8 +73,12 @@ const chainEvents = (request: AppendRequest, start: Start): readonly StoredEvent
     };
     const salt = newSalt();
     hash = eventHash(hash, header, payloadDigest(salt, event.payload));
-    return { ...header, opensTurn: event.turn === 'next', body: { kind: 'bytes', salt, bytes: event.payload }, hash };
+    const body = { kind: 'bytes', salt, bytes: event.payload } as const;
+    const stored: StoredEvent = { ...header, opensTurn: opensTurn(summary, header), body, hash };
+    summary = summarize(summary, stored);
+    return stored;
   });
+  return { events, summary: summary! };
 };
 
 /**
@@ -79,12 +88,12 @@ const chainEvents = (request: AppendRequest, start: Start): readonly StoredEvent
 export const planAppend = (base: AppendBase, request: AppendRequest): AppendOutcome => {
   refuseForeignTypes(request);
   const { head } = base;
-  if (request.creates && head) return { outcome: 'exists' };
-  if (!request.creates && !head) return { outcome: 'missing' };
   if (base.key && request.key) {
     if (base.key.bodyHash !== request.key.bodyHash) return { outcome: 'key-reused' };
     return { outcome: 'duplicate', seq: base.key.seq, count: base.key.count };
   }
+  if (request.creates && head) return { outcome: 'exists' };
+  if (!request.creates && !head) return { outcome: 'missing' };
   if (head && request.writer.kind === 'run' && request.writer.epoch !== head.epoch) {
     return { outcome: 'fenced', epoch: head.epoch };
   }
@@ -96,13 +105,12 @@ export const planAppend = (base: AppendBase, request: AppendRequest): AppendOutc
   }
   const start = head ?? newStart(request, base);
   if (!start) return { outcome: 'missing' };
-  const events = chainEvents(request, start);
-  return { outcome: 'appended', events, head: headAfter(base, request, events) };
+  const chained = chainEvents(request, start);
+  return { outcome: 'appended', events: chained.events, head: headAfter(base, request, chained) };
 };
 
-const headAfter = ({ head, parent }: AppendBase, request: AppendRequest, events: readonly StoredEvent[]): Head => {
+const headAfter = ({ head, parent }: AppendBase, request: AppendRequest, { events, summary }: Chained): Head => {
   const last = events.at(-1)!;
-  const summary = events.reduce(summarize, head?.summary)!;
   const point = request.creates?.parent;
   return {
     workspace: request.workspace,

@@ -13,24 +13,24 @@ const described = (
   ...(metadata !== undefined && { metadata }),
 });
 
+/** Whether the event is the first of its turn, given the summary before it. A fork repeats the turn it goes on from. */
+export const opensTurn = (
+  before: SessionSummary | undefined,
+  { type, turn }: { readonly type: string; readonly turn: number },
+): boolean => (before ? turn > before.turn : type !== 'session.forked' && turn > 0);
+
 /** A fold like the others, but one the store runs with every append, so that listing and status checks read no log. */
 export const summarize = (before: SessionSummary | undefined, event: StoredEvent): SessionSummary => {
-  const moved = { seq: event.seq, turn: Math.max(before?.turn ?? 0, event.turn), updatedAt: event.at };
+  const lastTurn = Math.max(before?.lastTurn ?? 0, event.turn);
+  const moved = { seq: event.seq, turn: event.turn, lastTurn, updatedAt: event.at };
   if (!before) {
     const blank = { id: event.session, holder: 'agent' as const, createdAt: event.at, messages: 0, ...moved };
     if (event.type === 'session.forked') {
       const fork = decodePayload(event, 'session.forked');
-      const { parent, at: forkedAt, messages, agent, lastTurn } = fork;
-      const turn = Math.max(lastTurn, event.turn);
-      const summary = {
-        ...blank,
-        parent,
-        forkedAt,
-        turn,
-        messages,
-        status: statusOfFork(fork),
-        ...(agent && { agent }),
-      };
+      const { parent, at: forkedAt, messages, agent } = fork;
+      const lastTurn = Math.max(fork.lastTurn, event.turn);
+      const status = statusOfFork(fork);
+      const summary = { ...blank, parent, forkedAt, lastTurn, messages, status, ...(agent && { agent }) };
       return described(summary, fork);
     }
     const { agent, ...about } = decodePayload(event, 'session.opened');
