@@ -1,8 +1,9 @@
 import type { Head, SessionCopy, StoredEvent } from '../core/ports/store.ts';
 import { genesisHash, linkProblem } from '../core/session/chain.ts';
-import { summarize } from '../core/session/summary.ts';
-import { PerdureError } from '../schema/error.ts';
+import { opensTurn, summarize } from '../core/session/summary.ts';
+import { isPerdureError, PerdureError } from '../schema/error.ts';
 import type { WorkspaceId } from '../schema/ids.ts';
+import type { SessionSummary } from '../schema/summary.ts';
 
 /** What the store holds about a copied session, read in the import's own transaction. */
 export interface ImportBase {
@@ -42,6 +43,42 @@ const broken = (copy: SessionCopy, why: string, seq?: number): PerdureError =>
     },
   );
 
+/** Why a piece is not one run of events of its session; what comes before its first is looked at elsewhere. */
+const pieceProblem = (copy: SessionCopy): { readonly seq: number; readonly why: string } | undefined => {
+  let previous: StoredEvent | undefined;
+  for (const event of copy.events) {
+    const why =
+      event.session === copy.session ? previous && followProblem(previous, event) : 'it is of another session';
+    if (why) return { seq: event.seq, why };
+    previous = event;
+  }
+  return undefined;
+};
+
+const followProblem = (
+  previous: { readonly seq: number; readonly hash: Uint8Array; readonly at?: number },
+  event: StoredEvent,
+): string | undefined =>
+  linkProblem(previous, event) ?? (event.at < (previous.at ?? 0) ? 'its time is before the one it follows' : undefined);
+
+/** What the store makes of the events itself: no bundle brings a summary, and the marks that no hash covers must agree with it. */
+const summaryAfter = (copy: SessionCopy, added: readonly StoredEvent[], head: Head | undefined): SessionSummary => {
+  let summary = head?.summary;
+  for (const event of added) {
+    if (event.opensTurn !== opensTurn(summary, event)) throw broken(copy, 'its turns are not as marked', event.seq);
+    try {
+      summary = summarize(summary, event);
+    } catch (error) {
+      if (isPerdureError(error, 'EVENT_DAMAGED')) throw broken(copy, error.message, event.seq);
+      throw error;
+    }
+  }
+  if (summary?.parent !== copy.parent?.session || summary?.forkedAt !== copy.parent?.seq) {
+    throw broken(copy, 'its first event names another parent');
+  }
+  return summary!;
+};
+
 /**
  * A hash stands for all before it: two copies that agree at one seq agree up to there, and what one has beyond may be added. A session
  * that grows by an import gets a new epoch, so that no run writer here goes on from the old head.
@@ -52,24 +89,22 @@ export const planImport = (workspace: WorkspaceId, base: ImportBase, copy: Sessi
   if (head && (head.parent?.session !== copy.parent?.session || head.parent?.seq !== copy.parent?.seq)) {
     throw disagrees(copy, 'they were forked from different points');
   }
+  const problem = pieceProblem(copy);
+  if (problem) throw broken(copy, problem.why, problem.seq);
   const common = overlapAt(copy, head);
   const theirs = copy.events.find(({ seq }) => seq === common);
-  if (theirs && !(base.overlapHash && Buffer.from(theirs.hash).equals(base.overlapHash))) {
+  if (common !== undefined && !(theirs && base.overlapHash && Buffer.from(theirs.hash).equals(base.overlapHash))) {
     throw disagrees(copy, `event ${common} is not the same`, common);
   }
   const added = copy.events.filter(({ seq }) => seq > start.seq);
-  let previous: { seq: number; hash: Uint8Array } = start;
-  for (const event of added) {
-    const problem =
-      event.session === copy.session ? linkProblem(previous, event) : 'an event belongs to another session';
-    if (problem) throw broken(copy, problem, event.seq);
-    previous = event;
-  }
+  const [first] = added;
   const last = added.at(-1);
-  if (!last) {
+  if (!first || !last) {
     if (!head) throw broken(copy, 'it has no events');
     return { added, head };
   }
+  const gap = followProblem(start, first);
+  if (gap) throw broken(copy, gap, first.seq);
   return {
     added,
     head: {
@@ -81,7 +116,7 @@ export const planImport = (workspace: WorkspaceId, base: ImportBase, copy: Sessi
       hash: last.hash,
       at: last.at,
       epoch: head ? head.epoch + 1 : 0,
-      summary: added.reduce(summarize, head?.summary)!,
+      summary: summaryAfter(copy, added, head),
     },
   };
 };
