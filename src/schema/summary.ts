@@ -14,8 +14,10 @@ export const SessionSummary = z.strictObject({
   parent: SessionId.optional(),
   forkedAt: z.int().optional(),
   seq: z.int(),
-  /** The highest turn number ever given; never reused. */
+  /** The turn that the live head belongs to. */
   turn: z.int(),
+  /** The highest turn number ever given; never reused. */
+  lastTurn: z.int(),
   messages: z.int(),
   createdAt: z.int(),
   updatedAt: z.int(),

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import type { AppendOutcome, AppendRequest, Head, StoredEvent, StoredKey } from '../core/ports/store.ts';
+import type { AppendOutcome, AppendRequest, Head, NewEvent, StoredEvent, StoredKey } from '../core/ports/store.ts';
 import { eventHash, genesisHash, payloadDigest, saltBytes } from '../core/session/chain.ts';
 import { opensTurn, summarize } from '../core/session/summary.ts';
 import { PerdureError } from '../schema/error.ts';
@@ -55,17 +55,22 @@ interface Chained {
   readonly summary: SessionSummary;
 }
 
+const turnOf = ({ turn }: NewEvent, current: number, last: number): number => {
+  if (turn === 'next') return last + 1;
+  return turn === 'current' ? current : turn;
+};
+
 /** The summary goes along, so that a turn opened after a fork or after an event of a named turn takes the highest number plus one. */
 const chainEvents = (request: AppendRequest, start: Start): Chained => {
   let { seq, hash, summary } = start;
   const at = Math.max(request.at, start.at);
   const events = request.events.map((event): StoredEvent => {
-    const highest = summary?.turn ?? 0;
+    const { turn = 0, lastTurn = 0 } = summary ?? {};
     const header = {
       session: request.session,
       seq: ++seq,
       at,
-      turn: typeof event.turn === 'number' ? event.turn : highest + (event.turn === 'next' ? 1 : 0),
+      turn: turnOf(event, turn, lastTurn),
       run: event.run,
       type: event.type,
       version: event.version,

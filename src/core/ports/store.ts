@@ -13,7 +13,7 @@ export interface SessionKey {
   readonly session: SessionId;
 }
 
-/** An event on its way in: the store gives it seq, time, salt and hash. `next` opens a turn, `current` is the session's newest. */
+/** An event on its way in: the store gives it seq, time, salt and hash. `next` opens a turn, `current` is that of the event before. */
 export interface NewEvent {
   readonly type: string;
   readonly version: number;

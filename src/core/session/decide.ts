@@ -127,16 +127,15 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
   }
 };
 
-/** The first events of a child that goes on from `point`. */
+/** The first events of a child that goes on from `point`. Its parent is the session that the event there belongs to. */
 export const decideFork = (
   point: SessionFold,
-  parent: SessionFold['session'],
   actor: Actor,
   title?: string,
 ): readonly [EventDraft, ...EventDraft[]] => {
   const { agent, metadata, messages, lastTurn } = point;
   const payload = {
-    parent,
+    parent: point.session,
     at: point.seq,
     midTurn: isMidTurn(point),
     lastTurn,

@@ -17,7 +17,7 @@ const described = (
 export const opensTurn = (
   before: SessionSummary | undefined,
   { type, turn }: { readonly type: string; readonly turn: number },
-): boolean => (before ? turn > before.turn : type !== 'session.forked' && turn > 0);
+): boolean => (before ? turn > before.lastTurn : type !== 'session.forked' && turn > 0);
 
 /** A fold like the others, but one the store runs with every append, so that listing and status checks read no log. */
 export const summarize = (before: SessionSummary | undefined, event: StoredEvent): SessionSummary => {

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { eventHeader } from '../../schema/event.ts';
+import { SessionId } from '../../schema/ids.ts';
+
+/*
+ * A bundle is JSON lines, compressed with zstd: a header that names its sessions, parents before children; then for each session its
+ * events and its keys; then an end with the SHA-256 of all lines before it. Payloads stand as the text that was hashed, in a string.
+ */
+export const bundleVersion = 1;
+export const maxLineChars = 128 * 1024 * 1024;
+
+const Hex32 = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const BundleHeader = z.strictObject({
+  bundle: z.literal('perdure'),
+  version: z.literal(bundleVersion),
+  sessions: z.array(
+    z.strictObject({
+      session: SessionId,
+      parent: z.strictObject({ session: SessionId, seq: z.int().positive() }).optional(),
+      /** The last event of the session that the bundle holds. */
+      seq: z.int().positive(),
+      hash: Hex32,
+    }),
+  ),
+});
+export type BundleHeader = z.infer<typeof BundleHeader>;
+
+const Body = z.union([
+  z.strictObject({ salt: z.string().regex(/^[0-9a-f]{32}$/), payload: z.string() }),
+  z.strictObject({ redacted: Hex32 }),
+]);
+
+export const BundleLine = z.union([
+  z.strictObject({ event: eventHeader.extend({ opensTurn: z.boolean(), body: Body, hash: Hex32 }) }),
+  z.strictObject({
+    key: z.strictObject({
+      session: SessionId,
+      key: z.string().min(1).max(255),
+      bodyHash: Hex32,
+      seq: z.int().positive(),
+      count: z.int().positive(),
+    }),
+  }),
+  z.strictObject({ end: z.strictObject({ lines: z.int().positive(), sha256: Hex32 }) }),
+]);
+export type BundleLine = z.infer<typeof BundleLine>;

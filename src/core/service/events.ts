@@ -1,0 +1,75 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { decodeEvent } from '../session/event-codec.ts';
+import type { Scope } from './scope.ts';
+import { sessionNotFound } from './session-folds.ts';
+
+export interface EventsOptions {
+  /** Exclusive: where the reader is. 0 reads from the first event. */
+  readonly after?: number | undefined;
+  /** Goes on with what is appended later, until the signal, the loop or the runtime ends it. */
+  readonly follow?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const pageEvents = 256;
+const pageBytes = 1024 * 1024;
+
+/** Remembers that it was rung, so that a ring between reading and waiting is not lost. */
+const doorbell = (): { ring: () => void; rung: () => Promise<void> } => {
+  let rang = false;
+  let answer: (() => void) | undefined;
+  return {
+    ring: () => {
+      rang = true;
+      answer?.();
+    },
+    rung: async () => {
+      if (!rang) {
+        await new Promise<void>((resolve) => {
+          answer = resolve;
+        });
+      }
+      answer = undefined;
+      rang = false;
+    },
+  };
+};
+
+const startOf = ({ after = 0 }: EventsOptions): number => {
+  if (Number.isSafeInteger(after) && after >= 0) return after;
+  throw new PerdureError('INVALID_INPUT', `after is a sequence number, 0 or more; got ${after}`, {
+    details: { after },
+  });
+};
+
+/** Every event once and in order from the reader's own cursor. A wake-up only says when to look again. */
+export async function* readEvents(
+  scope: Scope,
+  key: SessionKey,
+  options: EventsOptions = {},
+): AsyncGenerator<SessionEvent, void, void> {
+  let cursor = startOf(options);
+  if (!(await scope.store.head(key))) throw sessionNotFound(key);
+  const ending = AbortSignal.any([scope.closing, ...(options.signal ? [options.signal] : [])]);
+  const bell = doorbell();
+  const stopWatching = options.follow ? scope.store.watch(key, bell.ring) : undefined;
+  ending.addEventListener('abort', bell.ring);
+  try {
+    while (!ending.aborted) {
+      const page = await scope.store.read(key, { after: cursor, limit: pageEvents, maxBytes: pageBytes });
+      for (const stored of page) {
+        yield decodeEvent(key.workspace, stored);
+        cursor = stored.seq;
+        if (ending.aborted) return;
+      }
+      if (page.length > 0) continue;
+      if (!options.follow) return;
+      await bell.rung();
+    }
+  } finally {
+    stopWatching?.();
+    ending.removeEventListener('abort', bell.ring);
+  }
+}

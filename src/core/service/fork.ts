@@ -1,0 +1,42 @@
+import { PerdureError } from '../../schema/error.ts';
+import { newId, type SessionId } from '../../schema/ids.ts';
+import type { Point } from '../../schema/point.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { decideFork } from '../session/decide.ts';
+import { encodeEvent } from '../session/event-codec.ts';
+import { eventsOf } from './execute.ts';
+import { resolvePoint } from './points.ts';
+import { keyOf, type Scope } from './scope.ts';
+
+export interface ForkOptions {
+  readonly at?: Point | undefined;
+  readonly title?: string | undefined;
+}
+
+/** Makes a child that goes on from a point. The past does not change, so nothing has to be decided twice. */
+export const forkSession = async (
+  scope: Scope,
+  key: SessionKey,
+  { at, title }: ForkOptions = {},
+): Promise<SessionId> => {
+  const head = await scope.folds.head(key);
+  const seq = await resolvePoint(scope.store, key, head, at);
+  const point = await scope.folds.at(key, seq);
+  const child = keyOf(scope, newId('ses', scope.clock.now()));
+  const drafts = decideFork(point, scope.actor, title);
+  const [first, ...rest] = drafts;
+  const outcome = await scope.store.append({
+    ...child,
+    writer: { kind: 'outside' },
+    at: scope.clock.now(),
+    creates: { parent: { session: point.session, seq } },
+    events: [encodeEvent(first), ...rest.map(encodeEvent)],
+  });
+  if (outcome.outcome !== 'appended') {
+    throw new PerdureError('CONFLICT', `the fork was not made (${outcome.outcome}): try again`, {
+      details: { session: key.session, outcome: outcome.outcome },
+    });
+  }
+  scope.folds.seed(child, point, eventsOf(child, drafts, outcome));
+  return child.session;
+};

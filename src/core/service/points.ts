@@ -1,0 +1,43 @@
+import { PerdureError } from '../../schema/error.ts';
+import { Point } from '../../schema/point.ts';
+import type { SessionKey, Store } from '../ports/store.ts';
+import { parseInput } from '../session/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { isLive, liveAtOrBefore } from '../session/live-lineage.ts';
+
+const notFound = (key: SessionKey, point: Point, why: string): PerdureError =>
+  new PerdureError('POINT_NOT_FOUND', `${JSON.stringify(point)} is not a point of ${key.session}: ${why}`, {
+    details: { session: key.session, point },
+  });
+
+const firstLiveTurn = async (store: Store, key: SessionKey, head: SessionFold, from: number) => {
+  for (let next = from; ; ) {
+    const starts = await store.turnStarts(key, { from: next, limit: 64 });
+    const live = starts.find(({ seq }) => isLive(head.live, seq));
+    const last = starts.at(-1);
+    if (live || !last) return live;
+    next = last.turn + 1;
+  }
+};
+
+/** The seq of a point, as the session stands at `head`. A turn ends where the next one of the live lineage begins. */
+export const resolvePoint = async (
+  store: Store,
+  key: SessionKey,
+  head: SessionFold,
+  input?: Point,
+): Promise<number> => {
+  if (input === undefined) return head.seq;
+  const point = parseInput('the point', Point, input);
+  if ('seq' in point) {
+    if (point.seq > head.seq) throw notFound(key, point, `it has ${head.seq} events`);
+    return point.seq;
+  }
+  const start = point.turn === 0 ? undefined : await firstLiveTurn(store, key, head, point.turn);
+  if (point.turn > 0 && start?.turn !== point.turn) {
+    const why = point.turn > head.lastTurn ? `its last turn is ${head.lastTurn}` : 'a rewind left that turn behind';
+    throw notFound(key, point, why);
+  }
+  const next = await firstLiveTurn(store, key, head, point.turn + 1);
+  return next ? liveAtOrBefore(head.live, next.seq - 1) : head.seq;
+};

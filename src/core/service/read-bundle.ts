@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { createZstdDecompress } from 'node:zlib';
+import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import type { SessionCopy, StoredEvent } from '../ports/store.ts';
+import { genesisHash, linkProblem } from '../session/chain.ts';
+import { invalidInput } from '../session/event-codec.ts';
+import { BundleHeader, BundleLine, maxLineChars } from './bundle-format.ts';
+
+const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+const pieceEvents = 256;
+const pieceBytes = 4 * 1024 * 1024;
+
+const invalid = (why: string, cause?: unknown): PerdureError =>
+  new PerdureError(
+    'BUNDLE_INVALID',
+    `the bundle is not valid: ${why}; nothing was imported, export it again from its source`,
+    {
+      cause,
+    },
+  );
+
+/** Plain or compressed: the first bytes tell. */
+async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  const chunks = source[Symbol.asyncIterator]();
+  let start = Buffer.alloc(0);
+  while (start.length < zstdMagic.length) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    start = Buffer.concat([start, value]);
+  }
+  const whole = async function* (): AsyncGenerator<Uint8Array, void, void> {
+    yield start;
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+  };
+  if (!start.subarray(0, zstdMagic.length).equals(zstdMagic)) {
+    yield* whole();
+    return;
+  }
+  yield* Readable.from(whole(), { objectMode: false }).compose(createZstdDecompress()) as AsyncIterable<Uint8Array>;
+}
+
+async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let rest = '';
+  for await (const chunk of source) {
+    const parts = decoder.decode(chunk, { stream: true }).split('\n');
+    parts[0] = rest + parts[0];
+    rest = parts.pop()!;
+    if (rest.length > maxLineChars) throw invalid(`a line is longer than ${maxLineChars} characters`);
+    yield* parts;
+  }
+  if (rest + decoder.decode() !== '') throw invalid('it is cut off in the middle of a line');
+}
+
+const parseLine = <S extends z.ZodType>(schema: S, line: string, number: number): z.infer<S> => {
+  try {
+    return schema.parse(JSON.parse(line));
+  } catch (cause) {
+    const why = cause instanceof z.ZodError ? invalidInput('the line', cause).message : 'it is not JSON';
+    throw invalid(`line ${number}: ${why}`, cause);
+  }
+};
+
+const storedEvent = ({ body, hash, ...rest }: Extract<BundleLine, { event: unknown }>['event']): StoredEvent => ({
+  ...rest,
+  hash: Buffer.from(hash, 'hex'),
+  body:
+    'redacted' in body
+      ? { kind: 'redacted', digest: Buffer.from(body.redacted, 'hex') }
+      : { kind: 'bytes', salt: Buffer.from(body.salt, 'hex'), bytes: Buffer.from(body.payload, 'utf8') },
+});
+
+type Link = { readonly seq: number; readonly hash: Uint8Array };
+
+/** Follows the chains of all sessions of a bundle while it is read; keeps only the hashes that children go on from. */
+class ChainCheck {
+  readonly #header: BundleHeader;
+  readonly #newest = new Map<SessionId, Link>();
+  readonly #forkPoints = new Map<string, Link | undefined>();
+
+  constructor(header: BundleHeader) {
+    this.#header = header;
+    const earlier = new Set<SessionId>();
+    for (const { session, parent, seq } of header.sessions) {
+      if (earlier.has(session)) throw invalid(`${session} is listed twice`);
+      if (parent && !earlier.has(parent.session)) throw invalid(`the parent of ${session} is not listed before it`);
+      if (parent && seq <= parent.seq) throw invalid(`${session} has no events of its own`);
+      if (parent) this.#forkPoints.set(pointName(parent), undefined);
+      earlier.add(session);
+    }
+  }
+
+  entry(session: SessionId): BundleHeader['sessions'][number] {
+    const entry = this.#header.sessions.find((each) => each.session === session);
+    if (!entry) throw invalid(`${session} is not listed in its header`);
+    return entry;
+  }
+
+  add(event: StoredEvent): void {
+    const { session, seq } = event;
+    const problem = linkProblem(this.#newest.get(session) ?? this.#start(session), event);
+    if (problem) throw invalid(`event ${seq} of ${session}: ${problem}`);
+    this.#newest.set(session, event);
+    if (this.#forkPoints.has(pointName(event))) this.#forkPoints.set(pointName(event), { seq, hash: event.hash });
+  }
+
+  finish(): void {
+    for (const { session, seq, hash } of this.#header.sessions) {
+      const last = this.#newest.get(session);
+      if (last?.seq !== seq || Buffer.from(last.hash).toString('hex') !== hash) {
+        throw invalid(`${session} does not end at event ${seq} as its header says`);
+      }
+    }
+  }
+
+  #start(session: SessionId): Link {
+    const { parent } = this.entry(session);
+    if (!parent) return { seq: 0, hash: genesisHash };
+    const point = this.#forkPoints.get(pointName(parent));
+    if (!point) throw invalid(`the event that ${session} was forked from does not come before it`);
+    return point;
+  }
+}
+
+const pointName = ({ session, seq }: { session: SessionId; seq: number }): string => `${session}/${seq}`;
+
+async function* copiesOf(lines: AsyncGenerator<string, void, void>): AsyncGenerator<SessionCopy, void, void> {
+  const digest = createHash('sha256');
+  let count = 0;
+  let check: ChainCheck | undefined;
+  let ended = false;
+  let events: StoredEvent[] = [];
+  let bytes = 0;
+  const piece = function* (): Generator<SessionCopy> {
+    const session = events[0]?.session;
+    if (session && check) yield { session, parent: check.entry(session).parent, events, keys: [] };
+    events = [];
+    bytes = 0;
+  };
+  for await (const line of lines) {
+    if (ended) throw invalid('something follows its end');
+    count += 1;
+    if (!check) {
+      check = new ChainCheck(parseLine(BundleHeader, line, count));
+    } else {
+      const content = parseLine(BundleLine, line, count);
+      if ('event' in content) {
+        const event = storedEvent(content.event);
+        check.add(event);
+        if (events[0] && events[0].session !== event.session) yield* piece();
+        events.push(event);
+        bytes += line.length;
+        if (events.length >= pieceEvents || bytes >= pieceBytes) yield* piece();
+      } else if ('key' in content) {
+        yield* piece();
+        const { session, ...key } = content.key;
+        yield { session, parent: check.entry(session).parent, events: [], keys: [key] };
+      } else {
+        const { lines: expected, sha256 } = content.end;
+        if (expected !== count - 1 || sha256 !== digest.digest('hex')) throw invalid('its checksum does not match');
+        ended = true;
+        continue;
+      }
+    }
+    digest.update(`${line}\n`);
+  }
+  if (!ended || !check) throw invalid('its end is missing');
+  check.finish();
+  yield* piece();
+}
+
+/** The copies in a bundle, checked as they come. A fault at its very end still throws: the import is one transaction and takes all back. */
+export async function* readBundle(source: AsyncIterable<Uint8Array>): AsyncGenerator<SessionCopy, void, void> {
+  try {
+    yield* copiesOf(linesOf(decompressed(source)));
+  } catch (cause) {
+    if (cause instanceof PerdureError) throw cause;
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code?.startsWith('ERR_') || code?.startsWith('ZSTD_') || code?.startsWith('Z_')) {
+      throw invalid('its bytes are damaged', cause);
+    }
+    throw cause;
+  }
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { type Clock, systemClock } from './core/ports/clock.ts';
+import type { Store } from './core/ports/store.ts';
+import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './core/service/session-folds.ts';
+import { type Sessions, sessionsOf } from './core/service/sessions.ts';
+import { parseInput } from './core/session/event-codec.ts';
+import { PerdureError } from './schema/error.ts';
+import { MemberId, memberActor, WorkspaceId } from './schema/ids.ts';
+
+export interface RuntimeOptions {
+  /** `sqlite:PATH`, `postgres://…`, or a store of your own. */
+  readonly store: string | Store;
+  readonly clock?: Clock;
+  readonly snapshots?: SnapshotPolicy;
+  /** Told of what went wrong beside the calls, such as a fold snapshot that could not be kept. By default a process warning. */
+  readonly onWarning?: (problem: unknown) => void;
+}
+
+/** The runtime as one member of one workspace sees it. */
+export interface ScopedRuntime {
+  readonly sessions: Sessions;
+}
+
+export interface Runtime extends ScopedRuntime {
+  /** Acts as a member of a workspace. Without it: the member `local` of the workspace `local`. */
+  as(identity: { readonly workspace: string; readonly member: string }): ScopedRuntime;
+  /** Waits for what is under way and ends followers; idempotent. */
+  close(): Promise<void>;
+}
+
+const Identity = z.strictObject({ workspace: WorkspaceId, member: MemberId });
+
+/** Engines are loaded when they are first used: a program on SQLite never pays for PostgreSQL's. */
+const openStore = async (address: string): Promise<Store> => {
+  if (/^postgres(ql)?:\/\//.test(address)) {
+    const { openPostgresStore } = await import('./stores/postgres/index.ts');
+    return openPostgresStore({ url: address });
+  }
+  const file = /^sqlite:(.+)$/.exec(address)?.[1];
+  if (file) {
+    const { openSqliteStore } = await import('./stores/sqlite/index.ts');
+    return openSqliteStore({ file });
+  }
+  const shown = address.replace(/\/\/[^@/]*@/, '//…@');
+  throw new PerdureError('INVALID_INPUT', `"${shown}" is not a store: pass sqlite:PATH or postgres://…`);
+};
+
+const warn = (problem: unknown): void => {
+  process.emitWarning(problem instanceof Error ? problem : new Error(String(problem)));
+};
+
+export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
+  const store = typeof options.store === 'string' ? await openStore(options.store) : options.store;
+  const folds = new SessionFolds(store, options.snapshots ?? defaultSnapshotPolicy, options.onWarning ?? warn);
+  const closing = new AbortController();
+  const clock = options.clock ?? systemClock;
+  const as: Runtime['as'] = (identity) => {
+    const { workspace, member } = parseInput('the identity', Identity, identity);
+    return {
+      sessions: sessionsOf({ store, clock, folds, workspace, actor: memberActor(member), closing: closing.signal }),
+    };
+  };
+  return {
+    as,
+    ...as({ workspace: 'local', member: 'local' }),
+    close: async () => {
+      closing.abort();
+      await folds.settle();
+      await store.close();
+    },
+  };
+};
