@@ -24,7 +24,7 @@ const everything: Part = { mayImport: ['src/'] };
 /** The most specific entry decides. */
 const parts: Record<string, Part> = {
   [schema]: { mayImport: [], browser: true },
-  [session]: { mayImport: [schema] },
+  [session]: { mayImport: [schema, ports] },
   [ports]: { mayImport: [schema] },
   [service]: core,
   'src/core/run/': core,
