@@ -61,7 +61,9 @@ export type Message = z.infer<typeof Message>;
 export type Role = Message['role'];
 
 /** What callers write: plain text is one text part, and the id may be left to us. */
-type WithoutId<M> = M extends { content: infer C } ? Omit<M, 'id' | 'content'> & { id?: MessageId; content: C } : never;
+type Written<M> = M extends { role: infer R; content: (infer Part)[] }
+  ? { readonly role: R; readonly id?: MessageId; readonly content: readonly Part[] }
+  : never;
 export type MessageInput =
-  | WithoutId<Message>
-  | { readonly role: 'system' | 'user' | 'assistant'; readonly content: string; readonly id?: MessageId };
+  | Written<Message>
+  | { readonly role: 'system' | 'user' | 'assistant'; readonly id?: MessageId; readonly content: string };

@@ -57,11 +57,11 @@ const Description = z.strictObject({ title: Text.max(500).optional(), metadata: 
 const Messages = z.array(Message);
 
 /** Plain text becomes one text part; ids are given where there are none. Everything else is left for the schema to judge. */
-const messageOf = (input: MessageInput): unknown => ({
-  ...input,
-  id: input.id ?? newId('msg'),
-  content: typeof input.content === 'string' ? [{ type: 'text', text: input.content }] : input.content,
-});
+const messageOf = (input: MessageInput): unknown => {
+  if (typeof input !== 'object' || input === null) return input;
+  const { id = newId('msg'), content } = input;
+  return { ...input, id, content: typeof content === 'string' ? [{ type: 'text', text: content }] : content };
+};
 
 export const sessionHandle = (scope: Scope, id: SessionId): Session => {
   const key = keyOf(scope, id);
