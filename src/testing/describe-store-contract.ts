@@ -1,7 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import type { Store } from '../core/ports/store.ts';
 import { describeAppends } from './contract/append.ts';
+import { describeBatches } from './contract/batches.ts';
+import { describeBlobs } from './contract/blobs.ts';
 import type { ContractSetup } from './contract/contract-setup.ts';
+import { describeHashes } from './contract/hashes.ts';
+import { describeKeys } from './contract/keys.ts';
+import { describeReads } from './contract/read.ts';
+import { describeTurns } from './contract/turns.ts';
+import { describeWriters } from './contract/writers.ts';
 import type { StoreHarness } from './store-harness.ts';
 
 /** The rules of SPEC.md that every store keeps, as tests. Run it first when you write a store, and trust nothing before it passes. */
@@ -34,5 +41,12 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     });
 
     describeAppends(setup);
+    describeTurns(setup);
+    describeBatches(setup);
+    describeReads(setup);
+    describeHashes(setup);
+    describeWriters(setup);
+    describeKeys(setup);
+    describeBlobs(setup);
   });
 };

@@ -8,8 +8,10 @@ import {
   type SessionCopy,
   type SessionKey,
   type Store,
+  type StoredBody,
   type StoredEvent,
 } from '../core/ports/store.ts';
+import { blobHash } from '../core/session/chain.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { clipSegments } from '../stores/lineage.ts';
@@ -30,12 +32,19 @@ import {
 
 const keep = (workspace: MemoryWorkspace, session: MemorySession, events: readonly StoredEvent[]): void => {
   for (const event of events) {
-    if (event.body.kind === 'bytes' && event.body.bytes.length > inlinePayloadBytes) {
-      putPiece(workspace.blobs, event.body.bytes);
-    }
+    if (isSpilled(event.body)) putPiece(workspace.blobs, event.body.bytes);
     session.events.set(event.seq, event);
   }
 };
+
+const isSpilled = (body: StoredBody): body is Extract<StoredBody, { kind: 'bytes' }> =>
+  body.kind === 'bytes' && body.bytes.length > inlinePayloadBytes;
+
+/** As a store that keeps a large payload apart would find it. */
+const withBlob = ({ blobs }: MemoryWorkspace, event: StoredEvent): StoredEvent =>
+  isSpilled(event.body) && !blobs.has(hexOf(blobHash(event.body.bytes)))
+    ? { ...event, body: { kind: 'damaged', reason: 'the blob that holds its payload is missing' } }
+    : event;
 
 const newSession = (head: MemorySession['head']): MemorySession => ({
   head,
@@ -77,7 +86,8 @@ const readFrom = (workspace: MemoryWorkspace, id: SessionId, range: ReadRange): 
       [...workspace.sessions.get(session)!.events.values()].filter(({ seq }) => from <= seq && seq <= to),
     )
     .sort((a, b) => (order === 'ascending' ? a.seq - b.seq : b.seq - a.seq))
-    .slice(0, limit);
+    .slice(0, limit)
+    .map((event) => withBlob(workspace, event));
   let bytes = 0;
   const over = events.findIndex(({ body }, index) => {
     bytes += body.kind === 'bytes' ? body.bytes.length : 0;
