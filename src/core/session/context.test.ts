@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../schema/ids.ts';
+import type { Message } from '../../schema/message.ts';
+import { assembleContext, type ContextEntry, estimateTokens } from './context.ts';
+
+const user = (text: string): Message => ({ id: newId('msg'), role: 'user', content: [{ type: 'text', text }] });
+const answer = (text: string, ...calls: string[]): Message => ({
+  id: newId('msg'),
+  role: 'assistant',
+  content: [
+    { type: 'text', text },
+    ...calls.map((callId) => ({ type: 'tool-call', callId, tool: 'read', input: {} }) as const),
+  ],
+});
+const results = (...calls: string[]): Message => ({
+  id: newId('msg'),
+  role: 'tool',
+  content: calls.map((callId) => ({ type: 'tool-result', callId, tool: 'read', outcome: 'ok', output: callId })),
+});
+
+/** A user's message opens a turn. */
+const entriesOf = (messages: readonly Message[]): ContextEntry[] => {
+  let turn = 0;
+  return messages.map((message, index) => {
+    if (message.role === 'user') turn += 1;
+    return { seq: index + 2, turn, message };
+  });
+};
+
+const anyMessage = fc.oneof(
+  fc.string({ maxLength: 200 }).map(user),
+  fc
+    .tuple(fc.string({ maxLength: 200 }), fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 3 }))
+    .map(([text, calls]) => answer(text, ...new Set(calls))),
+  fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 3 }).map((calls) => results(...calls)),
+);
+
+describe('an assembled context', () => {
+  test('[CTX3] holds exactly one result right after every call, whatever the log lost or repeated', () => {
+    fc.assert(
+      fc.property(fc.array(anyMessage, { maxLength: 40 }), fc.integer({ min: 1, max: 2000 }), (messages, maxTokens) => {
+        const context = assembleContext(entriesOf(messages), maxTokens);
+        for (const [index, message] of context.messages.entries()) {
+          if (message.role === 'tool') expect(context.messages[index - 1]?.role).toBe('assistant');
+          if (message.role !== 'assistant') continue;
+          const calls = message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []));
+          const next = context.messages[index + 1];
+          const settled = next?.role === 'tool' ? next.content.map(({ callId }) => callId) : [];
+          expect(settled).toEqual(calls);
+        }
+      }),
+    );
+  });
+
+  test('[CTX2] fits its budget and begins with the opening of a turn', () => {
+    fc.assert(
+      fc.property(fc.array(anyMessage, { maxLength: 40 }), fc.integer({ min: 1, max: 2000 }), (rest, maxTokens) => {
+        const entries = entriesOf([user('first'), ...rest]);
+        const context = assembleContext(entries, maxTokens);
+        const opening = entries.find(({ seq }) => seq === context.from)!;
+        expect(entries.find(({ turn }) => turn === opening.turn)).toBe(opening);
+        expect(context.tokens).toBe(context.messages.reduce((sum, message) => sum + estimateTokens(message), 0));
+        if (context.messages.length > 1) expect(context.tokens).toBeLessThanOrEqual(maxTokens);
+      }),
+    );
+  });
+
+  test('[CTX2] of a newest turn larger than the budget it holds the opening and the end', () => {
+    const long = 'x'.repeat(400);
+    const entries = entriesOf([user('ask'), answer(long), answer(long), answer('last')]);
+    const { messages, from } = assembleContext(entries, 40);
+    expect(messages).toEqual([entries[0]!.message, entries[3]!.message]);
+    expect(from).toBe(2);
+  });
+
+  test('[CTX2] keeps every turn that fits', () => {
+    const entries = entriesOf([user('1'), answer('one'), user('2'), answer('two', 'a'), results('a')]);
+    expect(assembleContext(entries, 10_000).messages).toHaveLength(5);
+    expect(assembleContext([], 10_000)).toEqual({ messages: [], from: 0, tokens: 0 });
+  });
+
+  test('[CTX3] a call without a result is said to be interrupted', () => {
+    const { messages } = assembleContext(entriesOf([user('go'), answer('', 'a', 'b'), results('b'), user('and?')]), 10_000);
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
+    expect(messages[2]!.content).toMatchObject([
+      { callId: 'a', outcome: 'interrupted' },
+      { callId: 'b', outcome: 'ok' },
+    ]);
+  });
+});
