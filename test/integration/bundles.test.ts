@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openRuntime, type PerdureError, type Runtime, type Session } from '../../src/index.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+
+const collect = async (source: AsyncIterable<Uint8Array>): Promise<Buffer> => {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of source) chunks.push(chunk);
+  return Buffer.concat(chunks);
+};
+
+async function* inChunks(bytes: Uint8Array, size = 1000): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+const hashes = async (session: Session): Promise<string[]> => {
+  const seen: string[] = [];
+  for await (const { hash } of session.events()) seen.push(hash);
+  return seen;
+};
+
+const failure = async (work: Promise<unknown>): Promise<PerdureError> => {
+  try {
+    await work;
+  } catch (error) {
+    return error as PerdureError;
+  }
+  throw new Error('it did not fail');
+};
+
+/** The lines of a bundle with a fresh checksum, so that only what the lines say can be wrong with it. */
+const resealed = (lines: readonly string[]): Buffer => {
+  const body = lines.map((line) => `${line}\n`).join('');
+  const end = { lines: lines.length, sha256: createHash('sha256').update(body).digest('hex') };
+  return Buffer.from(`${body}${JSON.stringify({ end })}\n`);
+};
+
+const linesOf = (bundle: Uint8Array): string[] =>
+  zstdDecompressSync(bundle).toString().trimEnd().split('\n').slice(0, -1);
+
+describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as const)))(
+  'a bundle from %s to %s',
+  (from, to) => {
+    const places: StorePlace[] = [];
+    let source: Runtime;
+    let target: Runtime;
+    let number = 0;
+    /** A new workspace in the target for each import. */
+    const elsewhere = () => target.as({ workspace: `import-${++number}`, member: 'ann' }).sessions;
+
+    beforeAll(async () => {
+      for (const kind of [from, to]) places.push(await newStorePlace(kind));
+      source = await openRuntime({ store: places[0]!.address });
+      target = await openRuntime({ store: places[1]!.address });
+    });
+    afterAll(async () => {
+      await source.close();
+      await target.close();
+      for (const place of places) await place.remove();
+    });
+
+    const family = async () => {
+      const session = await source.sessions.open({ title: 'Zürich ☃ 🎿' });
+      await session.append(
+        [
+          { role: 'user', content: 'first' },
+          { role: 'assistant', content: 'x'.repeat(40_000) },
+        ],
+        {
+          idempotencyKey: 'k1',
+        },
+      );
+      for (let turn = 2; turn <= 300; turn++) {
+        await session.append([
+          { role: 'user', content: `ask ${turn}` },
+          { role: 'assistant', content: `reply ${turn}` },
+        ]);
+      }
+      const fork = await session.fork({ at: { turn: 250 } });
+      await fork.append({ role: 'user', content: 'another way' });
+      const grandchild = await fork.fork();
+      await session.rewind({ to: { turn: 3 } });
+      return { session, fork, grandchild };
+    };
+
+    test('[BUN1, HASH2] holds a session with its lineage, and gives the same hashes in another place', async () => {
+      const { session, grandchild } = await family();
+      const sessions = elsewhere();
+      const imported = await sessions.import(inChunks(await collect(grandchild.export())));
+      expect(imported.sessions.map(({ added }) => added)).toEqual([501, 2, 1]);
+      const copy = await sessions.get(grandchild.id);
+      expect(await hashes(copy)).toEqual(await hashes(grandchild));
+      expect(await copy.transcript()).toEqual(await grandchild.transcript());
+      expect(await copy.summary()).toEqual(await grandchild.summary());
+      expect(await copy.verify()).toEqual(await grandchild.verify());
+      expect((await copy.tree()).summary.id).toBe(session.id);
+    });
+
+    test('[BUN2, KEY1] twice changes nothing; a longer copy adds what is new, with its keys', async () => {
+      const { session, fork } = await family();
+      const sessions = elsewhere();
+      await sessions.import(inChunks(await collect(fork.export())));
+      const whole = await collect(source.sessions.export([session.id, fork.id]));
+      const added = await sessions.import(inChunks(whole));
+      expect(added.sessions).toEqual([
+        { session: session.id, added: 101 },
+        { session: fork.id, added: 0 },
+      ]);
+      const copy = await sessions.get(session.id);
+      const before = await copy.summary();
+      const again = await sessions.import(inChunks(whole));
+      expect(again.sessions.every((each) => each.added === 0)).toBe(true);
+      expect(await copy.summary()).toEqual(before);
+      expect(await hashes(copy)).toEqual(await hashes(session));
+      const first = await copy.append(
+        [
+          { role: 'user', content: 'first' },
+          { role: 'assistant', content: 'x'.repeat(40_000) },
+        ],
+        {
+          idempotencyKey: 'k1',
+        },
+      );
+      expect(first[0]!.seq).toBe(2);
+      await copy.append({ role: 'user', content: 'mine' });
+      await session.append({ role: 'user', content: 'theirs' });
+      const error = await failure(sessions.import(inChunks(await collect(session.export()))));
+      expect(error).toMatchObject({ code: 'BUNDLE_CONFLICT', details: { session: session.id } });
+    });
+
+    test('[BUN3] one changed, missing or added byte anywhere refuses the whole', async () => {
+      const session = await source.sessions.open({ title: 'small' });
+      await session.append([
+        { role: 'user', content: 'hello' },
+        { role: 'assistant', content: 'y'.repeat(20_000) },
+      ]);
+      const bundle = await collect(session.export());
+      const plain = zstdDecompressSync(bundle);
+      const sessions = elsewhere();
+      const refused = async (bytes: Uint8Array) => {
+        const error = await failure(sessions.import(inChunks(bytes, 777)));
+        expect(error.code).toBe('BUNDLE_INVALID');
+        expect((await sessions.list()).sessions).toEqual([]);
+      };
+      const place = (bytes: Uint8Array) => fc.nat({ max: bytes.length - 1 });
+      for (const bytes of [bundle, plain]) {
+        await fc.assert(
+          fc.asyncProperty(place(bytes), fc.integer({ min: 1, max: 255 }), async (at, mask) => {
+            const changed = Buffer.from(bytes);
+            changed[at]! ^= mask;
+            await refused(changed);
+          }),
+          { numRuns: 25 },
+        );
+        await fc.assert(
+          fc.asyncProperty(place(bytes), (length) => refused(bytes.subarray(0, length))),
+          { numRuns: 15 },
+        );
+      }
+      await refused(Buffer.concat([plain, Buffer.from('{"more":1}\n')]));
+      await refused(Buffer.from('not a bundle at all'));
+      await refused(Buffer.from(''));
+      await refused(Buffer.concat([plain, Buffer.from([0xff, 0xfe])]));
+      expect((await sessions.import(inChunks(plain))).sessions).toEqual([{ session: session.id, added: 3 }]);
+    });
+
+    test('[BUN3] lines that lie are refused though their checksum is right', async () => {
+      const { fork } = await family();
+      const lines = linesOf(await collect(fork.export()));
+      const sessions = elsewhere();
+      const change = (index: number, edit: (line: Record<string, never>) => void) => {
+        const line = JSON.parse(lines[index]!);
+        edit(line);
+        return lines.with(index, JSON.stringify(line));
+      };
+      const lies: Record<string, string[]> = {
+        'a changed payload': change(3, (line: never) => {
+          (line as { event: { body: { payload: string } } }).event.body.payload = '{}';
+        }),
+        'a changed time': change(3, (line: never) => {
+          (line as { event: { at: number } }).event.at += 1;
+        }),
+        'a missing event': lines.toSpliced(4, 1),
+        'two events in the wrong order': lines.toSpliced(4, 2, lines[5]!, lines[4]!),
+        'an event twice': lines.toSpliced(4, 0, lines[4]!),
+        'a session that the header lacks': change(0, (line: never) => {
+          (line as { sessions: unknown[] }).sessions.shift();
+        }),
+        'a child before its parent': change(0, (line: never) => {
+          (line as { sessions: unknown[] }).sessions.reverse();
+        }),
+        'another end than the header says': lines.slice(0, -1),
+        'no header': lines.slice(1),
+        'a version of the future': change(0, (line: never) => {
+          (line as { version: number }).version = 2;
+        }),
+        'turns marked as they are not': change(3, (line: never) => {
+          const { event } = line as { event: { opensTurn: boolean } };
+          event.opensTurn = !event.opensTurn;
+        }),
+      };
+      for (const [what, lying] of Object.entries(lies)) {
+        const error = await failure(sessions.import(inChunks(zstdCompressSync(resealed(lying)))));
+        expect({ what, code: error.code }).toEqual({ what, code: 'BUNDLE_INVALID' });
+        expect((await sessions.list()).sessions).toEqual([]);
+      }
+      expect((await sessions.import(inChunks(resealed(lines)))).sessions).toHaveLength(2);
+    });
+  },
+);
