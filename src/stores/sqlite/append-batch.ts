@@ -1,0 +1,73 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { AppendOutcome, AppendRequest } from '../../core/ports/store.ts';
+import { isPerdureError } from '../../schema/error.ts';
+import { type EncodedBlob, type EncodedPayload, encodeBlobSync, encodePayload } from '../payload-codec.ts';
+import { planAppend } from '../plan-append.ts';
+import { readForkPoint } from './fork-point.ts';
+import { inTransaction } from './in-transaction.ts';
+import { storeError } from './store-error.ts';
+import type { Tables } from './tables.ts';
+
+export type AppendResult = AppendOutcome | { readonly outcome: 'failed'; readonly error: unknown };
+
+interface Prepared {
+  readonly request: AppendRequest;
+  readonly payloads: readonly EncodedPayload[];
+  readonly blobs: readonly EncodedBlob[];
+}
+
+/** All that costs time and needs no lock. */
+const prepare = (request: AppendRequest): Prepared => {
+  const payloads = request.events.map(({ payload }) => encodePayload(payload));
+  const spilled = payloads.flatMap(({ blob }) => blob ?? []);
+  return { request, payloads, blobs: [...spilled, ...(request.blobs ?? [])].map(encodeBlobSync) };
+};
+
+const appendOne = (tables: Tables, { request, payloads, blobs }: Prepared): AppendOutcome => {
+  const outcome = planAppend(
+    {
+      head: tables.sessions.head(request),
+      parent: readForkPoint(tables, request.workspace, request.creates?.parent),
+      key: request.key && tables.keys.one(request, request.key.key),
+    },
+    request,
+  );
+  if (outcome.outcome !== 'appended') return outcome;
+  const { workspace, key } = request;
+  for (const blob of blobs) tables.blobs.write(workspace, blob);
+  for (const [index, event] of outcome.events.entries()) tables.events.insert(workspace, event, payloads[index]!);
+  if (key) tables.keys.insert(request, { ...key, seq: outcome.events[0]!.seq, count: outcome.events.length });
+  tables.sessions.put(outcome.head);
+  return outcome;
+};
+
+/** One transaction for all. What a request is refused for is its own; what the engine cannot do is tried again for each alone. */
+export const appendBatch = (
+  db: DatabaseSync,
+  file: string,
+  tables: Tables,
+  requests: readonly AppendRequest[],
+): readonly AppendResult[] => {
+  const prepared = requests.map(prepare);
+  const attempt = (each: Prepared): AppendResult => {
+    try {
+      return appendOne(tables, each);
+    } catch (error) {
+      if (isPerdureError(error)) return { outcome: 'failed', error };
+      throw error;
+    }
+  };
+  const together = (batch: readonly Prepared[]): readonly AppendResult[] => {
+    try {
+      return inTransaction(db, () => batch.map(attempt));
+    } catch (cause) {
+      tables.sessions.forgetLineages();
+      const error = storeError(cause, file);
+      if (batch.length === 1 || isPerdureError(error, 'STORE_BUSY')) {
+        return batch.map(() => ({ outcome: 'failed', error }));
+      }
+      return batch.flatMap((each) => together([each]));
+    }
+  };
+  return together(prepared);
+};

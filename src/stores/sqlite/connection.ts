@@ -1,0 +1,61 @@
+import { DatabaseSync } from 'node:sqlite';
+import { isBegun } from './migrations.ts';
+import { storeFailure } from './store-error.ts';
+
+export interface ConnectionOptions {
+  readonly file: string;
+  readonly busyTimeoutMs: number;
+}
+
+/** Takes effect on an empty file alone, before anything is written to it. */
+const layout = 'PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;';
+
+/** An acknowledged commit is on the disk: FULL syncs the WAL at every commit, fullfsync makes macOS mean it. */
+const settings = `
+PRAGMA synchronous = FULL;
+PRAGMA fullfsync = 1;
+PRAGMA checkpoint_fullfsync = 1;
+PRAGMA journal_size_limit = 67108864;
+PRAGMA cell_size_check = 1;
+PRAGMA temp_store = MEMORY;
+PRAGMA trusted_schema = 0;
+`;
+
+const busy = 5;
+const retryMs = 10;
+const sleep = (ms: number): void => {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+};
+
+/** Changing the journal mode fails at once when others have the file open, without asking the busy handler: so we wait ourselves. */
+const retryWhileBusy = (timeoutMs: number, work: () => void): void => {
+  for (const deadline = performance.now() + timeoutMs; ; sleep(retryMs)) {
+    try {
+      work();
+      return;
+    } catch (error) {
+      const isBusy = error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === busy;
+      if (!isBusy || performance.now() > deadline) throw error;
+    }
+  }
+};
+
+export const openConnection = ({ file, busyTimeoutMs }: ConnectionOptions): DatabaseSync => {
+  const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
+  try {
+    db.exec(layout);
+    retryWhileBusy(busyTimeoutMs, () => {
+      isBegun(db, file);
+      const { journal_mode: mode } = db.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
+      if (mode !== 'wal') {
+        const advice = 'keep it on a local disk';
+        throw storeFailure('STORE_UNAVAILABLE', file, 'its file system cannot keep a write-ahead log', { advice });
+      }
+    });
+    db.exec(settings);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+};

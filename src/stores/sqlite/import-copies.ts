@@ -1,0 +1,72 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { SessionCopy, SessionKey, StoredEvent, StoredKey } from '../../core/ports/store.ts';
+import { PerdureError } from '../../schema/error.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import { type EncodedPayload, encodeBlobSync, encodePayload } from '../payload-codec.ts';
+import { overlapAt, planImport } from '../plan-import.ts';
+import { redactedPayload } from './event-rows.ts';
+import { readForkPoint } from './fork-point.ts';
+import type { Tables } from './tables.ts';
+
+export interface CopyImport {
+  begin(): void;
+  /** The number of events that were new. */
+  add(workspace: WorkspaceId, copy: SessionCopy): number;
+  commit(): void;
+  /** Also after the engine has rolled back by itself. */
+  cancel(): void;
+}
+
+const encode = ({ session, seq, body }: StoredEvent): EncodedPayload => {
+  if (body.kind === 'bytes') return encodePayload(body.bytes);
+  if (body.kind === 'redacted') return redactedPayload(body.digest);
+  throw new PerdureError('BUNDLE_INVALID', `event ${seq} of ${session} is damaged: ${body.reason}`);
+};
+
+const addKeys = ({ keys }: Tables, key: SessionKey, copied: readonly StoredKey[]): void => {
+  for (const each of copied) {
+    const here = keys.one(key, each.key);
+    if (!here) keys.insert(key, each);
+    else if (here.bodyHash !== each.bodyHash) {
+      throw new PerdureError(
+        'BUNDLE_CONFLICT',
+        `the key ${each.key} of ${key.session} was used for something else in this store; import into another workspace or store`,
+        { details: { session: key.session, key: each.key } },
+      );
+    }
+  }
+};
+
+const addCopy = (tables: Tables, workspace: WorkspaceId, copy: SessionCopy): number => {
+  const key = { workspace, session: copy.session };
+  const head = tables.sessions.head(key);
+  const common = overlapAt(copy, head);
+  const base = {
+    head,
+    overlapHash: common === undefined ? undefined : tables.events.mark(key, common)?.hash,
+    parent: head ? undefined : readForkPoint(tables, workspace, copy.parent),
+  };
+  const plan = planImport(workspace, base, copy);
+  for (const event of plan.added) {
+    const payload = encode(event);
+    if (payload.blob) tables.blobs.write(workspace, encodeBlobSync(payload.blob));
+    tables.events.insert(workspace, event, payload);
+  }
+  if (plan.added.length > 0) tables.sessions.put(plan.head);
+  addKeys(tables, key, copy.keys);
+  return plan.added.length;
+};
+
+/** One transaction that stays open from piece to piece; the writer thread does nothing else meanwhile. */
+export const openCopyImport = (db: DatabaseSync, tables: Tables): CopyImport => ({
+  begin: () => db.exec('BEGIN IMMEDIATE'),
+  add: (workspace, copy) => {
+    if (!db.isTransaction) throw new Error('the import has no transaction');
+    return addCopy(tables, workspace, copy);
+  },
+  commit: () => db.exec('COMMIT'),
+  cancel: () => {
+    tables.sessions.forgetLineages();
+    if (db.isTransaction) db.exec('ROLLBACK');
+  },
+});

@@ -1,0 +1,56 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, extname, resolve } from 'node:path';
+import type { Store } from '../../core/ports/store.ts';
+import { currentRelease } from '../release.ts';
+import type { ReaderOperations } from './serve-reads.ts';
+import type { WriterOperations } from './serve-writes.ts';
+import { SqliteStore } from './sqlite-store.ts';
+import { folderError, storeFailure } from './store-error.ts';
+import { ThreadClient } from './thread-client.ts';
+import { followFile, Watchers } from './watchers.ts';
+
+export interface SqliteOptions {
+  /** Made when it is not there, with its folders. */
+  readonly file: string;
+  /** How long to wait for other processes before STORE_BUSY. */
+  readonly busyTimeoutMs?: number;
+  /** How often to look for changes by other processes where the file system does not tell of them. */
+  readonly fallbackPollMs?: number;
+  /** The release to act as. */
+  readonly release?: string;
+}
+
+const entry = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
+
+export const openSqliteStore = async (options: SqliteOptions): Promise<Store> => {
+  const file = resolve(options.file);
+  await mkdir(dirname(file), { recursive: true }).catch((error) => {
+    throw folderError(error, file);
+  });
+  const { busyTimeoutMs = 10_000, fallbackPollMs = 1000, release = currentRelease() } = options;
+  const data = { file, busyTimeoutMs, fallbackPollMs, release };
+  const lost = (cause: unknown) =>
+    storeFailure('STORE_UNAVAILABLE', file, 'a thread of the store ended while this was under way', {
+      cause,
+      advice: 'what it was asked to write may or may not be there: read before trying again',
+    });
+  const watchers = new Watchers();
+  const reader: ThreadClient<ReaderOperations> = new ThreadClient({
+    entry,
+    data: { ...data, role: 'reader' },
+    lost,
+    onChanges: (changes) => {
+      for (const change of changes) watchers.wake(change);
+    },
+    onLost: () => watchers.any && followFile(reader, watchers),
+  });
+  const writer = new ThreadClient<WriterOperations>({ entry, data: { ...data, role: 'writer' }, lost });
+  writer.start();
+  try {
+    await reader.call('open', []);
+  } catch (error) {
+    await Promise.all([reader.stop(), writer.stop()]);
+    throw error;
+  }
+  return new SqliteStore(reader, writer, watchers);
+};

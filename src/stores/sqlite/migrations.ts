@@ -1,0 +1,95 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { isNewerRelease } from '../release.ts';
+import { inTransaction } from './in-transaction.ts';
+import { storeFailure } from './store-error.ts';
+
+/** 'Prdr': tells our files from those of other applications. */
+export const applicationId = 0x50726472;
+
+interface Migration {
+  /** The oldest release that may read the database afterwards. */
+  readonly oldestReader: string;
+  readonly sql: string;
+}
+
+/** The migration to schema n stands at index n - 1. What is released is never changed, only followed by another. */
+export const migrations: readonly Migration[] = [
+  {
+    oldestReader: '0.0.1',
+    sql: `
+CREATE TABLE meta (schema INTEGER NOT NULL, oldest_reader TEXT NOT NULL) STRICT;
+INSERT INTO meta VALUES (0, '0.0.0');
+
+CREATE TABLE sessions (
+  workspace TEXT NOT NULL, id TEXT NOT NULL, parent TEXT, forked_at INTEGER, root TEXT NOT NULL,
+  seq INTEGER NOT NULL, hash BLOB NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL,
+  status TEXT NOT NULL, updated_at INTEGER NOT NULL, summary TEXT NOT NULL,
+  PRIMARY KEY (workspace, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_change ON sessions (workspace, updated_at, id, status);
+CREATE INDEX sessions_by_root ON sessions (workspace, root) WHERE parent IS NOT NULL;
+
+CREATE TABLE events (
+  id INTEGER PRIMARY KEY,
+  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL,
+  turn INTEGER NOT NULL, opens_turn INTEGER NOT NULL, run TEXT, type TEXT NOT NULL, version INTEGER NOT NULL,
+  actor TEXT NOT NULL, salt BLOB, hash BLOB NOT NULL, encoding INTEGER NOT NULL, payload BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX events_by_seq ON events (workspace, session, seq);
+CREATE INDEX events_by_turn ON events (workspace, session, turn, seq) WHERE opens_turn = 1;
+
+CREATE TABLE keys (
+  workspace TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, body_hash TEXT NOT NULL,
+  seq INTEGER NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY (workspace, session, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE blobs (
+  id INTEGER PRIMARY KEY,
+  workspace TEXT NOT NULL, hash BLOB NOT NULL, size INTEGER NOT NULL, encoding INTEGER NOT NULL, bytes BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX blobs_by_hash ON blobs (workspace, hash);
+
+CREATE TABLE snapshots (
+  workspace TEXT NOT NULL, session TEXT NOT NULL, fold_version INTEGER NOT NULL, seq INTEGER NOT NULL,
+  manifest TEXT NOT NULL,
+  PRIMARY KEY (workspace, session, fold_version, seq)
+) STRICT, WITHOUT ROWID;
+`,
+  },
+];
+
+const pragma = (db: DatabaseSync, name: string): unknown => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+
+/** Whether anything was made in the file yet. Refuses one that is not ours before anything in it is changed. */
+export const isBegun = (db: DatabaseSync, file: string): boolean => {
+  const owner = pragma(db, 'application_id');
+  if (owner === applicationId) return true;
+  if (owner === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) return false;
+  const advice = 'give perdure a file of its own';
+  throw storeFailure('STORE_CORRUPT', file, 'the database belongs to another application', { advice });
+};
+
+/** The number of the last migration; 0 for an empty file. */
+const schemaOf = (db: DatabaseSync, file: string, release: string): number => {
+  if (!isBegun(db, file)) return 0;
+  const { schema, oldest_reader: needs } = db.prepare('SELECT schema, oldest_reader FROM meta').get() as {
+    schema: number;
+    oldest_reader: string;
+  };
+  if (!isNewerRelease(needs, release)) return schema;
+  const what = `the database needs perdure ${needs} or newer, and this is ${release}`;
+  throw storeFailure('STORE_NEWER', file, what, { details: { needs, release } });
+};
+
+/** Brings a database to the newest schema; several processes may do so at once. A newer schema that still lets us read is left alone. */
+export const migrate = (db: DatabaseSync, file: string, release: string): void => {
+  if (schemaOf(db, file, release) >= migrations.length) return;
+  inTransaction(db, () => {
+    for (const { sql, oldestReader } of migrations.slice(schemaOf(db, file, release))) {
+      db.exec(sql);
+      db.prepare('UPDATE meta SET schema = schema + 1, oldest_reader = ?').run(oldestReader);
+    }
+    db.exec(`PRAGMA application_id = ${applicationId}`);
+  });
+};

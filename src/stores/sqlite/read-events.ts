@@ -1,0 +1,78 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { ReadRange, SessionKey, StoredBody, StoredEvent } from '../../core/ports/store.ts';
+import type { Actor, RunId, WorkspaceId } from '../../schema/ids.ts';
+import { clipSegments, segmentsOf } from '../lineage.ts';
+import { decodePayload, payloadEncoding } from '../payload-codec.ts';
+import type { Blobs } from './blobs.ts';
+import { type EventRow, eventColumns } from './event-rows.ts';
+import type { Sessions } from './sessions.ts';
+
+export interface EventReader {
+  read(key: SessionKey, range: ReadRange): readonly StoredEvent[];
+  turnStarts(
+    key: SessionKey,
+    range: { readonly from: number; readonly limit: number },
+  ): readonly { readonly turn: number; readonly seq: number }[];
+}
+
+const end = Number.MAX_SAFE_INTEGER;
+
+export const bodyBytes = (body: StoredBody): number => (body.kind === 'bytes' ? body.bytes.length : 0);
+
+export const openEventReader = (db: DatabaseSync, sessions: Sessions, blobs: Blobs): EventReader => {
+  const page = (order: 'ASC' | 'DESC') => {
+    const statement = db.prepare(`SELECT ${eventColumns} FROM events
+      WHERE workspace = ? AND session = ? AND seq BETWEEN ? AND ? ORDER BY seq ${order} LIMIT ?`);
+    statement.setReturnArrays(true);
+    return statement;
+  };
+  const pages = { ascending: page('ASC'), descending: page('DESC') };
+  const turns = db.prepare(`SELECT turn, seq FROM events WHERE workspace = ? AND session = ? AND opens_turn = 1
+    AND turn >= ? AND seq <= ? ORDER BY turn LIMIT ?`);
+
+  const eventOf = (workspace: WorkspaceId, row: EventRow): StoredEvent => {
+    const [session, seq, at, turn, opensTurn, run, type, version, actor, salt, hash, encoding, payload] = row;
+    const blob = encoding === payloadEncoding.blob ? blobs.read(workspace, payload) : undefined;
+    return {
+      session,
+      seq,
+      at,
+      turn,
+      run: (run as RunId | null) ?? undefined,
+      type,
+      version,
+      actor: actor as Actor,
+      opensTurn: opensTurn === 1,
+      body: decodePayload(encoding, salt, payload, blob),
+      hash,
+    };
+  };
+
+  return {
+    read: (key, { after = 0, upTo = end, limit, order = 'ascending', maxBytes = end }) => {
+      const newestFirst = clipSegments(segmentsOf(sessions.lineage(key) ?? [], upTo), after, upTo);
+      const events: StoredEvent[] = [];
+      let bytes = 0;
+      for (const { session, from, to } of order === 'ascending' ? newestFirst.toReversed() : newestFirst) {
+        const rows = pages[order].iterate(key.workspace, session, from, to, limit - events.length);
+        for (const row of rows as Iterable<unknown> as Iterable<EventRow>) {
+          const event = eventOf(key.workspace, row);
+          bytes += bodyBytes(event.body);
+          if (bytes > maxBytes && events.length > 0) return events;
+          events.push(event);
+        }
+        if (events.length >= limit) break;
+      }
+      return events;
+    },
+    turnStarts: (key, { from, limit }) => {
+      const starts: { turn: number; seq: number }[] = [];
+      for (const { session, to } of segmentsOf(sessions.lineage(key) ?? [], end).toReversed()) {
+        const rows = turns.all(key.workspace, session, from, to, limit - starts.length);
+        starts.push(...(rows as { turn: number; seq: number }[]));
+        if (starts.length >= limit) break;
+      }
+      return starts;
+    },
+  };
+};

@@ -1,0 +1,108 @@
+import { receiveMessageOnPort } from 'node:worker_threads';
+import type { AppendRequest, FoldSnapshot, SessionCopy, SessionKey } from '../../core/ports/store.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import { appendBatch } from './append-batch.ts';
+import { openConnection } from './connection.ts';
+import { openCopyImport } from './import-copies.ts';
+import { inTransaction } from './in-transaction.ts';
+import { type AppendReply, packOutcome } from './packed-append.ts';
+import type { Answer, Call, Reply } from './protocol.ts';
+import { failedReply, serveCall } from './serve-calls.ts';
+import { openSnapshots } from './snapshots.ts';
+import { openTables } from './tables.ts';
+import type { ThreadData } from './thread-data.ts';
+
+/** Bounds of one transaction, so that nobody waits long for the write lock. */
+const maxBatchBytes = 8 * 1024 * 1024;
+const maxBatchCalls = 1000;
+/** Waking a sleeping thread costs as much as a commit: one that has just worked looks out for more before it sleeps. */
+const lookoutMs = 0.2;
+
+const openWriter = (data: ThreadData) => {
+  const db = openConnection(data);
+  const tables = openTables(db, data.file);
+  const snapshots = openSnapshots(db, tables.sessions, tables.blobs);
+  const copies = openCopyImport(db, tables);
+  return {
+    appendAll: (requests: readonly AppendRequest[]) => ({ value: appendBatch(db, data.file, tables, requests) }),
+    putSnapshot: (key: SessionKey, snapshot: FoldSnapshot) => ({
+      value: inTransaction(db, () => snapshots.put(key, snapshot)),
+    }),
+    importBegin: () => ({ value: copies.begin() }),
+    importAdd: (workspace: WorkspaceId, copy: SessionCopy) => ({ value: copies.add(workspace, copy) }),
+    importCommit: () => ({ value: copies.commit() }),
+    importCancel: () => ({ value: copies.cancel() }),
+    /** Leaves everything in the main file, when no other process reads from the log just now. */
+    close: () => {
+      db.exec('PRAGMA busy_timeout = 100; PRAGMA wal_checkpoint(TRUNCATE)');
+      return { value: db.close() };
+    },
+  };
+};
+
+type Opened = ReturnType<typeof openWriter>;
+/** As the event loop calls them: single appends, which the thread puts together. */
+export type WriterOperations = Omit<Opened, 'appendAll'> & {
+  readonly append: (request: AppendRequest) => Answer<AppendReply>;
+};
+
+const requestOf = (call: Call): AppendRequest => call.args[0] as AppendRequest;
+
+const bytesOf = ({ events, blobs = [] }: AppendRequest): number =>
+  events.reduce((sum, { payload }) => sum + payload.length, 0) + blobs.reduce((sum, { length }) => sum + length, 0);
+
+/** The appends at the head of the queue that go into one transaction: at least one, and no more than the bounds allow. */
+const takeBatch = (queue: Call[]): readonly Call[] => {
+  let bytes = 0;
+  const end = queue.findIndex((call, index) => {
+    if (call.op !== 'append' || index >= maxBatchCalls) return true;
+    bytes += bytesOf(requestOf(call));
+    return index > 0 && bytes > maxBatchBytes;
+  });
+  return queue.splice(0, end < 0 ? queue.length : end);
+};
+
+export const serveWrites = (data: ThreadData): void => {
+  const { port, file } = data;
+  let opened: Opened | undefined;
+  const operations = (): Opened => {
+    opened ??= openWriter(data);
+    return opened;
+  };
+  const queue: Call[] = [];
+
+  const receive = (): boolean => {
+    const received = receiveMessageOnPort(port);
+    if (received) queue.push(...(received.message as readonly Call[]));
+    return received !== undefined;
+  };
+  const lookOut = (): boolean => {
+    for (const until = performance.now() + lookoutMs; performance.now() < until; ) if (receive()) return true;
+    return false;
+  };
+  const serveAppends = (): void => {
+    while (receive());
+    const batch = takeBatch(queue);
+    let replies: readonly Reply[];
+    try {
+      const { value: results } = operations().appendAll(batch.map(requestOf));
+      replies = batch.map(({ id }, index) => {
+        const result = results[index]!;
+        return result.outcome === 'failed' ? failedReply(id, result.error, file) : { id, value: packOutcome(result) };
+      });
+    } catch (error) {
+      replies = batch.map(({ id }) => failedReply(id, error, file));
+    }
+    port.postMessage({ replies });
+  };
+
+  port.on('message', (calls: readonly Call[]) => {
+    queue.push(...calls);
+    do {
+      while (queue.length > 0) {
+        if (queue[0]!.op === 'append') serveAppends();
+        else serveCall(port, file, operations, queue.shift()!);
+      }
+    } while (lookOut());
+  });
+};

@@ -1,0 +1,125 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
+import type { LineageLink } from '../lineage.ts';
+import { storeFailure } from './store-error.ts';
+
+export interface Sessions {
+  head(key: SessionKey): Head | undefined;
+  put(head: Head): void;
+  list(workspace: WorkspaceId, query: ListQuery): readonly SessionSummary[];
+  family(key: SessionKey): readonly Head[];
+  /** From the session to its root; undefined when there is no such session. */
+  lineage(key: SessionKey): readonly LineageLink[] | undefined;
+  /** After a rollback: what was read in the transaction may never have been. */
+  forgetLineages(): void;
+}
+
+type Row = Record<string, SQLOutputValue>;
+interface Link {
+  readonly parent: SessionId | null;
+  readonly forkedAt: number | null;
+}
+
+const columns = 'workspace, id, parent, forked_at, root, seq, hash, at, epoch, summary';
+const maxLinks = 100_000;
+
+const parseSummary = (text: SQLOutputValue | undefined): SessionSummary | undefined => {
+  try {
+    return JSON.parse(String(text)) as SessionSummary;
+  } catch {
+    return undefined;
+  }
+};
+
+const headOf = (row: Row, file: string): Head => {
+  const summary = parseSummary(row.summary);
+  if (!summary) throw storeFailure('STORE_CORRUPT', file, `the summary of ${row.id} is not JSON`);
+  return {
+    workspace: row.workspace as WorkspaceId,
+    session: row.id as SessionId,
+    parent: row.parent ? { session: row.parent as SessionId, seq: row.forked_at as number } : undefined,
+    root: row.root as SessionId,
+    seq: row.seq as number,
+    hash: row.hash as Uint8Array,
+    at: row.at as number,
+    epoch: row.epoch as number,
+    summary,
+  };
+};
+
+export const openSessions = (db: DatabaseSync, file: string): Sessions => {
+  const one = db.prepare(`SELECT ${columns} FROM sessions WHERE workspace = ? AND id = ?`);
+  const insert = db.prepare(`INSERT INTO sessions (${columns}, status, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET seq = excluded.seq, hash = excluded.hash, at = excluded.at, epoch = excluded.epoch,
+      summary = excluded.summary, status = excluded.status, updated_at = excluded.updated_at`);
+  const children = db.prepare(
+    `SELECT ${columns} FROM sessions WHERE workspace = ? AND root = ? AND parent IS NOT NULL`,
+  );
+  const link = db.prepare('SELECT parent, forked_at AS forkedAt FROM sessions WHERE workspace = ? AND id = ?');
+  const page = (status: string) =>
+    db.prepare(`SELECT summary FROM sessions WHERE workspace = ? AND (updated_at, id) < (?, ?) ${status}
+      ORDER BY updated_at DESC, id DESC LIMIT ?`);
+  const anyStatus = page('');
+  const someStatus = page('AND status IN (SELECT value FROM json_each(?))');
+  const head: Sessions['head'] = ({ workspace, session }) => {
+    const row = one.get(workspace, session);
+    return row && headOf(row, file);
+  };
+  const links = new Map<string, Link>();
+  /** Where a session was forked never changes: what was read once is kept, in a bounded number. */
+  const linkOf = (workspace: WorkspaceId, session: SessionId): Link | undefined => {
+    const key = `${workspace}/${session}`;
+    const known = links.get(key) ?? (link.get(workspace, session) as Link | undefined);
+    if (links.size >= maxLinks) links.clear();
+    if (known) links.set(key, known);
+    return known;
+  };
+
+  return {
+    head,
+    put: (to) => {
+      insert.run(
+        to.workspace,
+        to.session,
+        to.parent?.session ?? null,
+        to.parent?.seq ?? null,
+        to.root,
+        to.seq,
+        to.hash,
+        to.at,
+        to.epoch,
+        JSON.stringify(to.summary),
+        to.summary.status,
+        to.summary.updatedAt,
+      );
+    },
+    list: (workspace, { status, limit, after }) => {
+      const from = [workspace, after?.updatedAt ?? Number.MAX_SAFE_INTEGER, after?.id ?? ''] as const;
+      const rows = status ? someStatus.all(...from, JSON.stringify(status), limit) : anyStatus.all(...from, limit);
+      // One that cannot be read leaves the others in the list; asking for its head says what is wrong.
+      return rows.flatMap(({ summary }) => parseSummary(summary) ?? []);
+    },
+    family: (key) => {
+      const root = head(key)?.root;
+      if (!root) return [];
+      const first = head({ workspace: key.workspace, session: root });
+      const heads = [...(first ? [first] : []), ...children.all(key.workspace, root).map((row) => headOf(row, file))];
+      return heads.sort((a, b) => a.summary.createdAt - b.summary.createdAt || (a.session < b.session ? -1 : 1));
+    },
+    lineage: ({ workspace, session }) => {
+      const lineage: LineageLink[] = [];
+      for (let at: SessionId | null = session; at; ) {
+        const found = linkOf(workspace, at);
+        if (!found) break;
+        lineage.push({ session: at, forkedAt: found.forkedAt ?? 0 });
+        if (lineage.length > maxLinks) throw storeFailure('STORE_CORRUPT', file, `${session} is its own ancestor`);
+        at = found.parent;
+      }
+      return lineage.length > 0 ? lineage : undefined;
+    },
+    forgetLineages: () => links.clear(),
+  };
+};

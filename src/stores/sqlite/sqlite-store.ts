@@ -1,0 +1,139 @@
+import type {
+  AppendOutcome,
+  AppendRequest,
+  FoldSnapshot,
+  Head,
+  Imported,
+  ListQuery,
+  ReadRange,
+  SessionCopy,
+  SessionKey,
+  Store,
+  StoredEvent,
+  StoredKey,
+} from '../../core/ports/store.ts';
+import { PerdureError } from '../../schema/error.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
+import { feedImport } from './feed-import.ts';
+import { packRequest, unpackOutcome } from './packed-append.ts';
+import type { ReaderOperations } from './serve-reads.ts';
+import type { WriterOperations } from './serve-writes.ts';
+import type { ThreadClient } from './thread-client.ts';
+import { followFile, type Watchers } from './watchers.ts';
+
+/** The event loop's side of the store: hands every call to one of the two threads, and never waits for the disk itself. */
+export class SqliteStore implements Store {
+  readonly #reader: ThreadClient<ReaderOperations>;
+  readonly #writer: ThreadClient<WriterOperations>;
+  readonly #watchers: Watchers;
+  /** Settled when the last import is through; all other writes wait for it. */
+  #importing: Promise<unknown> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(reader: ThreadClient<ReaderOperations>, writer: ThreadClient<WriterOperations>, watchers: Watchers) {
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#watchers = watchers;
+  }
+
+  async append(request: AppendRequest): Promise<AppendOutcome> {
+    const writer = this.#open(this.#writer);
+    const packed = packRequest(request);
+    if (this.#importing) await this.#importing;
+    const reply = await writer.call('append', [packed.request], [packed.transfer]);
+    const outcome = unpackOutcome(request, reply);
+    if (outcome.outcome === 'appended') this.#watchers.wake(outcome.head);
+    return outcome;
+  }
+
+  async head(key: SessionKey): Promise<Head | undefined> {
+    return this.#open(this.#reader).call('head', [key]);
+  }
+
+  async list(workspace: WorkspaceId, query: ListQuery): Promise<readonly SessionSummary[]> {
+    return this.#open(this.#reader).call('list', [workspace, query]);
+  }
+
+  async read(key: SessionKey, range: ReadRange): Promise<readonly StoredEvent[]> {
+    return this.#open(this.#reader).call('read', [key, range]);
+  }
+
+  async turnStarts(
+    key: SessionKey,
+    range: { readonly from: number; readonly limit: number },
+  ): Promise<readonly { readonly turn: number; readonly seq: number }[]> {
+    return this.#open(this.#reader).call('turnStarts', [key, range]);
+  }
+
+  async family(key: SessionKey): Promise<readonly Head[]> {
+    return this.#open(this.#reader).call('family', [key]);
+  }
+
+  async readBlob(workspace: WorkspaceId, hash: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.#open(this.#reader).call('readBlob', [workspace, hash]);
+  }
+
+  async putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void> {
+    const writer = this.#open(this.#writer);
+    if (this.#importing) await this.#importing;
+    await writer.call('putSnapshot', [key, snapshot]);
+  }
+
+  async snapshot(
+    key: SessionKey,
+    at: { readonly seq: number; readonly foldVersion: number },
+  ): Promise<FoldSnapshot | undefined> {
+    return this.#open(this.#reader).call('snapshot', [key, at]);
+  }
+
+  async keys(key: SessionKey, only?: string): Promise<readonly StoredKey[]> {
+    return this.#open(this.#reader).call('keys', [key, only]);
+  }
+
+  async importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported> {
+    const writer = this.#open(this.#writer);
+    const before = this.#importing;
+    const work = (before ?? Promise.resolve()).then(() => feedImport(writer, workspace, copies));
+    const settled = work.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#importing = settled;
+    try {
+      const { imported, changes } = await work;
+      for (const change of changes) this.#watchers.wake(change);
+      return imported;
+    } finally {
+      if (this.#importing === settled) this.#importing = undefined;
+    }
+  }
+
+  watch(key: SessionKey, wake: () => void): () => void {
+    const reader = this.#open(this.#reader);
+    const wasQuiet = !this.#watchers.any;
+    const remove = this.#watchers.add(key, wake);
+    if (wasQuiet) followFile(reader, this.#watchers);
+    return () => {
+      if (remove() && !this.#watchers.any && !this.#closing) reader.call('unwatch', []).catch(() => undefined);
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    while (this.#importing) await this.#importing;
+    this.#watchers.clear();
+    // The writer last: its checkpoint then finds no reader of ours in the way.
+    await this.#reader.close(() => this.#reader.call('close', []));
+    await this.#writer.close(() => this.#writer.call('close', []));
+  }
+
+  #open<Thread>(thread: Thread): Thread {
+    if (!this.#closing) return thread;
+    throw new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
+  }
+}

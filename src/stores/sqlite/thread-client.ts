@@ -1,0 +1,128 @@
+import { MessageChannel, type MessagePort, type TransferListItem, Worker } from 'node:worker_threads';
+import { type Call, type FromThread, fromErrorData, type Operations, type Reply, type ValueOf } from './protocol.ts';
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  readonly port: MessagePort;
+}
+
+interface ThreadOptions {
+  readonly entry: URL;
+  readonly data: object;
+  /** The failure of calls that were under way when the thread ended. */
+  readonly lost: (cause: unknown) => Error;
+  readonly onChanges?: (changes: Extract<FromThread, { changes: unknown }>['changes']) => void;
+  readonly onLost?: () => void;
+}
+
+/**
+ * The event loop's side of a thread. Calls of one tick travel in one message and are served in order. The thread keeps the process alive
+ * only while calls wait for answers; when it dies, those fail, and the next call starts another.
+ */
+export class ThreadClient<Ops extends Operations> {
+  readonly #options: ThreadOptions;
+  readonly #waiting = new Map<number, Waiting>();
+  #thread: Thread | undefined;
+  #lastId = 0;
+  #outbox: Call[] = [];
+  #transfer: TransferListItem[] = [];
+  #drained: (() => void)[] = [];
+
+  constructor(options: ThreadOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#thread ??= this.#spawn();
+  }
+
+  call<Op extends keyof Ops & string>(
+    op: Op,
+    args: Parameters<Ops[Op]>,
+    transfer: readonly TransferListItem[] = [],
+  ): Promise<ValueOf<Ops[Op]>> {
+    this.start();
+    if (this.#outbox.length === 0) process.nextTick(() => this.#post());
+    const id = ++this.#lastId;
+    this.#outbox.push({ id, op, args });
+    this.#transfer.push(...transfer);
+    if (this.#waiting.size === 0) this.#thread?.port.ref();
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
+    });
+  }
+
+  /** Waits for the calls under way, lets the thread tidy up if it ever did anything, and ends it. */
+  async close(tidyUp: () => Promise<unknown>): Promise<void> {
+    if (this.#waiting.size > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
+    // What is not tidied up now is tidied up by whoever opens the file next.
+    if (this.#thread && this.#lastId > 0) await tidyUp().catch(() => undefined);
+    await this.stop();
+  }
+
+  /** Ends the thread; calls that still wait fail. */
+  async stop(): Promise<void> {
+    const thread = this.#thread;
+    if (!thread) return;
+    this.#lose(thread, new Error('the store was closed'));
+    await thread.worker.terminate();
+  }
+
+  #spawn(): Thread {
+    const { port1: port, port2 } = new MessageChannel();
+    const { entry, data } = this.#options;
+    const worker = new Worker(entry, { workerData: { ...data, port: port2 }, transferList: [port2], execArgv: [] });
+    const thread = { worker, port };
+    port.on('message', (message: FromThread) => this.#receive(message));
+    port.unref();
+    worker.unref();
+    worker.on('error', (error) => this.#lose(thread, error));
+    worker.on('exit', (code) => this.#lose(thread, new Error(`it ended with code ${code}`)));
+    return thread;
+  }
+
+  #post(): void {
+    const calls = this.#outbox;
+    const transfer = this.#transfer;
+    this.#outbox = [];
+    this.#transfer = [];
+    if (calls.length > 0) this.#thread?.port.postMessage(calls, transfer);
+  }
+
+  #receive(message: FromThread): void {
+    if ('changes' in message) this.#options.onChanges?.(message.changes);
+    else for (const reply of message.replies) this.#settle(reply);
+    this.#restIfIdle();
+  }
+
+  #settle(reply: Reply): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if ('error' in reply) waiting?.reject(fromErrorData(reply.error));
+    else waiting?.resolve(reply.value);
+  }
+
+  #restIfIdle(): void {
+    if (this.#waiting.size > 0) return;
+    this.#thread?.port.unref();
+    for (const resolve of this.#drained.splice(0)) resolve();
+  }
+
+  #lose(thread: Thread, cause: unknown): void {
+    if (this.#thread !== thread) return;
+    this.#thread = undefined;
+    thread.port.close();
+    this.#outbox = [];
+    this.#transfer = [];
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(this.#options.lost(cause));
+    this.#restIfIdle();
+    this.#options.onLost?.();
+  }
+}

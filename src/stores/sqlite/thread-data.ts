@@ -1,0 +1,10 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { ConnectionOptions } from './connection.ts';
+
+/** What a thread is started with. */
+export interface ThreadData extends ConnectionOptions {
+  readonly role: 'reader' | 'writer';
+  readonly port: MessagePort;
+  readonly release: string;
+  readonly fallbackPollMs: number;
+}

@@ -1,0 +1,57 @@
+import type { SessionKey } from '../../core/ports/store.ts';
+import type { Change } from './changes.ts';
+import type { ReaderOperations } from './serve-reads.ts';
+import type { ThreadClient } from './thread-client.ts';
+
+interface Watched {
+  readonly wakes: Set<() => void>;
+  /** The newest event that the watchers were woken for. */
+  seq: number;
+}
+
+/** Who wants to be woken for which session, in this process. */
+export class Watchers {
+  readonly #watched = new Map<string, Watched>();
+
+  get any(): boolean {
+    return this.#watched.size > 0;
+  }
+
+  /** What it returns takes the watcher away, and tells whether it was still there. */
+  add({ workspace, session }: SessionKey, wake: () => void): () => boolean {
+    const name = `${workspace}/${session}`;
+    const watched = this.#watched.get(name) ?? { wakes: new Set(), seq: 0 };
+    this.#watched.set(name, watched);
+    const own = () => wake();
+    watched.wakes.add(own);
+    return () => {
+      const removed = watched.wakes.delete(own);
+      if (watched.wakes.size === 0 && this.#watched.get(name) === watched) this.#watched.delete(name);
+      return removed;
+    };
+  }
+
+  /** A commit of our own is also seen in the file; it wakes once. */
+  wake({ workspace, session, seq }: Change): void {
+    const watched = this.#watched.get(`${workspace}/${session}`);
+    if (!watched || seq <= watched.seq) return;
+    watched.seq = seq;
+    for (const wake of watched.wakes) wake();
+  }
+
+  clear(): void {
+    this.#watched.clear();
+  }
+
+  wakeAll(): void {
+    for (const { wakes } of this.#watched.values()) for (const wake of wakes) wake();
+  }
+}
+
+/** What came between asking for changes and getting them is not told one by one: so everyone looks once. */
+export const followFile = (reader: ThreadClient<ReaderOperations>, watchers: Watchers): void => {
+  reader.call('watch', []).then(
+    () => watchers.wakeAll(),
+    () => undefined,
+  );
+};
