@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /** A place in a session: after an event, or at the end of a turn of the live lineage. */
-export const Point = z.union([
-  z.strictObject({ seq: z.int().positive() }),
-  z.strictObject({ turn: z.int().nonnegative() }),
-]);
+export const Point = z.union(
+  [z.strictObject({ seq: z.int().positive() }), z.strictObject({ turn: z.int().nonnegative() })],
+  { error: 'expected {seq} from 1 or {turn} from 0' },
+);
 export type Point = z.infer<typeof Point>;

@@ -307,34 +307,34 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
   test('[IN1, IN2, IN3, FAULT3] wrong input is refused with its path, and nothing is written', async () => {
     const session = await talk(1);
     const before = await session.summary();
-    const cases: [Promise<unknown>, string, RegExp][] = [
-      [session.append(user('a\u0000b')), 'INVALID_INPUT', /0\.content\.0\.text.*U\+0000/],
-      [session.append(user('\ud800')), 'INVALID_INPUT', /lone surrogate/],
-      [session.append([]), 'INVALID_INPUT', /nothing to append/],
-      [session.append({ role: 'robot', content: 'x' } as never), 'INVALID_INPUT', /role/],
+    const cases: [() => Promise<unknown>, string, RegExp][] = [
+      [() => session.append(user('a\u0000b')), 'INVALID_INPUT', /0\.content\.0\.text.*U\+0000/],
+      [() => session.append(user('\ud800')), 'INVALID_INPUT', /lone surrogate/],
+      [() => session.append([]), 'INVALID_INPUT', /nothing to append/],
+      [() => session.append({ role: 'robot', content: 'x' } as never), 'INVALID_INPUT', /role/],
       [
-        session.append({ role: 'user', content: [{ type: 'text', text: 'x', extra: 1 }] } as never),
+        () => session.append({ role: 'user', content: [{ type: 'text', text: 'x', extra: 1 }] } as never),
         'INVALID_INPUT',
         /extra/,
       ],
-      [session.append(null as never), 'INVALID_INPUT', /messages/],
-      [session.append(result('nobody')), 'INVALID_INPUT', /no open call nobody/],
-      [session.append(user('x'), { idempotencyKey: '' }), 'INVALID_INPUT', /key/],
-      [session.append(user('x'.repeat(17 * 1024 * 1024))), 'PAYLOAD_TOO_LARGE', /over the limit of 16777216/],
-      [session.describe({ metadata: { deep: Number.NaN } }), 'INVALID_INPUT', /metadata\.deep/],
-      [session.transcript({ at: { seq: 99 } }), 'POINT_NOT_FOUND', /it has 3 events/],
-      [session.transcript({ at: { turn: 9 } }), 'POINT_NOT_FOUND', /its last turn is 1/],
-      [session.transcript({ at: { seq: 0 } }), 'INVALID_INPUT', /point/],
-      [session.fork({ at: 'here' as never }), 'INVALID_INPUT', /point/],
-      [session.events({ after: -1 }).next(), 'INVALID_INPUT', /after/],
-      [runtime.sessions.get('ses_nope'), 'INVALID_INPUT', /ses_01/],
-      [runtime.sessions.get('ses_01jd3v8m9k5x7q2w4e6r8t0y1a'), 'SESSION_NOT_FOUND', /perdure ls/],
-      [runtime.sessions.list({ limit: 0 }), 'INVALID_INPUT', /limit/],
-      [runtime.sessions.list({ cursor: 'x' }), 'INVALID_INPUT', /cursor/],
-      [(async () => runtime.as({ workspace: 'No Way', member: 'x' }))(), 'INVALID_INPUT', /workspace/],
+      [() => session.append(null as never), 'INVALID_INPUT', /messages/],
+      [() => session.append(result('nobody')), 'INVALID_INPUT', /no open call nobody/],
+      [() => session.append(user('x'), { idempotencyKey: '' }), 'INVALID_INPUT', /key/],
+      [() => session.append(user('x'.repeat(17 * 1024 * 1024))), 'PAYLOAD_TOO_LARGE', /over the limit of 16777216/],
+      [() => session.describe({ metadata: { deep: Number.NaN } }), 'INVALID_INPUT', /metadata\.deep/],
+      [() => session.transcript({ at: { seq: 99 } }), 'POINT_NOT_FOUND', /it has 3 events/],
+      [() => session.transcript({ at: { turn: 9 } }), 'POINT_NOT_FOUND', /its last turn is 1/],
+      [() => session.transcript({ at: { seq: 0 } }), 'INVALID_INPUT', /point/],
+      [() => session.fork({ at: 'here' as never }), 'INVALID_INPUT', /point/],
+      [() => session.events({ after: -1 }).next(), 'INVALID_INPUT', /after/],
+      [() => runtime.sessions.get('ses_nope'), 'INVALID_INPUT', /ses_01/],
+      [() => runtime.sessions.get('ses_01jd3v8m9k5x7q2w4e6r8t0y1a'), 'SESSION_NOT_FOUND', /perdure ls/],
+      [() => runtime.sessions.list({ limit: 0 }), 'INVALID_INPUT', /limit/],
+      [() => runtime.sessions.list({ cursor: 'x' }), 'INVALID_INPUT', /cursor/],
+      [async () => runtime.as({ workspace: 'No Way', member: 'x' }), 'INVALID_INPUT', /workspace/],
     ];
     for (const [work, code, message] of cases) {
-      const error = await failure(work);
+      const error = await failure(work());
       expect({ code: error.code, message: error.message }).toEqual({ code, message: expect.stringMatching(message) });
     }
     expect(await session.summary()).toEqual(before);
