@@ -9,8 +9,11 @@ import { describeHashes } from './contract/hashes.ts';
 import { describeKeys } from './contract/keys.ts';
 import { describeListings } from './contract/listing.ts';
 import { describeReads } from './contract/read.ts';
+import { describeClosing, describeSharing } from './contract/sharing.ts';
 import { describeSnapshots } from './contract/snapshots.ts';
+import { describeTenants } from './contract/tenants.ts';
 import { describeTurns } from './contract/turns.ts';
+import { describeWakeUps } from './contract/wake-ups.ts';
 import { describeWriters } from './contract/writers.ts';
 import type { StoreHarness } from './store-harness.ts';
 
@@ -54,5 +57,9 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeForks(setup);
     describeSnapshots(setup);
     describeListings(setup);
+    describeTenants(setup);
+    describeSharing(setup);
+    describeWakeUps(setup);
+    describeClosing(setup);
   });
 };

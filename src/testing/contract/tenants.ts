@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import type { SessionKey } from '../../core/ports/store.ts';
+import { blobHash } from '../../core/session/chain.ts';
+import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
+import { idempotencyKey, message, noise, opened, rawText } from './new-events.ts';
+import { copiesOf, sendCopies } from './session-copies.ts';
+import { append, expectSound, forkSession, mustAppend, mustHead, openSession, readAll, textOf } from './session-log.ts';
+import { newWakeSignal } from './wake-signal.ts';
+
+/** The same session id in two workspaces. */
+const twins = (): readonly [SessionKey, SessionKey] => {
+  const mine = newKey();
+  return [mine, { ...mine, workspace: newWorkspace() }];
+};
+
+export const describeTenants = (setup: ContractSetup) =>
+  describe('workspaces', () => {
+    test('[TEN1] a session of another workspace is not there', async () => {
+      const { store, tamper } = setup;
+      const [mine, other] = twins();
+      const bytes = noise(20_000, 1);
+      await openSession(store, mine);
+      const key = idempotencyKey('k', 'body');
+      await mustAppend(store, mine, [message('a', 'next'), rawText('b')], { key, blobs: [bytes] });
+      await store.putSnapshot(mine, { seq: 1, foldVersion: 1, parts: { a: noise(10, 1) } });
+      expect(await store.head(other)).toBeUndefined();
+      expect(await store.list(other.workspace, { limit: 10 })).toEqual([]);
+      expect(await store.read(other, { limit: 10 })).toEqual([]);
+      expect(await store.turnStarts(other, { from: 0, limit: 10 })).toEqual([]);
+      expect(await store.family(other)).toEqual([]);
+      expect(await store.readBlob(other.workspace, blobHash(bytes))).toBeUndefined();
+      expect(await store.snapshot(other, { seq: 9, foldVersion: 1 })).toBeUndefined();
+      expect(await store.keys(other)).toEqual([]);
+      expect(await tamper.countPieces(other.workspace)).toBe(0);
+      expect(await append(store, other, [rawText('x')])).toEqual({ outcome: 'missing' });
+      const creates = { parent: { session: mine.session, seq: 1 } };
+      expect(await append(store, newKey(other.workspace), [opened()], { creates })).toEqual({ outcome: 'missing' });
+    });
+
+    test('[TEN1] equal session ids live side by side', async () => {
+      const { store } = setup;
+      const [mine, other] = twins();
+      const key = idempotencyKey('k', 'body');
+      await mustAppend(store, mine, [opened({ title: 'mine' })], { creates: {}, at: 1_000 });
+      await mustAppend(store, other, [opened({ title: 'other' })], { creates: {}, at: 2_000 });
+      await mustAppend(store, mine, [message('mine', 'next'), rawText('mine')], { key, raisesEpoch: true });
+      await mustAppend(store, other, [rawText('other')], { key });
+      await mustAppend(store, other, [rawText('run')], { writer: { kind: 'run', epoch: 0 }, onHead: 2 });
+      for (const [each, title, length] of [
+        [mine, 'mine', 3],
+        [other, 'other', 3],
+      ] as const) {
+        const events = await expectSound(store, each);
+        expect(events).toHaveLength(length);
+        const listed = await store.list(each.workspace, { limit: 10 });
+        expect(listed.map((summary) => summary.title)).toEqual([title]);
+        expect((await store.family(each)).map((head) => head.summary.title)).toEqual([title]);
+      }
+      expect((await readAll(store, other)).slice(1).map(textOf)).toEqual(['other', 'run']);
+      expect(await store.keys(mine)).toEqual([{ ...key, seq: 2, count: 2 }]);
+      expect(await store.keys(other)).toEqual([{ ...key, seq: 2, count: 1 }]);
+      expect([(await mustHead(store, mine)).epoch, (await mustHead(store, other)).epoch]).toEqual([1, 0]);
+      expect(await store.turnStarts(other, { from: 0, limit: 10 })).toEqual([]);
+    });
+
+    test('[TEN1] forks and snapshots of equal ids stay in their workspace', async () => {
+      const { store } = setup;
+      const [mine, other] = twins();
+      const child = newKey(mine.workspace).session;
+      for (const [each, text] of [
+        [mine, 'mine'],
+        [other, 'other'],
+      ] as const) {
+        await openSession(store, each);
+        await mustAppend(store, each, [rawText(text)]);
+        await forkSession(store, each, 2, { ...each, session: child });
+      }
+      await store.putSnapshot(mine, { seq: 1, foldVersion: 1, parts: { a: noise(10, 1) } });
+      for (const [each, text] of [
+        [mine, 'mine'],
+        [other, 'other'],
+      ] as const) {
+        const events = await expectSound(store, { ...each, session: child });
+        expect(textOf(events[1]!)).toBe(text);
+        expect((await store.family(each)).map(({ workspace }) => workspace)).toEqual([each.workspace, each.workspace]);
+      }
+      expect(await store.snapshot({ ...other, session: child }, { seq: 3, foldVersion: 1 })).toBeUndefined();
+    });
+
+    test('[TEN1] an import touches its own workspace alone, also for an id that is elsewhere', async () => {
+      const { store } = setup;
+      const [mine, other] = twins();
+      await openSession(store, mine);
+      await mustAppend(store, mine, [rawText('mine')]);
+      await openSession(store, other);
+      const before = await readAll(store, mine);
+      const third = { ...mine, workspace: newWorkspace() };
+      await store.importCopies(third.workspace, sendCopies(await copiesOf(store, [other])));
+      expect(await expectSound(store, third)).toEqual(await readAll(store, other));
+      expect(await readAll(store, mine)).toEqual(before);
+    });
+
+    test('[TEN1] an append wakes no follower of the same id in another workspace', async () => {
+      const other = await setup.open();
+      const [mine, theirs] = twins();
+      await openSession(setup.store, mine);
+      await openSession(setup.store, theirs);
+      for (const follower of [setup.store, other]) {
+        const [quiet, woken] = [newWakeSignal(), newWakeSignal()];
+        const stops = [follower.watch(mine, quiet.wake), follower.watch(theirs, woken.wake)];
+        for (let i = 0; i < 10; i++) {
+          await mustAppend(setup.store, theirs, [rawText('x')]);
+          await woken.next();
+        }
+        // One may come without news, when the follower has just begun to listen.
+        expect(quiet.count).toBeLessThanOrEqual(1);
+        for (const stop of stops) stop();
+      }
+    });
+  });
