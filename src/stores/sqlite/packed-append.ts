@@ -9,7 +9,7 @@ const markBytes = saltBytes + hashBytes;
 export interface AppendedMarks {
   readonly outcome: 'appended';
   readonly head: Head;
-  readonly turns: readonly number[];
+  readonly turns: readonly { readonly turn: number; readonly opensTurn: boolean }[];
   /** Salt and hash of each event. */
   readonly marks: Uint8Array;
 }
@@ -38,25 +38,24 @@ export const packOutcome = (outcome: AppendOutcome): AppendReply => {
     if (body.kind === 'bytes') marks.set(body.salt, index * markBytes);
     marks.set(hash, index * markBytes + saltBytes);
   }
-  return { outcome: 'appended', head, turns: events.map(({ turn }) => turn), marks };
+  return { outcome: 'appended', head, turns: events.map(({ turn, opensTurn }) => ({ turn, opensTurn })), marks };
 };
 
 export const unpackOutcome = (request: AppendRequest, reply: AppendReply): AppendOutcome => {
   if (reply.outcome !== 'appended') return reply;
   const { head, turns, marks } = reply;
   const before = head.seq - turns.length;
-  const events = request.events.map(({ type, version, turn, run, actor, payload }, index): StoredEvent => {
+  const events = request.events.map(({ type, version, run, actor, payload }, index): StoredEvent => {
     const mark = marks.subarray(index * markBytes, (index + 1) * markBytes);
     return {
       session: request.session,
       seq: before + index + 1,
       at: head.at,
-      turn: turns[index]!,
+      ...turns[index]!,
       run,
       type,
       version,
       actor,
-      opensTurn: turn === 'next',
       body: { kind: 'bytes', salt: mark.subarray(0, saltBytes), bytes: payload },
       hash: mark.subarray(saltBytes),
     };

@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import type { SessionKey } from '../../core/ports/store.ts';
+import { payloadDigest } from '../../core/session/chain.ts';
+import { describeStoreContract } from '../../testing/index.ts';
+import { decodePayload, payloadEncoding } from '../payload-codec.ts';
+import { openBlobs } from './blobs.ts';
+import { openSqliteStore } from './index.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'perdure-sqlite-'));
+const file = join(folder, 'perdure.db');
+
+interface Row {
+  readonly salt: Uint8Array;
+  readonly hash: Uint8Array;
+  readonly encoding: number;
+  readonly payload: Uint8Array;
+}
+
+const withDatabase = <T>(work: (db: DatabaseSync) => T): T => {
+  const db = new DatabaseSync(file, { timeout: 10_000 });
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+};
+
+const where = 'WHERE workspace = ? AND session = ? AND seq = ?';
+const changeOne = (sql: string, ...values: SQLInputValue[]) =>
+  withDatabase((db) => {
+    if (db.prepare(sql).run(...values).changes !== 1) throw new Error(`nothing to change: ${sql}`);
+  });
+const set = async ({ workspace, session }: SessionKey, seq: number, column: string, value: SQLInputValue) =>
+  changeOne(`UPDATE events SET ${column} = ? ${where}`, value, workspace, session, seq);
+const rowOf = ({ workspace, session }: SessionKey, seq: number): Row =>
+  withDatabase((db) => db.prepare(`SELECT * FROM events ${where}`).get(workspace, session, seq) as unknown as Row);
+
+/** The last byte: the first of a compressed payload are its size. */
+const flipped = (bytes: Uint8Array): Uint8Array =>
+  bytes.map((byte, index) => (index === bytes.length - 1 ? byte ^ 1 : byte));
+
+describeStoreContract('SQLite', {
+  open: () => openSqliteStore({ file }),
+  destroy: async () => rmSync(folder, { recursive: true, force: true }),
+  tamper: {
+    changePayload: async (key, seq) => {
+      const { encoding, payload } = rowOf(key, seq);
+      if (encoding !== payloadEncoding.blob) return set(key, seq, 'payload', flipped(payload));
+      const blob = withDatabase((db) =>
+        db.prepare('SELECT bytes FROM blobs WHERE workspace = ? AND hash = ?').get(key.workspace, payload),
+      ) as { bytes: Uint8Array };
+      changeOne(
+        'UPDATE blobs SET bytes = ? WHERE workspace = ? AND hash = ?',
+        flipped(blob.bytes),
+        key.workspace,
+        payload,
+      );
+    },
+    changeAt: (key, seq, at) => set(key, seq, 'at', at),
+    changeTurn: (key, seq, turn) => set(key, seq, 'turn', turn),
+    changeHash: (key, seq) => set(key, seq, 'hash', flipped(rowOf(key, seq).hash)),
+    removeEvent: async ({ workspace, session }, seq) =>
+      changeOne(`DELETE FROM events ${where}`, workspace, session, seq),
+    redact: async (key, seq) => {
+      const { encoding, salt, payload } = rowOf(key, seq);
+      const blob = withDatabase((db) => openBlobs(db).read(key.workspace, payload));
+      const body = decodePayload(encoding, salt, payload, blob);
+      if (body.kind !== 'bytes') throw new Error(`nothing to redact in a ${body.kind} payload`);
+      await set(key, seq, 'payload', payloadDigest(salt, body.bytes));
+      await set(key, seq, 'encoding', payloadEncoding.redacted);
+      await set(key, seq, 'salt', null);
+    },
+    removeBlob: async (workspace, hash) =>
+      changeOne('DELETE FROM blobs WHERE workspace = ? AND hash = ?', workspace, hash),
+    countPieces: async (workspace) =>
+      withDatabase((db) => Number(db.prepare('SELECT count(*) AS n FROM blobs WHERE workspace = ?').get(workspace)?.n)),
+  },
+});
