@@ -3,7 +3,9 @@ import type { Store } from '../core/ports/store.ts';
 import { describeAppends } from './contract/append.ts';
 import { describeBatches } from './contract/batches.ts';
 import { describeBlobs } from './contract/blobs.ts';
+import { describeBundles } from './contract/bundles.ts';
 import type { ContractSetup } from './contract/contract-setup.ts';
+import { describeDamagedBundles } from './contract/damaged-bundles.ts';
 import { describeForks } from './contract/forks.ts';
 import { describeHashes } from './contract/hashes.ts';
 import { describeKeys } from './contract/keys.ts';
@@ -57,6 +59,8 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeForks(setup);
     describeSnapshots(setup);
     describeListings(setup);
+    describeBundles(setup);
+    describeDamagedBundles(setup);
     describeTenants(setup);
     describeSharing(setup);
     describeWakeUps(setup);
