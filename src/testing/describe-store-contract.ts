@@ -10,6 +10,7 @@ import { describeForks } from './contract/forks.ts';
 import { describeHashes } from './contract/hashes.ts';
 import { describeKeys } from './contract/keys.ts';
 import { describeListings } from './contract/listing.ts';
+import { describeRandomSequences } from './contract/random-sequences.ts';
 import { describeReads } from './contract/read.ts';
 import { describeClosing, describeSharing } from './contract/sharing.ts';
 import { describeSnapshots } from './contract/snapshots.ts';
@@ -65,5 +66,6 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeSharing(setup);
     describeWakeUps(setup);
     describeClosing(setup);
+    describeRandomSequences(setup);
   });
 };
