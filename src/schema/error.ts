@@ -21,6 +21,7 @@ export const errorCodes = [
   'STORE_UNAVAILABLE',
   'STORE_NEWER',
   'RUNTIME_CLOSED',
+  'FILE_UNAVAILABLE',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 

@@ -1,0 +1,54 @@
+import type { Sessions } from '../core/service/sessions.ts';
+import type { Terminal } from './terminal.ts';
+
+export type OptionSpec = { readonly about: string; readonly short?: string } & (
+  | { readonly type: 'boolean' }
+  /** `value` names what is expected, for the help. */
+  | { readonly type: 'string'; readonly value: string }
+);
+export type Options = Readonly<Record<string, OptionSpec>>;
+export type Values<O extends Options> = {
+  readonly [Name in keyof O]?: (O[Name]['type'] extends 'boolean' ? boolean : string) | undefined;
+};
+
+export const flag = (about: string, short?: string) =>
+  ({ type: 'boolean', about, ...(short && { short }) }) as const satisfies OptionSpec;
+export const text = (value: string, about: string, short?: string) =>
+  ({ type: 'string', value, about, ...(short && { short }) }) as const satisfies OptionSpec;
+
+/** What a command is given to work with. */
+export interface Context {
+  readonly out: Terminal;
+  readonly err: Terminal;
+  readonly stdin: () => AsyncIterable<Uint8Array>;
+  readonly json: boolean;
+  readonly now: () => number;
+  /** Opens the store at the first call; it is closed after the command, however that ends. */
+  readonly sessions: () => Promise<Sessions>;
+  /** Aborted by Ctrl-C. Asking for it takes over from the signal's ending the process. */
+  readonly interrupted: () => AbortSignal;
+  /** The one answer of a command: the value as JSON where that was asked for, else the lines. */
+  readonly answer: (value: unknown, lines: () => string | readonly string[]) => Promise<void>;
+}
+
+export interface Call<O extends Options> {
+  readonly args: readonly string[];
+  readonly options: Values<O>;
+}
+
+export interface Command<O extends Options = Options> {
+  readonly name: string;
+  readonly summary: string;
+  /** `SESSION` is needed, `[TEXT]` may be left out, `…` means any number of them. */
+  readonly args: readonly string[];
+  readonly options: O;
+  /** More to know, below the options. */
+  readonly notes?: readonly string[];
+  readonly examples: readonly string[];
+  /** Makes the store where there is none yet. All others say that there is none. */
+  readonly makesStore?: true;
+  run(context: Context, call: Call<O>): Promise<'failure' | undefined>;
+}
+
+/** Lets the compiler know the options by name inside `run`, and forgets them outside. */
+export const defineCommand = <const O extends Options>(command: Command<O>): Command => command as unknown as Command;

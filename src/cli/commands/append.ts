@@ -1,0 +1,59 @@
+import type { SessionEvent } from '../../schema/event.ts';
+import type { MessageInput } from '../../schema/message.ts';
+import { type Call, type Context, defineCommand, flag, text } from '../command.ts';
+import { parseJsonLines, readText } from '../read-input.ts';
+import { wrongCall } from '../wrong-call.ts';
+
+const options = {
+  role: text('ROLE', 'user (the default, opens a turn), assistant or system'),
+  key: text('KEY', 'idempotency key: the same append again with the same key writes nothing'),
+  jsonl: flag('read messages from stdin, one JSON object per line, and append them all as one'),
+};
+
+const roles = ['user', 'assistant', 'system'] as const;
+const roleOf = (name = 'user'): (typeof roles)[number] => {
+  const role = roles.find((each) => each === name);
+  if (role) return role;
+  throw wrongCall(`--role is ${roles.join(', ')}; got "${name}": messages of tools are appended with --jsonl`);
+};
+
+const messagesFrom = async (
+  { stdin }: Context,
+  { args: [, content], options: { role, jsonl } }: Call<typeof options>,
+): Promise<readonly MessageInput[]> => {
+  if (jsonl) {
+    if (content !== undefined || role !== undefined) {
+      throw wrongCall('with --jsonl the messages come from stdin: leave out TEXT and --role');
+    }
+    return parseJsonLines(await readText(stdin())) as readonly MessageInput[];
+  }
+  if (content === undefined) throw wrongCall('append needs TEXT, - to read it from stdin, or --jsonl');
+  const known = roleOf(role);
+  return [{ role: known, content: content === '-' ? (await readText(stdin())).replace(/\r?\n$/, '') : content }];
+};
+
+const appended = (events: readonly SessionEvent[]): string => {
+  const [first, last] = [events[0]!, events.at(-1)!];
+  const range = events.length === 1 ? `event ${first.seq}` : `events ${first.seq} to ${last.seq}`;
+  return `appended ${range} of ${last.session}, turn ${last.turn}`;
+};
+
+export const append = defineCommand({
+  name: 'append',
+  summary: 'append a message, or several as one',
+  args: ['SESSION', '[TEXT]'],
+  options,
+  notes: ['A TEXT of - is read from stdin, without the line end at its end.'],
+  examples: [
+    `perdure append ses_… 'Fix the failing test'`,
+    'git diff | perdure append ses_… - --role user --key review-1',
+    `echo '{"role":"assistant","content":"Done."}' | perdure append ses_… --jsonl`,
+  ],
+  run: async (context, call) => {
+    const messages = await messagesFrom(context, call);
+    const session = await (await context.sessions()).get(call.args[0]!);
+    const { key } = call.options;
+    const events = await session.append(messages, { ...(key !== undefined && { idempotencyKey: key }) });
+    await context.answer(events, () => appended(events));
+  },
+});

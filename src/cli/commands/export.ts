@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { PerdureError } from '../../schema/error.ts';
+import { defineCommand, flag, text } from '../command.ts';
+import { withProgress } from '../progress.ts';
+import { fileError, wrongCall } from '../wrong-call.ts';
+
+const refuseToOverwrite = (file: string): void => {
+  if (!existsSync(file)) return;
+  throw new PerdureError('FILE_UNAVAILABLE', `${file} is there already: --force replaces it, -o names another`, {
+    details: { file },
+  });
+};
+
+/** Under its name only once it is whole and on the disk. */
+const writeWhole = async (file: string, chunks: AsyncIterable<Uint8Array>): Promise<number> => {
+  const part = join(dirname(file), `.perdure-export-${process.pid}.part`);
+  let bytes = 0;
+  try {
+    const handle = await open(part, 'wx');
+    try {
+      for await (const chunk of chunks) {
+        await handle.writeFile(chunk);
+        bytes += chunk.length;
+      }
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(part, file);
+    return bytes;
+  } catch (error) {
+    await rm(part, { force: true }).catch(() => {});
+    throw fileError(error, 'write', file);
+  }
+};
+
+export const exportCommand = defineCommand({
+  name: 'export',
+  summary: 'write sessions and the lineage they need into one portable file',
+  args: ['SESSION…'],
+  options: {
+    output: text('FILE', 'where to; - is stdout. Without it: stdout in a pipe, else SESSION.perdure', 'o'),
+    force: flag('replace the file if there is one'),
+  },
+  examples: [
+    'perdure export ses_… -o work.perdure',
+    'perdure export ses_… | ssh elsewhere perdure import -',
+    'perdure export ses_… ses_… -o both.perdure --force',
+  ],
+  run: async (context, { args, options: { output, force } }) => {
+    const { out, err, json } = context;
+    const target = output ?? (out.isTerminal ? `${args[0]}.perdure` : '-');
+    if (target === '-' && out.isTerminal) throw wrongCall('a bundle is binary: pipe it, or name a file with -o');
+    if (target === '-' && json)
+      throw wrongCall('stdout holds the bundle: name a file with -o to get an answer in JSON');
+    const sessions = await context.sessions();
+    for (const id of args) await sessions.get(id);
+    const bundle = sessions.export(args);
+    if (target === '-') {
+      for await (const chunk of bundle) await out.write(chunk);
+      return;
+    }
+    if (!force) refuseToOverwrite(target);
+    const bytes = await withProgress(
+      err,
+      () => `exporting to ${target}`,
+      () => writeWhole(target, bundle),
+    );
+    await context.answer({ file: target, sessions: args, bytes }, () => `${target}  ${bytes} bytes`);
+  },
+});

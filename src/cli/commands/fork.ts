@@ -1,0 +1,24 @@
+import { defineCommand, text } from '../command.ts';
+import { optionalPoint } from '../point.ts';
+
+export const fork = defineCommand({
+  name: 'fork',
+  summary: 'make a session that goes on from a point of another, and print its id',
+  args: ['SESSION'],
+  options: {
+    at: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; without it, now'),
+    title: text('TEXT', 'a title of its own'),
+  },
+  examples: ['perdure fork ses_…', `perdure fork ses_… --at turn:3 --title 'The other way'`],
+  run: async (context, { args, options: { at, title } }) => {
+    const point = optionalPoint(at);
+    const session = await (await context.sessions()).get(args[0]!);
+    const child = await session.fork({ at: point, title });
+    const summary = await child.summary();
+    await context.answer(summary, () => child.id);
+    if (summary.status === 'paused' && !context.json) {
+      const advice = `it begins in the middle of a turn, so it is paused: \`perdure resume ${child.id}\` lets it go on`;
+      await context.err.write(`${advice}\n`);
+    }
+  },
+});

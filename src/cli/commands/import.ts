@@ -1,0 +1,36 @@
+import { createReadStream } from 'node:fs';
+import { defineCommand } from '../command.ts';
+import { withProgress } from '../progress.ts';
+import { fileError } from '../wrong-call.ts';
+
+async function* bytesOf(file: string): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* createReadStream(file) as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw fileError(error, 'read', file);
+  }
+}
+
+const events = (added: number): string =>
+  added === 0 ? 'was here already' : `${added} event${added === 1 ? '' : 's'} added`;
+
+export const importCommand = defineCommand({
+  name: 'import',
+  summary: 'take over the sessions of an exported file, whole or not at all',
+  args: ['FILE'],
+  options: {},
+  notes: ['A FILE of - is read from stdin. Importing twice changes nothing.'],
+  examples: ['perdure import work.perdure', 'ssh elsewhere perdure export ses_… | perdure import -'],
+  makesStore: true,
+  run: async (context, { args }) => {
+    const file = args[0]!;
+    const sessions = await context.sessions();
+    const source = file === '-' ? context.stdin() : bytesOf(file);
+    const imported = await withProgress(
+      context.err,
+      () => `importing ${file}`,
+      () => sessions.import(source),
+    );
+    await context.answer(imported, () => imported.sessions.map(({ session, added }) => `${session}  ${events(added)}`));
+  },
+});

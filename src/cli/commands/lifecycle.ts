@@ -1,0 +1,40 @@
+import type { Session } from '../../core/service/session.ts';
+import { type Command, defineCommand, type Options, text } from '../command.ts';
+
+interface Transition {
+  readonly summary: string;
+  readonly takesReason?: true;
+  readonly apply: (session: Session, about: { reason?: string }) => Promise<void>;
+}
+
+const transitions: Readonly<Record<string, Transition>> = {
+  pause: {
+    summary: 'pause a session: nothing is appended until it is resumed',
+    takesReason: true,
+    apply: (session, about) => session.pause(about),
+  },
+  resume: { summary: 'let a paused session go on', apply: (session) => session.resume() },
+  close: { summary: 'end a session', takesReason: true, apply: (session, about) => session.close(about) },
+  reopen: { summary: 'go on with a closed session', apply: (session) => session.reopen() },
+  archive: { summary: 'put a closed session away', apply: (session) => session.archive() },
+  restore: { summary: 'take an archived session back; it is closed then', apply: (session) => session.restore() },
+};
+
+const reasonOption = { reason: text('TEXT', 'why, for the log') };
+
+export const lifecycleCommands: readonly Command[] = Object.entries(transitions).map(
+  ([name, { summary, takesReason, apply }]) =>
+    defineCommand<Options>({
+      name,
+      summary,
+      args: ['SESSION'],
+      options: takesReason ? reasonOption : {},
+      examples: [`perdure ${name} ses_…${takesReason ? ` --reason 'waiting for review'` : ''}`],
+      run: async (context, { args, options: { reason } }) => {
+        const session = await (await context.sessions()).get(args[0]!);
+        await apply(session, typeof reason === 'string' ? { reason } : {});
+        const after = await session.summary();
+        await context.answer(after, () => `${session.id} is ${after.status}`);
+      },
+    }),
+);

@@ -1,0 +1,26 @@
+import { defineCommand, text } from '../command.ts';
+import { parsePoint } from '../point.ts';
+import { wrongCall } from '../wrong-call.ts';
+
+export const rewind = defineCommand({
+  name: 'rewind',
+  summary: 'go on from an earlier point of a session; nothing is erased',
+  args: ['SESSION'],
+  options: {
+    to: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; needed'),
+    reason: text('TEXT', 'why, for the log'),
+  },
+  examples: [`perdure rewind ses_… --to turn:3 --reason 'took a wrong turn'`],
+  run: async (context, { args, options: { to, reason } }) => {
+    if (to === undefined) throw wrongCall('rewind needs --to POINT: see `perdure help rewind`');
+    const point = parsePoint(to);
+    const session = await (await context.sessions()).get(args[0]!);
+    await session.rewind({ to: point, ...(reason !== undefined && { reason }) });
+    const summary = await session.summary();
+    await context.answer(
+      summary,
+      () =>
+        `${session.id} goes on from turn ${summary.turn}, ${summary.messages} messages; what came after stays in its log`,
+    );
+  },
+});

@@ -1,0 +1,49 @@
+import type { SessionSummary } from '../../schema/summary.ts';
+import { type Context, defineCommand, text } from '../command.ts';
+import { statusStyle } from '../paint.ts';
+import { optionalPoint, parseCount } from '../point.ts';
+import { printableJson, printableLine } from '../printable.ts';
+import { renderTranscript } from '../render-transcript.ts';
+import { ago } from '../time.ts';
+
+const count = (number: number, name: string): string => `${number} ${name}${number === 1 ? '' : 's'}`;
+
+const heading = (summary: SessionSummary, { out, now }: Context): readonly string[] => {
+  const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata } = summary;
+  const at = now();
+  return [
+    `${out.style('bold', id)}${title ? `  ${printableLine(title)}` : ''}`,
+    [
+      out.style(statusStyle[status], status),
+      `turn ${turn}`,
+      count(messages, 'message'),
+      count(seq, 'event'),
+      `opened ${ago(createdAt, at)}`,
+      `changed ${ago(updatedAt, at)}`,
+    ].join(' · '),
+    ...(parent ? [`forked from ${parent} at seq:${forkedAt}`] : []),
+    ...(metadata ? [`metadata ${printableJson(metadata)}`] : []),
+  ];
+};
+
+export const show = defineCommand({
+  name: 'show',
+  summary: 'show what a session is about and its transcript',
+  args: ['SESSION'],
+  options: {
+    at: text('POINT', 'the transcript as it was at turn:3 (or just 3), or at seq:17'),
+    last: text('N', 'only the last N turns'),
+  },
+  examples: ['perdure show ses_…', 'perdure show ses_… --last 2', 'perdure show ses_… --at turn:3'],
+  run: async (context, { args, options }) => {
+    const at = optionalPoint(options.at);
+    const lastTurns = parseCount('--last', options.last, 1);
+    const session = await (await context.sessions()).get(args[0]!);
+    const [summary, transcript] = [await session.summary(), await session.transcript({ at, lastTurns })];
+    await context.answer({ summary, transcript }, () => [
+      ...heading(summary, context),
+      ...(options.at === undefined ? [] : [context.out.style('bold', `transcript as it was at ${options.at}`)]),
+      ...(transcript.length === 0 ? ['no messages'] : renderTranscript(transcript, context.out)),
+    ]);
+  },
+});

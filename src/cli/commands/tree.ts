@@ -1,0 +1,16 @@
+import { defineCommand } from '../command.ts';
+import { drawTree } from '../draw-tree.ts';
+
+export const tree = defineCommand({
+  name: 'tree',
+  summary: 'draw the family of a session: its root and all forks',
+  args: ['SESSION'],
+  options: {},
+  notes: ['● is the session asked for; ⑂ seq:17 says that a fork goes on from event 17 of the session above it.'],
+  examples: ['perdure tree ses_…'],
+  run: async (context, { args }) => {
+    const session = await (await context.sessions()).get(args[0]!);
+    const root = await session.tree();
+    await context.answer(root, () => drawTree(root, session.id, context.out));
+  },
+});

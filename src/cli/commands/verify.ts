@@ -1,0 +1,69 @@
+import type { Sessions } from '../../core/service/sessions.ts';
+import type { Verification } from '../../core/service/verify.ts';
+import { type ErrorCode, PerdureError } from '../../schema/error.ts';
+import { type Context, defineCommand, flag } from '../command.ts';
+import { printableLine } from '../printable.ts';
+import { withProgress } from '../progress.ts';
+import { wrongCall } from '../wrong-call.ts';
+
+type Checked = { readonly session: string } & (
+  | Verification
+  /** Its log could not be walked at all. */
+  | { readonly ok: false; readonly error: { readonly code: ErrorCode; readonly message: string } }
+);
+
+async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
+  for (let cursor: string | undefined; ; ) {
+    const page = await sessions.list({ limit: 1000, ...(cursor && { cursor }) });
+    for (const { id } of page.sessions) yield id;
+    if (!page.cursor) return;
+    cursor = page.cursor;
+  }
+}
+
+/** One session that cannot be read does not keep the others from being checked. */
+const check = async (sessions: Sessions, id: string): Promise<Checked> => {
+  const session = await sessions.get(id);
+  try {
+    return { session: id, ...(await session.verify()) };
+  } catch (error) {
+    if (!(error instanceof PerdureError)) throw error;
+    return { session: id, ok: false, error: { code: error.code, message: error.message } };
+  }
+};
+
+const line = (checked: Checked, { out }: Context): string => {
+  if (checked.ok) return `${out.style('green', '✓')} ${checked.session}  ${checked.events} events, the chain holds`;
+  const why =
+    'bad' in checked
+      ? `event ${checked.bad.seq} is bad: ${checked.bad.reason}`
+      : `${checked.error.code}: ${checked.error.message}`;
+  return `${out.style('red', '✗')} ${checked.session}  ${printableLine(why)}`;
+};
+
+export const verify = defineCommand({
+  name: 'verify',
+  summary: 'check the hash chain of sessions and name the first bad event of each',
+  args: ['[SESSION…]'],
+  options: { all: flag('every session of the workspace') },
+  notes: ['Exits with 1 when any session is bad.'],
+  examples: ['perdure verify ses_…', 'perdure verify --all'],
+  run: async (context, { args, options: { all } }) => {
+    if (all ? args.length > 0 : args.length === 0) throw wrongCall('verify needs either sessions or --all');
+    const sessions = await context.sessions();
+    const done: Checked[] = [];
+    await withProgress(
+      context.err,
+      () => `verifying, ${done.length} sessions done`,
+      async () => {
+        for await (const id of all ? allIds(sessions) : args) done.push(await check(sessions, id));
+      },
+    );
+    const bad = done.filter(({ ok }) => !ok).length;
+    await context.answer({ sessions: done }, () => [
+      ...done.map((checked) => line(checked, context)),
+      ...(all ? [bad === 0 ? `${done.length} sessions, all sound` : `${done.length} sessions, ${bad} bad`] : []),
+    ]);
+    return bad > 0 ? 'failure' : undefined;
+  },
+});

@@ -1,0 +1,67 @@
+const ascii = /^[ -~]*$/;
+const wide =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{17000}-\u{18aff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
+const mark = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
+const segmenter = new Intl.Segmenter();
+
+const graphemes = (text: string): readonly string[] =>
+  ascii.test(text) ? [...text] : Array.from(segmenter.segment(text), ({ segment }) => segment);
+
+const graphemeWidth = (grapheme: string): number => {
+  if (ascii.test(grapheme)) return grapheme.length;
+  if (wide.test(grapheme)) return 2;
+  return mark.test(grapheme) ? 0 : 1;
+};
+
+/** Columns of a terminal that a text without control characters takes. */
+export const displayWidth = (text: string): number =>
+  ascii.test(text) ? text.length : graphemes(text).reduce((sum, grapheme) => sum + graphemeWidth(grapheme), 0);
+
+/** As much of the beginning as fits, and how many code units that is: at least one grapheme. */
+const fitting = (text: string, width: number): string => {
+  if (ascii.test(text)) return text.slice(0, Math.max(width, 1));
+  let used = 0;
+  let fits = '';
+  for (const { segment } of segmenter.segment(text)) {
+    used += graphemeWidth(segment);
+    if (used > width && fits !== '') break;
+    fits += segment;
+  }
+  return fits;
+};
+
+export const truncate = (text: string, width: number): string => {
+  if (text.length * 2 <= width || displayWidth(text) <= width) return text;
+  return width < 1 ? '' : width === 1 ? '…' : `${fitting(text, width - 1)}…`;
+};
+
+export const padEnd = (text: string, width: number): string =>
+  text + ' '.repeat(Math.max(0, width - displayWidth(text)));
+export const padStart = (text: string, width: number): string =>
+  ' '.repeat(Math.max(0, width - displayWidth(text))) + text;
+
+/** Breaks a line between words, and a word that is too long by itself where it must. Indentation is kept on the first line alone. */
+export const wrap = (line: string, width: number): readonly string[] => {
+  if (line.length * 2 <= width || displayWidth(line) <= width) return [line];
+  const lines: string[] = [];
+  let current = '';
+  let used = 0;
+  for (const word of line.split(/(?<=\S)(?= )/)) {
+    const length = displayWidth(word);
+    if (used + length <= width) {
+      current += word;
+      used += length;
+      continue;
+    }
+    if (current !== '') lines.push(current);
+    let rest = current === '' && lines.length === 0 ? word : word.trimStart();
+    while (displayWidth(rest) > width) {
+      const piece = fitting(rest, width);
+      lines.push(piece);
+      rest = rest.slice(piece.length);
+    }
+    current = rest;
+    used = displayWidth(rest);
+  }
+  return current === '' ? lines : [...lines, current];
+};

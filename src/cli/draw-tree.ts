@@ -1,0 +1,34 @@
+import type { TreeNode } from '../core/service/tree.ts';
+import type { SessionId } from '../schema/ids.ts';
+import { displayWidth, truncate } from './display-width.ts';
+import { statusStyle } from './paint.ts';
+import { printableLine } from './printable.ts';
+import type { Terminal } from './terminal.ts';
+
+const label = ({ summary }: TreeNode, asked: SessionId, room: number, out: Terminal): string => {
+  const { id, status, turn, title = '', forkedAt } = summary;
+  const isAsked = id === asked;
+  const fork = forkedAt === undefined ? '' : `  ⑂ seq:${forkedAt}`;
+  const fixed = `${isAsked ? '●' : '○'} ${id}${fork}  ${status}  turn ${turn}`;
+  const shownTitle = truncate(printableLine(title), Math.max(0, room - displayWidth(fixed) - 2));
+  return [
+    `${isAsked ? '●' : '○'} ${out.style(isAsked ? 'bold' : 'reset', id)}${out.style('magenta', fork)}`,
+    out.style(statusStyle[status], status),
+    `turn ${turn}`,
+    ...(shownTitle ? [shownTitle] : []),
+  ].join('  ');
+};
+
+/** The family of a session, each fork below the session it was made from with the point it goes on from. */
+export const drawTree = (root: TreeNode, asked: SessionId, out: Terminal): readonly string[] => {
+  const lines: string[] = [];
+  const draw = (node: TreeNode, own: string, below: string): void => {
+    lines.push(out.style('dim', own) + label(node, asked, out.columns - own.length, out));
+    node.forks.forEach((fork, index) => {
+      const last = index === node.forks.length - 1;
+      draw(fork, `${below}${last ? '└─' : '├─'}`, `${below}${last ? '  ' : '│ '}`);
+    });
+  };
+  draw(root, '', '');
+  return lines;
+};

@@ -1,0 +1,53 @@
+import type { EventType, PayloadOf, SessionEvent } from '../schema/event.ts';
+import type { Message } from '../schema/message.ts';
+import { printableLine } from './printable.ts';
+
+type Part = Message['content'][number];
+type Gists = { readonly [T in EventType]: (payload: PayloadOf<T>) => string };
+
+const most = 1000;
+
+const partGist = (part: Part): string => {
+  switch (part.type) {
+    case 'text':
+      return part.text.slice(0, most);
+    case 'reasoning':
+      return '(reasoning)';
+    case 'file':
+      return `[file ${part.name ?? part.mediaType}]`;
+    case 'tool-call':
+      return `→ ${part.tool}`;
+    case 'tool-result':
+      return `← ${part.tool} ${part.outcome}`;
+  }
+};
+
+const messageGist = ({ role, content }: Message): string =>
+  `${role}: ${content
+    .slice(0, 20)
+    .map((part: Part) => partGist(part))
+    .join(' ')}`;
+
+const gists: Gists = {
+  'session.opened': ({ title }) => title ?? '',
+  'session.forked': ({ parent, at, midTurn }) =>
+    `from ${parent} at seq:${at}${midTurn ? ', in the middle of a turn' : ''}`,
+  'session.described': ({ title, metadata }) => title ?? (metadata ? 'metadata' : ''),
+  'session.pausing': ({ reason }) => reason ?? '',
+  'session.paused': ({ reason }) => reason ?? '',
+  'session.resumed': () => '',
+  'session.closed': ({ reason }) => reason ?? '',
+  'session.reopened': () => '',
+  'session.archived': () => '',
+  'session.restored': () => '',
+  'session.rewound': ({ to, reason }) => `to seq:${to}${reason ? `: ${reason}` : ''}`,
+  'message.appended': ({ message }) => messageGist(message),
+  'run.started': ({ attempt }) => (attempt > 1 ? `attempt ${attempt}` : ''),
+  'run.ended': ({ status }) => status,
+};
+
+/** What an event says, in a few words on one line. */
+export const eventGist = (event: SessionEvent): string => {
+  const gist = gists[event.type] as (payload: SessionEvent['payload']) => string;
+  return printableLine(gist(event.payload)).slice(0, most);
+};

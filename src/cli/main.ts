@@ -1,0 +1,25 @@
+import { report, runCli, type World } from './run-cli.ts';
+import { terminalOf } from './terminal.ts';
+
+const world: World = {
+  argv: process.argv.slice(2),
+  env: process.env,
+  stdin: () => process.stdin,
+  out: terminalOf(process.stdout),
+  err: terminalOf(process.stderr),
+  now: Date.now,
+  interrupted: () => {
+    const controller = new AbortController();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+    return controller.signal;
+  },
+  // Loaded when a command needs it: help and versions come at once.
+  openRuntime: async (options) => (await import('../runtime.ts')).openRuntime(options),
+};
+
+process.on('uncaughtException', (error) => {
+  void report(world, error).then((code) => process.exit(code));
+});
+
+// What was written has been taken by its stream, and an input that nobody needs any more must not keep the process.
+process.exit(await runCli(world));

@@ -1,0 +1,21 @@
+import type { Point } from '../schema/point.ts';
+import { wrongCall } from './wrong-call.ts';
+
+/** `turn:3` and `3` are the end of turn 3, `seq:17` is event 17. */
+export const parsePoint = (text: string): Point => {
+  const [, kind = 'turn', digits] = /^(?:(turn|seq):)?(\d{1,15})$/.exec(text) ?? [];
+  if (digits === undefined) {
+    throw wrongCall(`"${text}" is not a point: write turn:3 (or just 3) for the end of a turn, seq:17 for an event`);
+  }
+  return kind === 'seq' ? { seq: Number(digits) } : { turn: Number(digits) };
+};
+
+export const optionalPoint = (text: string | undefined): Point | undefined =>
+  text === undefined ? undefined : parsePoint(text);
+
+export const parseCount = (option: string, text: string | undefined, least: number): number | undefined => {
+  if (text === undefined) return undefined;
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least) return number;
+  throw wrongCall(`${option} is a whole number, ${least} or more; got "${text}"`);
+};

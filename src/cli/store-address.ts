@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs';
+import { PerdureError } from '../schema/error.ts';
+
+export const defaultStore = 'sqlite:.perdure/perdure.db';
+
+/** Opening SQLite would make the file: only the commands that begin a store may do so. */
+export const refuseMissingStore = (address: string): void => {
+  const file = /^sqlite:(.+)$/.exec(address)?.[1];
+  if (!file || existsSync(file)) return;
+  throw new PerdureError(
+    'STORE_UNAVAILABLE',
+    `there is no store at ${file}: \`perdure open\` makes one, --store names another`,
+    { details: { file } },
+  );
+};
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/** Passwords in an address, as written and as meant. One that is also the user's name is told apart from nothing, so it stays. */
+const passwordsIn = (address: string): readonly string[] => {
+  const [, user = '', password = ''] = /\/\/([^/?#:]*):(.*)@/.exec(address) ?? [];
+  const parameters = Array.from(address.matchAll(/[?&]\w*password=([^&#]*)/gi), ([, value]) => String(value));
+  return [password, ...parameters]
+    .flatMap((each) => [each, decoded(each)])
+    .filter((each) => each.length > 3 && each !== user);
+};
+
+/** Takes the password of the store's address out of any text, wherever that came from. */
+export const withoutSecrets = (text: string, address: string): string =>
+  passwordsIn(address)
+    .reduce((shown, password) => shown.replaceAll(password, '…'), text)
+    .replace(/:\/\/[^\s/@"]*@/g, '://…@')
+    .replace(/(\w*password=)[^&#\s"]*/gi, '$1…');

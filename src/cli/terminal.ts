@@ -1,0 +1,35 @@
+import { styleText } from 'node:util';
+
+export type Style = Parameters<typeof styleText>[0];
+
+/** Where a command writes: a terminal or a pipe. */
+export interface Terminal {
+  readonly isTerminal: boolean;
+  /** Without bound in a pipe: what is written there is for another program, whole. */
+  readonly columns: number;
+  /** Returns when the stream has taken it, so that a slow reader is waited for. Fails with OutputClosed when nobody reads. */
+  write(output: string | Uint8Array): Promise<void>;
+  /** Colours where the stream and NO_COLOR or FORCE_COLOR allow them. */
+  style(style: Style, text: string): string;
+}
+
+/** The reader has gone, as `head` does when it has enough. No failure. */
+export class OutputClosed extends Error {}
+
+export const terminalOf = (stream: NodeJS.WriteStream): Terminal => {
+  stream.on('error', () => {}); // each write reports its own
+  return {
+    isTerminal: Boolean(stream.isTTY),
+    get columns() {
+      return stream.isTTY ? stream.columns || 80 : Number.POSITIVE_INFINITY;
+    },
+    write: (output) =>
+      new Promise((resolve, reject) => {
+        stream.write(output, (error) => {
+          if (!error) resolve();
+          else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new OutputClosed() : error);
+        });
+      }),
+    style: (style, text) => styleText(style, text, { stream }),
+  };
+};

@@ -1,0 +1,44 @@
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+const year = 365.25 * day;
+
+const units: readonly (readonly [limit: number, unit: number, name: string])[] = [
+  [minute, second, 's'],
+  [hour, minute, 'min'],
+  [2 * day, hour, 'h'],
+  [60 * day, day, 'd'],
+  [2 * year, year / 12, 'mo'],
+  [Number.POSITIVE_INFINITY, year, 'y'],
+];
+
+/** How long ago, in one unit: `40 s`, `5 min`, `3 h`. A clock that is ahead of ours reads as now. */
+export const age = (at: number, now: number): string => {
+  const ms = now - at;
+  if (ms < second) return 'now';
+  const [, unit, name] = units.find(([limit]) => ms < limit)!;
+  return `${Math.floor(ms / unit)} ${name}`;
+};
+
+export const ago = (at: number, now: number): string => {
+  const text = age(at, now);
+  return text === 'now' ? 'just now' : `${text} ago`;
+};
+
+const two = (number: number): string => String(number).padStart(2, '0');
+
+/** A log from elsewhere may hold times that no calendar has: they are shown as numbers. */
+const written = (at: number, write: (date: Date) => string): string => {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? String(at) : write(date);
+};
+
+/** By the clock of the person who reads. */
+export const localDay = (at: number): string =>
+  written(at, (date) => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`);
+export const localTime = (at: number): string =>
+  written(at, (date) => `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`);
+
+/** For machines and files: UTC, to the millisecond. */
+export const isoTime = (at: number): string => written(at, (date) => date.toISOString());
