@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { createZstdDecompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { transformed } from '../../src/core/service/transformed.ts';
 import { openRuntime, type PerdureError, type Runtime, type Session } from '../../src/index.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
@@ -35,6 +36,15 @@ const resealed = (lines: readonly string[]): Buffer => {
   const body = lines.map((line) => `${line}\n`).join('');
   const end = { lines: lines.length, sha256: createHash('sha256').update(body).digest('hex') };
   return Buffer.from(`${body}${JSON.stringify({ end })}\n`);
+};
+
+/** Some bits of a zstd frame do not matter, such as its last few when everything is out: then it is still the same bundle. */
+const sameContent = async (bundle: Uint8Array, plain: Uint8Array): Promise<boolean> => {
+  try {
+    return (await collect(transformed(inChunks(bundle), createZstdDecompress()))).equals(plain);
+  } catch {
+    return false;
+  }
 };
 
 const linesOf = (bundle: Uint8Array): string[] =>
@@ -150,12 +160,17 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
           fc.asyncProperty(place(bytes), fc.integer({ min: 1, max: 255 }), async (at, mask) => {
             const changed = Buffer.from(bytes);
             changed[at]! ^= mask;
+            fc.pre(!(await sameContent(changed, plain)));
             await refused(changed);
           }),
           { numRuns: 25 },
         );
         await fc.assert(
-          fc.asyncProperty(place(bytes), (length) => refused(bytes.subarray(0, length))),
+          fc.asyncProperty(place(bytes), async (length) => {
+            const cut = bytes.subarray(0, length);
+            fc.pre(!(await sameContent(cut, plain)));
+            await refused(cut);
+          }),
           { numRuns: 15 },
         );
       }
@@ -170,9 +185,9 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       const { fork } = await family();
       const lines = linesOf(await collect(fork.export()));
       const sessions = elsewhere();
-      const change = (index: number, edit: (line: Record<string, never>) => void) => {
+      const change = (index: number, edit: (line: never) => void) => {
         const line = JSON.parse(lines[index]!);
-        edit(line);
+        edit(line as never);
         return lines.with(index, JSON.stringify(line));
       };
       const lies: Record<string, string[]> = {

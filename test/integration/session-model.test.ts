@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SessionKey, Store } from '../../src/core/ports/store.ts';
 import { SessionFolds } from '../../src/core/service/session-folds.ts';
 import { decodeEvent } from '../../src/core/session/event-codec.ts';
 import { fold, type SessionFold } from '../../src/core/session/fold.ts';
 import { summarize } from '../../src/core/session/summary.ts';
-import type { SessionKey, Store } from '../../src/core/ports/store.ts';
 import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
 import { openPostgresStore } from '../../src/stores/postgres/index.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts';
@@ -31,7 +31,10 @@ type Step =
 const who = fc.nat({ max: 7 });
 const where = fc.nat({ max: 1000 });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('talk' as const), who, messages: fc.integer({ min: 1, max: 4 }) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('talk' as const), who, messages: fc.integer({ min: 1, max: 4 }) }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('fork' as const), who, where }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('rewind' as const), who, where }) },
   { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },

@@ -2,6 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decodeEvent } from '../session/event-codec.ts';
+import { readForward } from './read-log.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
@@ -12,9 +13,6 @@ export interface EventsOptions {
   readonly follow?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
-
-const pageEvents = 256;
-const pageBytes = 1024 * 1024;
 
 /** Remembers that it was rung, so that a ring between reading and waiting is not lost. */
 const doorbell = (): { ring: () => void; rung: () => Promise<void> } => {
@@ -58,13 +56,11 @@ export async function* readEvents(
   ending.addEventListener('abort', bell.ring);
   try {
     while (!ending.aborted) {
-      const page = await scope.store.read(key, { after: cursor, limit: pageEvents, maxBytes: pageBytes });
-      for (const stored of page) {
+      for await (const stored of readForward(scope.store, key, { after: cursor })) {
         yield decodeEvent(key.workspace, stored);
         cursor = stored.seq;
         if (ending.aborted) return;
       }
-      if (page.length > 0) continue;
       if (!options.follow) return;
       await bell.rung();
     }

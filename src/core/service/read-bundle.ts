@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { createZstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
@@ -8,6 +7,7 @@ import type { SessionCopy, StoredEvent } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
 import { invalidInput } from '../session/event-codec.ts';
 import { BundleHeader, BundleLine, maxLineChars } from './bundle-format.ts';
+import { transformed } from './transformed.ts';
 
 const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 const pieceEvents = 256;
@@ -39,7 +39,7 @@ async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<
     yield* whole();
     return;
   }
-  yield* Readable.from(whole(), { objectMode: false }).compose(createZstdDecompress()) as AsyncIterable<Uint8Array>;
+  yield* transformed(whole(), createZstdDecompress());
 }
 
 async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {

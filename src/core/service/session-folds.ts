@@ -3,6 +3,7 @@ import type { SessionEvent } from '../../schema/event.ts';
 import type { FoldSnapshot, SessionKey, Store, StoredEvent } from '../ports/store.ts';
 import { decodeEvent, decodeJson, encodeJson } from '../session/event-codec.ts';
 import { fold, foldVersion, type SessionFold } from '../session/fold.ts';
+import { readForward } from './read-log.ts';
 
 /** A snapshot is due when either is reached since the last one: the tail that opening a session has to fold stays below both. */
 export interface SnapshotPolicy {
@@ -12,8 +13,6 @@ export interface SnapshotPolicy {
 
 export const defaultSnapshotPolicy: SnapshotPolicy = { everyEvents: 256, everyBytes: 1024 * 1024 };
 
-const pageEvents = 512;
-const pageBytes = 4 * 1024 * 1024;
 const cachedSessions = 1000;
 
 interface Tracked {
@@ -123,19 +122,14 @@ export class SessionFolds {
   async #foldTo(key: SessionKey, seq: number, base?: Tracked): Promise<Tracked> {
     let tracked = base ?? (await this.#load(key, seq));
     const passed = new Map<number, SessionFold>();
-    while ((tracked?.state.seq ?? 0) < seq) {
-      const after = tracked?.state.seq ?? 0;
-      const page = await this.#store.read(key, { after, upTo: seq, limit: pageEvents, maxBytes: pageBytes });
-      if (page[0]?.seq !== after + 1) throw gap(key, after + 1);
-      for (const stored of page) {
-        const event = decodeEvent(key.workspace, stored);
-        const state: SessionFold = fold(tracked?.state, event, await this.#target(key, event, passed));
-        passed.set(state.seq, state);
-        tracked = { state, events: (tracked?.events ?? 0) + 1, bytes: (tracked?.bytes ?? 0) + bodyBytes(stored) };
-        if (!this.#isDue(tracked)) continue;
-        tracked = this.#snapshot(key, state);
-        passed.clear();
-      }
+    for await (const stored of readForward(this.#store, key, { after: tracked?.state.seq ?? 0, upTo: seq })) {
+      const event = decodeEvent(key.workspace, stored);
+      const state: SessionFold = fold(tracked?.state, event, await this.#target(key, event, passed));
+      passed.set(state.seq, state);
+      tracked = { state, events: (tracked?.events ?? 0) + 1, bytes: (tracked?.bytes ?? 0) + bodyBytes(stored) };
+      if (!this.#isDue(tracked)) continue;
+      tracked = this.#snapshot(key, state);
+      passed.clear();
     }
     return tracked!;
   }
@@ -174,10 +168,3 @@ export class SessionFolds {
 }
 
 const cacheKey = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
-
-const gap = ({ session }: SessionKey, seq: number): PerdureError =>
-  new PerdureError(
-    'EVENT_DAMAGED',
-    `event ${seq} of ${session} is missing; run \`perdure verify ${session}\` and restore it from an export or a backup`,
-    { details: { session, seq } },
-  );

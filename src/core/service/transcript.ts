@@ -13,6 +13,7 @@ import {
 import { decodeEvent } from '../session/event-codec.ts';
 import { liveWithin } from '../session/live-lineage.ts';
 import { resolvePoint } from './points.ts';
+import { readBackward } from './read-log.ts';
 import type { Scope } from './scope.ts';
 
 export interface TranscriptEntry {
@@ -22,9 +23,6 @@ export interface TranscriptEntry {
   readonly actor: Actor;
   readonly message: Message;
 }
-
-const pageEvents = 256;
-const pageBytes = 1024 * 1024;
 
 /** The messages of the live lineage from `upTo` back to the first, newest first. */
 async function* messagesBackwards(
@@ -36,22 +34,11 @@ async function* messagesBackwards(
   const end = await resolvePoint(scope.store, key, head, upTo);
   const { live } = end === head.seq ? head : await scope.folds.at(key, end);
   for (const [from, to] of liveWithin(live, 0, end).toReversed()) {
-    for (let next = to; next >= from; ) {
-      const range = {
-        after: from - 1,
-        upTo: next,
-        limit: pageEvents,
-        maxBytes: pageBytes,
-        order: 'descending',
-      } as const;
-      const page = await scope.store.read(key, range);
-      for (const stored of page) {
-        if (stored.type !== 'message.appended') continue;
-        const event = decodeEvent(key.workspace, stored) as SessionEvent<'message.appended'>;
-        const { seq, turn, at, actor } = event;
-        yield { seq, turn, at, actor, message: event.payload.message };
-      }
-      next = (page.at(-1)?.seq ?? from) - 1;
+    for await (const stored of readBackward(scope.store, key, { from, to })) {
+      if (stored.type !== 'message.appended') continue;
+      const event = decodeEvent(key.workspace, stored) as SessionEvent<'message.appended'>;
+      const { seq, turn, at, actor } = event;
+      yield { seq, turn, at, actor, message: event.payload.message };
     }
   }
 }

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { createZstdCompress } from 'node:zlib';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { Head, StoredEvent } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
 import { type BundleHeader, type BundleLine, bundleVersion } from './bundle-format.ts';
+import { readForward } from './read-log.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
+import { transformed } from './transformed.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-const pageEvents = 256;
-const pageBytes = 4 * 1024 * 1024;
 
 interface Wanted {
   readonly head: Head;
@@ -76,15 +75,11 @@ async function* sessionLines(scope: Scope, { head, seq: upTo }: Wanted): AsyncGe
   const forkedAt = head.parent?.seq ?? 0;
   const [point] = forkedAt > 0 ? await scope.store.read(key, { after: forkedAt - 1, upTo: forkedAt, limit: 1 }) : [];
   let previous: { seq: number; hash: Uint8Array } = point ?? { seq: 0, hash: genesisHash };
-  while (previous.seq < upTo) {
-    const page = await scope.store.read(key, { after: previous.seq, upTo, limit: pageEvents, maxBytes: pageBytes });
-    if (page.length === 0) throw damaged(head.session, previous.seq + 1, 'it is missing');
-    for (const event of page) {
-      const problem = linkProblem(previous, event);
-      if (problem) throw damaged(head.session, event.seq, problem);
-      yield eventLine(event);
-      previous = event;
-    }
+  for await (const event of readForward(scope.store, key, { after: previous.seq, upTo })) {
+    const problem = linkProblem(previous, event);
+    if (problem) throw damaged(head.session, event.seq, problem);
+    yield eventLine(event);
+    previous = event;
   }
   for (const used of await scope.store.keys(key)) {
     if (used.seq + used.count - 1 <= upTo) yield { key: { session: head.session, ...used } };
@@ -115,6 +110,4 @@ async function* bundleLines(scope: Scope, ids: readonly SessionId[]): AsyncGener
 
 /** One portable file with the sessions and the lineage they need, as a stream of bytes. */
 export const writeBundle = (scope: Scope, ids: readonly SessionId[]): AsyncIterable<Uint8Array> =>
-  Readable.from(bundleLines(scope, ids), { objectMode: false }).compose(
-    createZstdCompress(),
-  ) as AsyncIterable<Uint8Array>;
+  transformed(bundleLines(scope, ids), createZstdCompress());

@@ -81,7 +81,10 @@ describe('an assembled context', () => {
   });
 
   test('[CTX3] a call without a result is said to be interrupted', () => {
-    const { messages } = assembleContext(entriesOf([user('go'), answer('', 'a', 'b'), results('b'), user('and?')]), 10_000);
+    const { messages } = assembleContext(
+      entriesOf([user('go'), answer('', 'a', 'b'), results('b'), user('and?')]),
+      10_000,
+    );
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
     expect(messages[2]!.content).toMatchObject([
       { callId: 'a', outcome: 'interrupted' },

@@ -78,13 +78,16 @@ const decideAppend = (state: SessionFold, messages: readonly Message[], actor: A
   return { drafts: [first, ...rest], command, fact: true };
 };
 
+const refuseWhileRunning = ({ run, status }: SessionFold, command: Command): void => {
+  if (!run) return;
+  throw new PerdureError('ILLEGAL_TRANSITION', `cannot ${command} while a run is at work: pause or cancel it first`, {
+    details: { status, command, run },
+  });
+};
+
 const decideRewind = (state: SessionFold, target: SessionFold, actor: Actor, reason: string | undefined): Decision => {
   const command = allow(state, 'rewind');
-  if (state.run) {
-    throw new PerdureError('ILLEGAL_TRANSITION', 'cannot rewind while a run is at work: pause or cancel it first', {
-      details: { status: state.status, command, run: state.run },
-    });
-  }
+  refuseWhileRunning(state, command);
   const payload = { to: target.seq, reason, messages: target.messages };
   return {
     drafts: [{ type: 'session.rewound', payload, actor, turn: target.turn }, ...settleOpenCalls(target)],
@@ -112,8 +115,9 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       return one({ type: 'session.paused', payload, ...common }, allow(state, 'pause'));
     }
     case 'close':
-      if (state.run) throw illegalTransition('pausing', 'close');
-      return one({ type: 'session.closed', payload: { reason: command.reason }, ...common }, allow(state, 'close'));
+      allow(state, 'close');
+      refuseWhileRunning(state, 'close');
+      return one({ type: 'session.closed', payload: { reason: command.reason }, ...common }, 'close');
     case 'resume':
       return one({ type: 'session.resumed', payload: {}, ...common }, allow(state, 'resume'));
     case 'reopen':

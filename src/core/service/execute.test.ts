@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { openRuntime } from '../../runtime.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import type { AppendOutcome, AppendRequest, Store } from '../ports/store.ts';
+
+/** A store whose appends to existing sessions are answered by a script, and by the real one when that has run out. */
+const scripted = (answers: AppendOutcome[]) => {
+  const real = openMemoryStore();
+  const asked: AppendRequest[] = [];
+  const store: Store = {
+    ...real,
+    append: async (request) => {
+      if (request.creates) return real.append(request);
+      asked.push(request);
+      return answers.shift() ?? real.append(request);
+    },
+  };
+  return { store, asked };
+};
+
+const conflicts = (count: number) => Array.from({ length: count }, () => ({ outcome: 'conflict', head: 9 }) as const);
+
+describe('a command', () => {
+  test('[LIFE2] is decided again when the head has moved', async () => {
+    const { store, asked } = scripted(conflicts(3));
+    const session = await (await openRuntime({ store })).sessions.open();
+    await session.close();
+    expect(asked).toHaveLength(4);
+    expect((await session.summary()).status).toBe('closed');
+  });
+
+  test('[LIFE2] is given up after ten decisions, with CONFLICT and what to do', async () => {
+    const { store, asked } = scripted(conflicts(50));
+    const session = await (await openRuntime({ store })).sessions.open();
+    await expect(session.close()).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('try again'),
+    });
+    expect(asked).toHaveLength(10);
+  });
+
+  test('[LOG4] names its head when it is a decision and none when it is a fact', async () => {
+    const { store, asked } = scripted([]);
+    const session = await (await openRuntime({ store })).sessions.open();
+    await session.append({ role: 'user', content: 'a fact' });
+    await session.pause();
+    expect(asked.map(({ onHead }) => onHead)).toEqual([undefined, 2]);
+    expect(asked[0]!.whileStatus).toEqual(['open', 'active', 'pausing']);
+  });
+
+  test('[WR1] of a writer that was fenced says that another has taken over', async () => {
+    const { store } = scripted([{ outcome: 'fenced', epoch: 3 }]);
+    const session = await (await openRuntime({ store })).sessions.open();
+    await expect(session.pause()).rejects.toMatchObject({ code: 'FENCED', details: { epoch: 3 } });
+  });
+
+  test('[WR2, REW2] raises the epoch when it rewinds', async () => {
+    const { store, asked } = scripted([]);
+    const session = await (await openRuntime({ store })).sessions.open();
+    await session.append({ role: 'user', content: 'hello' });
+    await session.rewind({ to: { turn: 0 } });
+    expect(asked.map(({ raisesEpoch }) => raisesEpoch ?? false)).toEqual([false, true]);
+  });
+});

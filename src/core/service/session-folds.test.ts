@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { openRuntime } from '../../runtime.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import { newMemoryDatabase } from '../../testing/memory-database.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import type { FoldSnapshot, Store } from '../ports/store.ts';
+import { SessionFolds } from './session-folds.ts';
+
+const workspace = 'local' as WorkspaceId;
+const fail = (problem: unknown): never => {
+  throw problem;
+};
+
+/** A store that counts what is read of the log and keeps a list of the snapshots put into it. */
+const counting = (store: Store) => {
+  const counts = { events: 0 };
+  const snapshots: FoldSnapshot[] = [];
+  const counted: Store = {
+    ...store,
+    read: async (key, range) => {
+      const page = await store.read(key, range);
+      counts.events += page.length;
+      return page;
+    },
+    putSnapshot: async (key, snapshot) => {
+      snapshots.push(snapshot);
+      await store.putSnapshot(key, snapshot);
+    },
+  };
+  return { store: counted, counts, snapshots };
+};
+
+const talk = async (store: Store, policy: { everyEvents: number; everyBytes: number }, texts: readonly string[]) => {
+  const runtime = await openRuntime({ store, snapshots: policy, onWarning: fail });
+  const session = await runtime.sessions.open();
+  for (const content of texts) await session.append({ role: 'user', content });
+  return { runtime, session, key: { workspace, session: session.id } };
+};
+
+describe('folds of sessions', () => {
+  test('[FOLD2] opening reads no more of the log than the policy lets stand behind a snapshot', async () => {
+    const { store, counts, snapshots } = counting(openMemoryStore());
+    const policy = { everyEvents: 10, everyBytes: 1e9 };
+    const { key } = await talk(
+      store,
+      policy,
+      Array.from({ length: 94 }, (_, index) => `${index}`),
+    );
+    expect(snapshots.map(({ seq }) => seq)).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90]);
+    counts.events = 0;
+    const folds = new SessionFolds(store, policy, fail);
+    expect((await folds.head(key)).seq).toBe(95);
+    expect(counts.events).toBe(5);
+    counts.events = 0;
+    expect((await folds.at(key, 47)).seq).toBe(47);
+    expect(counts.events).toBe(7);
+  });
+
+  test('[FOLD2] large events bring a snapshot sooner', async () => {
+    const { store, snapshots } = counting(openMemoryStore());
+    await talk(
+      store,
+      { everyEvents: 1000, everyBytes: 5000 },
+      Array.from({ length: 12 }, () => 'x'.repeat(2000)),
+    );
+    expect(snapshots.map(({ seq }) => seq)).toEqual([4, 7, 10, 13]);
+  });
+
+  test('[FOLD2] a log without snapshots gets them when it is read', async () => {
+    const database = newMemoryDatabase();
+    const never = { everyEvents: 1e9, everyBytes: 1e9 };
+    const { key } = await talk(
+      openMemoryStore(database),
+      never,
+      Array.from({ length: 30 }, (_, index) => `${index}`),
+    );
+    const { store, counts, snapshots } = counting(openMemoryStore(database));
+    const policy = { everyEvents: 10, everyBytes: 1e9 };
+    const first = await new SessionFolds(store, policy, fail).head(key);
+    expect(snapshots.map(({ seq }) => seq)).toEqual([10, 20, 30]);
+    counts.events = 0;
+    expect(await new SessionFolds(store, policy, fail).head(key)).toEqual(first);
+    expect(counts.events).toBe(1);
+  });
+
+  test('[FOLD2] a snapshot that cannot be kept is told and loses nothing', async () => {
+    const store = openMemoryStore();
+    const told: unknown[] = [];
+    const full = new Error('no room');
+    const runtime = await openRuntime({
+      store: { ...store, putSnapshot: () => Promise.reject(full) },
+      snapshots: { everyEvents: 2, everyBytes: 1e9 },
+      onWarning: (problem) => told.push(problem),
+    });
+    const session = await runtime.sessions.open();
+    await session.append({ role: 'user', content: 'hello' });
+    await runtime.close();
+    expect(told).toEqual([full]);
+  });
+
+  test('[FAULT1] a gap in the log is an error that names the event', async () => {
+    const database = newMemoryDatabase();
+    const policy = { everyEvents: 1e9, everyBytes: 1e9 };
+    const { key, session } = await talk(openMemoryStore(database), policy, ['a', 'b', 'c']);
+    database.workspaces.get(workspace)!.sessions.get(session.id)!.events.delete(3);
+    const folds = new SessionFolds(openMemoryStore(database), policy, fail);
+    await expect(folds.head(key)).rejects.toMatchObject({ code: 'EVENT_DAMAGED', details: { seq: 3 } });
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { type Actor, newId, type RunId } from '../../schema/ids.ts';
+import { statuses } from '../../schema/lifecycle.ts';
+import { decide } from './decide.ts';
+import type { SessionFold } from './fold.ts';
+
+const actor = 'member:ann' as Actor;
+const state = (part: Partial<SessionFold> = {}): SessionFold => ({
+  session: newId('ses'),
+  seq: 5,
+  at: 0,
+  createdAt: 0,
+  lastTurn: 2,
+  turn: 2,
+  status: 'active',
+  holder: 'agent',
+  messages: 3,
+  live: [[1, 5]],
+  openCalls: {},
+  ...part,
+});
+const run: RunId = newId('run');
+
+describe('a decision about a session with a run at work', () => {
+  test('[LIFE1] a pause waits for the next safe point', () => {
+    const { drafts, command } = decide(state({ run }), { type: 'pause' }, actor);
+    expect(drafts.map(({ type }) => type)).toEqual(['session.pausing']);
+    expect(command).toBe('requestPause');
+    expect(decide(state(), { type: 'pause' }, actor).drafts[0].type).toBe('session.paused');
+  });
+
+  test('[REW2] a rewind is refused until the run has ended', () => {
+    expect(() => decide(state({ run }), { type: 'rewind', target: state() }, actor)).toThrow(/run is at work/);
+  });
+
+  test('[LIFE1] a close is refused until the run has ended', () => {
+    expect(() => decide(state({ run }), { type: 'close' }, actor)).toThrow(/run is at work/);
+  });
+
+  test('[LIFE1] a session that is pausing can be resumed, and neither closed nor rewound', () => {
+    const pausing = state({ status: 'pausing', run });
+    expect(decide(pausing, { type: 'resume' }, actor).drafts[0].type).toBe('session.resumed');
+    for (const type of ['close', 'reopen', 'archive', 'restore'] as const) {
+      expect(() => decide(pausing, { type }, actor), type).toThrow(
+        expect.objectContaining({ code: 'ILLEGAL_TRANSITION' }),
+      );
+    }
+  });
+});
+
+describe('a decision', () => {
+  test('[LIFE1] never lets an append through but in a status that allows it', () => {
+    const messages = [{ id: newId('msg'), role: 'user', content: [{ type: 'text', text: 'hi' }] }] as const;
+    const allowed = statuses.filter((status) => {
+      try {
+        decide(state({ status }), { type: 'append', messages: [...messages] as never }, actor);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+    expect(allowed).toEqual(['open', 'active', 'pausing']);
+  });
+
+  test('[CTX3] refuses the second result of a call', () => {
+    const result = (callId: string) => ({
+      id: newId('msg'),
+      role: 'tool' as const,
+      content: [{ type: 'tool-result' as const, callId, tool: 't', outcome: 'ok' as const, output: null }],
+    });
+    const open = state({ openCalls: { __proto__x: { tool: 't', seq: 4 } } });
+    expect(() =>
+      decide(open, { type: 'append', messages: [result('__proto__x'), result('__proto__x')] }, actor),
+    ).toThrow(/no open call/);
+    expect(() => decide(state(), { type: 'append', messages: [result('__proto__')] }, actor)).toThrow(/no open call/);
+  });
+});
