@@ -1,0 +1,51 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { BenchCase } from '../bench-case.ts';
+import { type Figure, show } from '../figure.ts';
+import { percentile } from '../statistics.ts';
+
+const follower = fileURLToPath(new URL('../follower.ts', import.meta.url));
+const nanosPerMs = 1e6;
+/** Long enough for everything to fall asleep again, and never in step with a poll. */
+const idleMs = (): number => 20 + 40 * Math.random();
+
+/** From the call of append in this process to the follower of another having the event. Both read the machine's one monotonic clock. */
+export const wake: BenchCase = async ({ engine, library, quick, progress }): Promise<readonly Figure[]> => {
+  progress('wake-up');
+  const place = await engine.newPlace();
+  const runtime = await library.openRuntime({ store: place.address });
+  const session = await runtime.sessions.open();
+  const child = fork(follower, [library.url, place.address, session.id], { execArgv: [] });
+  const seen = new Map<number, (at: bigint) => void>();
+  child.on('message', ([seq, at]: [number, string]) => seen.get(seq)?.(BigInt(at)));
+  const untilSeen = (seq: number) => new Promise<bigint>((resolve) => seen.set(seq, resolve));
+  await untilSeen(1);
+  const fromCall: number[] = [];
+  const fromAck: number[] = [];
+  for (let seq = 2; seq <= (quick ? 30 : 150); seq++) {
+    await pause(idleMs());
+    const arrives = untilSeen(seq);
+    const called = process.hrtime.bigint();
+    await session.append({ role: 'user', content: 'Are you there?' });
+    const acknowledged = process.hrtime.bigint();
+    const arrived = await arrives;
+    fromCall.push(Number(arrived - called) / nanosPerMs);
+    fromAck.push(Number(arrived - acknowledged) / nanosPerMs);
+  }
+  child.disconnect();
+  await once(child, 'exit');
+  await runtime.close();
+  await place.remove();
+  const at = (share: number) => `${show(percentile(fromCall, share), 'ms')}`;
+  return [
+    {
+      name: 'append here to follower in another process, p99',
+      value: percentile(fromCall, 0.99),
+      unit: 'ms',
+      target: { below: 50 },
+      detail: `p50 ${at(0.5)}, max ${at(1)}; p50 from the acknowledgement ${show(percentile(fromAck, 0.5), 'ms')}`,
+    },
+  ];
+};

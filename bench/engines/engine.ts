@@ -1,0 +1,34 @@
+export const engineNames = ['sqlite', 'postgres'] as const;
+export type EngineName = (typeof engineNames)[number];
+
+/** An event with everything that costs time made beforehand. */
+export interface BareRow {
+  readonly session: string;
+  readonly seq: number;
+  readonly salt: Uint8Array;
+  readonly hash: Uint8Array;
+  readonly payload: Uint8Array;
+}
+
+/** The limit: nothing but the inserts, as durable as ours. */
+export interface BareLoop {
+  /** One transaction. */
+  insert(rows: readonly BareRow[]): Promise<void> | void;
+  close(): Promise<void>;
+}
+
+/** A database of its own. */
+export interface Place {
+  readonly address: string;
+  /** On disk, all that the library keeps; nothing may be writing. */
+  bytes(): Promise<number>;
+  /** A table with the columns and indexes of our events, in another database. Ours must have been opened once. */
+  openBare(): Promise<BareLoop>;
+  remove(): Promise<void>;
+}
+
+export interface Engine {
+  readonly name: EngineName;
+  newPlace(): Promise<Place>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { byteaArray } from '../../src/stores/postgres/bytea-array.ts';
+import { startPostgres } from '../../test/start-postgres.ts';
+import type { BareLoop, BareRow, Engine, Place } from './engine.ts';
+
+const role = 'perdure_bench';
+const password = 'bench';
+
+const withClient = async <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+};
+
+/** In the same database, beside ours, without its row-level security. */
+const openBare = async (url: string): Promise<BareLoop> => {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('create table bare_events (like perdure.events including all)');
+  const text = `insert into bare_events
+    (workspace, session, seq, at, turn, opens_turn, type, version, actor, salt, encoding, payload, hash)
+    select 'local', session, seq, $1, seq, true, 'message.appended', 1, 'member:local', salt, 0, payload, hash
+    from unnest($2::text[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bytea[]) as rows (session, seq, salt, payload, hash)`;
+  return {
+    insert: async (rows: readonly BareRow[]) => {
+      const values = [
+        Date.now(),
+        rows.map(({ session }) => session),
+        rows.map(({ seq }) => seq),
+        byteaArray(rows.map(({ salt }) => salt)),
+        byteaArray(rows.map(({ payload }) => payload)),
+        byteaArray(rows.map(({ hash }) => hash)),
+      ];
+      await client.query({ name: 'bare', text, values });
+    },
+    close: () => client.end(),
+  };
+};
+
+const totalBytes = `select sum(pg_total_relation_size(oid))::float8 as bytes from pg_class
+  where relnamespace = 'perdure'::regnamespace and relkind = 'r'`;
+
+/** An ordinary role that owns its databases, as in production: row-level security binds it. */
+export const postgresEngine = async (): Promise<Engine> => {
+  const server = await startPostgres();
+  const admin = <T>(work: (client: pg.Client) => Promise<T>) => withClient(server.adminUrl, work);
+  await admin((client) =>
+    client.query(`create role ${role} login nosuperuser nobypassrls nocreatedb password '${password}'`),
+  );
+  return {
+    name: 'postgres',
+    newPlace: async (): Promise<Place> => {
+      const name = `bench_${randomBytes(6).toString('hex')}`;
+      await admin((client) => client.query(`create database ${name} owner ${role}`));
+      const url = `postgres://${role}:${password}@${server.host}:${server.port}/${name}`;
+      return {
+        address: url,
+        bytes: () => withClient(url, async (client) => Number((await client.query(totalBytes)).rows[0].bytes)),
+        openBare: () => openBare(url),
+        remove: () => admin(async (client) => void (await client.query(`drop database ${name} with (force)`))),
+      };
+    },
+    close: () => server.close(),
+  };
+};

@@ -1,0 +1,73 @@
+import type { Runtime } from '../src/index.ts';
+import type { Engine, Place } from './engines/engine.ts';
+import type { Library } from './library.ts';
+import { type Content, oneTurn, realContent } from './workload.ts';
+
+/** A database with one session of so many turns, and what its events take as JSON. */
+export interface History {
+  readonly place: Place;
+  readonly session: string;
+  readonly turns: number;
+  /** Lines of JSON as readers get them, header and payload. */
+  readonly jsonBytes: number;
+  readonly payloadBytes: number;
+  /** On disk, before any other case touched it. */
+  readonly diskBytes: number;
+}
+
+/** Long ones would take minutes turn by turn; several turns in an append leave the same rows. */
+const turnsPerAppend = (turns: number): number => (turns > 1000 ? 10 : 1);
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+const write = async (runtime: Runtime, turns: number, content: Content) => {
+  const session = await runtime.sessions.open({ title: `${turns} turns` });
+  let jsonBytes = 0;
+  let payloadBytes = 0;
+  for (let done = 0; done < turns; ) {
+    const count = Math.min(turnsPerAppend(turns), turns - done);
+    const events = await session.append(Array.from({ length: count }, () => oneTurn(content)).flat());
+    done += count;
+    for (const event of events) {
+      jsonBytes += bytesOf(event) + 1;
+      payloadBytes += bytesOf(event.payload);
+    }
+  }
+  return { session: session.id, jsonBytes, payloadBytes };
+};
+
+export const writeHistory = async (
+  library: Library,
+  engine: Engine,
+  turns: number,
+  content: Content,
+): Promise<History> => {
+  const place = await engine.newPlace();
+  const runtime = await library.openRuntime({ store: place.address });
+  const written = await write(runtime, turns, content);
+  await runtime.close();
+  return { place, turns, ...written, diskBytes: await place.bytes() };
+};
+
+/** Histories that several cases look at, each written once. */
+export class Histories {
+  readonly #write: (turns: number) => Promise<History>;
+  readonly #written = new Map<number, Promise<History>>();
+
+  constructor(library: Library, engine: Engine, progress: (what: string) => void) {
+    this.#write = (turns) => {
+      progress(`writing ${turns} turns`);
+      return writeHistory(library, engine, turns, realContent());
+    };
+  }
+
+  of(turns: number): Promise<History> {
+    const history = this.#written.get(turns) ?? this.#write(turns);
+    this.#written.set(turns, history);
+    return history;
+  }
+
+  async remove(): Promise<void> {
+    for (const history of this.#written.values()) await (await history).place.remove();
+  }
+}
