@@ -1,11 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
 import { createDatabase } from './postgres.ts';
 
 /** A place for a store of its own; `address` is what openRuntime takes. */
 export interface StorePlace {
   readonly address: string;
+  /** Runs SQL behind the store's back, as someone with the database's own tools could. `events` names the table. */
+  edit(sql: (events: string) => string): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -15,11 +19,29 @@ export type StoreKind = (typeof storeKinds)[number];
 const makers: Record<StoreKind, () => Promise<StorePlace>> = {
   sqlite: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'perdure-'));
-    return { address: `sqlite:${join(folder, 'perdure.db')}`, remove: () => rm(folder, { recursive: true }) };
+    const file = join(folder, 'perdure.db');
+    return {
+      address: `sqlite:${file}`,
+      edit: async (sql) => {
+        const database = new DatabaseSync(file);
+        database.exec(sql('events'));
+        database.close();
+      },
+      remove: () => rm(folder, { recursive: true }),
+    };
   },
   postgres: async () => {
     const database = await createDatabase();
-    return { address: database.url, remove: database.drop };
+    return {
+      address: database.url,
+      edit: async (sql) => {
+        const client = new pg.Client(database.adminUrl);
+        await client.connect();
+        await client.query(sql('perdure.events'));
+        await client.end();
+      },
+      remove: database.drop,
+    };
   },
 };
 

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+
+describe.each(storeKinds)('verify on %s', (kind) => {
+  let place: StorePlace;
+  let runtime: Runtime;
+  beforeAll(async () => {
+    place = await newStorePlace(kind);
+    runtime = await openRuntime({ store: place.address });
+  });
+  afterAll(async () => {
+    await runtime.close();
+    await place.remove();
+  });
+
+  const talk = async () => {
+    const session = await runtime.sessions.open();
+    for (let turn = 1; turn <= 5; turn++) {
+      await session.append([
+        { role: 'user', content: `ask ${turn}` },
+        { role: 'assistant', content: `reply ${turn} `.repeat(turn === 5 ? 5000 : 100) },
+      ]);
+    }
+    return session;
+  };
+  const edit = (session: Session, seq: number, change: string) =>
+    place.edit(
+      (events) =>
+        `update ${events} set ${change.replaceAll('EVENTS', events)} where session = '${session.id}' and seq = ${seq}`,
+    );
+  const of = (session: Session, column: string, seq: number) =>
+    `${column} = (select other.${column} from EVENTS other where other.session = '${session.id}' and other.seq = ${seq})`;
+
+  test('[HASH4] every kind of change by hand is found at its event', async () => {
+    const changes: Record<string, (session: Session) => [seq: number, change: string]> = {
+      'another payload': (session) => [4, `${of(session, 'payload', 6)}, ${of(session, 'encoding', 6)}`],
+      'a spilled payload replaced': (session) => [11, `${of(session, 'payload', 3)}, ${of(session, 'encoding', 3)}`],
+      'another salt': (session) => [4, of(session, 'salt', 6)],
+      'no salt': () => [4, 'salt = null'],
+      'another hash': (session) => [4, of(session, 'hash', 6)],
+      'another time': () => [4, 'at = at + 1'],
+      'another turn': () => [4, 'turn = 1'],
+      'another author': () => [4, "actor = 'member:eve'"],
+      'another type': () => [4, "type = 'session.closed'"],
+      'another version': () => [4, 'version = 2'],
+      'a run': () => [4, "run = 'run_01jd3v8m9k5x7q2w4e6r8t0y1a'"],
+      'an unknown encoding': () => [4, 'encoding = 9'],
+      'bytes said to be compressed': () => [2, 'encoding = 1'],
+      'the first event': () => [1, 'at = at - 1'],
+      'the last event': () => [11, 'at = at + 1'],
+    };
+    for (const [what, change] of Object.entries(changes)) {
+      const session = await talk();
+      expect(await session.verify()).toMatchObject({ ok: true, events: 11 });
+      const [seq, sql] = change(session);
+      await edit(session, seq, sql);
+      expect({ what, ...(await session.verify()) }).toMatchObject({ what, ok: false, bad: { seq }, events: seq - 1 });
+    }
+  });
+
+  test('[HASH4] a removed event is found, in the middle and at the end', async () => {
+    for (const seq of [1, 6, 11]) {
+      const session = await talk();
+      await place.edit(
+        (events) => `delete from ${events} where session = '${session.id}' and seq >= ${seq} and seq <= ${seq}`,
+      );
+      expect(await session.verify()).toMatchObject({ ok: false, bad: { seq, reason: `it is missing` } });
+    }
+  });
+
+  test('[HASH4] two events exchanged are found at the first of them', async () => {
+    const session = await talk();
+    await edit(session, 4, 'seq = 100');
+    await edit(session, 6, 'seq = 4');
+    await edit(session, 100, 'seq = 6');
+    expect(await session.verify()).toMatchObject({ ok: false, bad: { seq: 4 } });
+  });
+
+  test('[HASH4, FORK1] a change in what a fork inherited is found from the fork too, and one after its point is not its own', async () => {
+    const session = await talk();
+    const early = await session.fork({ at: { turn: 1 } });
+    const late = await session.fork();
+    await edit(session, 5, 'at = at + 1');
+    expect(await late.verify()).toMatchObject({ ok: false, bad: { seq: 5 } });
+    expect(await early.verify()).toMatchObject({ ok: true });
+  });
+
+  test('[FAULT2] a damaged session says so and leaves the others usable', async () => {
+    const damaged = await talk();
+    const sound = await talk();
+    await edit(damaged, 4, 'encoding = 9');
+    await edit(damaged, 11, "type = 'session.invented'");
+    const restarted = await openRuntime({ store: place.address });
+    const broken = await restarted.sessions.get(damaged.id);
+    await expect(broken.transcript({ at: { seq: 5 } })).rejects.toMatchObject({
+      code: 'EVENT_DAMAGED',
+      details: { seq: 4 },
+      message: expect.stringContaining('perdure verify'),
+    });
+    await expect(broken.append({ role: 'user', content: 'on' })).rejects.toMatchObject({ code: 'EVENT_DAMAGED' });
+    await expect(Array.fromAsync(broken.export())).rejects.toMatchObject({
+      code: 'EVENT_DAMAGED',
+      details: { seq: 4 },
+    });
+    const fine = await restarted.sessions.get(sound.id);
+    await fine.append({ role: 'user', content: 'still here' });
+    expect(await fine.verify()).toMatchObject({ ok: true, events: 12 });
+    expect((await restarted.sessions.list()).sessions.map(({ id }) => id)).toContain(damaged.id);
+    await restarted.close();
+  });
+
+  test('[EV2] an event of a release to come is refused with the advice to upgrade', async () => {
+    const session = await talk();
+    await edit(session, 11, "type = 'session.invented'");
+    const restarted = await openRuntime({ store: place.address });
+    const events = (await restarted.sessions.get(session.id)).events({ after: 10 });
+    await expect(events.next()).rejects.toMatchObject({
+      code: 'EVENT_UNSUPPORTED',
+      message: expect.stringContaining('upgrade'),
+    });
+    await restarted.close();
+  });
+});
