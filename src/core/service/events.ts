@@ -1,7 +1,9 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
+import type { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decodeEvent } from '../session/event-codec.ts';
+import { resolvePoint } from './points.ts';
 import { readForward } from './read-log.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
@@ -9,6 +11,8 @@ import { sessionNotFound } from './session-folds.ts';
 export interface EventsOptions {
   /** Exclusive: where the reader is. 0 reads from the first event. */
   readonly after?: number | undefined;
+  /** Ends there instead of at the newest event. */
+  readonly at?: Point | undefined;
   /** Goes on with what is appended later, until the signal, the loop or the runtime ends it. */
   readonly follow?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -50,18 +54,19 @@ export async function* readEvents(
 ): AsyncGenerator<SessionEvent, void, void> {
   let cursor = startOf(options);
   if (!(await scope.store.head(key))) throw sessionNotFound(key);
+  const upTo = options.at && (await resolvePoint(scope.store, key, await scope.folds.head(key), options.at));
   const ending = AbortSignal.any([scope.closing, ...(options.signal ? [options.signal] : [])]);
   const bell = doorbell();
   const stopWatching = options.follow ? scope.store.watch(key, bell.ring) : undefined;
   ending.addEventListener('abort', bell.ring);
   try {
     while (!ending.aborted) {
-      for await (const stored of readForward(scope.store, key, { after: cursor })) {
+      for await (const stored of readForward(scope.store, key, { after: cursor, ...(upTo && { upTo }) })) {
         yield decodeEvent(key.workspace, stored);
         cursor = stored.seq;
         if (ending.aborted) return;
       }
-      if (!options.follow) return;
+      if (!options.follow || upTo) return;
       await bell.rung();
     }
   } finally {

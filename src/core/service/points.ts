@@ -5,8 +5,10 @@ import { parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { isLive, liveAtOrBefore } from '../session/live-lineage.ts';
 
+const nameOf = (point: Point): string => ('seq' in point ? `event ${point.seq}` : `turn ${point.turn}`);
+
 const notFound = (key: SessionKey, point: Point, why: string): PerdureError =>
-  new PerdureError('POINT_NOT_FOUND', `${JSON.stringify(point)} is not a point of ${key.session}: ${why}`, {
+  new PerdureError('POINT_NOT_FOUND', `${nameOf(point)} is not a point of ${key.session}: ${why}`, {
     details: { session: key.session, point },
   });
 

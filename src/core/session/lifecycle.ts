@@ -121,7 +121,7 @@ export const illegalTransition = (status: Status, command: Command): PerdureErro
   const allowed = allowedCommands(status).filter((each) => each !== 'requestPause');
   return new PerdureError(
     'ILLEGAL_TRANSITION',
-    `cannot ${command} a session that is ${status}; allowed now: ${allowed.join(', ')}`,
+    `cannot ${command} while the session is ${status}; allowed now: ${allowed.join(', ')}`,
     { details: { status, command, allowed } },
   );
 };
