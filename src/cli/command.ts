@@ -1,3 +1,4 @@
+import type { Session } from '../core/service/session.ts';
 import type { Sessions } from '../core/service/sessions.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -25,10 +26,14 @@ export interface Context {
   readonly now: () => number;
   /** Opens the store at the first call; it is closed after the command, however that ends. */
   readonly sessions: () => Promise<Sessions>;
+  /** The session that an argument names. */
+  readonly session: (named: string) => Promise<Session>;
   /** Aborted by Ctrl-C. Asking for it takes over from the signal's ending the process. */
   readonly interrupted: () => AbortSignal;
   /** The one answer of a command: the value as JSON where that was asked for, else the lines. */
   readonly answer: (value: unknown, lines: () => string | readonly string[]) => Promise<void>;
+  /** What a person should know beside the answer; programs are not told. */
+  readonly note: (text: string) => Promise<void>;
 }
 
 export interface Call<O extends Options> {

@@ -1,4 +1,5 @@
-import { report, runCli, type World } from './run-cli.ts';
+import type { World } from './context-for.ts';
+import { report, runCli } from './run-cli.ts';
 import { terminalOf } from './terminal.ts';
 
 const world: World = {

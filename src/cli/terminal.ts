@@ -33,3 +33,5 @@ export const terminalOf = (stream: NodeJS.WriteStream): Terminal => {
     style: (style, text) => styleText(style, text, { stream }),
   };
 };
+
+export const linesText = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');

@@ -51,7 +51,7 @@ export const append = defineCommand({
   ],
   run: async (context, call) => {
     const messages = await messagesFrom(context, call);
-    const session = await (await context.sessions()).get(call.args[0]!);
+    const session = await context.session(call.args[0]!);
     const { key } = call.options;
     const events = await session.append(messages, { ...(key !== undefined && { idempotencyKey: key }) });
     await context.answer(events, () => appended(events));

@@ -56,7 +56,7 @@ export const exportCommand = defineCommand({
     if (target === '-' && json)
       throw wrongCall('stdout holds the bundle: name a file with -o to get an answer in JSON');
     const sessions = await context.sessions();
-    for (const id of args) await sessions.get(id);
+    for (const id of args) await context.session(id);
     const bundle = sessions.export(args);
     if (target === '-') {
       for await (const chunk of bundle) await out.write(chunk);

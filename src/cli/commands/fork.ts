@@ -12,13 +12,14 @@ export const fork = defineCommand({
   examples: ['perdure fork ses_…', `perdure fork ses_… --at turn:3 --title 'The other way'`],
   run: async (context, { args, options: { at, title } }) => {
     const point = optionalPoint(at);
-    const session = await (await context.sessions()).get(args[0]!);
+    const session = await context.session(args[0]!);
     const child = await session.fork({ at: point, title });
     const summary = await child.summary();
     await context.answer(summary, () => child.id);
-    if (summary.status === 'paused' && !context.json) {
-      const advice = `it begins in the middle of a turn, so it is paused: \`perdure resume ${child.id}\` lets it go on`;
-      await context.err.write(`${advice}\n`);
+    if (summary.status === 'paused') {
+      await context.note(
+        `it begins in the middle of a turn, so it is paused: \`perdure resume ${child.id}\` lets it go on`,
+      );
     }
   },
 });

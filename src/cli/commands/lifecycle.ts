@@ -31,7 +31,7 @@ export const lifecycleCommands: readonly Command[] = Object.entries(transitions)
       options: takesReason ? reasonOption : {},
       examples: [`perdure ${name} ses_…${takesReason ? ` --reason 'waiting for review'` : ''}`],
       run: async (context, { args, options: { reason } }) => {
-        const session = await (await context.sessions()).get(args[0]!);
+        const session = await context.session(args[0]!);
         await apply(session, typeof reason === 'string' ? { reason } : {});
         const after = await session.summary();
         await context.answer(after, () => `${session.id} is ${after.status}`);

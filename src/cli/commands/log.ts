@@ -48,7 +48,7 @@ export const log = defineCommand({
     const limit = parseCount('--limit', options.limit, 1) ?? Number.POSITIVE_INFINITY;
     const at = optionalPoint(options.at);
     if (options.follow && at) throw wrongCall('--follow goes on beyond any point: leave out --at');
-    const session = await (await context.sessions()).get(args[0]!);
+    const session = await context.session(args[0]!);
     const following = options.follow ? { follow: true, signal: context.interrupted() } : {};
     const write = writerOf(context);
     let left = limit;

@@ -81,6 +81,6 @@ export const ls = defineCommand({
       if (page.sessions.length > 0) return tableOf(page.sessions, context);
       return status ? `no session is ${status}` : 'no sessions yet: `perdure open` makes one';
     });
-    if (page.cursor && !context.json) await context.err.write('there are more: `perdure ls --all` lists them\n');
+    if (page.cursor) await context.note('there are more: `perdure ls --all` lists them');
   },
 });

@@ -14,7 +14,7 @@ export const rewind = defineCommand({
   run: async (context, { args, options: { to, reason } }) => {
     if (to === undefined) throw wrongCall('rewind needs --to POINT: see `perdure help rewind`');
     const point = parsePoint(to);
-    const session = await (await context.sessions()).get(args[0]!);
+    const session = await context.session(args[0]!);
     await session.rewind({ to: point, ...(reason !== undefined && { reason }) });
     const summary = await session.summary();
     await context.answer(

@@ -1,5 +1,6 @@
 import type { SessionSummary } from '../../schema/summary.ts';
 import { type Context, defineCommand, text } from '../command.ts';
+import { truncate, wrap } from '../display-width.ts';
 import { statusStyle } from '../paint.ts';
 import { optionalPoint, parseCount } from '../point.ts';
 import { printableJson, printableLine } from '../printable.ts';
@@ -12,7 +13,8 @@ const heading = (summary: SessionSummary, { out, now }: Context): readonly strin
   const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata } = summary;
   const at = now();
   return [
-    `${out.style('bold', id)}${title ? `  ${printableLine(title)}` : ''}`,
+    out.style('bold', id),
+    ...(title ? wrap(printableLine(title), out.columns) : []),
     [
       out.style(statusStyle[status], status),
       `turn ${turn}`,
@@ -22,7 +24,7 @@ const heading = (summary: SessionSummary, { out, now }: Context): readonly strin
       `changed ${ago(updatedAt, at)}`,
     ].join(' · '),
     ...(parent ? [`forked from ${parent} at seq:${forkedAt}`] : []),
-    ...(metadata ? [`metadata ${printableJson(metadata)}`] : []),
+    ...(metadata ? [truncate(`metadata ${printableJson(metadata)}`, out.columns)] : []),
   ];
 };
 
@@ -38,7 +40,7 @@ export const show = defineCommand({
   run: async (context, { args, options }) => {
     const at = optionalPoint(options.at);
     const lastTurns = parseCount('--last', options.last, 1);
-    const session = await (await context.sessions()).get(args[0]!);
+    const session = await context.session(args[0]!);
     const [summary, transcript] = [await session.summary(), await session.transcript({ at, lastTurns })];
     await context.answer({ summary, transcript }, () => [
       ...heading(summary, context),

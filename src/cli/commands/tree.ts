@@ -9,7 +9,7 @@ export const tree = defineCommand({
   notes: ['● is the session asked for; ⑂ seq:17 says that a fork goes on from event 17 of the session above it.'],
   examples: ['perdure tree ses_…'],
   run: async (context, { args }) => {
-    const session = await (await context.sessions()).get(args[0]!);
+    const session = await context.session(args[0]!);
     const root = await session.tree();
     await context.answer(root, () => drawTree(root, session.id, context.out));
   },

@@ -22,8 +22,8 @@ async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
 }
 
 /** One session that cannot be read does not keep the others from being checked. */
-const check = async (sessions: Sessions, id: string): Promise<Checked> => {
-  const session = await sessions.get(id);
+const check = async ({ session: find }: Context, id: string): Promise<Checked> => {
+  const session = await find(id);
   try {
     return { session: id, ...(await session.verify()) };
   } catch (error) {
@@ -56,7 +56,7 @@ export const verify = defineCommand({
       context.err,
       () => `verifying, ${done.length} sessions done`,
       async () => {
-        for await (const id of all ? allIds(sessions) : args) done.push(await check(sessions, id));
+        for await (const id of all ? allIds(sessions) : args) done.push(await check(context, id));
       },
     );
     const bad = done.filter(({ ok }) => !ok).length;
