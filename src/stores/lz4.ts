@@ -10,9 +10,7 @@ const matchLimit = 12;
 export const maxLz4Bytes = 64 * 1024 - 1;
 
 const table = new Uint16Array(1 << hashBits);
-
-const word = (bytes: Uint8Array, at: number): number =>
-  bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+const scratch = new Uint8Array(maxLz4Bytes + Math.ceil(maxLz4Bytes / 255) + 16);
 
 const writeLength = (target: Uint8Array, at: number, length: number): number => {
   let rest = length;
@@ -22,46 +20,54 @@ const writeLength = (target: Uint8Array, at: number, length: number): number => 
   return place;
 };
 
+/** Writes literals and, unless `matchLength` is 0, a match after them; gives the place behind. */
+const writeSequence = (
+  source: Uint8Array,
+  from: number,
+  to: number,
+  target: Uint8Array,
+  token: number,
+  offset: number,
+  matchLength: number,
+): number => {
+  const literals = to - from;
+  const extra = matchLength === 0 ? 0 : matchLength - minMatch;
+  target[token] = (Math.min(literals, 15) << 4) | Math.min(extra, 15);
+  let write = literals >= 15 ? writeLength(target, token + 1, literals - 15) : token + 1;
+  for (let at = from; at < to; at++) target[write++] = source[at]!;
+  if (matchLength === 0) return write;
+  target[write++] = offset & 255;
+  target[write++] = offset >> 8;
+  return extra >= 15 ? writeLength(target, write, extra - 15) : write;
+};
+
 /** Compresses up to 64 KiB; undefined when the result would not be smaller than `maxBytes`. */
 export const lz4Compress = (source: Uint8Array, maxBytes: number): Uint8Array | undefined => {
-  if (source.length > maxLz4Bytes) throw new RangeError(`lz4Compress takes at most ${maxLz4Bytes} bytes`);
-  const target = new Uint8Array(source.length + Math.ceil(source.length / 255) + 16);
+  const { length } = source;
+  if (length > maxLz4Bytes) throw new RangeError(`lz4Compress takes at most ${maxLz4Bytes} bytes`);
+  const words = new DataView(source.buffer, source.byteOffset, length);
   table.fill(0);
   let read = 0;
   let write = 0;
   let anchor = 0;
-  const emit = (literalEnd: number, offset: number, matchLength: number): void => {
-    const literals = literalEnd - anchor;
-    const token = write++;
-    target[token] = Math.min(literals, 15) << 4;
-    if (literals >= 15) write = writeLength(target, write, literals - 15);
-    for (let at = anchor; at < literalEnd; at++) target[write++] = source[at]!;
-    if (matchLength === 0) return;
-    target[write++] = offset & 255;
-    target[write++] = offset >> 8;
-    const extra = matchLength - minMatch;
-    target[token]! |= Math.min(extra, 15);
-    if (extra >= 15) write = writeLength(target, write, extra - 15);
-  };
-  while (read < source.length - matchLimit) {
-    const here = word(source, read);
+  while (read < length - matchLimit) {
+    const here = words.getInt32(read, true);
     const slot = Math.imul(here, 2654435761) >>> (32 - hashBits);
     const candidate = table[slot]! - 1;
     table[slot] = read + 1;
-    if (candidate < 0 || word(source, candidate) !== here) {
+    if (candidate < 0 || words.getInt32(candidate, true) !== here) {
       read += 1 + ((read - anchor) >> 6);
       continue;
     }
     let end = read + minMatch;
-    for (let from = candidate + minMatch; end < source.length - lastLiterals && source[end] === source[from]; from++) {
-      end++;
-    }
-    emit(read, read - candidate, end - read);
+    const shift = read - candidate;
+    while (end < length - lastLiterals && source[end] === source[end - shift]) end++;
+    write = writeSequence(source, anchor, read, scratch, write, shift, end - read);
     read = end;
     anchor = end;
   }
-  emit(source.length, 0, 0);
-  return write < maxBytes ? target.slice(0, write) : undefined;
+  write = writeSequence(source, anchor, length, scratch, write, 0, 0);
+  return write < maxBytes ? scratch.slice(0, write) : undefined;
 };
 
 const corrupt = (): never => {

@@ -26,7 +26,7 @@ const prepare = (request: AppendRequest): Prepared => {
 const appendOne = (tables: Tables, { request, payloads, blobs }: Prepared): AppendOutcome => {
   const outcome = planAppend(
     {
-      head: tables.sessions.head(request),
+      head: tables.heads.read(request),
       parent: readForkPoint(tables, request.workspace, request.creates?.parent),
       key: request.key && tables.keys.one(request, request.key.key),
     },
@@ -37,7 +37,7 @@ const appendOne = (tables: Tables, { request, payloads, blobs }: Prepared): Appe
   for (const blob of blobs) tables.blobs.write(workspace, blob);
   for (const [index, event] of outcome.events.entries()) tables.events.insert(workspace, event, payloads[index]!);
   if (key) tables.keys.insert(request, { ...key, seq: outcome.events[0]!.seq, count: outcome.events.length });
-  tables.sessions.put(outcome.head);
+  tables.heads.write(outcome.head);
   return outcome;
 };
 
@@ -59,9 +59,12 @@ export const appendBatch = (
   };
   const together = (batch: readonly Prepared[]): readonly AppendResult[] => {
     try {
-      return inTransaction(db, () => batch.map(attempt));
+      return inTransaction(db, () => {
+        tables.heads.refresh();
+        return batch.map(attempt);
+      });
     } catch (cause) {
-      tables.sessions.forgetLineages();
+      tables.heads.forget();
       const error = storeError(cause, file);
       if (batch.length === 1 || isPerdureError(error, 'STORE_BUSY')) {
         return batch.map(() => ({ outcome: 'failed', error }));

@@ -39,7 +39,7 @@ const addKeys = ({ keys }: Tables, key: SessionKey, copied: readonly StoredKey[]
 
 const addCopy = (tables: Tables, workspace: WorkspaceId, copy: SessionCopy): number => {
   const key = { workspace, session: copy.session };
-  const head = tables.sessions.head(key);
+  const head = tables.heads.read(key);
   const common = overlapAt(copy, head);
   const base = {
     head,
@@ -52,21 +52,24 @@ const addCopy = (tables: Tables, workspace: WorkspaceId, copy: SessionCopy): num
     if (payload.blob) tables.blobs.write(workspace, encodeBlobSync(payload.blob));
     tables.events.insert(workspace, event, payload);
   }
-  if (plan.added.length > 0) tables.sessions.put(plan.head);
+  if (plan.added.length > 0) tables.heads.write(plan.head);
   addKeys(tables, key, copy.keys);
   return plan.added.length;
 };
 
 /** One transaction that stays open from piece to piece; the writer thread does nothing else meanwhile. */
 export const openCopyImport = (db: DatabaseSync, tables: Tables): CopyImport => ({
-  begin: () => db.exec('BEGIN IMMEDIATE'),
+  begin: () => {
+    db.exec('BEGIN IMMEDIATE');
+    tables.heads.refresh();
+  },
   add: (workspace, copy) => {
     if (!db.isTransaction) throw new Error('the import has no transaction');
     return addCopy(tables, workspace, copy);
   },
   commit: () => db.exec('COMMIT'),
   cancel: () => {
-    tables.sessions.forgetLineages();
+    tables.heads.forget();
     if (db.isTransaction) db.exec('ROLLBACK');
   },
 });

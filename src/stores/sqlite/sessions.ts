@@ -7,7 +7,8 @@ import { storeFailure } from './store-error.ts';
 
 export interface Sessions {
   head(key: SessionKey): Head | undefined;
-  put(head: Head): void;
+  insert(head: Head): void;
+  update(head: Head): void;
   list(workspace: WorkspaceId, query: ListQuery): readonly SessionSummary[];
   family(key: SessionKey): readonly Head[];
   /** From the session to its root; undefined when there is no such session. */
@@ -49,12 +50,17 @@ const headOf = (row: Row, file: string): Head => {
   };
 };
 
+/** What every append changes, in the order of both statements. */
+const movingColumns = ({ seq, hash, at, epoch, summary }: Pick<Head, 'seq' | 'hash' | 'at' | 'epoch' | 'summary'>) =>
+  [seq, hash, at, epoch, JSON.stringify(summary), summary.status, summary.updatedAt] as const;
+
 export const openSessions = (db: DatabaseSync, file: string): Sessions => {
   const one = db.prepare(`SELECT ${columns} FROM sessions WHERE workspace = ? AND id = ?`);
   const insert = db.prepare(`INSERT INTO sessions (${columns}, status, updated_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET seq = excluded.seq, hash = excluded.hash, at = excluded.at, epoch = excluded.epoch,
-      summary = excluded.summary, status = excluded.status, updated_at = excluded.updated_at`);
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const update =
+    db.prepare(`UPDATE sessions SET seq = ?, hash = ?, at = ?, epoch = ?, summary = ?, status = ?, updated_at = ?
+    WHERE workspace = ? AND id = ?`);
   const children = db.prepare(
     `SELECT ${columns} FROM sessions WHERE workspace = ? AND root = ? AND parent IS NOT NULL`,
   );
@@ -80,21 +86,11 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
 
   return {
     head,
-    put: (to) => {
-      insert.run(
-        to.workspace,
-        to.session,
-        to.parent?.session ?? null,
-        to.parent?.seq ?? null,
-        to.root,
-        to.seq,
-        to.hash,
-        to.at,
-        to.epoch,
-        JSON.stringify(to.summary),
-        to.summary.status,
-        to.summary.updatedAt,
-      );
+    insert: ({ workspace, session, parent, root, ...head }) => {
+      insert.run(workspace, session, parent?.session ?? null, parent?.seq ?? null, root, ...movingColumns(head));
+    },
+    update: ({ workspace, session, ...head }) => {
+      update.run(...movingColumns(head), workspace, session);
     },
     list: (workspace, { status, limit, after }) => {
       const from = [workspace, after?.updatedAt ?? Number.MAX_SAFE_INTEGER, after?.id ?? ''] as const;

@@ -1,20 +1,26 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type Blobs, openBlobs } from './blobs.ts';
 import { type EventRows, openEventRows } from './event-rows.ts';
+import { type Heads, openHeads } from './heads.ts';
 import { type Keys, openKeys } from './keys.ts';
 import { openSessions, type Sessions } from './sessions.ts';
 
 /** What the writer works on: statements that are prepared once for the life of the connection. */
 export interface Tables {
   readonly sessions: Sessions;
+  readonly heads: Heads;
   readonly events: EventRows;
   readonly keys: Keys;
   readonly blobs: Blobs;
 }
 
-export const openTables = (db: DatabaseSync, file: string): Tables => ({
-  sessions: openSessions(db, file),
-  events: openEventRows(db),
-  keys: openKeys(db),
-  blobs: openBlobs(db),
-});
+export const openTables = (db: DatabaseSync, file: string): Tables => {
+  const sessions = openSessions(db, file);
+  return {
+    sessions,
+    heads: openHeads(db, sessions),
+    events: openEventRows(db),
+    keys: openKeys(db),
+    blobs: openBlobs(db),
+  };
+};
