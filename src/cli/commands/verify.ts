@@ -2,6 +2,7 @@ import type { Sessions } from '../../core/service/sessions.ts';
 import type { Verification } from '../../core/service/verify.ts';
 import { type ErrorCode, PerdureError } from '../../schema/error.ts';
 import { type Context, defineCommand, flag } from '../command.ts';
+import { wrap } from '../display-width.ts';
 import { printableLine } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { wrongCall } from '../wrong-call.ts';
@@ -32,13 +33,14 @@ const check = async ({ session: find }: Context, id: string): Promise<Checked> =
   }
 };
 
-const line = (checked: Checked, { out }: Context): string => {
-  if (checked.ok) return `${out.style('green', '✓')} ${checked.session}  ${checked.events} events, the chain holds`;
-  const why =
+const linesOf = (checked: Checked, { out }: Context): readonly string[] => {
+  if (checked.ok) return [`${out.style('green', '✓')} ${checked.session}  ${checked.events} events, the chain holds`];
+  const [what, why] =
     'bad' in checked
-      ? `event ${checked.bad.seq} is bad: ${checked.bad.reason}`
-      : `${checked.error.code}: ${checked.error.message}`;
-  return `${out.style('red', '✗')} ${checked.session}  ${printableLine(why)}`;
+      ? [`event ${checked.bad.seq} is bad`, checked.bad.reason]
+      : [checked.error.code, checked.error.message];
+  const reason = wrap(printableLine(why), out.columns - 2).map((line) => `  ${line}`);
+  return [`${out.style('red', '✗')} ${checked.session}  ${what}`, ...reason];
 };
 
 export const verify = defineCommand({
@@ -61,7 +63,7 @@ export const verify = defineCommand({
     );
     const bad = done.filter(({ ok }) => !ok).length;
     await context.answer({ sessions: done }, () => [
-      ...done.map((checked) => line(checked, context)),
+      ...done.flatMap((checked) => linesOf(checked, context)),
       ...(all ? [bad === 0 ? `${done.length} sessions, all sound` : `${done.length} sessions, ${bad} bad`] : []),
     ]);
     return bad > 0 ? 'failure' : undefined;
