@@ -1,14 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
-
-/** A session that got events, and the newest of them. */
-export interface Change {
-  readonly workspace: WorkspaceId;
-  readonly session: SessionId;
-  readonly seq: number;
-}
+import type { Change } from '../watchers.ts';
 
 export interface Changes {
   start(): void;

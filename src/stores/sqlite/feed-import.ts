@@ -1,6 +1,6 @@
 import type { Imported, SessionCopy } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
-import type { Change } from './changes.ts';
+import type { Change } from '../watchers.ts';
 import { packEvents } from './packed-events.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import type { ThreadClient } from './thread-client.ts';

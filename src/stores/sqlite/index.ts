@@ -2,12 +2,13 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import type { Store } from '../../core/ports/store.ts';
 import { currentRelease } from '../release.ts';
+import { Watchers } from '../watchers.ts';
+import { followFile } from './follow-file.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { folderError, storeFailure } from './store-error.ts';
 import { ThreadClient } from './thread-client.ts';
-import { followFile, Watchers } from './watchers.ts';
 
 export interface SqliteOptions {
   /** Made when it is not there, with its folders. */

@@ -1,5 +1,5 @@
 import { type ErrorCode, type ErrorDetails, isPerdureError, PerdureError } from '../../schema/error.ts';
-import type { Change } from './changes.ts';
+import type { Change } from '../watchers.ts';
 
 /** What crosses between the event loop and a thread: plain data alone, in few messages. */
 export interface Call {

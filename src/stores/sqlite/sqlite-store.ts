@@ -15,12 +15,13 @@ import type {
 import { PerdureError } from '../../schema/error.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import type { Watchers } from '../watchers.ts';
 import { feedImport } from './feed-import.ts';
+import { followFile } from './follow-file.ts';
 import { packRequest, unpackOutcome } from './packed-append.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import type { ThreadClient } from './thread-client.ts';
-import { followFile, type Watchers } from './watchers.ts';
 
 /** The event loop's side of the store: hands every call to one of the two threads, and never waits for the disk itself. */
 export class SqliteStore implements Store {

@@ -1,7 +1,9 @@
-import type { SessionKey } from '../../core/ports/store.ts';
-import type { Change } from './changes.ts';
-import type { ReaderOperations } from './serve-reads.ts';
-import type { ThreadClient } from './thread-client.ts';
+import type { SessionKey } from '../core/ports/store.ts';
+
+/** A session that got events, and the newest of them. */
+export interface Change extends SessionKey {
+  readonly seq: number;
+}
 
 interface Watched {
   readonly wakes: Set<() => void>;
@@ -31,7 +33,7 @@ export class Watchers {
     };
   }
 
-  /** A commit of our own is also seen in the file; it wakes once. */
+  /** A commit of our own is also heard of from the database; it wakes once. */
   wake({ workspace, session, seq }: Change): void {
     const watched = this.#watched.get(`${workspace}/${session}`);
     if (!watched || seq <= watched.seq) return;
@@ -47,11 +49,3 @@ export class Watchers {
     for (const { wakes } of this.#watched.values()) for (const wake of wakes) wake();
   }
 }
-
-/** What came between asking for changes and getting them is not told one by one: so everyone looks once. */
-export const followFile = (reader: ThreadClient<ReaderOperations>, watchers: Watchers): void => {
-  reader.call('watch', []).then(
-    () => watchers.wakeAll(),
-    () => undefined,
-  );
-};
