@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { type Report, reportFd } from './report.ts';
+
+/** A running appender and what it reported. */
+export interface Appender {
+  readonly reports: readonly Report[];
+  /** When so many more reports of this kind have come. Fails when the process ends by itself. */
+  next(kind: Report['kind'], count?: number): Promise<void>;
+  /** SIGKILL; returns when all it managed to write has been read. */
+  kill(): Promise<void>;
+}
+
+interface Waiting {
+  readonly kind: Report['kind'];
+  left: number;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+const program = fileURLToPath(new URL('./appender.ts', import.meta.url));
+
+/** A line that the kill cut short was not reported. */
+const readLines = (child: ChildProcess, onLine: (line: string) => void): void => {
+  let rest = '';
+  child.stdio[reportFd]!.on('data', (chunk) => {
+    const lines = `${rest}${chunk}`.split('\n');
+    rest = lines.pop()!;
+    lines.forEach(onLine);
+  });
+};
+
+export const startAppender = (address: string, round: number, mode?: 'outages'): Appender => {
+  const child = spawn(process.execPath, [program, address, `${round}`, ...(mode ? [mode] : [])], {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+  });
+  const reports: Report[] = [];
+  let waiting: Waiting[] = [];
+  let said = '';
+  child.stderr!.on('data', (chunk) => {
+    said += chunk;
+  });
+  readLines(child, (line) => {
+    const report = JSON.parse(line) as Report;
+    reports.push(report);
+    if (report.kind === 'failed') said += report.reason;
+    for (const each of waiting) if (each.kind === report.kind && --each.left === 0) each.resolve();
+    waiting = waiting.filter(({ left }) => left > 0);
+  });
+  const closed = once(child, 'close');
+  const endedByItself = () => new Error(`the appender ended by itself: ${said}`);
+  closed.then(() => {
+    for (const each of waiting) each.reject(endedByItself());
+  });
+  return {
+    reports,
+    next: (kind, left = 1) => new Promise((resolve, reject) => waiting.push({ kind, left, resolve, reject })),
+    kill: async () => {
+      child.kill('SIGKILL');
+      await closed;
+      if (child.signalCode !== 'SIGKILL') throw endedByItself();
+    },
+  };
+};

@@ -1,0 +1,105 @@
+/**
+ * A process that appends as fast as it can, to several sessions at once, until it is killed. It tells every acknowledgement before it
+ * goes on with that session. Arguments: the store's address, the round, and `outages` when the database may go away.
+ */
+import { randomInt } from 'node:crypto';
+import type { Store } from '../../src/core/ports/store.ts';
+import { isPerdureError, openRuntime, type Runtime, type Session, type SessionSummary } from '../../src/index.ts';
+import { openStoreAt } from '../open-store.ts';
+import { type MarkedAppend, messagesOf } from './marked-append.ts';
+import { sendReport } from './report.ts';
+
+const [address, round, mode] = process.argv.slice(2) as [string, string, string?];
+const lanes = 6;
+let appends = 0;
+
+const reporting = (store: Store): Store =>
+  new Proxy(store, {
+    get: (target, name: keyof Store) => {
+      if (name !== 'append') return target[name].bind(target);
+      return async (request: Parameters<Store['append']>[0]) => {
+        const outcome = await target.append(request);
+        if (outcome.outcome === 'appended') {
+          const events = outcome.events.map(({ seq, hash }) => [seq, Buffer.from(hash).toString('hex')] as const);
+          sendReport({ kind: 'acknowledged', session: request.session, key: request.key?.key, events });
+        }
+        return outcome;
+      };
+    },
+  });
+
+const isOutage = (error: unknown): boolean => mode === 'outages' && isPerdureError(error, 'STORE_UNAVAILABLE');
+
+/** From 100 characters to 100,000, small ones more often. */
+const anySize = (): number => Math.round(100 * 1000 ** (Math.random() ** 2));
+
+const anyAppend = (session: Session): MarkedAppend => {
+  const mark = `${round}.${++appends}`;
+  const sizes = Array.from({ length: Math.random() < 0.3 ? 8 : 1 }, anySize);
+  return { session: session.id, mark, key: Math.random() < 0.5 ? `key ${mark}` : undefined, sizes };
+};
+
+const appendMessages = async (session: Session): Promise<void> => {
+  const append = anyAppend(session);
+  sendReport({ kind: 'trying', append });
+  const options = append.key === undefined ? {} : { idempotencyKey: append.key };
+  for (;;) {
+    try {
+      await session.append(messagesOf(append), options);
+      return;
+    } catch (error) {
+      if (append.key === undefined || !isOutage(error)) throw error;
+    }
+  }
+};
+
+const anyPoint = async (session: Session) => ({ seq: randomInt(1, (await session.summary()).seq + 1) });
+
+const ready = async (session: Session): Promise<Session> => {
+  if ((await session.summary()).status === 'paused') await session.resume();
+  return session;
+};
+
+/** One thing done to a session; gives the session to go on with. */
+const doSomething = async (session: Session): Promise<Session> => {
+  const dice = Math.random();
+  if (dice < 0.88) await appendMessages(session);
+  else if (dice < 0.91) await session.describe({ title: `after ${appends} appends` });
+  else if (dice < 0.94) await session.rewind({ to: await anyPoint(session) });
+  else if (dice < 0.97) await session.pause();
+  else return session.fork({ at: await anyPoint(session) });
+  return session;
+};
+
+const work = async (runtime: Runtime, mine: readonly SessionSummary[]): Promise<never> => {
+  const next = () => {
+    const known = mine[randomInt(0, mine.length + 1)];
+    return known ? runtime.sessions.get(known.id) : runtime.sessions.open();
+  };
+  for (let session: Session | undefined; ; ) {
+    try {
+      session = await ready(session && Math.random() < 0.95 ? session : await next());
+      session = await ready(await doSomething(session));
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      session = undefined;
+    }
+  }
+};
+
+const main = async (): Promise<void> => {
+  sendReport({ kind: 'opening' });
+  const store = reporting(await openStoreAt(address));
+  const runtime = await openRuntime({ store, snapshots: { everyEvents: 32, everyBytes: 256 * 1024 } });
+  sendReport({ kind: 'opened' });
+  const { sessions } = await runtime.sessions.list({ limit: 10 * lanes });
+  const dealt = Array.from({ length: lanes }, (_, lane) => sessions.filter((_, index) => index % lanes === lane));
+  await Promise.all(dealt.map((mine) => work(runtime, mine)));
+};
+
+try {
+  await main();
+} catch (error) {
+  sendReport({ kind: 'failed', reason: error instanceof Error ? `${error.stack}` : String(error) });
+  process.exit(1);
+}
