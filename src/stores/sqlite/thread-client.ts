@@ -1,3 +1,5 @@
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { MessageChannel, type MessagePort, type TransferListItem, Worker } from 'node:worker_threads';
 import { type Call, type FromThread, fromErrorData, type Operations, type Reply, type ValueOf } from './protocol.ts';
 
@@ -19,6 +21,12 @@ interface ThreadOptions {
   readonly onChanges?: (changes: Extract<FromThread, { changes: unknown }>['changes']) => void;
   readonly onLost?: () => void;
 }
+
+/** A thread compiles its code for itself: where the process keeps compiled code, it may use that too. */
+const environment = (): NodeJS.ProcessEnv => {
+  const cache = getCompileCacheDir();
+  return cache ? { ...process.env, NODE_COMPILE_CACHE: dirname(cache) } : process.env;
+};
 
 /**
  * The event loop's side of a thread. Calls of one tick travel in one message and are served in order. The thread keeps the process alive
@@ -76,7 +84,12 @@ export class ThreadClient<Ops extends Operations> {
   #spawn(): Thread {
     const { port1: port, port2 } = new MessageChannel();
     const { entry, data } = this.#options;
-    const worker = new Worker(entry, { workerData: { ...data, port: port2 }, transferList: [port2], execArgv: [] });
+    const worker = new Worker(entry, {
+      workerData: { ...data, port: port2 },
+      transferList: [port2],
+      execArgv: [],
+      env: environment(),
+    });
     const thread = { worker, port };
     port.on('message', (message: FromThread) => this.#receive(message));
     port.unref();
