@@ -23,29 +23,36 @@ import type { StoreHarness } from './store-harness.ts';
 /** The rules of SPEC.md that every store keeps, as tests. Run it first when you write a store, and trust nothing before it passes. */
 export const describeStoreContract = (name: string, harness: StoreHarness): void => {
   describe(`the store contract: ${name}`, () => {
-    let main: Store | undefined;
-    const others: Store[] = [];
+    let lasting: readonly Store[] = [];
+    const passing: Store[] = [];
+    const lastingStore = (index: number): Store => {
+      const store = lasting[index];
+      if (!store) throw new Error('stores are open only while tests run');
+      return store;
+    };
     const setup: ContractSetup = {
       get store() {
-        if (!main) throw new Error('the store is open only while tests run');
-        return main;
+        return lastingStore(0);
+      },
+      get other() {
+        return lastingStore(1);
       },
       open: async () => {
         const store = await harness.open();
-        others.push(store);
+        passing.push(store);
         return store;
       },
       tamper: harness.tamper,
     };
 
     beforeAll(async () => {
-      main = await harness.open();
+      lasting = await Promise.all([harness.open(), harness.open()]);
     });
     afterEach(async () => {
-      for (const store of others.splice(0)) await store.close();
+      for (const store of passing.splice(0)) await store.close();
     });
     afterAll(async () => {
-      await main?.close();
+      for (const store of lasting) await store.close();
       await harness.destroy();
     });
 

@@ -40,7 +40,7 @@ export const describeAppends = (setup: ContractSetup) =>
 
     test('[LOG1] a session is made once, also when two make it at the same time', async () => {
       const key = newKey();
-      const other = await setup.open();
+      const { other } = setup;
       const racing = await Promise.all(
         [setup.store, other, setup.store, other].map((store) => append(store, key, [opened()], { creates: {} })),
       );
@@ -81,7 +81,7 @@ export const describeAppends = (setup: ContractSetup) =>
 
     test('[LOG3] a reader in another store sees all events of an append or none', async () => {
       const key = newKey();
-      const other = await setup.open();
+      const { other } = setup;
       await openSession(setup.store, key);
       const writing = (async () => {
         for (let i = 0; i < 30; i++) await mustAppend(setup.store, key, [rawText('a'), rawText('b'), rawText('c')]);

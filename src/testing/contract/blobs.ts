@@ -42,10 +42,9 @@ export const describeBlobs = (setup: ContractSetup) =>
       const payload = noise(20_000, 4);
       await mustAppend(store, key, [rawText('a'), raw(payload), rawText('b')]);
       await tamper.removeBlob(key.workspace, blobHash(payload));
-      const reopened = await setup.open();
-      const events = await reopened.read(key, { limit: 10 });
+      const events = await setup.other.read(key, { limit: 10 });
       expect(events.map(({ body }) => body.kind)).toEqual(['bytes', 'bytes', 'damaged', 'bytes']);
-      expect(await firstBad(reopened, key)).toBe(3);
+      expect(await firstBad(setup.other, key)).toBe(3);
     });
 
     test('[BLOB2] the same bytes are kept once in a workspace, however they come', async () => {
@@ -62,12 +61,12 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(await store.readBlob(two.workspace, blobHash(bytes))).toBeUndefined();
       await mustAppend(store, two, [raw(bytes)]);
       await setup.tamper.removeBlob(one.workspace, blobHash(bytes));
-      const events = await expectSound(await setup.open(), two);
+      const events = await expectSound(setup.other, two);
       expect(same(bytes, payloadOf(events[1]!))).toBe(true);
     });
 
     test('[BLOB2] two stores that keep the same bytes at once keep them once', async () => {
-      const other = await setup.open();
+      const { other } = setup;
       const key = newKey();
       const sibling = newKey(key.workspace);
       for (const each of [key, sibling]) await openSession(setup.store, each);

@@ -138,7 +138,7 @@ export const describeBundles = (setup: ContractSetup) =>
     });
 
     test('[BUN2] of two stores that import the same at once, both succeed and it is there once', async () => {
-      const other = await setup.open();
+      const { other } = setup;
       const keys = await family(setup.store);
       const copies = await copiesOf(setup.store, keys);
       const workspace = newWorkspace();

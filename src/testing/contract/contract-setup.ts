@@ -4,9 +4,10 @@ import type { StoreTamper } from '../store-harness.ts';
 
 /** What the parts of the contract are given. */
 export interface ContractSetup {
-  /** Open for the whole run. */
+  /** Two on the same database, open for the whole run. */
   readonly store: Store;
-  /** One more on the same database, closed after the test at the latest. */
+  readonly other: Store;
+  /** A new one on the same database, closed after the test at the latest. */
   open(): Promise<Store>;
   readonly tamper: StoreTamper;
 }

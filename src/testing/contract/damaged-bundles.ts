@@ -115,7 +115,7 @@ export const describeDamagedBundles = (setup: ContractSetup) =>
         const copies = [...(await copiesOf(store, [good])), ...damage(root, child)];
         const importing = store.importCopies(workspace, sendCopies(copies));
         await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
-        expect(await tell(await setup.open(), here)).toEqual(before);
+        expect(await tell(setup.other, here)).toEqual(before);
         await mustAppend(store, bystander, [rawText('goes on')]);
       });
     }
@@ -143,7 +143,7 @@ export const describeDamagedBundles = (setup: ContractSetup) =>
         throw new Error('the file ends here');
       };
       await expect(store.importCopies(workspace, breaking())).rejects.toThrow('the file ends here');
-      expect(await tell(await setup.open(), here)).toEqual(before);
+      expect(await tell(setup.other, here)).toEqual(before);
       await store.importCopies(workspace, sendCopies(copies));
       for (const key of here) await expectSound(store, key);
     });

@@ -73,7 +73,7 @@ export const describeForks = (setup: ContractSetup) =>
     });
 
     test('[FORK2] parent and child do not see what the other does later', async () => {
-      const other = await setup.open();
+      const { other } = setup;
       const parent = await rootOfTurns(setup.store, 3);
       const child = await forkAt(setup.store, parent, 3);
       const before = await readAll(setup.store, child);
@@ -164,7 +164,7 @@ export const describeForks = (setup: ContractSetup) =>
     });
 
     test('[FORK2] forks made while the parent grows see no more than their point', async () => {
-      const other = await setup.open();
+      const { other } = setup;
       const parent = await rootOfTurns(setup.store, 2);
       const growing = Array.from({ length: 30 }, () => mustAppend(setup.store, parent, [rawText('more')]));
       const forks = await Promise.all(Array.from({ length: 10 }, () => forkAt(other, parent, 3)));

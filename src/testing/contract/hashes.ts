@@ -30,7 +30,7 @@ export const describeHashes = (setup: ContractSetup) =>
     test('[HASH1] every event has a salt of its own', async () => {
       const key = newKey();
       await openSession(setup.store, key);
-      const other = await setup.open();
+      const { other } = setup;
       for (let i = 0; i < 10; i++) await mustAppend(i % 2 ? other : setup.store, key, [rawText('x'), rawText('x')]);
       const salts = (await readAll(setup.store, key)).map(({ body }) =>
         body.kind === 'bytes' ? Buffer.from(body.salt).toString('hex') : '',
@@ -64,7 +64,7 @@ export const describeHashes = (setup: ContractSetup) =>
       const key = await fiveEvents();
       await setup.tamper.redact(key, 3);
       await setup.tamper.redact(key, 4);
-      const store = await setup.open();
+      const store = setup.other;
       const events = await expectSound(store, key);
       expect(events.map(({ body }) => body.kind)).toEqual(['bytes', 'bytes', 'redacted', 'redacted', 'bytes']);
       const workspace = newWorkspace();
@@ -100,7 +100,7 @@ export const describeHashes = (setup: ContractSetup) =>
         const child = newKey(key.workspace);
         await forkSession(setup.store, key, 5, child);
         await edit(key);
-        const store = await setup.open();
+        const store = setup.other;
         expect(await firstBad(store, key)).toBe(firstBadOf[what as keyof typeof edits]);
         expect(await firstBad(store, child)).toBe(firstBadOf[what as keyof typeof edits]);
         await expectSound(store, untouched);

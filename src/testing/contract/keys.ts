@@ -36,7 +36,7 @@ export const describeKeys = (setup: ContractSetup) =>
 
     test('[KEY1] when both arrive at once, through one store or two, one lands and all are told where', async () => {
       const key = newKey();
-      const other = await setup.open();
+      const { other } = setup;
       await openSession(setup.store, key);
       for (let round = 0; round < 10; round++) {
         const used = idempotencyKey(`k${round}`, 'body');

@@ -31,7 +31,7 @@ export const describeReads = (setup: ContractSetup) =>
       );
       const [first, ...rest] = payloads.map((payload) => raw(payload));
       const { events } = await mustAppend(store, key, [first!, ...rest]);
-      const read = (await readAll(await setup.open(), key, 7)).slice(1);
+      const read = (await readAll(setup.other, key, 7)).slice(1);
       expect(read).toHaveLength(payloads.length);
       for (const [i, payload] of payloads.entries()) {
         expect(Buffer.from(payload).equals(payloadOf(read[i]!)), `payload ${i} of ${payload.length} bytes`).toBe(true);

@@ -10,7 +10,7 @@ export const describeSharing = (setup: ContractSetup) =>
   describe('several stores on one database', () => {
     test('[ST4, LOG1] facts that race from two stores all land, dense and chained', async () => {
       const key = newKey();
-      const stores = [setup.store, await setup.open()];
+      const stores = [setup.store, setup.other];
       await openSession(setup.store, key);
       const texts = Array.from({ length: 400 }, (_, i) => `fact ${i}`);
       const appended = await Promise.all(
@@ -24,7 +24,7 @@ export const describeSharing = (setup: ContractSetup) =>
 
     test('[ST4, LOG1, LOG4] of decisions that race from two stores exactly one wins each seq', async () => {
       const key = newKey();
-      const stores = [setup.store, await setup.open()];
+      const stores = [setup.store, setup.other];
       await openSession(setup.store, key);
       for (let seq = 1; seq <= 40; seq++) {
         const outcomes = await Promise.all(
@@ -41,7 +41,7 @@ export const describeSharing = (setup: ContractSetup) =>
 
     test('[ST4, LOG4] writers that decide again after a conflict all get through', async () => {
       const key = newKey();
-      const stores = [setup.store, await setup.open()];
+      const stores = [setup.store, setup.other];
       await openSession(setup.store, key);
       const decideAgain = async (store: Store, text: string): Promise<void> => {
         for (let onHead = (await mustHead(store, key)).seq; ; ) {
@@ -57,7 +57,7 @@ export const describeSharing = (setup: ContractSetup) =>
     });
 
     test('[ST4] what one store acknowledged the other reads at once', async () => {
-      const other = await setup.open();
+      const { other } = setup;
       const key = newKey();
       await openSession(setup.store, key);
       for (let i = 0; i < 20; i++) {
@@ -90,11 +90,12 @@ export const describeClosing = (setup: ContractSetup) =>
       expect(settled).toBe(21);
       await Promise.all(under);
       expect(await reading).toHaveLength(1);
-      expect(await expectSound(await setup.open(), key)).toHaveLength(21);
+      expect(await expectSound(setup.other, key)).toHaveLength(21);
     });
 
     test('[ST3] close may be called twice, also at once, and leaves other stores alone', async () => {
-      const [store, other] = [await setup.open(), await setup.open()];
+      const { other } = setup;
+      const store = await setup.open();
       const key = newKey();
       await openSession(store, key);
       await Promise.all([store.close(), store.close()]);
@@ -124,6 +125,6 @@ export const describeClosing = (setup: ContractSetup) =>
       ];
       for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
       expect(() => store.watch(key, () => undefined)).toThrow(expect.objectContaining({ code: 'RUNTIME_CLOSED' }));
-      expect(await readAll(await setup.open(), key)).toHaveLength(1);
+      expect(await readAll(setup.other, key)).toHaveLength(1);
     });
   });

@@ -101,7 +101,7 @@ export const describeTenants = (setup: ContractSetup) =>
     });
 
     test('[TEN1] an append wakes no follower of the same id in another workspace', async () => {
-      const other = await setup.open();
+      const { other } = setup;
       const [mine, theirs] = twins();
       await openSession(setup.store, mine);
       await openSession(setup.store, theirs);

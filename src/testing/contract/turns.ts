@@ -50,7 +50,7 @@ export const describeTurns = (setup: ContractSetup) =>
 
     test('[LOG6] turns opened by two stores at once all get numbers of their own', async () => {
       const key = newKey();
-      const other = await setup.open();
+      const { other } = setup;
       await openSession(setup.store, key);
       const racing = Array.from({ length: 40 }, (_, i) =>
         mustAppend(i % 2 ? other : setup.store, key, [message(`${i}`, 'next')]),

@@ -71,7 +71,7 @@ export const describeWakeUps = (setup: ContractSetup) =>
 
       test(`[WAKE2] a follower in ${place} sees every event once and in order while two stores append`, async () => {
         const key = newKey();
-        const writers = [setup.store, await setup.open()];
+        const writers = [setup.store, setup.other];
         await openSession(setup.store, key);
         const following = follow(await openFollower(), key, 121);
         await Promise.all(

@@ -24,7 +24,7 @@ export const describeWriters = (setup: ContractSetup) =>
 
     test('[WR1] a run writer with an old epoch never lands, in this store or another', async () => {
       const key = newKey();
-      const other = await setup.open();
+      const { other } = setup;
       await openSession(setup.store, key);
       await mustAppend(setup.store, key, [started()], run(0));
       await mustAppend(other, key, [message('claim')], { raisesEpoch: true });
@@ -39,7 +39,7 @@ export const describeWriters = (setup: ContractSetup) =>
 
     test('[WR1] after a claim that races with a run, nothing of the old epoch follows it', async () => {
       const key = newKey();
-      const other = await setup.open();
+      const { other } = setup;
       await openSession(setup.store, key);
       const zombie = Array.from({ length: 60 }, () => append(setup.store, key, [toolEvent], run(0)));
       const claim = mustAppend(other, key, [message('claim')], { raisesEpoch: true });
@@ -110,7 +110,7 @@ export const describeWriters = (setup: ContractSetup) =>
 
     test('[WR4] of appends that race with a pause, none lands after it', async () => {
       const key = newKey();
-      const other = await setup.open();
+      const { other } = setup;
       await openSession(setup.store, key);
       const bound = { whileStatus: ['open', 'active'] } as const;
       const appends = Array.from({ length: 40 }, (_, i) => append(setup.store, key, [message(`${i}`)], bound));
