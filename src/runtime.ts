@@ -1,11 +1,8 @@
-import { z } from 'zod';
 import { type Clock, systemClock } from './core/ports/clock.ts';
 import type { Store } from './core/ports/store.ts';
-import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './core/service/session-folds.ts';
-import { type Sessions, sessionsOf } from './core/service/sessions.ts';
-import { parseInput } from './core/session/event-codec.ts';
+import type { SnapshotPolicy } from './core/service/session-folds.ts';
+import type { Sessions } from './core/service/sessions.ts';
 import { PerdureError } from './schema/error.ts';
-import { MemberId, memberActor, WorkspaceId } from './schema/ids.ts';
 
 export interface RuntimeOptions {
   /** `sqlite:PATH`, `postgres://…`, or a store of your own. */
@@ -28,8 +25,6 @@ export interface Runtime extends ScopedRuntime {
   close(): Promise<void>;
 }
 
-const Identity = z.strictObject({ workspace: WorkspaceId, member: MemberId });
-
 /** Engines are loaded when they are first used: a program on SQLite never pays for PostgreSQL's. */
 const openStore = async (address: string): Promise<Store> => {
   if (/^postgres(ql)?:\/\//.test(address)) {
@@ -49,23 +44,22 @@ const warn = (problem: unknown): void => {
   process.emitWarning(problem instanceof Error ? problem : new Error(String(problem)));
 };
 
+/** The use cases and their schemas take longer to load than to open a database, so both happen at once, and only when they are needed. */
 export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
-  const store = typeof options.store === 'string' ? await openStore(options.store) : options.store;
-  const folds = new SessionFolds(store, options.snapshots ?? defaultSnapshotPolicy, options.onWarning ?? warn);
+  const [store, { identitiesOn }] = await Promise.all([
+    typeof options.store === 'string' ? openStore(options.store) : options.store,
+    import('./core/service/identities.ts'),
+  ]);
   const closing = new AbortController();
-  const clock = options.clock ?? systemClock;
-  const as: Runtime['as'] = (identity) => {
-    const { workspace, member } = parseInput('the identity', Identity, identity);
-    return {
-      sessions: sessionsOf({ store, clock, folds, workspace, actor: memberActor(member), closing: closing.signal }),
-    };
-  };
+  const { clock = systemClock, snapshots, onWarning = warn } = options;
+  const identities = identitiesOn({ store, clock, snapshots, onWarning, closing: closing.signal });
+  const as: Runtime['as'] = (identity) => ({ sessions: identities.sessionsFor(identity) });
   return {
     as,
     ...as({ workspace: 'local', member: 'local' }),
     close: async () => {
       closing.abort();
-      await folds.settle();
+      await identities.settle();
       await store.close();
     },
   };
