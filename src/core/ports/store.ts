@@ -131,6 +131,7 @@ export interface SessionCopy {
 }
 
 export interface Imported {
+  /** Each session once, in the order of its first piece. */
   readonly sessions: readonly { readonly session: SessionId; readonly added: number }[];
 }
 
@@ -139,10 +140,13 @@ export interface Imported {
  * alternatives that a caller decides on are returned. The store keeps what it is given: it knows no lifecycle but the summary's.
  */
 export interface Store {
-  /** All or nothing, durable when it returns. Appends of many sessions may share one transaction; none fails another. */
+  /**
+   * All or nothing, durable when it returns. Appends of many sessions may share one transaction; none fails another. Those of one session
+   * land in the order in which they were sent through this store.
+   */
   append(request: AppendRequest): Promise<AppendOutcome>;
   head(key: SessionKey): Promise<Head | undefined>;
-  /** Newest change first. */
+  /** Newest change first, and of the same moment the higher id first. */
   list(workspace: WorkspaceId, query: ListQuery): Promise<readonly SessionSummary[]>;
   /** Events of the session as one sequence from 1, those inherited from its ancestors included. */
   read(key: SessionKey, range: ReadRange): Promise<readonly StoredEvent[]>;
