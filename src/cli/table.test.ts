@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { displayWidth } from './display-width.ts';
+import { type Column, layOutTable } from './table.ts';
+
+const columns: readonly Column[] = [
+  { title: 'ID' },
+  { title: 'N', align: 'right', leaves: 1 },
+  { title: 'TITLE', flexible: true, leaves: 2 },
+];
+const rows = [
+  ['ses_a', '1', 'short'],
+  ['ses_b', '123', 'a title that is too long for it'],
+  ['ses_c', '12', '漢字漢字漢字漢字漢字'],
+];
+
+test('columns are aligned, and without a bound nothing is cut', () => {
+  expect(layOutTable(columns, rows, Number.POSITIVE_INFINITY)).toEqual([
+    'ID       N  TITLE',
+    'ses_a    1  short',
+    'ses_b  123  a title that is too long for it',
+    'ses_c   12  漢字漢字漢字漢字漢字',
+  ]);
+});
+
+test('a table fits its width: the flexible column is cut, then columns leave in their order, ids stay whole', () => {
+  expect(layOutTable(columns, rows, 24)[2]).toBe('ses_b  123  a title tha…');
+  expect(layOutTable(columns, rows, 16)[2]).toBe('ses_b  a title …');
+  expect(layOutTable(columns, rows, 8)).toEqual(['ID', 'ses_a', 'ses_b', 'ses_c']);
+  expect(layOutTable(columns, rows, 2)[1]).toBe('ses_a');
+  for (const width of [5, 8, 16, 19, 20, 24, 40]) {
+    for (const line of layOutTable(columns, rows, width)) expect(displayWidth(line)).toBeLessThanOrEqual(width);
+  }
+});
+
+test('colours do not count as width', () => {
+  const painted = layOutTable(columns, rows, 30, (text, { title }, row) =>
+    row >= 0 && title === 'N' ? `<${text}>` : text,
+  );
+  expect(painted[1]).toBe('ses_a  <  1>  short');
+});
+
+test('a table without rows is its header', () => {
+  expect(layOutTable(columns, [], 80)).toEqual(['ID  N  TITLE']);
+});
