@@ -2,12 +2,14 @@
  * A process of its own that holds one PostgreSQL server, so that the server ends with whoever asked for it: when the
  * parent goes away, however it ended, the channel closes, the server stops and its files are removed.
  */
+import type { ChildProcess } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { killServer } from './kill-server.ts';
 
 export interface PostgresAddress {
   host: string;
@@ -15,8 +17,8 @@ export interface PostgresAddress {
   adminUrl: string;
 }
 
-/** The parent asks for `start` or `stop`; every request is answered once, in order. */
-export type PostgresRequest = 'start' | 'stop';
+/** Every request of the parent is answered once, in order. */
+export type PostgresRequest = 'start' | 'stop' | 'kill';
 export type PostgresReply = { address: PostgresAddress } | { stopped: true } | { failed: string };
 
 const isRoot = process.getuid?.() === 0;
@@ -78,6 +80,13 @@ async function createCluster() {
   return { cluster, address: { host, port, adminUrl: `postgres://postgres:${password}@${host}:${port}/postgres` } };
 }
 
+/** The library has no word for this; without its process it takes the server for stopped. */
+async function kill(cluster: object): Promise<void> {
+  const holder = cluster as { process?: ChildProcess | undefined };
+  if (holder.process) await killServer(holder.process);
+  holder.process = undefined;
+}
+
 let created: ReturnType<typeof createCluster> | undefined;
 
 async function answer(request: PostgresRequest): Promise<PostgresReply> {
@@ -87,7 +96,8 @@ async function answer(request: PostgresRequest): Promise<PostgresReply> {
     await cluster.start();
     return { address };
   }
-  await cluster.stop();
+  if (request === 'stop') await cluster.stop();
+  else await kill(cluster);
   return { stopped: true };
 }
 

@@ -4,10 +4,12 @@ import { fileURLToPath } from 'node:url';
 import type { PostgresAddress, PostgresReply, PostgresRequest } from './postgres-process.ts';
 
 export interface PostgresServer extends PostgresAddress {
-  /** Starts the stopped server again on the same port with the same data. */
+  /** Starts the stopped or killed server again on the same port with the same data. */
   start(): Promise<void>;
   /** Stops the server and breaks its connections; the data stay. */
   stop(): Promise<void>;
+  /** SIGKILL to all its processes at once; the data stay as they are on disk. */
+  kill(): Promise<void>;
   /** Ends the server and removes its data. */
   close(): Promise<void>;
 }
@@ -41,6 +43,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       ...reply.address,
       start: () => ask(child, 'start').then(() => undefined),
       stop: () => ask(child, 'stop').then(() => undefined),
+      kill: () => ask(child, 'kill').then(() => undefined),
       close,
     };
   } catch (error) {

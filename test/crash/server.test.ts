@@ -1,0 +1,44 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type PostgresServer, startPostgres } from '../start-postgres.ts';
+import { startAppender } from './appender-process.ts';
+import { checkAfterCrash, checkWhole, figuresOf, newTrial } from './trial.ts';
+
+/** Three when processes are killed forty times, twenty-five when five hundred. */
+const kills = Math.max(3, Math.round(Number(process.env.PERDURE_KILLS) / 20));
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.close());
+
+const newDatabase = async (): Promise<string> => {
+  const admin = new pg.Client(server.adminUrl);
+  await admin.connect();
+  await admin.query(`create role app login nosuperuser nobypassrls password 'app'`);
+  await admin.query('create database crashed owner app');
+  await admin.end();
+  return `postgres://app:app@${server.host}:${server.port}/crashed`;
+};
+
+test('[LOG2, LOG3, FAULT1] a PostgreSQL that is killed loses nothing it acknowledged, and its clients go on when it is back', async () => {
+  const started = performance.now();
+  const trial = newTrial(await newDatabase());
+  for (let round = 1; round <= kills; round++) {
+    const appender = startAppender(trial.address, round, 'outages');
+    await appender.next('acknowledged', randomInt(1, 200));
+    await pause(randomInt(0, 20));
+    await server.kill();
+    await server.start();
+    await appender.next('acknowledged', 20);
+    await appender.kill();
+    await checkAfterCrash(trial, appender.reports);
+  }
+  await checkWhole(trial);
+  const seconds = Math.round((performance.now() - started) / 1000);
+  console.log(`server: ${kills} kills in ${seconds} s; ${figuresOf(trial)}`);
+  expect(trial.acknowledged.length).toBeGreaterThan(kills * 20);
+});
