@@ -1,4 +1,4 @@
-import { type FSWatcher, watch } from 'node:fs';
+import { type FSWatcher, realpathSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Change } from '../watchers.ts';
@@ -10,6 +10,11 @@ export interface Changes {
 
 /** A busy writer touches the file far more often than anyone wants to be woken. */
 const minIntervalMs = 10;
+/**
+ * The file is touched before the commit is synced, and nothing touches it when it is through: so for a while after each touch we look
+ * again, soon at first. A sync that takes longer is left to the poll.
+ */
+const lookAgainForMs = 250;
 
 /**
  * Learns of commits by any process from the file system, or at worst from a slow poll, and tells which sessions they touched. Rows of
@@ -24,33 +29,52 @@ export const openChanges = (
   const since = db.prepare(`SELECT workspace, session, max(seq) AS seq, max(id) AS id FROM events NOT INDEXED
     WHERE id > ? GROUP BY workspace, session`);
   const version = db.prepare('PRAGMA data_version');
-  const names = new Set([basename(options.file), `${basename(options.file)}-wal`]);
   let seen = { id: 0, version: 0 };
-  let checkedMs = 0;
+  let foundMs = 0;
+  let lookUntilMs = 0;
+  let lookAgainMs = 1;
   let watcher: FSWatcher | undefined;
   let poll: NodeJS.Timeout | undefined;
   let due: NodeJS.Timeout | undefined;
 
   const versionNow = (): number => Number(version.get()?.data_version);
-  const check = (): void => {
-    due = undefined;
-    checkedMs = performance.now();
+  const find = (): void => {
     const now = versionNow();
     if (now === seen.version) return;
+    foundMs = performance.now();
     const rows = since.all(seen.id) as unknown as (Change & { id: number })[];
     seen = { version: now, id: rows.reduce((id, row) => Math.max(id, row.id), seen.id) };
     if (rows.length > 0) tell(rows.map(({ workspace, session, seq }) => ({ workspace, session, seq })));
   };
-  const schedule = (): void => {
-    due ??= setTimeout(check, Math.max(0, checkedMs + minIntervalMs - performance.now()));
+  const look = (): void => {
+    due = undefined;
+    find();
+    const now = performance.now();
+    if (now > lookUntilMs) return;
+    due = setTimeout(look, Math.max(lookAgainMs, foundMs + minIntervalMs - now));
+    lookAgainMs = Math.min(2 * lookAgainMs, minIntervalMs);
+  };
+  const touched = (): void => {
+    const now = performance.now();
+    lookUntilMs = now + lookAgainForMs;
+    if (due) return;
+    lookAgainMs = 1;
+    due = setTimeout(look, Math.max(0, foundMs + minIntervalMs - now));
+  };
+  const watchFile = (): FSWatcher => {
+    const file = realpathSync(options.file);
+    const names = [basename(file), `${basename(file)}-wal`];
+    const found = watch(dirname(file), (_, name) => {
+      if (name && names.includes(name)) touched();
+    });
+    return found.on('error', () => found.close());
   };
   return {
     start: () => {
       if (poll) return;
-      poll = setInterval(schedule, options.fallbackPollMs);
+      poll = setInterval(find, options.fallbackPollMs);
       try {
-        watcher = watch(dirname(options.file), (_, name) => name && names.has(name) && schedule());
-        watcher.on('error', () => watcher?.close());
+        watcher = watchFile();
       } catch {
         // No watch to be had (their number is limited): the poll goes on.
       }
