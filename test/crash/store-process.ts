@@ -1,0 +1,37 @@
+/** A process that holds one store and appends what its parent asks for. Argument: the store's address. */
+import type { AppendOutcome, AppendRequest, Store } from '../../src/core/ports/store.ts';
+import { openStoreAt } from '../open-store.ts';
+
+export type StoreRequest = { readonly id: number } & (
+  | { readonly task: 'append'; readonly appends: readonly AppendRequest[] }
+  /** The same again and again, until it does not land. */
+  | { readonly task: 'insist'; readonly append: AppendRequest }
+);
+/** The first, with id 0, says that the store is open. */
+export type StoreReply = { readonly id: number } & (
+  | { readonly outcomes: readonly AppendOutcome[] }
+  | { readonly failed: string }
+);
+
+const insist = async (store: Store, append: AppendRequest): Promise<readonly AppendOutcome[]> => {
+  const outcomes: AppendOutcome[] = [];
+  do outcomes.push(await store.append(append));
+  while (outcomes.at(-1)?.outcome === 'appended');
+  return outcomes;
+};
+
+const serve = async (store: Store, request: StoreRequest): Promise<StoreReply> => {
+  const { id } = request;
+  try {
+    if (request.task === 'insist') return { id, outcomes: await insist(store, request.append) };
+    return { id, outcomes: await Promise.all(request.appends.map((append) => store.append(append))) };
+  } catch (error) {
+    return { id, failed: error instanceof Error ? `${error.stack}` : String(error) };
+  }
+};
+
+const reply = (answer: StoreReply) => process.send?.(answer);
+const store = await openStoreAt(process.argv[2]!);
+process.on('message', async (request: StoreRequest) => reply(await serve(store, request)));
+process.on('disconnect', () => store.close());
+reply({ id: 0, outcomes: [] });
