@@ -3,6 +3,7 @@ import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompre
 import { inlinePayloadBytes, maxPayloadBytes, type StoredBody } from '../core/ports/store.ts';
 import { blobHash } from '../core/session/chain.ts';
 import { lz4Compress, lz4Decompress } from './lz4.ts';
+import { sha256 } from './sha256.ts';
 
 /** How the `payload` column of an event is to be read; the numbers are stored. */
 export const payloadEncoding = { plain: 0, lz4: 1, blob: 2, redacted: 3 } as const;
@@ -77,10 +78,10 @@ export const decodePayload = (
 const decompressLimit = { maxOutputLength: maxPayloadBytes * 4 };
 const compressOptions = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 
-const packedBlob = (bytes: Uint8Array, packed: Uint8Array): EncodedBlob => {
+const packedBlob = (hash: Uint8Array, bytes: Uint8Array, packed: Uint8Array): EncodedBlob => {
   const smaller = packed.length < bytes.length;
   return {
-    hash: blobHash(bytes),
+    hash,
     encoding: smaller ? blobEncoding.zstd : blobEncoding.plain,
     size: bytes.length,
     stored: smaller ? packed : bytes,
@@ -89,15 +90,17 @@ const packedBlob = (bytes: Uint8Array, packed: Uint8Array): EncodedBlob => {
 
 /** For worker threads. */
 export const encodeBlobSync = (bytes: Uint8Array): EncodedBlob =>
-  packedBlob(bytes, zstdCompressSync(bytes, compressOptions));
+  packedBlob(blobHash(bytes), bytes, zstdCompressSync(bytes, compressOptions));
 export const decodeBlobSync = (encoding: number, stored: Uint8Array): Uint8Array =>
   encoding === blobEncoding.zstd ? zstdDecompressSync(stored, decompressLimit) : stored;
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress) as (bytes: Uint8Array, options: object) => Promise<Buffer>;
 
-/** For the event loop: compresses in the thread pool. */
-export const encodeBlob = async (bytes: Uint8Array): Promise<EncodedBlob> =>
-  packedBlob(bytes, await compress(bytes, compressOptions));
+/** For the event loop: hashes and compresses in the thread pool. */
+export const encodeBlob = async (bytes: Uint8Array): Promise<EncodedBlob> => {
+  const [hash, packed] = await Promise.all([sha256(bytes), compress(bytes, compressOptions)]);
+  return packedBlob(hash, bytes, packed);
+};
 export const decodeBlob = async (encoding: number, stored: Uint8Array): Promise<Uint8Array> =>
   encoding === blobEncoding.zstd ? decompress(stored, decompressLimit) : stored;

@@ -1,9 +1,9 @@
-import { randomFillSync } from 'node:crypto';
 import type { AppendOutcome, AppendRequest, Head, NewEvent, StoredEvent, StoredKey } from '../core/ports/store.ts';
-import { eventHash, genesisHash, payloadDigest, saltBytes } from '../core/session/chain.ts';
+import { eventHash, genesisHash } from '../core/session/chain.ts';
 import { opensTurn, summarize } from '../core/session/summary.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionSummary } from '../schema/summary.ts';
+import { type Seal, sealPayload } from './seal-payload.ts';
 
 /** What the store holds about the session at the moment of the append, read in the append's own transaction. */
 export interface AppendBase {
@@ -13,18 +13,6 @@ export interface AppendBase {
   /** The earlier use of the request's key in this session. */
   readonly key?: StoredKey | undefined;
 }
-
-const pool = new Uint8Array(4096);
-let poolUsed = pool.length;
-
-const newSalt = (): Uint8Array => {
-  if (poolUsed === pool.length) {
-    randomFillSync(pool);
-    poolUsed = 0;
-  }
-  poolUsed += saltBytes;
-  return pool.slice(poolUsed - saltBytes, poolUsed);
-};
 
 const refuseForeignTypes = (request: AppendRequest): void => {
   if (request.writer.kind === 'run') return;
@@ -61,10 +49,10 @@ const turnOf = ({ turn }: NewEvent, current: number, last: number): number => {
 };
 
 /** The summary goes along, so that a turn opened after a fork or after an event of a named turn takes the highest number plus one. */
-const chainEvents = (request: AppendRequest, start: Start): Chained => {
+const chainEvents = (request: AppendRequest, start: Start, seals: readonly Seal[] | undefined): Chained => {
   let { seq, hash, summary } = start;
   const at = Math.max(request.at, start.at);
-  const events = request.events.map((event): StoredEvent => {
+  const events = request.events.map((event, place): StoredEvent => {
     const { turn = 0, lastTurn = 0 } = summary ?? {};
     const header = {
       session: request.session,
@@ -76,8 +64,8 @@ const chainEvents = (request: AppendRequest, start: Start): Chained => {
       version: event.version,
       actor: event.actor,
     };
-    const salt = newSalt();
-    hash = eventHash(hash, header, payloadDigest(salt, event.payload));
+    const { salt, digest } = seals?.[place] ?? sealPayload(event.payload);
+    hash = new Uint8Array(eventHash(hash, header, digest));
     const body = { kind: 'bytes', salt, bytes: event.payload } as const;
     const stored: StoredEvent = { ...header, opensTurn: opensTurn(summary, header), body, hash };
     summary = summarize(summary, stored);
@@ -88,9 +76,9 @@ const chainEvents = (request: AppendRequest, start: Start): Chained => {
 
 /**
  * Decides one append: the whole rule of who may write what where, the same for every store. What it returns as `appended` is what the
- * store then writes; everything else is an answer and nothing is written.
+ * store then writes; everything else is an answer and nothing is written. `seals` are those of the payloads when they were made before.
  */
-export const planAppend = (base: AppendBase, request: AppendRequest): AppendOutcome => {
+export const planAppend = (base: AppendBase, request: AppendRequest, seals?: readonly Seal[]): AppendOutcome => {
   refuseForeignTypes(request);
   const { head } = base;
   if (base.key && request.key) {
@@ -110,7 +98,7 @@ export const planAppend = (base: AppendBase, request: AppendRequest): AppendOutc
   }
   const start = head ?? newStart(request, base);
   if (!start) return { outcome: 'missing' };
-  const chained = chainEvents(request, start);
+  const chained = chainEvents(request, start, seals);
   return { outcome: 'appended', events: chained.events, head: headAfter(base, request, chained) };
 };
 

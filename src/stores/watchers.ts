@@ -6,6 +6,7 @@ export interface Change extends SessionKey {
 }
 
 interface Watched {
+  readonly key: SessionKey;
   readonly wakes: Set<() => void>;
   /** The newest event that the watchers were woken for. */
   seq: number;
@@ -19,10 +20,14 @@ export class Watchers {
     return this.#watched.size > 0;
   }
 
+  get keys(): readonly SessionKey[] {
+    return [...this.#watched.values()].map(({ key }) => key);
+  }
+
   /** What it returns takes the watcher away, and tells whether it was still there. */
   add({ workspace, session }: SessionKey, wake: () => void): () => boolean {
     const name = `${workspace}/${session}`;
-    const watched = this.#watched.get(name) ?? { wakes: new Set(), seq: 0 };
+    const watched = this.#watched.get(name) ?? { key: { workspace, session }, wakes: new Set(), seq: 0 };
     this.#watched.set(name, watched);
     const own = () => wake();
     watched.wakes.add(own);

@@ -1,0 +1,147 @@
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import type { Appended, AppendOutcome, AppendRequest } from '../../core/ports/store.ts';
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import type { Change } from '../watchers.ts';
+import { type AppendResult, appendBatch, type PendingAppend } from './append-batch.ts';
+import type { Database } from './database.ts';
+import { prepareAppend } from './prepare-append.ts';
+import { isConnectionLost, isContention, unknownOutcome } from './store-error.ts';
+
+const maxBatchRequests = 256;
+const maxBatchBytes = 8 * 1024 * 1024;
+const maxTries = 5;
+const retryForMs = 4000;
+
+interface Waiting {
+  readonly request: AppendRequest;
+  readonly bytes: number;
+  /** Undefined while large payloads are being hashed and compressed. */
+  pending: PendingAppend | undefined;
+  readonly resolve: (outcome: AppendOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Ready = Waiting & { readonly pending: PendingAppend };
+
+/** Group commit of one workspace: one batch is under way, and what arrives meanwhile shares the next one's transaction. */
+export class AppendQueue {
+  readonly #database: Database;
+  readonly #workspace: WorkspaceId;
+  readonly #onCommit: (changes: readonly Change[]) => void;
+  #waiting: Waiting[] = [];
+  #running = false;
+
+  constructor(database: Database, workspace: WorkspaceId, onCommit: (changes: readonly Change[]) => void) {
+    this.#database = database;
+    this.#workspace = workspace;
+    this.#onCommit = onCommit;
+  }
+
+  get idle(): boolean {
+    return !this.#running && this.#waiting.length === 0;
+  }
+
+  append(request: AppendRequest): Promise<AppendOutcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<AppendOutcome>();
+    const bytes = request.events.reduce((sum, { payload }) => sum + payload.length, 0);
+    const waiting: Waiting = { request, bytes, pending: undefined, resolve, reject };
+    this.#waiting.push(waiting);
+    const prepared = prepareAppend(request);
+    if (prepared instanceof Promise) {
+      prepared.then(
+        (pending) => this.#ready(waiting, pending),
+        (error) => this.#drop(waiting, error),
+      );
+    } else {
+      this.#ready(waiting, prepared);
+    }
+    return promise;
+  }
+
+  #ready(waiting: Waiting, pending: PendingAppend): void {
+    waiting.pending = pending;
+    if (!this.#running) void this.#run();
+  }
+
+  #drop(waiting: Waiting, error: unknown): void {
+    this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+    waiting.reject(error);
+    if (!this.#running) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    // Callers that were answered together ask again together: give them the chance to share.
+    for (await nextTurn(); ; await nextTurn()) {
+      const batch = this.#take();
+      if (batch.length === 0) break;
+      await this.#settle(batch);
+    }
+    this.#running = false;
+  }
+
+  /** In the order of arrival within a session; a fork waits for a batch that does not write its parent. */
+  #take(): Ready[] {
+    const batch: Ready[] = [];
+    const rest: Waiting[] = [];
+    const held = new Set<SessionId>();
+    const written = new Set<SessionId>();
+    let bytes = 0;
+    for (const waiting of this.#waiting) {
+      const { request, pending } = waiting;
+      const parent = request.creates?.parent?.session;
+      const full = batch.length >= maxBatchRequests || (batch.length > 0 && bytes + waiting.bytes > maxBatchBytes);
+      if (!pending || full || held.has(request.session) || (parent && (held.has(parent) || written.has(parent)))) {
+        rest.push(waiting);
+        held.add(request.session);
+      } else {
+        batch.push(Object.assign(waiting, { pending }));
+        written.add(request.session);
+        bytes += waiting.bytes;
+      }
+    }
+    this.#waiting = rest;
+    return batch;
+  }
+
+  async #settle(batch: readonly Ready[]): Promise<void> {
+    let results: readonly AppendResult[];
+    try {
+      results = await this.#commit(batch.map(({ pending }) => pending));
+    } catch (error) {
+      const alone = batch.length > 1 && !isConnectionLost(error) && !(error instanceof PerdureError);
+      for (const waiting of batch) {
+        if (alone) await this.#settle([waiting]);
+        else waiting.reject(error);
+      }
+      return;
+    }
+    this.#onCommit(results.flatMap((result) => (isAppended(result) ? result.head : [])));
+    for (const [place, waiting] of batch.entries()) {
+      const result = results[place]!;
+      if (result instanceof PerdureError) waiting.reject(result);
+      else waiting.resolve(result);
+    }
+  }
+
+  /** Tries again what another process got in the way of, and what a lost connection left open, as long as there are connections. */
+  async #commit(batch: readonly PendingAppend[]): Promise<readonly AppendResult[]> {
+    const opening = this.#database.opening(this.#workspace, 'read write');
+    const until = Date.now() + retryForMs;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#database.use((client) => appendBatch(client, this.#workspace, opening, batch));
+      } catch (error) {
+        const sent = batch.some(({ attempts }) => attempts.length > 0);
+        const lost = isConnectionLost(error);
+        const again = lost ? (sent || tries < maxTries) && Date.now() < until : isContention(error) && tries < maxTries;
+        if (!again) throw lost && sent ? unknownOutcome(error) : error;
+        await pause(Math.min(20 * 2 ** tries, 500) * Math.random());
+      }
+    }
+  }
+}
+
+const isAppended = (result: AppendResult): result is Appended =>
+  !(result instanceof PerdureError) && result.outcome === 'appended';

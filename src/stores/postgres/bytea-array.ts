@@ -1,0 +1,24 @@
+/** The type that PostgreSQL knows as 17. */
+const byteaOid = 17;
+const headBytes = 20;
+
+/**
+ * A `bytea[]` in PostgreSQL's binary format: what the driver makes of an array is text in hex, twice the bytes and on a large batch
+ * twice the time.
+ */
+export const byteaArray = (items: readonly (Uint8Array | null)[]): Buffer => {
+  const size = items.reduce((sum, item) => sum + 4 + (item?.length ?? 0), headBytes);
+  const target = Buffer.allocUnsafe(size);
+  const dimensions = 1;
+  const lowerBound = 1;
+  const head = [dimensions, items.includes(null) ? 1 : 0, byteaOid, items.length, lowerBound];
+  let at = 0;
+  for (const field of head) at = target.writeInt32BE(field, at);
+  for (const item of items) {
+    at = target.writeInt32BE(item ? item.length : -1, at);
+    if (!item) continue;
+    target.set(item, at);
+    at += item.length;
+  }
+  return target;
+};

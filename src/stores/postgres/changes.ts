@@ -1,0 +1,65 @@
+import type { SessionKey } from '../../core/ports/store.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import { type Change, Watchers } from '../watchers.ts';
+import { type Database, prepared } from './database.ts';
+import { Listener } from './listener.ts';
+import { Notifier, parseChange } from './notifier.ts';
+
+const findSeqs = prepared(
+  'find_seqs',
+  'select id, seq from perdure.sessions where workspace = $1 and id = any($2::text[])',
+);
+
+/** Wakes followers: those of this process at once, those of others by NOTIFY, and all by a slow look in case that was lost. */
+export class Changes {
+  readonly #database: Database;
+  readonly #watchers = new Watchers();
+  readonly #notifier: Notifier;
+  readonly #listener: Listener;
+  readonly #pollMs: number;
+  #poll: NodeJS.Timeout | undefined;
+
+  constructor(database: Database, { listenUrl, fallbackPollMs }: { listenUrl: string; fallbackPollMs: number }) {
+    this.#database = database;
+    this.#pollMs = fallbackPollMs;
+    this.#notifier = new Notifier(database);
+    this.#listener = new Listener(listenUrl, {
+      onListening: () => this.#watchers.wakeAll(),
+      onNotification: (payload) => {
+        const change = parseChange(payload);
+        if (change) this.#watchers.wake(change);
+      },
+    });
+  }
+
+  committed(changes: readonly Change[]): void {
+    for (const change of changes) this.#watchers.wake(change);
+    this.#notifier.notify(changes);
+  }
+
+  watch(key: SessionKey, wake: () => void): () => void {
+    this.#listener.start();
+    this.#poll ??= setInterval(() => void this.#look().catch(() => undefined), this.#pollMs).unref();
+    const remove = this.#watchers.add(key, wake);
+    return () => void remove();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#poll);
+    this.#watchers.clear();
+    await Promise.all([this.#notifier.flush(), this.#listener.close()]);
+  }
+
+  async #look(): Promise<void> {
+    const watched = Map.groupBy(this.#watchers.keys, ({ workspace }) => workspace);
+    for (const [workspace, keys] of watched) {
+      const statement = findSeqs(
+        workspace,
+        keys.map(({ session }) => session),
+      );
+      for (const { id, seq } of await this.#database.read<{ id: SessionId; seq: number }>(workspace, statement)) {
+        this.#watchers.wake({ workspace, session: id, seq });
+      }
+    }
+  }
+}

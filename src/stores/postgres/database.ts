@@ -1,0 +1,123 @@
+import pg from 'pg';
+import { PerdureError } from '../../schema/error.ts';
+import { WorkspaceId } from '../../schema/ids.ts';
+import { isConnectionLost } from './store-error.ts';
+
+export type Statement = pg.QueryConfig | string;
+export type Rows<Row> = readonly Row[];
+
+/** A statement that each connection parses once. */
+export const prepared =
+  (name: string, text: string) =>
+  (...values: readonly unknown[]): pg.QueryConfig => ({ name: `perdure.${name}`, text, values: [...values] });
+
+const { INT8, BYTEA } = pg.types.builtins;
+
+const bytesOf = (text: string): Uint8Array => {
+  const { buffer, byteOffset, length } = Buffer.from(text.slice('\\x'.length), 'hex');
+  return new Uint8Array(buffer, byteOffset, length);
+};
+
+/** Counters and times stay below 2^53; the driver would give them as text. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text') => {
+    if (oid === INT8) return Number;
+    return oid === BYTEA ? bytesOf : pg.types.getTypeParser(oid, format);
+  }) as typeof pg.types.getTypeParser,
+};
+
+/** How long to wait for a connection, new or free. */
+const connectTimeoutMs = 3000;
+
+export const connectionOptions = (url: string): pg.ClientConfig => ({
+  connectionString: url,
+  application_name: 'perdure',
+  connectionTimeoutMillis: connectTimeoutMs,
+  keepAlive: true,
+  types,
+});
+
+export type Answer = Pick<pg.QueryResult, 'rows' | 'command'>;
+const notAsked: Answer = { rows: [], command: '' };
+
+/**
+ * Sends all statements at once and waits for all: one round trip. Each has its own outcome on the server; inside a transaction the
+ * later ones fail because the first did, so the first failure is the one that counts. A place left undefined answers with no rows.
+ */
+export const exchange = async (
+  client: pg.Client,
+  statements: readonly (Statement | undefined)[],
+): Promise<readonly Answer[]> => {
+  const { stream } = client.connection;
+  stream.cork();
+  const sent = statements.map((statement) => (statement === undefined ? notAsked : client.query(statement)));
+  stream.uncork();
+  const settled = await Promise.allSettled(sent);
+  return settled.map((each) => {
+    if (each.status === 'rejected') throw each.reason;
+    return each.value;
+  });
+};
+
+const ignore = (): void => undefined;
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  readonly statementTimeoutMs: number;
+}
+
+/** The pool, and transactions that see one workspace. */
+export class Database {
+  readonly #pool: pg.Pool;
+  readonly #timeout: string;
+
+  constructor({ url, poolSize, statementTimeoutMs }: DatabaseOptions) {
+    this.#timeout = `set local statement_timeout = ${Math.trunc(statementTimeoutMs)}`;
+    this.#pool = new pg.Pool({
+      ...connectionOptions(url),
+      max: poolSize,
+      pipeline: true,
+      // Only for a server that is silent: one that answers ends the statement itself.
+      query_timeout: statementTimeoutMs + connectTimeoutMs,
+      idleTimeoutMillis: 30_000,
+    });
+    // The pool drops a connection that broke; whoever was using it sees its statement fail.
+    this.#pool.on('error', ignore);
+    this.#pool.on('connect', (client) => client.on('error', ignore));
+  }
+
+  /** Everything a transaction needs is set within it: nothing depends on which connection serves it. */
+  opening(workspace: WorkspaceId, mode: 'read only' | 'read write'): string {
+    if (!WorkspaceId.safeParse(workspace).success) {
+      throw new PerdureError('INVALID_INPUT', `"${workspace}" is not a workspace`);
+    }
+    const durable = mode === 'read write' ? '; set local synchronous_commit = on' : '';
+    return `begin ${mode}; set local perdure.workspace = '${workspace}'; ${this.#timeout}${durable}`;
+  }
+
+  async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    try {
+      return await work(client);
+    } finally {
+      // What a failure left open ends with its connection.
+      client.release(client.getTransactionStatus() !== 'I');
+    }
+  }
+
+  /** One round trip; tried once more when the connection turns out to be dead. */
+  async read<Row extends pg.QueryResultRow>(workspace: WorkspaceId, statement: Statement): Promise<Rows<Row>> {
+    const statements = [this.opening(workspace, 'read only'), statement, 'commit'];
+    const ask = () => this.use((client) => exchange(client, statements));
+    const results = await ask().catch((error: unknown) => {
+      if (!isConnectionLost(error)) throw error;
+      return ask();
+    });
+    return results[1]!.rows;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}

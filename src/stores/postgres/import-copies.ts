@@ -1,0 +1,98 @@
+import type pg from 'pg';
+import type { Imported, SessionCopy, StoredEvent, StoredKey } from '../../core/ports/store.ts';
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import { type EncodedPayload, payloadEncoding } from '../payload-codec.ts';
+import { overlapAt, planImport } from '../plan-import.ts';
+import type { Change } from '../watchers.ts';
+import { type AppendBases, readBases } from './append-bases.ts';
+import { insertBlobs } from './blobs.ts';
+import { type Database, exchange, prepared } from './database.ts';
+import { encodePayloads } from './encode-payloads.ts';
+import { insertEvents } from './event-rows.ts';
+import { insertSessions, updateSessions } from './head-rows.ts';
+import { insertKeys } from './keys.ts';
+
+/** Of two imports of the same sessions the second finds what the first made. */
+const waitForOthers = prepared(
+  'lock_import',
+  `select pg_advisory_xact_lock(hashtextextended('perdure import ' || $1, 0))`,
+);
+
+const findHash = prepared(
+  'find_hash',
+  'select hash from perdure.events where workspace = $1 and session = $2 and seq = $3',
+);
+
+const keyConflict = (session: SessionId, key: string): PerdureError =>
+  new PerdureError(
+    'BUNDLE_CONFLICT',
+    `the key ${key} of ${session} was used for something else in this store; import into another workspace or store`,
+    { details: { session, key } },
+  );
+
+const newKeys = (bases: AppendBases, { session, keys }: SessionCopy): readonly StoredKey[] =>
+  keys.filter((key) => {
+    const here = bases.baseOf({ session, key }).key;
+    if (here && here.bodyHash !== key.bodyHash) throw keyConflict(session, key.key);
+    return !here;
+  });
+
+const encode = async (events: readonly StoredEvent[]) => {
+  const bytes = events.flatMap(({ body }) => (body.kind === 'bytes' ? body.bytes : []));
+  const { encoded, blobs } = await encodePayloads(bytes);
+  const inOrder = encoded.values();
+  const payloadOf = ({ body, session, seq }: StoredEvent): EncodedPayload => {
+    if (body.kind === 'bytes') return inOrder.next().value!;
+    if (body.kind === 'redacted') return { encoding: payloadEncoding.redacted, stored: body.digest };
+    throw new PerdureError('BUNDLE_INVALID', `event ${seq} of ${session} is damaged: ${body.reason}`);
+  };
+  return { rows: events.map((event) => ({ event, payload: payloadOf(event) })), blobs };
+};
+
+/** The number of events that were new. */
+const addCopy = async (client: pg.Client, workspace: WorkspaceId, copy: SessionCopy): Promise<number> => {
+  const { session, parent: point } = copy;
+  const subject = { session, creates: { parent: point } };
+  const asked = [subject, ...copy.keys.map((key) => ({ session, key }))];
+  const bases = await readBases(client, workspace, undefined, asked, []);
+  const { head, parent } = bases.baseOf(subject);
+  const common = overlapAt(copy, head);
+  const [overlap] = common === undefined ? [] : (await client.query(findHash(workspace, session, common))).rows;
+  const plan = planImport(workspace, { head, parent, overlapHash: overlap?.hash }, copy);
+  const keys = newKeys(bases, copy).map((key) => ({ ...key, session }));
+  const { rows, blobs } = await encode(plan.added);
+  const putHead = head ? updateSessions : insertSessions;
+  await exchange(client, [
+    rows.length > 0 ? insertEvents(workspace, rows) : undefined,
+    rows.length > 0 ? putHead(workspace, [plan.head]) : undefined,
+    keys.length > 0 ? insertKeys(workspace, keys) : undefined,
+    blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
+  ]);
+  return plan.added.length;
+};
+
+/** One transaction, fed piece by piece; whatever fails, here or in the source of the copies, undoes all of it. */
+export const importCopies = async (
+  database: Database,
+  workspace: WorkspaceId,
+  copies: AsyncIterable<SessionCopy>,
+): Promise<{ readonly imported: Imported; readonly changes: readonly Change[] }> =>
+  database.use(async (client) => {
+    const added = new Map<SessionId, number>();
+    const changes = new Map<SessionId, Change>();
+    try {
+      await exchange(client, [database.opening(workspace, 'read write'), waitForOthers(workspace)]);
+      for await (const copy of copies) {
+        const { session, events } = copy;
+        added.set(session, (added.get(session) ?? 0) + (await addCopy(client, workspace, copy)));
+        changes.set(session, { workspace, session, seq: events.at(-1)?.seq ?? 0 });
+      }
+      await exchange(client, ['commit']);
+    } catch (error) {
+      await exchange(client, ['rollback']).catch(() => undefined);
+      throw error;
+    }
+    const sessions = [...added].map(([session, count]) => ({ session, added: count }));
+    return { imported: { sessions }, changes: [...changes.values()] };
+  });

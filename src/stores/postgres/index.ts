@@ -1,0 +1,49 @@
+import type { Store } from '../../core/ports/store.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { currentRelease } from '../release.ts';
+import { Changes } from './changes.ts';
+import { Database } from './database.ts';
+import { migrate } from './migrations.ts';
+import { PostgresStore } from './postgres-store.ts';
+import { storeError } from './store-error.ts';
+
+export interface PostgresStoreOptions {
+  /**
+   * `postgres://user:password@host:port/database`. Use an ordinary role: row-level security keeps workspaces apart for it, also when it
+   * owns the tables, but never for a superuser or a role with BYPASSRLS.
+   */
+  readonly url: string;
+  /** A direct connection for LISTEN, where `url` leads to a pooler that shares connections between clients. */
+  readonly listenUrl?: string;
+  readonly poolSize?: number;
+  /** How often watched sessions are looked at in case a notification was lost. */
+  readonly fallbackPollMs?: number;
+  readonly statementTimeoutMs?: number;
+  /** For tests: the release that opens the database. */
+  readonly release?: string;
+}
+
+const refuseNoSync = (fsync: string): void => {
+  if (fsync === 'on') return;
+  throw new PerdureError(
+    'STORE_UNAVAILABLE',
+    'PostgreSQL runs with fsync off: what it acknowledges may be lost with the power; set fsync = on and try again',
+    { details: { fsync } },
+  );
+};
+
+export const openPostgresStore = async (options: PostgresStoreOptions): Promise<Store> => {
+  const { url, listenUrl = url, poolSize = 8, fallbackPollMs = 5000, statementTimeoutMs = 10_000 } = options;
+  const database = new Database({ url, poolSize, statementTimeoutMs });
+  try {
+    await database.use(async (client) => {
+      const { rows } = await client.query(`select current_setting('fsync') as fsync`);
+      refuseNoSync(rows[0].fsync);
+      await migrate(client, options.release ?? currentRelease());
+    });
+  } catch (error) {
+    await database.close();
+    throw storeError(error);
+  }
+  return new PostgresStore(database, new Changes(database, { listenUrl, fallbackPollMs }));
+};

@@ -1,0 +1,62 @@
+import type { Head, SessionKey } from '../../core/ports/store.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import type { LineageLink } from '../lineage.ts';
+import { type Database, prepared } from './database.ts';
+
+interface LineageRow {
+  readonly id: SessionId;
+  readonly forked_at: number;
+  readonly seq: number;
+}
+
+const find = prepared(
+  'find_lineage',
+  `with recursive line as (
+     select id, parent, forked_at, seq, 0 as depth from perdure.sessions where workspace = $1 and id = $2
+     union all
+     select s.id, s.parent, s.forked_at, s.seq, line.depth + 1
+     from line join perdure.sessions s on s.workspace = $1 and s.id = line.parent
+   )
+   select id, coalesce(forked_at, 0) as forked_at, seq from line order by depth`,
+);
+
+const maxKept = 10_000;
+const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
+
+/** What a session was forked from never changes, so it is read once. */
+export class Lineages {
+  readonly #database: Database;
+  readonly #kept = new Map<string, readonly LineageLink[]>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** From the session itself to its root; undefined when there is no such session. */
+  async get(key: SessionKey): Promise<readonly LineageLink[] | undefined> {
+    return this.#kept.get(nameOf(key)) ?? (await this.withHead(key))?.lineage;
+  }
+
+  async withHead(key: SessionKey): Promise<{ lineage: readonly LineageLink[]; seq: number } | undefined> {
+    const rows = await this.#database.read<LineageRow>(key.workspace, find(key.workspace, key.session));
+    const [own] = rows;
+    if (!own) return undefined;
+    const lineage = rows.map(({ id, forked_at }) => ({ session: id, forkedAt: forked_at }));
+    this.#keep(key, lineage);
+    return { lineage, seq: own.seq };
+  }
+
+  /** Spares the reader of a head that was just seen the question. */
+  learn(head: Head): void {
+    if (this.#kept.has(nameOf(head))) return;
+    const above = head.parent && this.#kept.get(nameOf({ ...head, session: head.parent.session }));
+    const link = { session: head.session, forkedAt: head.parent?.seq ?? 0 };
+    if (!head.parent) this.#keep(head, [link]);
+    else if (above) this.#keep(head, [link, ...above]);
+  }
+
+  #keep(key: SessionKey, lineage: readonly LineageLink[]): void {
+    if (this.#kept.size >= maxKept) this.#kept.delete(this.#kept.keys().next().value!);
+    this.#kept.set(nameOf(key), lineage);
+  }
+}

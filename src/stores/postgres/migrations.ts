@@ -1,0 +1,165 @@
+import type pg from 'pg';
+import { PerdureError } from '../../schema/error.ts';
+import { isNewerRelease } from '../release.ts';
+
+interface Migration {
+  /** The oldest release that can work with the database once this has run. */
+  readonly oldestReader: string;
+  readonly sql: string;
+}
+
+const tenantTable = (name: string): string => `
+  alter table perdure.${name} enable row level security;
+  alter table perdure.${name} force row level security;
+  create policy workspace on perdure.${name}
+    using (workspace = current_setting('perdure.workspace', true))
+    with check (workspace = current_setting('perdure.workspace', true));
+`;
+
+/** Numbered from 1 by their place; never changed once released. */
+const migrations: readonly Migration[] = [
+  {
+    oldestReader: '0.0.1',
+    // updated_span changes every ten minutes at most: an index on it serves the listing, and leaves updates of a busy session's row
+    // within their page. Payloads come compressed, so the server need not try.
+    sql: `
+      create table perdure.sessions (
+        workspace text collate "C" not null,
+        id text collate "C" not null,
+        parent text collate "C",
+        forked_at bigint,
+        root text collate "C" not null,
+        seq bigint not null,
+        hash bytea not null,
+        at bigint not null,
+        epoch bigint not null,
+        status text not null,
+        updated_at bigint not null,
+        updated_span bigint not null generated always as (updated_at / 600000) stored,
+        summary text not null,
+        primary key (workspace, id)
+      ) with (fillfactor = 60);
+      create index sessions_updated on perdure.sessions (workspace, updated_span);
+      create index sessions_root on perdure.sessions (workspace, root);
+      ${tenantTable('sessions')}
+
+      create table perdure.events (
+        workspace text collate "C" not null,
+        session text collate "C" not null,
+        seq bigint not null,
+        at bigint not null,
+        turn bigint not null,
+        opens_turn boolean not null,
+        run text collate "C",
+        type text collate "C" not null,
+        version integer not null,
+        actor text collate "C" not null,
+        salt bytea,
+        encoding smallint not null,
+        payload bytea not null,
+        hash bytea not null,
+        primary key (workspace, session, seq)
+      );
+      alter table perdure.events alter payload set storage external;
+      create index events_turns on perdure.events (workspace, session, turn, seq) where opens_turn;
+      ${tenantTable('events')}
+
+      create table perdure.keys (
+        workspace text collate "C" not null,
+        session text collate "C" not null,
+        key text collate "C" not null,
+        body_hash text not null,
+        seq bigint not null,
+        count integer not null,
+        primary key (workspace, session, key)
+      );
+      ${tenantTable('keys')}
+
+      create table perdure.blobs (
+        workspace text collate "C" not null,
+        hash bytea not null,
+        size bigint not null,
+        encoding smallint not null,
+        bytes bytea not null,
+        primary key (workspace, hash)
+      );
+      alter table perdure.blobs alter bytes set storage external;
+      ${tenantTable('blobs')}
+
+      create table perdure.snapshots (
+        workspace text collate "C" not null,
+        session text collate "C" not null,
+        fold_version integer not null,
+        seq bigint not null,
+        manifest text not null,
+        primary key (workspace, session, fold_version, seq)
+      );
+      ${tenantTable('snapshots')}
+    `,
+  },
+];
+
+const metaTable = `
+  create table perdure.meta (
+    one boolean primary key default true check (one),
+    schema integer not null,
+    oldest_reader text not null
+  );
+  insert into perdure.meta (schema, oldest_reader) values (0, '0.0.0');
+`;
+
+interface Meta {
+  readonly schema: number;
+  readonly oldest_reader: string;
+}
+
+/** Asks the catalog's rows: what to_regclass knows may be older than the lock that was waited for. */
+const exists = async (client: pg.Client, kind: 'tables' | 'namespace', condition: string): Promise<boolean> =>
+  (await client.query(`select from pg_catalog.pg_${kind} where ${condition}`)).rows.length > 0;
+
+const readMeta = async (client: pg.Client): Promise<Meta | undefined> => {
+  if (!(await exists(client, 'tables', `schemaname = 'perdure' and tablename = 'meta'`))) return undefined;
+  return (await client.query<Meta>('select schema, oldest_reader from perdure.meta')).rows[0];
+};
+
+const refuseNewer = (meta: Meta | undefined, release: string): void => {
+  if (!meta || !isNewerRelease(meta.oldest_reader, release)) return;
+  throw new PerdureError(
+    'STORE_NEWER',
+    `the database was written by a newer release and needs perdure ${meta.oldest_reader} or later; this is ${release}: upgrade perdure`,
+    { details: { oldestReader: meta.oldest_reader, release } },
+  );
+};
+
+/** Any number, as long as every release asks for the same. */
+const migrationLock = 7_313_825_671;
+
+const runPending = async (client: pg.Client, release: string): Promise<void> => {
+  await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
+  const meta = await readMeta(client);
+  refuseNewer(meta, release);
+  if (!meta) {
+    if (!(await exists(client, 'namespace', `nspname = 'perdure'`))) await client.query('create schema perdure');
+    await client.query(metaTable);
+  }
+  for (const [place, { sql, oldestReader }] of migrations.entries()) {
+    if (place < (meta?.schema ?? 0)) continue;
+    await client.query(sql);
+    await client.query('update perdure.meta set schema = $1, oldest_reader = $2', [place + 1, oldestReader]);
+  }
+};
+
+/** Brings the database to this release's schema, in one transaction and under a lock: of several processes one does the work. */
+export const migrate = async (client: pg.Client, release: string): Promise<void> => {
+  const meta = await readMeta(client);
+  refuseNewer(meta, release);
+  if (meta && meta.schema >= migrations.length) return;
+  await client.query('begin isolation level read committed');
+  try {
+    await runPending(client, release);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+};

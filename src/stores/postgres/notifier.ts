@@ -1,0 +1,52 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import type { Change } from '../watchers.ts';
+import { type Database, exchange, prepared } from './database.ts';
+
+export const channel = 'perdure';
+const intervalMs = 5;
+
+const notify = prepared('notify', `select pg_notify('${channel}', change) from unnest($1::text[]) change`);
+
+const nameOf = ({ workspace, session }: Change): string => `${workspace}/${session}`;
+
+/** undefined for what is not ours. */
+export const parseChange = (text = ''): Change | undefined => {
+  const [workspace, session, seq] = text.split('/');
+  if (!workspace || !session || !seq) return undefined;
+  return { workspace: workspace as WorkspaceId, session: session as SessionId, seq: Number(seq) };
+};
+
+/**
+ * Tells other processes which sessions moved: after the commit, since a NOTIFY within it makes all commits wait for each other, the
+ * first at once and those that follow together. Nothing is lost when it fails: followers also look by themselves.
+ */
+export class Notifier {
+  readonly #database: Database;
+  readonly #pending = new Map<string, Change>();
+  #sending: Promise<void> | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  notify(changes: readonly Change[]): void {
+    for (const change of changes) this.#pending.set(nameOf(change), change);
+    if (this.#pending.size > 0) this.#sending ??= this.#send();
+  }
+
+  async flush(): Promise<void> {
+    while (this.#sending) await this.#sending;
+  }
+
+  async #send(): Promise<void> {
+    while (this.#pending.size > 0) {
+      const texts = [...this.#pending].map(([name, { seq }]) => `${name}/${seq}`);
+      this.#pending.clear();
+      const statements = ['begin; set local synchronous_commit = off', notify(texts), 'commit'];
+      const sent = this.#database.use((client) => exchange(client, statements)).catch(() => undefined);
+      await Promise.all([sent, pause(intervalMs, undefined, { ref: false })]);
+    }
+    this.#sending = undefined;
+  }
+}

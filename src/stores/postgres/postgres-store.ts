@@ -1,0 +1,137 @@
+import type {
+  AppendOutcome,
+  AppendRequest,
+  FoldSnapshot,
+  Head,
+  Imported,
+  ListQuery,
+  ReadRange,
+  SessionCopy,
+  SessionKey,
+  Store,
+  StoredEvent,
+  StoredKey,
+} from '../../core/ports/store.ts';
+import { PerdureError } from '../../schema/error.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
+import { AppendQueue } from './append-queue.ts';
+import { hexOf, readBlobs } from './blobs.ts';
+import type { Changes } from './changes.ts';
+import type { Database } from './database.ts';
+import { importCopies } from './import-copies.ts';
+import { listKeys } from './keys.ts';
+import { Lineages } from './lineages.ts';
+import { readEvents } from './read-events.ts';
+import { findFamily, findHead, findTurnStarts, listSessions } from './sessions.ts';
+import { findSnapshot, putSnapshot } from './snapshots.ts';
+import { storeError } from './store-error.ts';
+
+const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
+
+/** Hands every call to its file, keeps count of those under way, and tells the engine's failures in our words. */
+export class PostgresStore implements Store {
+  readonly #database: Database;
+  readonly #changes: Changes;
+  readonly #lineages: Lineages;
+  readonly #queues = new Map<WorkspaceId, AppendQueue>();
+  readonly #running = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+
+  constructor(database: Database, changes: Changes) {
+    this.#database = database;
+    this.#changes = changes;
+    this.#lineages = new Lineages(database);
+  }
+
+  append(request: AppendRequest): Promise<AppendOutcome> {
+    return this.#run(() => this.#queueOf(request.workspace).append(request));
+  }
+
+  head(key: SessionKey): Promise<Head | undefined> {
+    return this.#run(() => findHead(this.#database, this.#lineages, key));
+  }
+
+  list(workspace: WorkspaceId, query: ListQuery): Promise<readonly SessionSummary[]> {
+    return this.#run(() => listSessions(this.#database, workspace, query));
+  }
+
+  read(key: SessionKey, range: ReadRange): Promise<readonly StoredEvent[]> {
+    return this.#run(() => readEvents(this.#database, this.#lineages, key, range));
+  }
+
+  turnStarts(
+    key: SessionKey,
+    range: { readonly from: number; readonly limit: number },
+  ): Promise<readonly { readonly turn: number; readonly seq: number }[]> {
+    return this.#run(() => findTurnStarts(this.#database, this.#lineages, key, range));
+  }
+
+  family(key: SessionKey): Promise<readonly Head[]> {
+    return this.#run(() => findFamily(this.#database, key));
+  }
+
+  readBlob(workspace: WorkspaceId, hash: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.#run(async () => (await readBlobs(this.#database, workspace, [hash])).get(hexOf(hash)));
+  }
+
+  putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void> {
+    return this.#run(() => putSnapshot(this.#database, this.#lineages, key, snapshot));
+  }
+
+  snapshot(
+    key: SessionKey,
+    at: { readonly seq: number; readonly foldVersion: number },
+  ): Promise<FoldSnapshot | undefined> {
+    return this.#run(() => findSnapshot(this.#database, this.#lineages, key, at));
+  }
+
+  keys(key: SessionKey, only?: string): Promise<readonly StoredKey[]> {
+    return this.#run(() => listKeys(this.#database, key, only));
+  }
+
+  importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported> {
+    return this.#run(async () => {
+      const { imported, changes } = await importCopies(this.#database, workspace, copies);
+      this.#changes.committed(changes);
+      return imported;
+    });
+  }
+
+  watch(key: SessionKey, wake: () => void): () => void {
+    if (this.#closing) throw closedError();
+    return this.#changes.watch(key, wake);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#running);
+    await this.#changes.close();
+    await this.#database.close();
+  }
+
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closing) throw closedError();
+    const running = work();
+    this.#running.add(running);
+    try {
+      return await running;
+    } catch (error) {
+      throw storeError(error);
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  #queueOf(workspace: WorkspaceId): AppendQueue {
+    const queue =
+      this.#queues.get(workspace) ??
+      new AppendQueue(this.#database, workspace, (changes) => this.#changes.committed(changes));
+    this.#queues.set(workspace, queue);
+    return queue;
+  }
+}

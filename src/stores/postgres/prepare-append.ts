@@ -1,0 +1,27 @@
+import type { AppendRequest } from '../../core/ports/store.ts';
+import { encodeBlob, encodePayload } from '../payload-codec.ts';
+import { sealPayload, sealPayloadInPool } from '../seal-payload.ts';
+import type { PendingAppend } from './append-batch.ts';
+import { encodePayloads, isLarge } from './encode-payloads.ts';
+
+/** What of an append needs no head: at once for small payloads, through the thread pool for large ones. */
+export const prepareAppend = (request: AppendRequest): PendingAppend | Promise<PendingAppend> => {
+  const payloads = request.events.map(({ payload }) => payload);
+  if (payloads.some(isLarge) || request.blobs?.length) return prepareLarge(request, payloads);
+  return {
+    request,
+    seals: payloads.map(sealPayload),
+    payloads: payloads.map(encodePayload),
+    blobs: [],
+    attempts: [],
+  };
+};
+
+const prepareLarge = async (request: AppendRequest, payloads: readonly Uint8Array[]): Promise<PendingAppend> => {
+  const [seals, { encoded, blobs }, beside] = await Promise.all([
+    Promise.all(payloads.map(sealPayloadInPool)),
+    encodePayloads(payloads),
+    Promise.all((request.blobs ?? []).map(encodeBlob)),
+  ]);
+  return { request, seals, payloads: encoded, blobs: [...blobs, ...beside], attempts: [] };
+};

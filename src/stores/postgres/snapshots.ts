@@ -1,0 +1,128 @@
+import type { FoldSnapshot, SessionKey } from '../../core/ports/store.ts';
+import { blobHash } from '../../core/session/chain.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import { segmentsOf } from '../lineage.ts';
+import { encodeBlob } from '../payload-codec.ts';
+import { hexOf, insertBlobs, readBlobs } from './blobs.ts';
+import { byteaArray } from './bytea-array.ts';
+import { type Database, exchange, prepared } from './database.ts';
+import type { Lineages } from './lineages.ts';
+
+/** Parts of up to this many bytes stand in the manifest itself; the others are blobs, so that a part that stays the same is kept once. */
+const inlinePartBytes = 256;
+
+/** Both in base64. */
+type Manifest = Readonly<Record<string, { readonly inline: string } | { readonly blob: string }>>;
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
+
+const insert = prepared(
+  'insert_snapshot',
+  `insert into perdure.snapshots (workspace, session, fold_version, seq, manifest) values ($1, $2, $3, $4, $5)
+   on conflict (workspace, session, fold_version, seq) do update set manifest = excluded.manifest`,
+);
+
+const findNewest = prepared(
+  'find_snapshot',
+  `select found.seq, found.manifest
+   from unnest($2::text[], $3::bigint[], $4::bigint[]) s(session, first, last)
+   cross join lateral (
+     select seq, manifest from perdure.snapshots
+     where workspace = $1 and session = s.session and fold_version = $5 and seq between s.first and s.last
+     order by seq desc limit 1
+   ) found
+   order by found.seq desc limit 1`,
+);
+
+const findHashes = prepared(
+  'find_blob_hashes',
+  'select hash from perdure.blobs where workspace = $1 and hash = any($2::bytea[])',
+);
+
+/** What is there already is neither compressed nor sent again. */
+const newBlobs = async (database: Database, workspace: WorkspaceId, parts: readonly Uint8Array[]) => {
+  const byHash = new Map(parts.map((bytes) => [hexOf(blobHash(bytes)), bytes]));
+  const asked = findHashes(workspace, byteaArray([...byHash.keys()].map((name) => Buffer.from(name, 'hex'))));
+  for (const { hash } of await database.read<{ hash: Uint8Array }>(workspace, asked)) byHash.delete(hexOf(hash));
+  return Promise.all([...byHash.values()].map(encodeBlob));
+};
+
+/** Kept with the session that owns the event, for all that inherit it. */
+export const putSnapshot = async (
+  database: Database,
+  lineages: Lineages,
+  key: SessionKey,
+  { seq, foldVersion, parts }: FoldSnapshot,
+): Promise<void> => {
+  const [owner] = segmentsOf((await lineages.get(key)) ?? [], seq);
+  if (!owner) return;
+  const { workspace } = key;
+  const large = Object.values(parts).filter(({ length }) => length > inlinePartBytes);
+  const blobs = large.length > 0 ? await newBlobs(database, workspace, large) : [];
+  const manifest: Manifest = Object.fromEntries(
+    Object.entries(parts).map(([name, bytes]) => [
+      name,
+      bytes.length > inlinePartBytes ? { blob: base64(blobHash(bytes)) } : { inline: base64(bytes) },
+    ]),
+  );
+  await database.use((client) =>
+    exchange(client, [
+      database.opening(workspace, 'read write'),
+      blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
+      insert(workspace, owner.session, foldVersion, seq, JSON.stringify(manifest)),
+      'commit',
+    ]),
+  );
+};
+
+const parseManifest = (text: string): Manifest | undefined => {
+  try {
+    return JSON.parse(text) as Manifest;
+  } catch {
+    return undefined;
+  }
+};
+
+/** undefined when any part is lost: a snapshot is a cache, and an older one does as well. */
+const readParts = async (
+  database: Database,
+  workspace: WorkspaceId,
+  text: string,
+): Promise<FoldSnapshot['parts'] | undefined> => {
+  const manifest = parseManifest(text);
+  if (!manifest) return undefined;
+  const named = Object.values(manifest).flatMap((part) => ('blob' in part ? bytesOf(part.blob) : []));
+  const blobs = await readBlobs(database, workspace, named);
+  const parts: [string, Uint8Array][] = [];
+  for (const [name, part] of Object.entries(manifest)) {
+    const bytes = 'inline' in part ? bytesOf(part.inline) : blobs.get(hexOf(bytesOf(part.blob)));
+    if (!bytes) return undefined;
+    parts.push([name, bytes]);
+  }
+  return Object.fromEntries(parts);
+};
+
+export const findSnapshot = async (
+  database: Database,
+  lineages: Lineages,
+  key: SessionKey,
+  { seq: upTo, foldVersion }: { readonly seq: number; readonly foldVersion: number },
+): Promise<FoldSnapshot | undefined> => {
+  const segments = segmentsOf((await lineages.get(key)) ?? [], upTo);
+  if (segments.length === 0) return undefined;
+  const [row] = await database.read<{ seq: number; manifest: string }>(
+    key.workspace,
+    findNewest(
+      key.workspace,
+      segments.map(({ session }) => session),
+      segments.map(({ from }) => from),
+      segments.map(({ to }) => to),
+      foldVersion,
+    ),
+  );
+  if (!row) return undefined;
+  const parts = await readParts(database, key.workspace, row.manifest);
+  if (parts) return { seq: row.seq, foldVersion, parts };
+  return findSnapshot(database, lineages, key, { seq: row.seq - 1, foldVersion });
+};

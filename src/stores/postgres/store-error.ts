@@ -1,0 +1,82 @@
+import pg from 'pg';
+import { type ErrorCode, PerdureError } from '../../schema/error.ts';
+
+const sqlState = (error: unknown): string => (error instanceof pg.DatabaseError && error.code) || '';
+
+const lostStates = /^(08...|57P0[1-5]|25006|25P0[34])$/;
+const lostCodes = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|ENOENT|ERR_SSL|ERR_TLS|ERR_STREAM|CERT_)/;
+const lostMessages =
+  /^(Connection terminated|Client (has encountered|was closed)|Query read timeout|timeout expired|The server does not support SSL|There was an error establishing an SSL)/;
+
+/** The connection is gone or leads to a server that takes no writes: what was sent last may or may not have happened. */
+export const isConnectionLost = (error: unknown): boolean => {
+  if (error instanceof pg.DatabaseError) return lostStates.test(sqlState(error));
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return lostCodes.test(code) || lostMessages.test(error.message);
+};
+
+/** Serialization failure, deadlock, or a unique key that another process took first: the same again may well succeed. */
+export const isContention = (error: unknown): boolean => /^(40001|40P01|23505)$/.test(sqlState(error));
+
+const poolExhausted = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'timeout exceeded when trying to connect';
+
+interface Rule {
+  readonly matches: (error: unknown, state: string) => boolean;
+  readonly code: ErrorCode;
+  readonly says: string;
+}
+
+const rules: readonly Rule[] = [
+  {
+    matches: (error) => poolExhausted(error),
+    code: 'STORE_BUSY',
+    says: 'all connections to PostgreSQL are in use: try again, or raise poolSize',
+  },
+  {
+    matches: (error, state) => isContention(error) || /^(55P03|57014)$/.test(state),
+    code: 'STORE_BUSY',
+    says: 'PostgreSQL did not answer in time, another writer may hold the session: try again',
+  },
+  {
+    matches: (error, state) => isConnectionLost(error) || /^(53000|53200|53300|53400)$/.test(state),
+    code: 'STORE_UNAVAILABLE',
+    says: 'PostgreSQL cannot be reached: check that it runs and takes connections, then try again',
+  },
+  {
+    matches: (_, state) => /^(28...|3D000|42501)$/.test(state),
+    code: 'STORE_UNAVAILABLE',
+    says: 'PostgreSQL refused the role: check user, password, database and rights in the URL',
+  },
+  {
+    matches: (_, state) => state === '53100',
+    code: 'STORE_FULL',
+    says: "PostgreSQL's disk is full: free space, then try again",
+  },
+  {
+    matches: (_, state) => /^XX00[12]$/.test(state),
+    code: 'STORE_CORRUPT',
+    says: 'PostgreSQL found damaged pages: restore the database from a backup',
+  },
+];
+
+/** What a caller gets for a failure of the engine. Anything unknown is a defect and stays as it is. */
+export const storeError = (error: unknown): unknown => {
+  const state = sqlState(error);
+  const rule = rules.find(({ matches }) => matches(error, state));
+  if (!rule || !(error instanceof Error)) return error;
+  const reason = error.message || ('code' in error && String(error.code)) || 'no reason given';
+  return new PerdureError(rule.code, `${rule.says} (${reason})`, {
+    details: state ? { sqlState: state } : {},
+    cause: error,
+  });
+};
+
+/** The connection went away between sending a commit and its answer, and no other could be had to look. */
+export const unknownOutcome = (cause: unknown): PerdureError =>
+  new PerdureError(
+    'STORE_UNAVAILABLE',
+    'the connection to PostgreSQL was lost while the append was committed, and whether it landed could not be found out: repeat it with the same idempotency key, or read the session first',
+    { details: { outcome: 'unknown' }, cause },
+  );

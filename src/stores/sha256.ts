@@ -1,0 +1,13 @@
+import { createHash } from 'node:crypto';
+
+/** Above this the thread pool is worth the way there and back. */
+const maxBytesAtOnce = 64 * 1024;
+
+/** For the event loop, which would wait tens of milliseconds for the hash of the largest payloads. */
+export const sha256 = async (...parts: readonly Uint8Array[]): Promise<Uint8Array> => {
+  const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+  if (bytes > maxBytesAtOnce) return new Uint8Array(await crypto.subtle.digest('SHA-256', Buffer.concat(parts)));
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+};
