@@ -38,13 +38,20 @@ export const openChanges = (
   let due: NodeJS.Timeout | undefined;
 
   const versionNow = (): number => Number(version.get()?.data_version);
-  const find = (): void => {
+  const tellNew = (): void => {
     const now = versionNow();
     if (now === seen.version) return;
     foundMs = performance.now();
     const rows = since.all(seen.id) as unknown as (Change & { id: number })[];
     seen = { version: now, id: rows.reduce((id, row) => Math.max(id, row.id), seen.id) };
     if (rows.length > 0) tell(rows.map(({ workspace, session, seq }) => ({ workspace, session, seq })));
+  };
+  const find = (): void => {
+    try {
+      tellNew();
+    } catch {
+      // A file that is busy or damaged just now: those who read it are told, and we look again.
+    }
   };
   const look = (): void => {
     due = undefined;

@@ -4,6 +4,7 @@ import type { Actor, RunId, WorkspaceId } from '../../schema/ids.ts';
 import { clipSegments, segmentsOf } from '../lineage.ts';
 import { decodePayload, payloadEncoding } from '../payload-codec.ts';
 import type { Blobs } from './blobs.ts';
+import { eachRow } from './each-row.ts';
 import { type EventRow, eventColumns } from './event-rows.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -54,8 +55,8 @@ export const openEventReader = (db: DatabaseSync, sessions: Sessions, blobs: Blo
       const events: StoredEvent[] = [];
       let bytes = 0;
       for (const { session, from, to } of order === 'ascending' ? newestFirst.toReversed() : newestFirst) {
-        const rows = pages[order].iterate(key.workspace, session, from, to, limit - events.length);
-        for (const row of rows as Iterable<unknown> as Iterable<EventRow>) {
+        const rows = eachRow<EventRow>(pages[order], key.workspace, session, from, to, limit - events.length);
+        for (const row of rows) {
           const event = eventOf(key.workspace, row);
           bytes += bodyBytes(event.body);
           if (bytes > maxBytes && events.length > 0) return events;

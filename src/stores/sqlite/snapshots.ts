@@ -3,6 +3,7 @@ import type { FoldSnapshot, SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { segmentsOf } from '../lineage.ts';
 import type { Blobs } from './blobs.ts';
+import { eachRow } from './each-row.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface Snapshots {
@@ -12,6 +13,11 @@ export interface Snapshots {
 
 /** Parts of up to this many bytes stand in the manifest itself; the others are blobs, so that a part that stays the same is kept once. */
 const inlinePartBytes = 256;
+
+interface Row {
+  readonly seq: number;
+  readonly manifest: string;
+}
 
 /** Both in base64. */
 type Manifest = Readonly<Record<string, { readonly inline: string } | { readonly blob: string }>>;
@@ -54,8 +60,8 @@ export const openSnapshots = (db: DatabaseSync, sessions: Sessions, blobs: Blobs
     },
     newest: (key, { seq: upTo, foldVersion }) => {
       for (const { session, from, to } of segmentsOf(sessions.lineage(key) ?? [], upTo)) {
-        const rows = candidates.iterate(key.workspace, session, foldVersion, from, to);
-        for (const { seq, manifest } of rows as Iterable<unknown> as Iterable<{ seq: number; manifest: string }>) {
+        const rows = eachRow<Row>(candidates, key.workspace, session, foldVersion, from, to);
+        for (const { seq, manifest } of rows) {
           const parts = partsOf(key.workspace, manifest);
           if (parts) return { seq, foldVersion, parts };
         }

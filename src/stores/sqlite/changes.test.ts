@@ -1,0 +1,80 @@
+import { symlinkSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { moduleUrl, runScript } from '../../../test/run-script.ts';
+import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
+import { newKey } from '../../testing/contract/contract-setup.ts';
+import { openSession, seqs } from '../../testing/contract/session-log.ts';
+import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
+import type { Change } from '../watchers.ts';
+import { openChanges } from './changes.ts';
+import { openConnection } from './connection.ts';
+
+const hourMs = 3_600_000;
+
+/** Appends one event for every line it is told. */
+const appender = (file: string, key: object): string => `
+  import { createInterface } from 'node:readline';
+  import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
+  import { rawText } from ${moduleUrl('src/testing/contract/new-events.ts')};
+  import { mustAppend } from ${moduleUrl('src/testing/contract/session-log.ts')};
+  const store = await openSqliteStore({ file: ${JSON.stringify(file)} });
+  console.log('ready');
+  for await (const text of createInterface({ input: process.stdin })) {
+    await mustAppend(store, ${JSON.stringify(key)}, [rawText(text)]);
+    console.log('done');
+  }
+`;
+
+test('[WAKE1] a follower is woken by another process through the file alone, and those of other sessions sleep on', async () => {
+  const file = newSqliteFile();
+  const store = await openSqlite(file, { fallbackPollMs: hourMs });
+  const key = newKey();
+  const idle = newKey();
+  await openSession(store, key);
+  await openSession(store, idle);
+  const [signal, idleSignal] = [newWakeSignal(), newWakeSignal()];
+  store.watch(key, signal.wake);
+  store.watch(idle, idleSignal.wake);
+  await signal.next();
+  const before = idleSignal.count;
+
+  const other = runScript(appender(file, key));
+  expect(await other.line()).toBe('ready');
+  for (let seq = 2; seq <= 6; seq++) {
+    other.tell('hello');
+    await signal.next();
+    expect(seqs(await store.read(key, { after: seq - 1, limit: 10 }))).toEqual([seq]);
+    expect(await other.line()).toBe('done');
+  }
+  expect(idleSignal.count).toBe(before);
+  other.kill();
+});
+
+test('[WAKE1] a follower that opened the file by a link is woken too', async () => {
+  const file = newSqliteFile();
+  const writer = await openSqlite(file);
+  const link = newSqliteFile();
+  symlinkSync(file, link);
+  const follower = await openSqlite(link, { fallbackPollMs: hourMs });
+  const key = newKey();
+  const signal = newWakeSignal();
+  follower.watch(key, signal.wake);
+  await signal.next();
+  await openSession(writer, key);
+  await signal.next();
+});
+
+test('[WAKE1] where the file system tells nothing, the slow poll does', async () => {
+  const file = newSqliteFile();
+  const writer = await openSqlite(file);
+  const [key, other] = [newKey(), newKey()];
+  await openSession(writer, other);
+  const db = openConnection({ file, busyTimeoutMs: 1000 });
+  const told = Promise.withResolvers<readonly Change[]>();
+  const changes = openChanges(db, { file: `${file}/not/there`, fallbackPollMs: 5 }, told.resolve);
+  changes.start();
+  await openSession(writer, key);
+  expect(await told.promise).toEqual([{ ...key, seq: 1 }]);
+  changes.stop();
+  db.close();
+});

@@ -1,0 +1,234 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { open, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { moduleUrl, runScript } from '../../../test/run-script.ts';
+import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
+import type { SessionKey, Store } from '../../core/ports/store.ts';
+import { newKey } from '../../testing/contract/contract-setup.ts';
+import { noise, opened, raw, rawText } from '../../testing/contract/new-events.ts';
+import { append, expectSound, mustAppend, openSession, outside, readAll } from '../../testing/contract/session-log.ts';
+import { appendBatch } from './append-batch.ts';
+import { openConnection } from './connection.ts';
+import { migrate } from './migrations.ts';
+import { openTables } from './tables.ts';
+
+const withDatabase = <T>(file: string, work: (db: DatabaseSync) => T): T => {
+  const db = new DatabaseSync(file);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+};
+
+describe('a locked file', () => {
+  test('[FAULT1] an append is STORE_BUSY while another process holds the lock, reads go on, and it works afterwards', async () => {
+    const file = newSqliteFile();
+    const store = await openSqlite(file, { busyTimeoutMs: 50 });
+    const [key, second] = [newKey(), newKey()];
+    await openSession(store, key);
+    await openSession(store, second);
+    const other = new DatabaseSync(file);
+    onTestFinished(() => other.close());
+    other.exec('BEGIN IMMEDIATE');
+    const refused = await Promise.allSettled([
+      append(store, key, [rawText('a')]),
+      append(store, second, [rawText('b')]),
+      store.putSnapshot(key, { seq: 1, foldVersion: 1, parts: {} }),
+    ]);
+    for (const each of refused) {
+      expect(each).toMatchObject({
+        status: 'rejected',
+        reason: { code: 'STORE_BUSY', message: expect.stringContaining('try again'), details: { file } },
+      });
+    }
+    expect(await readAll(store, key)).toHaveLength(1);
+    other.exec('ROLLBACK');
+    await mustAppend(store, key, [rawText('c')]);
+    expect(await expectSound(store, key)).toHaveLength(2);
+    expect(await expectSound(store, second)).toHaveLength(1);
+  });
+
+  test('[FAULT1] a file that cannot be opened for others is STORE_BUSY, and opens when they are gone', async () => {
+    const file = newSqliteFile();
+    const other = new DatabaseSync(file);
+    other.exec('BEGIN EXCLUSIVE');
+    await expect(openSqlite(file, { busyTimeoutMs: 50 })).rejects.toMatchObject({ code: 'STORE_BUSY' });
+    other.close();
+    await openSession(await openSqlite(file), newKey());
+  });
+});
+
+describe('a full disk', () => {
+  test('[FAULT1, LOG3] at the limit of pages each append fails alone and whole, and goes on when there is room', () => {
+    const file = newSqliteFile();
+    const db = openConnection({ file, busyTimeoutMs: 1000 });
+    onTestFinished(() => db.close());
+    migrate(db, file, '1.0.0');
+    const tables = openTables(db, file);
+    const request = (key: SessionKey, size: number) =>
+      ({ ...key, writer: outside, at: 1, events: [opened(), raw(noise(size, size))], creates: {} }) as const;
+    const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count);
+    db.exec(`PRAGMA max_page_count = ${pages + 4}`);
+    const [big, small, later] = [newKey(), newKey(), newKey()];
+    const results = appendBatch(db, file, tables, [request(big, 100_000), request(small, 100)]);
+    expect(results).toMatchObject([{ outcome: 'failed', error: { code: 'STORE_FULL' } }, { outcome: 'appended' }]);
+    expect(tables.sessions.head(big)).toBeUndefined();
+    expect(db.prepare('SELECT count(*) AS n FROM blobs').get()).toEqual({ n: 0 });
+    db.exec(`PRAGMA max_page_count = 1000000`);
+    expect(appendBatch(db, file, tables, [request(later, 100_000), request(big, 100_000)])).toMatchObject([
+      { outcome: 'appended' },
+      { outcome: 'appended' },
+    ]);
+  });
+
+  test('[FAULT1, LOG2] a process that may not write more gets STORE_FULL, loses nothing, and goes on when it may', async () => {
+    const file = newSqliteFile();
+    const key = newKey();
+    const script = runScript(
+      `
+      import { once } from 'node:events';
+      import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
+      import { noise, raw } from ${moduleUrl('src/testing/contract/new-events.ts')};
+      import { mustAppend, openSession } from ${moduleUrl('src/testing/contract/session-log.ts')};
+      const store = await openSqliteStore({ file: ${JSON.stringify(file)} });
+      const key = ${JSON.stringify(key)};
+      await openSession(store, key);
+      let landed = 1;
+      const fill = async (upTo) => {
+        for (; landed < upTo; landed++) await mustAppend(store, key, [raw(noise(10_000, landed))]);
+      };
+      const full = await fill(10_000).catch((error) => error);
+      console.log(JSON.stringify({ code: full.code, landed, head: (await store.head(key)).seq }));
+      await once(process.stdin, 'data');
+      await fill(landed + 5);
+      console.log(JSON.stringify({ landed }));
+      process.exit(0);
+    `,
+      ['bash', '-c', 'ulimit -S -f 2000; exec "$0" "$@"'],
+    );
+    const full = JSON.parse((await script.line()) ?? '{}');
+    expect(full).toEqual({ code: 'STORE_FULL', landed: full.head, head: expect.any(Number) });
+    expect(full.head).toBeGreaterThan(50);
+    execFileSync('prlimit', ['--pid', `${script.pid}`, '--fsize=unlimited:unlimited']);
+    script.tell('there is room now');
+    const { landed } = JSON.parse((await script.line()) ?? '{}');
+    expect(await script.ended).toEqual({ code: 0, said: '' });
+    expect(await expectSound(await openSqlite(file), key)).toHaveLength(landed);
+    expect(landed).toBe(full.head + 5);
+  });
+});
+
+describe('a file that is not ours', () => {
+  test('[FAULT1] text is STORE_CORRUPT, names the file, and is left as it is', async () => {
+    const file = newSqliteFile();
+    const text = 'dear diary, '.repeat(1000);
+    writeFileSync(file, text);
+    await expect(openSqlite(file)).rejects.toMatchObject({
+      code: 'STORE_CORRUPT',
+      message: expect.stringContaining(file),
+    });
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+
+  test("[FAULT1] another application's database is STORE_CORRUPT and is left as it is", async () => {
+    const file = newSqliteFile();
+    withDatabase(file, (db) => db.exec('CREATE TABLE recipes (name TEXT)'));
+    const before = readFileSync(file);
+    await expect(openSqlite(file)).rejects.toMatchObject({
+      code: 'STORE_CORRUPT',
+      message: expect.stringContaining('another application'),
+    });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test('[FAULT1] a path that cannot be is STORE_UNAVAILABLE', async () => {
+    const file = newSqliteFile();
+    writeFileSync(file, '');
+    await expect(openSqlite(join(file, 'perdure.db'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expect(openSqlite(join(file, '..'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+});
+
+/** Two sessions one after the other, so that pages in the middle belong to one alone. */
+const twoSessions = async (file: string): Promise<[SessionKey, SessionKey]> => {
+  const store = await openSqlite(file);
+  const keys: [SessionKey, SessionKey] = [newKey(), newKey()];
+  for (const key of keys) {
+    await openSession(store, key);
+    for (let i = 0; i < 20; i++) {
+      await mustAppend(store, key, [raw(noise(1500, i)), raw(noise(1500, i + 100))]);
+    }
+  }
+  await store.close();
+  return keys;
+};
+
+const expectUsable = async (store: Store, key: SessionKey): Promise<void> => {
+  await expectSound(store, key);
+  await mustAppend(store, key, [rawText('still here')]);
+  await expectSound(store, key);
+};
+
+describe('a damaged file', () => {
+  test('[FAULT2] an overwritten page is STORE_CORRUPT for the session it belongs to; the others go on', async () => {
+    const file = newSqliteFile();
+    const [damaged, sound] = await twoSessions(file);
+    const { pageno, size } = withDatabase(file, (db) =>
+      db
+        .prepare(`SELECT pageno, pgsize AS size FROM dbstat WHERE name = 'events' AND pagetype = 'leaf'
+        ORDER BY path LIMIT 1 OFFSET 4`)
+        .get(),
+    ) as { pageno: number; size: number };
+    const handle = await open(file, 'r+');
+    await handle.write(new Uint8Array(size).fill(0xff), 0, size, (pageno - 1) * size);
+    await handle.close();
+
+    const store = await openSqlite(file);
+    await expect(readAll(store, damaged)).rejects.toMatchObject({
+      code: 'STORE_CORRUPT',
+      message: expect.stringContaining('backup'),
+    });
+    expect(await store.list(damaged.workspace, { limit: 10 })).toHaveLength(1);
+    await expectUsable(store, sound);
+  });
+
+  test('[FAULT2] a session whose row and events disagree fails alone, also within a batch', async () => {
+    const file = newSqliteFile();
+    const store = await openSqlite(file);
+    const keys = [newKey(), newKey(), newKey()] as const;
+    for (const key of keys) await openSession(store, key);
+    withDatabase(file, (db) => db.prepare('UPDATE events SET seq = 2 WHERE session = ?').run(keys[1].session));
+    const results = await Promise.allSettled(keys.map((key) => mustAppend(store, key, [rawText('a')])));
+    expect(results).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'rejected', reason: { code: 'STORE_CORRUPT' } },
+      { status: 'fulfilled' },
+    ]);
+    for (const key of [keys[0], keys[2]]) await expectUsable(store, key);
+  });
+
+  test('[FAULT2] a session whose summary cannot be read fails alone and leaves the list to the others', async () => {
+    const file = newSqliteFile();
+    const store = await openSqlite(file);
+    const damaged = newKey();
+    const sound = newKey(damaged.workspace);
+    for (const key of [damaged, sound]) await openSession(store, key);
+    withDatabase(file, (db) => db.prepare("UPDATE sessions SET summary = '{' WHERE id = ?").run(damaged.session));
+    await expect(store.head(damaged)).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    await expect(mustAppend(store, damaged, [rawText('a')])).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    expect((await store.list(sound.workspace, { limit: 10 })).map(({ id }) => id)).toEqual([sound.session]);
+    await expectUsable(store, sound);
+  });
+
+  test('[FAULT1] a file cut short is STORE_CORRUPT at open, and the process goes on with another', async () => {
+    const file = newSqliteFile();
+    await twoSessions(file);
+    await truncate(file, 50_000);
+    await expect(openSqlite(file)).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    await openSession(await openSqlite(newSqliteFile()), newKey());
+  });
+});

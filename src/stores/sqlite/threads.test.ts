@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { moduleUrl, runScript } from '../../../test/run-script.ts';
+import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
+import { newKey } from '../../testing/contract/contract-setup.ts';
+import { expectSound } from '../../testing/contract/session-log.ts';
+import type { Operations } from './protocol.ts';
+import { ThreadClient } from './thread-client.ts';
+
+const prelude = (file: string): string => `
+  import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
+  import { openSession } from ${moduleUrl('src/testing/contract/session-log.ts')};
+  const store = await openSqliteStore({ file: ${JSON.stringify(file)} });
+`;
+
+describe('threads and their process', () => {
+  test('a process that has nothing else to do ends, with the store open and a session watched', async () => {
+    const file = newSqliteFile();
+    const key = newKey();
+    const script = runScript(`${prelude(file)}
+      await openSession(store, ${JSON.stringify(key)});
+      await store.head(${JSON.stringify(key)});
+      store.watch(${JSON.stringify(key)}, () => undefined);
+    `);
+    expect(await script.ended).toEqual({ code: 0, said: '' });
+    await expectSound(await openSqlite(file), key);
+  });
+
+  test('an append that is under way keeps its process alive until it is answered', async () => {
+    const file = newSqliteFile();
+    const key = newKey();
+    const script = runScript(`${prelude(file)}
+      openSession(store, ${JSON.stringify(key)}).then(() => console.log('answered'));
+    `);
+    expect(await script.line()).toBe('answered');
+    expect(await script.ended).toEqual({ code: 0, said: '' });
+    await expectSound(await openSqlite(file), key);
+  });
+});
+
+interface Echo extends Operations {
+  readonly echo: (text: string) => { readonly value: string };
+  readonly exit: () => { readonly value: never };
+  readonly throw: () => { readonly value: never };
+}
+
+const echoThread = `
+  import { workerData } from 'node:worker_threads';
+  const { port } = workerData;
+  port.on('message', (calls) => {
+    for (const { id, op, args } of calls) {
+      if (op === 'exit') process.exit(3);
+      if (op === 'throw') throw new Error('a defect');
+      port.postMessage({ replies: [{ id, value: args[0] }] });
+    }
+  });
+`;
+
+describe('a thread that dies', () => {
+  const newClient = () =>
+    new ThreadClient<Echo>({
+      entry: new URL(`data:text/javascript,${encodeURIComponent(echoThread)}`),
+      data: {},
+      lost: (cause) => new Error('lost', { cause }),
+    });
+
+  test.each(['exit', 'throw'] as const)(
+    '[FAULT1] by %s fails what was under way, and the next call starts another',
+    async (op) => {
+      const client = newClient();
+      expect(await client.call('echo', ['a'])).toBe('a');
+      const underWay = [client.call(op, []), client.call('echo', ['b'])];
+      for (const call of underWay) await expect(call).rejects.toThrow('lost');
+      expect(await client.call('echo', ['c'])).toBe('c');
+      await client.stop();
+    },
+  );
+
+  test('answers come back to those who asked, in one tick or in several', async () => {
+    const client = newClient();
+    const texts = Array.from({ length: 50 }, (_, index) => `${index}`);
+    expect(await Promise.all(texts.map((text) => client.call('echo', [text])))).toEqual(texts);
+    for (const text of texts) expect(await client.call('echo', [text])).toBe(text);
+    await client.stop();
+  });
+});
