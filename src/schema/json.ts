@@ -57,5 +57,12 @@ export const Text = z.string().superRefine((text, context) => {
   if (message) context.addIssue({ code: 'custom', message });
 });
 
-export const Metadata = z.record(Text.max(200), Json);
+/** A record drops this key without a word; what is given is kept or refused. */
+export const Metadata = z
+  .unknown()
+  .superRefine((value, context) => {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, '__proto__')) return;
+    context.addIssue({ code: 'custom', path: ['__proto__'], message: 'cannot be a key: choose another name' });
+  })
+  .pipe(z.record(Text.max(200), Json));
 export type Metadata = z.infer<typeof Metadata>;
