@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { type EventType, eventDefinitions } from '../../schema/event.ts';
+import { type Status, statuses } from '../../schema/lifecycle.ts';
+import {
+  allowedCommands,
+  type Command,
+  commands,
+  illegalTransition,
+  lifecycle,
+  statusAfter,
+  statusesThatAllow,
+  statusOfFork,
+} from './lifecycle.ts';
+
+/** Every cell by hand: what the command leads to, `-` where it is forbidden. */
+const table = `
+              open    active   pausing  paused  closed    archived
+append        active  active   pausing  -       -         -
+describe      open    active   pausing  paused  closed    -
+requestPause  -       pausing  -        -       -         -
+pause         paused  paused   paused   -       -         -
+resume        -       -        active   active  -         -
+close         closed  closed   -        closed  -         -
+reopen        -       -        -        -       active    -
+archive       -       -        -        -       archived  -
+restore       -       -        -        -       -         closed
+rewind        open    active   -        paused  -         -
+fork          open    active   pausing  paused  closed    archived
+`;
+const [header, ...rows] = table
+  .trim()
+  .split('\n')
+  .map((line) => line.trim().split(/ +/));
+
+/** What each event leaves behind, from each status; `=` where it does not touch it. */
+const afterEvents = `
+                   open    active    pausing   paused    closed    archived
+session.opened     open    open      open      open      open      open
+session.forked     =       =         =         =         =         =
+session.described  =       =         =         =         =         =
+session.pausing    pausing pausing   pausing   pausing   pausing   pausing
+session.paused     paused  paused    paused    paused    paused    paused
+session.resumed    active  active    active    active    active    active
+session.closed     closed  closed    closed    closed    closed    closed
+session.reopened   active  active    active    active    active    active
+session.archived   archived archived archived  archived  archived  archived
+session.restored   closed  closed    closed    closed    closed    closed
+session.rewound    =       =         =         =         =         =
+message.appended   active  =         =         =         =         =
+run.started        =       =         =         =         =         =
+run.ended          =       =         =         =         =         =
+`;
+const [, ...eventRows] = afterEvents
+  .trim()
+  .split('\n')
+  .map((line) => line.trim().split(/ +/));
+
+describe('the lifecycle', () => {
+  test('[LIFE1] the table holds every status and every command, and nothing else', () => {
+    expect(header).toEqual(Object.keys(lifecycle));
+    expect(Object.keys(lifecycle)).toEqual(statuses);
+    for (const status of statuses) expect(Object.keys(lifecycle[status])).toEqual(commands);
+    expect(rows.map(([command]) => command)).toEqual(commands);
+  });
+
+  for (const [command, ...cells] of rows) {
+    for (const [index, cell] of cells.entries()) {
+      const status = statuses[index]!;
+      const leads = cell === '-' ? 'is forbidden' : `leads to ${cell}`;
+      test(`[LIFE1] ${command} of a session that is ${status} ${leads}`, () => {
+        const next = lifecycle[status][command as Command];
+        expect(next ?? '-').toBe(cell);
+        expect(allowedCommands(status).includes(command as Command)).toBe(cell !== '-');
+        expect(statusesThatAllow(command as Command).includes(status)).toBe(cell !== '-');
+      });
+    }
+  }
+
+  test('[LIFE1] from every status some command leads on, so that no session is stuck', () => {
+    const reached = (status: Status): ReadonlySet<Status> => {
+      const seen = new Set<Status>([status]);
+      for (const each of seen)
+        for (const command of commands) if (lifecycle[each][command]) seen.add(lifecycle[each][command]);
+      return seen;
+    };
+    for (const status of statuses) expect(reached(status)).toContain('active');
+  });
+
+  test('[LIFE1] what is forbidden names the status, the command and what is allowed', () => {
+    for (const status of statuses) {
+      for (const command of commands.filter((each) => lifecycle[status][each] === undefined)) {
+        const error = illegalTransition(status, command);
+        expect(error.code).toBe('ILLEGAL_TRANSITION');
+        expect(error.details).toMatchObject({ status, command });
+        const allowed = error.details.allowed as readonly string[];
+        expect(allowed.length).toBeGreaterThan(0);
+        for (const each of allowed) {
+          expect(error.message).toContain(each);
+          expect(lifecycle[status][each as Command]).toBeDefined();
+        }
+      }
+    }
+  });
+
+  test('[LIFE1] every type of event leaves a known status behind, from every status', () => {
+    expect(eventRows.map(([type]) => type).sort()).toEqual(Object.keys(eventDefinitions).sort());
+    for (const [type, ...cells] of eventRows) {
+      for (const [index, cell] of cells.entries()) {
+        const status = statuses[index]!;
+        expect(statusAfter(status, type as EventType), `${type} from ${status}`).toBe(cell === '=' ? status : cell);
+      }
+    }
+  });
+
+  test('[FORK3] a fork in the middle of a turn is paused, another is as its messages say', () => {
+    expect(statusOfFork({ midTurn: true, messages: 3 })).toBe('paused');
+    expect(statusOfFork({ midTurn: false, messages: 3 })).toBe('active');
+    expect(statusOfFork({ midTurn: false, messages: 0 })).toBe('open');
+  });
+});

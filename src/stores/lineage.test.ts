@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { newId, type SessionId } from '../schema/ids.ts';
+import { clipSegments, type LineageLink, type Segment, segmentsOf } from './lineage.ts';
+
+const [child, middle, root] = [newId('ses'), newId('ses'), newId('ses')];
+
+/** Who owns each seq from 1 on, as the segments tell it. */
+const ownersOf = (segments: readonly Segment[], head: number): readonly (SessionId | undefined)[] =>
+  Array.from({ length: head }, (_, i) => segments.find(({ from, to }) => from <= i + 1 && i + 1 <= to)?.session);
+
+describe('lineage', () => {
+  test('[FORK1] a root is one segment', () => {
+    expect(segmentsOf([{ session: root, forkedAt: 0 }], 5)).toEqual([{ session: root, from: 1, to: 5 }]);
+  });
+
+  test('[FORK1] each ancestor gives what lies between its own fork and that of its child, newest first', () => {
+    const lineage = [
+      { session: child, forkedAt: 7 },
+      { session: middle, forkedAt: 4 },
+      { session: root, forkedAt: 0 },
+    ];
+    expect(segmentsOf(lineage, 9)).toEqual([
+      { session: child, from: 8, to: 9 },
+      { session: middle, from: 5, to: 7 },
+      { session: root, from: 1, to: 4 },
+    ]);
+  });
+
+  test('[FORK1] a fork of what was inherited leaves out the session in between', () => {
+    for (const forkedAt of [4, 3]) {
+      const lineage = [
+        { session: child, forkedAt },
+        { session: middle, forkedAt: 4 },
+        { session: root, forkedAt: 0 },
+      ];
+      expect(segmentsOf(lineage, 6)).toEqual([
+        { session: child, from: forkedAt + 1, to: 6 },
+        { session: root, from: 1, to: forkedAt },
+      ]);
+    }
+  });
+
+  test('[FORK1] for any lineage the segments tell who owns each seq: nobody twice, none left out', () => {
+    const lineages = fc.array(fc.nat(), { minLength: 1, maxLength: 12 }).map((points) => {
+      // From the root on: each is forked from a point of the one before and then grows by one to three events.
+      let owners: SessionId[] = [];
+      const lineage: LineageLink[] = [];
+      for (const [depth, point] of points.entries()) {
+        const forkedAt = depth === 0 ? 0 : (point % owners.length) + 1;
+        const session = newId('ses');
+        owners = [...owners.slice(0, forkedAt), ...Array<SessionId>(1 + (point % 3)).fill(session)];
+        lineage.unshift({ session, forkedAt });
+      }
+      return { lineage, owners };
+    });
+    fc.assert(
+      fc.property(lineages, fc.nat(30), fc.nat(30), ({ lineage, owners }, after, upTo) => {
+        const segments = segmentsOf(lineage, owners.length);
+        expect(ownersOf(segments, owners.length)).toEqual(owners);
+        expect(segments.reduce((sum, { from, to }) => sum + to - from + 1, 0)).toBe(owners.length);
+        const clipped = clipSegments(segments, after, upTo);
+        expect(ownersOf(clipped, owners.length)).toEqual(
+          owners.map((owner, i) => (after < i + 1 && i + 1 <= upTo ? owner : undefined)),
+        );
+        for (const { from, to } of clipped) expect(from).toBeLessThanOrEqual(to);
+      }),
+    );
+  });
+});
