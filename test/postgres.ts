@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import type { PostgresAddress } from './postgres-process.ts';
 
 export interface TestDatabase {
   /** Connects as an ordinary role that owns the database. */
@@ -30,4 +31,14 @@ export async function createDatabase(): Promise<TestDatabase> {
     adminUrl: Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href,
     drop: () => runAsAdmin(adminUrl, `drop database if exists ${name} with (force)`),
   };
+}
+
+/** The one database of a server that a test started for itself; gives the URL of the ordinary role that owns it. */
+export async function createOnlyDatabase({ adminUrl, host, port }: PostgresAddress): Promise<string> {
+  await runAsAdmin(
+    adminUrl,
+    `create role app login nosuperuser nobypassrls password 'app'`,
+    'create database app owner app',
+  );
+  return `postgres://app:app@${host}:${port}/app`;
 }

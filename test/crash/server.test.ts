@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createOnlyDatabase } from '../postgres.ts';
 import { type PostgresServer, startPostgres } from '../start-postgres.ts';
 import { startAppender } from './appender-process.ts';
 import { checkAfterCrash, checkWhole, figuresOf, newTrial } from './trial.ts';
@@ -15,18 +15,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const newDatabase = async (): Promise<string> => {
-  const admin = new pg.Client(server.adminUrl);
-  await admin.connect();
-  await admin.query(`create role app login nosuperuser nobypassrls password 'app'`);
-  await admin.query('create database crashed owner app');
-  await admin.end();
-  return `postgres://app:app@${server.host}:${server.port}/crashed`;
-};
-
 test('[LOG2, LOG3, FAULT1] a PostgreSQL that is killed loses nothing it acknowledged, and its clients go on when it is back', async () => {
   const started = performance.now();
-  const trial = newTrial(await newDatabase());
+  const trial = newTrial(await createOnlyDatabase(server));
   for (let round = 1; round <= kills; round++) {
     const appender = startAppender(trial.address, round, 'outages');
     await appender.next('acknowledged', randomInt(1, 200));
