@@ -1,4 +1,4 @@
-import { PerdureError } from '../../schema/error.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -18,7 +18,9 @@ export interface EventsOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Remembers that it was rung, so that a ring between reading and waiting is not lost. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Remembers that it was rung, so that a ring between reading and waiting is not lost. Whoever waits keeps the process alive. */
 const doorbell = (): { ring: () => void; rung: () => Promise<void> } => {
   let rang = false;
   let answer: (() => void) | undefined;
@@ -29,9 +31,11 @@ const doorbell = (): { ring: () => void; rung: () => Promise<void> } => {
     },
     rung: async () => {
       if (!rang) {
+        const awake = setInterval(() => {}, longestTimerMs);
         await new Promise<void>((resolve) => {
           answer = resolve;
         });
+        clearInterval(awake);
       }
       answer = undefined;
       rang = false;
@@ -46,11 +50,26 @@ const startOf = ({ after = 0 }: EventsOptions): number => {
   });
 };
 
-/** Every event once and in order from the reader's own cursor. A wake-up only says when to look again. */
+/** Every event once and in order from the reader's own cursor. A runtime that closes meanwhile ends a follower without an error. */
 export async function* readEvents(
   scope: Scope,
   key: SessionKey,
   options: EventsOptions = {},
+): AsyncGenerator<SessionEvent, void, void> {
+  const isLate = scope.closing.aborted;
+  try {
+    yield* followEvents(scope, key, options);
+  } catch (error) {
+    if (!isLate && scope.closing.aborted && options.follow && isPerdureError(error, 'RUNTIME_CLOSED')) return;
+    throw error;
+  }
+}
+
+/** A wake-up only says when to look again. */
+async function* followEvents(
+  scope: Scope,
+  key: SessionKey,
+  options: EventsOptions,
 ): AsyncGenerator<SessionEvent, void, void> {
   let cursor = startOf(options);
   if (!(await scope.store.head(key))) throw sessionNotFound(key);
