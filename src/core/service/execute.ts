@@ -141,12 +141,23 @@ const decideOnNewest = async (
   return { state, decision: decide(state, command, scope.actor) };
 };
 
-/** Decides, appends, and decides again when the head it decided on has moved: a bounded number of times. */
-export const execute = async (
+/** Facts land at any head and wait for nobody; decisions about a session wait for each other. */
+export const execute = (
   scope: Scope,
   key: SessionKey,
   command: SessionCommand,
   options: ExecuteOptions = {},
+): Promise<readonly SessionEvent[]> => {
+  const work = () => decideAndAppend(scope, key, command, options);
+  return command.type === 'append' ? work() : scope.folds.inTurn(key, work);
+};
+
+/** Decides, appends, and decides again when the head it decided on has moved: a bounded number of times. */
+const decideAndAppend = async (
+  scope: Scope,
+  key: SessionKey,
+  command: SessionCommand,
+  options: ExecuteOptions,
 ): Promise<readonly SessionEvent[]> => {
   const idempotency = options.idempotencyKey === undefined ? undefined : keyFor(options.idempotencyKey, options.body);
   for (let attempt = 0; ; attempt++) {

@@ -54,6 +54,7 @@ export class SessionFolds {
   readonly #report: (problem: unknown) => void;
   readonly #newest = new Map<string, Tracked>();
   readonly #writing = new Set<Promise<void>>();
+  readonly #deciding = new Map<string, Promise<unknown>>();
 
   constructor(store: Store, policy: SnapshotPolicy, report: (problem: unknown) => void) {
     this.#store = store;
@@ -108,6 +109,20 @@ export class SessionFolds {
       events: 0,
       bytes: 0,
     });
+  }
+
+  /** Decisions about one session are made one after another here: then only other processes' can be in their way. */
+  async inTurn<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
+    const name = cacheKey(key);
+    const before = this.#deciding.get(name);
+    const mine = (before ?? Promise.resolve()).then(work, work);
+    const settled = mine.catch(() => undefined);
+    this.#deciding.set(name, settled);
+    try {
+      return await mine;
+    } finally {
+      if (this.#deciding.get(name) === settled) this.#deciding.delete(name);
+    }
   }
 
   forget(key: SessionKey): void {
