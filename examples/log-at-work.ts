@@ -86,7 +86,7 @@ const tell = async (): Promise<void> => {
   step('Another process appends turns as fast as it can, until it is killed');
   const { pid, turns, acknowledged } = await killAWriter(store, id);
   command(`kill -9 ${pid}`);
-  say(`In one second it was told of ${figure(turns)} turns that they are safe on the disk.`);
+  say(`Until then it was told of ${figure(turns)} turns, each when it was safe on the disk.`);
 
   step('Open the file again');
   const runtime = await openRuntime({ store });

@@ -6,22 +6,24 @@ import { fileURLToPath } from 'node:url';
 
 const writer = fileURLToPath(new URL('writer.ts', import.meta.url));
 const busyMs = 1000;
+const leastTurns = 20;
 
 export interface Acknowledged {
   readonly seq: number;
   readonly hash: string;
 }
 
-/** Lets a process append for a second, kills it in the middle, and gives what it was told to be safe. */
+/** Lets a process append for a second, kills it while it goes on, and gives what it was told to be safe. */
 export const killAWriter = async (store: string, session: string) => {
   const child = spawn(process.execPath, [writer, store, session], { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'close');
   const problem = text(child.stderr);
   const acknowledged: Acknowledged[] = [];
-  let turns = 0;
+  let [turns, started] = [0, 0];
   for await (const line of createInterface(child.stdout)) {
-    if (turns === 0) setTimeout(() => child.kill('SIGKILL'), busyMs);
+    started ||= Date.now();
     turns += 1;
+    if (turns >= leastTurns && Date.now() - started >= busyMs) child.kill('SIGKILL');
     acknowledged.push(...(JSON.parse(line) as Acknowledged[]));
   }
   const [, signal] = await ended;

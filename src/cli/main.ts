@@ -18,9 +18,12 @@ const world: World = {
   openRuntime: async (options) => (await import('../runtime.ts')).openRuntime(options),
 };
 
-process.on('uncaughtException', (error) => {
+const fail = (error: unknown): void => {
   void report(world, error).then((code) => process.exit(code));
-});
+};
+process.on('uncaughtException', fail);
+// Nothing is left to wait for and no exit code was given: an end that would look like success.
+process.once('beforeExit', () => fail(new Error('the command ended before its work was done')));
 
 // What was written has been taken by its stream, and an input that nobody needs any more must not keep the process.
 process.exit(await runCli(world));

@@ -74,7 +74,7 @@ const parseFor = (command: Command, args: readonly string[]): ParsedCall => {
 
 /** What can be told of a call that may be wrong: whether errors are wanted as JSON, and where its store is. */
 export const looseOptions = (argv: readonly string[]) => {
-  const { values, tokens } = parseArgs({
+  const { values, positionals, tokens } = parseArgs({
     args: [...argv],
     options: { ...commonOptions, version: { type: 'boolean' } },
     strict: false,
@@ -87,21 +87,20 @@ export const looseOptions = (argv: readonly string[]) => {
     version: values.version === true,
     store: typeof values.store === 'string' ? values.store : undefined,
     commandIndex: first?.index,
+    positionals,
   };
 };
 
 /** Options of every command may also stand before its name. */
 export const parseCall = (argv: readonly string[]): ParsedCall => {
-  const { commandIndex, version } = looseOptions(argv);
+  const { commandIndex, positionals, version } = looseOptions(argv);
   if (commandIndex === undefined) {
     if (version) return { kind: 'version' };
     if (argv.some((arg) => arg === '--help' || arg === '-h')) return { kind: 'help' };
     const [option] = argv;
     throw wrongCall(option ? `${option} needs a command: \`perdure help\` lists them` : 'a command is missing');
   }
-  const name = argv[commandIndex]!;
-  const rest = argv.toSpliced(commandIndex, 1);
-  if (name !== 'help') return parseFor(commandNamed(name), rest);
-  const about = rest.find((arg) => !arg.startsWith('-'));
+  const [name = '', about] = positionals;
+  if (name !== 'help') return parseFor(commandNamed(name), argv.toSpliced(commandIndex, 1));
   return { kind: 'help', about: about === undefined ? undefined : commandNamed(about) };
 };

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { commands } from './commands/registry.ts';
+import { looseOptions, parseCall } from './parse-call.ts';
+
+const run = (...argv: string[]) => {
+  const call = parseCall(argv);
+  if (call.kind !== 'run') throw new Error(`expected a run, got ${call.kind}`);
+  return { name: call.command.name, args: call.args, options: { ...call.options } };
+};
+
+test('a call is a command, its arguments and its options, in any order', () => {
+  const expected = { name: 'append', args: ['ses_x', 'hello'], options: { role: 'system', json: true } };
+  expect(run('append', 'ses_x', 'hello', '--role', 'system', '--json')).toEqual(expected);
+  expect(run('--json', 'append', '--role=system', 'ses_x', 'hello')).toEqual(expected);
+  expect(run('--store', 'ls', 'ls')).toEqual({ name: 'ls', args: [], options: { store: 'ls' } });
+});
+
+test('text that begins with a dash goes after --, and a dash alone is an argument', () => {
+  expect(run('append', 'ses_x', '--', '--help').args).toEqual(['ses_x', '--help']);
+  expect(run('append', 'ses_x', '-').args).toEqual(['ses_x', '-']);
+  expect(looseOptions(['append', 'ses_x', '--', '--json']).json).toBe(false);
+});
+
+test('help and version are found wherever they stand', () => {
+  expect(parseCall(['--version'])).toEqual({ kind: 'version' });
+  for (const argv of [['--help'], ['-h'], ['help'], ['help', '--json']])
+    expect(parseCall(argv)).toEqual({ kind: 'help' });
+  for (const argv of [
+    ['help', 'ls'],
+    ['ls', '--help'],
+    ['-h', 'ls'],
+    ['show', '--help'],
+  ]) {
+    expect(parseCall(argv)).toMatchObject({ kind: 'help', about: { name: expect.stringMatching(/ls|show/) } });
+  }
+});
+
+test('[CLI1] a wrong call names what is wrong, what was probably meant and where help is', () => {
+  const cases: readonly (readonly [argv: readonly string[], problem: RegExp])[] = [
+    [[], /^a command is missing/],
+    [['--json'], /^--json needs a command: `perdure help`/],
+    [['opne'], /no command "opne": did you mean `perdure open`\? `perdure help`/],
+    [['frobnicate'], /no command "frobnicate": `perdure help` lists them all/],
+    [['help', 'verfiy'], /did you mean `perdure verify`/],
+    [['constructor'], /no command/],
+    [['open', '--titel', 'x'], /open has no option --titel: did you mean --title\? see `perdure help open`/],
+    [['open', '--zzz'], /open has no option --zzz/],
+    [['append', 'ses_x', '-5'], /append has no option -5: text that begins with - goes after --/],
+    [['open', '--title'], /--title needs a value.*`perdure help open`/],
+    [['open', '--title', '--json'], /--title needs a value/],
+    [['ls', '--all=yes'], /--all takes no value/],
+    [['show'], /show needs SESSION: see `perdure help show`/],
+    [['export'], /export needs SESSION: see/],
+    [['append', 'ses_x', 'two', 'words'], /no further argument "words" \(quote text with spaces\)/],
+    [['ls', 'ses_x'], /ls takes no further argument "ses_x"/],
+  ];
+  for (const [argv, problem] of cases) {
+    expect(() => parseCall(argv), argv.join(' ')).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+    expect(() => parseCall(argv), argv.join(' ')).toThrow(problem);
+  }
+});
+
+test('no option of a command hides one of every command, and every example parses', () => {
+  const common = ['store', 'workspace', 'json', 'help'];
+  for (const { name, options, examples } of commands) {
+    expect(Object.keys(options).filter((option) => common.includes(option))).toEqual([]);
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) {
+      const [, call = ''] = /(?:^|\| )perdure (\w.*?)(?: \||$)/.exec(example) ?? [];
+      const argv = Array.from(call.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '');
+      expect(run(...argv).name, example).toMatch(example.includes('ssh') ? /export|import/ : new RegExp(`^${name}$`));
+    }
+  }
+});
