@@ -58,37 +58,42 @@ export type AppendSubject = Pick<AppendRequest, 'session' | 'key' | 'creates'>;
 
 const pairName = (session: SessionId, other: string | number): string => `${session}/${other}`;
 
-/** What the transaction has read, and what the requests planned so far made of it. */
+/** What is known of the database, and what the requests planned so far made of it. */
 export class AppendBases {
   readonly #workspace: WorkspaceId;
-  readonly #rows: ReadonlyMap<SessionId, HeadRow>;
+  readonly #before: ReadonlyMap<SessionId, () => Head>;
   readonly #heads = new Map<SessionId, Head>();
   readonly #keys: Map<string, StoredKey>;
   readonly #points: ReadonlyMap<string, PointRow>;
   readonly #landed: ReadonlySet<string>;
 
+  /** A head that cannot be read fails the request that needs it, not the others: so each is made when it is asked for. */
   constructor(
     workspace: WorkspaceId,
-    heads: readonly HeadRow[],
-    keys: readonly KeyRow[],
-    points: readonly PointRow[],
-    landed: readonly { readonly hash: Uint8Array }[],
+    heads: ReadonlyMap<SessionId, () => Head>,
+    keys: readonly KeyRow[] = [],
+    points: readonly PointRow[] = [],
+    landed: readonly { readonly hash: Uint8Array }[] = [],
   ) {
     this.#workspace = workspace;
-    this.#rows = new Map(heads.map((row) => [row.id, row]));
+    this.#before = heads;
     this.#keys = new Map(keys.map((row) => [pairName(row.session, row.key), row]));
     this.#points = new Map(points.map((row) => [pairName(row.id, row.point), row]));
     this.#landed = new Set(landed.map(({ hash }) => hexOf(hash)));
   }
 
   baseOf({ session, key, creates }: AppendSubject): AppendBase {
-    const row = this.#rows.get(session);
     const point = creates?.parent && this.#points.get(pairName(creates.parent.session, creates.parent.seq));
     return {
-      head: this.#heads.get(session) ?? (row && headOf(this.#workspace, row)),
+      head: this.#heads.get(session) ?? this.before(session),
       parent: point && { head: headOf(this.#workspace, point), hash: point.point_hash, at: point.point_at },
       key: key && this.#keys.get(pairName(session, key.key)),
     };
+  }
+
+  /** The head as the database has it. */
+  before(session: SessionId): Head | undefined {
+    return this.#before.get(session)?.();
   }
 
   landed(attempts: readonly Appended[]): Appended | undefined {
@@ -98,10 +103,6 @@ export class AppendBases {
   advance({ session, key }: AppendSubject, { head, events }: Appended): void {
     this.#heads.set(session, head);
     if (key) this.#keys.set(pairName(session, key.key), { ...key, seq: events[0]!.seq, count: events.length });
-  }
-
-  isNew(session: SessionId): boolean {
-    return !this.#rows.has(session);
   }
 }
 
@@ -144,5 +145,6 @@ export const readBases = async (
         )
       : undefined,
   ]);
-  return new AppendBases(workspace, heads!.rows, keys!.rows, found!.rows, landed!.rows);
+  const byId = new Map(heads!.rows.map((row: HeadRow) => [row.id, () => headOf(workspace, row)]));
+  return new AppendBases(workspace, byId, keys!.rows, found!.rows, landed!.rows);
 };

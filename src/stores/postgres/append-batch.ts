@@ -1,16 +1,17 @@
 import type pg from 'pg';
-import type { Appended, AppendOutcome, AppendRequest } from '../../core/ports/store.ts';
+import type { Appended, AppendOutcome, AppendRequest, Head, SessionKey } from '../../core/ports/store.ts';
 import { isPerdureError, type PerdureError } from '../../schema/error.ts';
-import type { WorkspaceId } from '../../schema/ids.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { EncodedBlob, EncodedPayload } from '../payload-codec.ts';
 import { planAppend } from '../plan-append.ts';
 import type { Seal } from '../seal-payload.ts';
-import { type AppendBases, readBases } from './append-bases.ts';
+import { AppendBases, readBases } from './append-bases.ts';
 import { insertBlobs } from './blobs.ts';
 import { exchange, type Statement } from './database.ts';
 import { insertEvents } from './event-rows.ts';
 import { insertSessions, updateSessions } from './head-rows.ts';
 import { insertKeys } from './keys.ts';
+import { isConnectionLost, isOutdated } from './store-error.ts';
 
 /** An append with all that does not depend on the head, made before its transaction begins. */
 export interface PendingAppend {
@@ -24,6 +25,8 @@ export interface PendingAppend {
 
 /** One request's answer, or why it alone was refused. */
 export type AppendResult = AppendOutcome | PerdureError;
+
+const keyName = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
 interface Planned {
   readonly pending: PendingAppend;
@@ -52,9 +55,11 @@ const planBatch = (bases: AppendBases, batch: readonly PendingAppend[]) => {
 
 const writes = (workspace: WorkspaceId, bases: AppendBases, planned: readonly Planned[]): (Statement | undefined)[] => {
   const heads = [...new Map(planned.map(({ outcome: { head } }) => [head.session, head])).values()];
-  const { created = [], moved = [] } = Object.groupBy(heads, ({ session }) =>
-    bases.isNew(session) ? 'created' : 'moved',
-  );
+  const created = heads.filter(({ session }) => !bases.before(session));
+  const moved = heads.flatMap((head) => {
+    const was = bases.before(head.session)?.hash;
+    return was ? { head, was } : [];
+  });
   const keys = planned.flatMap(({ pending: { request }, outcome: { events } }) =>
     request.key ? [{ ...request.key, session: request.session, seq: events[0]!.seq, count: events.length }] : [],
   );
@@ -62,22 +67,81 @@ const writes = (workspace: WorkspaceId, bases: AppendBases, planned: readonly Pl
   const rows = planned.flatMap(({ pending, outcome }) =>
     outcome.events.map((event, place) => ({ event, payload: pending.payloads[place]! })),
   );
+  // The heads first: whoever holds one has all that belongs to it, so no two writers wait for each other.
   return [
-    insertEvents(workspace, rows),
-    created.length > 0 ? insertSessions(workspace, created) : undefined,
     moved.length > 0 ? updateSessions(workspace, moved) : undefined,
+    created.length > 0 ? insertSessions(workspace, created) : undefined,
+    insertEvents(workspace, rows),
     keys.length > 0 ? insertKeys(workspace, keys) : undefined,
     blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
   ];
 };
 
-/** One transaction in two round trips. Throws what the engine says; then nothing of the batch is known to have landed. */
+interface BatchConnection {
+  readonly client: pg.Client;
+  readonly workspace: WorkspaceId;
+  readonly opening: Statement;
+  /** Heads as this process last saw them. */
+  readonly known: Map<string, Head>;
+}
+
+/** Commits what was planned. After an error nothing of it has landed, unless the connection went away. */
+const commit = async (
+  { client, workspace, known }: BatchConnection,
+  opening: Statement | undefined,
+  bases: AppendBases,
+  planned: readonly Planned[],
+): Promise<void> => {
+  for (const { pending, outcome } of planned) pending.attempts.push(outcome);
+  try {
+    const answers = await exchange(client, [opening, ...writes(workspace, bases, planned), 'commit']);
+    if (answers.at(-1)!.command !== 'COMMIT') throw new Error('PostgreSQL rolled back a transaction without an error');
+  } catch (error) {
+    for (const { pending } of planned) {
+      known.delete(keyName(pending.request));
+      if (!isConnectionLost(error)) pending.attempts.pop();
+    }
+    throw error;
+  }
+  for (const { outcome } of planned) known.set(keyName(outcome.head), outcome.head);
+};
+
+/**
+ * One round trip when all heads are known from earlier appends and nothing has to be looked up. The database has the last word: a head
+ * that moved, an id or a key that is taken makes it refuse, and undefined asks for the longer way. So does any other answer than
+ * `appended`, since it would rest on what this process remembers.
+ */
+const appendKnown = async (
+  connection: BatchConnection,
+  batch: readonly PendingAppend[],
+): Promise<readonly AppendResult[] | undefined> => {
+  const { workspace, opening, known } = connection;
+  const heads = new Map<SessionId, () => Head>();
+  for (const { request, attempts } of batch) {
+    const head = known.get(keyName(request));
+    if (attempts.length > 0 || request.creates?.parent || (!head && !request.creates)) return undefined;
+    if (head) heads.set(request.session, () => head);
+  }
+  const bases = new AppendBases(workspace, heads);
+  const { planned, results } = planBatch(bases, batch);
+  if (planned.length < batch.length) return undefined;
+  try {
+    await commit(connection, opening, bases, planned);
+    return results;
+  } catch (error) {
+    if (isOutdated(error)) return undefined;
+    throw error;
+  }
+};
+
+/** One transaction, in one round trip or two. Throws what the engine says. */
 export const appendBatch = async (
-  client: pg.Client,
-  workspace: WorkspaceId,
-  opening: Statement,
+  connection: BatchConnection,
   batch: readonly PendingAppend[],
 ): Promise<readonly AppendResult[]> => {
+  const quick = await appendKnown(connection, batch);
+  if (quick) return quick;
+  const { client, workspace, opening } = connection;
   const bases = await readBases(
     client,
     workspace,
@@ -86,12 +150,7 @@ export const appendBatch = async (
     batch.flatMap(({ attempts }) => attempts),
   );
   const { planned, results } = planBatch(bases, batch);
-  if (planned.length === 0) {
-    await exchange(client, ['rollback']);
-    return results;
-  }
-  for (const { pending, outcome } of planned) pending.attempts.push(outcome);
-  const answers = await exchange(client, [...writes(workspace, bases, planned), 'commit']);
-  if (answers.at(-1)!.command !== 'COMMIT') throw new Error('PostgreSQL rolled back a transaction without an error');
+  if (planned.length > 0) await commit(connection, undefined, bases, planned);
+  else await exchange(client, ['rollback']);
   return results;
 };

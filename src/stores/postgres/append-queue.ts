@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import type { Appended, AppendOutcome, AppendRequest } from '../../core/ports/store.ts';
+import type { Appended, AppendOutcome, AppendRequest, Head } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Change } from '../watchers.ts';
 import { type AppendResult, appendBatch, type PendingAppend } from './append-batch.ts';
 import type { Database } from './database.ts';
 import { prepareAppend } from './prepare-append.ts';
-import { isConnectionLost, isContention, unknownOutcome } from './store-error.ts';
+import { isConnectionLost, isOutdated, unknownOutcome } from './store-error.ts';
 
 const maxBatchRequests = 256;
 const maxBatchBytes = 8 * 1024 * 1024;
@@ -28,13 +28,20 @@ type Ready = Waiting & { readonly pending: PendingAppend };
 export class AppendQueue {
   readonly #database: Database;
   readonly #workspace: WorkspaceId;
+  readonly #known: Map<string, Head>;
   readonly #onCommit: (changes: readonly Change[]) => void;
   #waiting: Waiting[] = [];
   #running = false;
 
-  constructor(database: Database, workspace: WorkspaceId, onCommit: (changes: readonly Change[]) => void) {
+  constructor(
+    database: Database,
+    workspace: WorkspaceId,
+    known: Map<string, Head>,
+    onCommit: (changes: readonly Change[]) => void,
+  ) {
     this.#database = database;
     this.#workspace = workspace;
+    this.#known = known;
     this.#onCommit = onCommit;
   }
 
@@ -131,11 +138,13 @@ export class AppendQueue {
     const until = Date.now() + retryForMs;
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#database.use((client) => appendBatch(client, this.#workspace, opening, batch));
+        return await this.#database.use((client) =>
+          appendBatch({ client, workspace: this.#workspace, opening, known: this.#known }, batch),
+        );
       } catch (error) {
         const sent = batch.some(({ attempts }) => attempts.length > 0);
         const lost = isConnectionLost(error);
-        const again = lost ? (sent || tries < maxTries) && Date.now() < until : isContention(error) && tries < maxTries;
+        const again = lost ? (sent || tries < maxTries) && Date.now() < until : isOutdated(error) && tries < maxTries;
         if (!again) throw lost && sent ? unknownOutcome(error) : error;
         await pause(Math.min(20 * 2 ** tries, 500) * Math.random());
       }

@@ -57,13 +57,18 @@ const insert = prepared(
      $10::text[], $11::bigint[], $12::text[])`,
 );
 
+/** A head that is not what it was taken for ends the transaction: its count is missed, and nothing divides by zero. */
 const update = prepared(
   'update_sessions',
-  `update perdure.sessions s
-   set seq = u.seq, hash = u.hash, at = u.at, epoch = u.epoch, status = u.status, updated_at = u.updated_at, summary = u.summary
-   from unnest($2::text[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::text[])
-     u(id, seq, hash, at, epoch, status, updated_at, summary)
-   where s.workspace = $1 and s.id = u.id`,
+  `with moved as (
+     update perdure.sessions s
+     set seq = u.seq, hash = u.hash, at = u.at, epoch = u.epoch, status = u.status, updated_at = u.updated_at, summary = u.summary
+     from unnest($2::text[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bigint[], $8::text[], $9::bigint[], $10::text[])
+       u(id, was, seq, hash, at, epoch, status, updated_at, summary)
+     where s.workspace = $1 and s.id = u.id and s.hash = u.was
+     returning 1
+   )
+   select 1 / (count(*) = cardinality($2))::integer from moved`,
 );
 
 const moving = (heads: readonly Head[]): unknown[] => [
@@ -76,9 +81,15 @@ const moving = (heads: readonly Head[]): unknown[] => [
   heads.map(({ summary }) => JSON.stringify(summary)),
 ];
 
+/** A head, and the hash of the one before it. */
+export interface MovedHead {
+  readonly head: Head;
+  readonly was: Uint8Array;
+}
+
 const byId = (a: Head, b: Head): number => (a.session < b.session ? -1 : 1);
 
-/** In the order of ids, as all writers lock them. */
+/** Both in the order of ids, as all writers lock them. */
 export const insertSessions = (workspace: WorkspaceId, unsorted: readonly Head[]): pg.QueryConfig => {
   const heads = unsorted.toSorted(byId);
   return insert(
@@ -91,9 +102,12 @@ export const insertSessions = (workspace: WorkspaceId, unsorted: readonly Head[]
   );
 };
 
-export const updateSessions = (workspace: WorkspaceId, heads: readonly Head[]): pg.QueryConfig =>
-  update(
+export const updateSessions = (workspace: WorkspaceId, unsorted: readonly MovedHead[]): pg.QueryConfig => {
+  const moved = unsorted.toSorted((a, b) => byId(a.head, b.head));
+  return update(
     workspace,
-    heads.map(({ session }) => session),
-    ...moving(heads),
+    moved.map(({ head }) => head.session),
+    byteaArray(moved.map(({ was }) => was)),
+    ...moving(moved.map(({ head }) => head)),
   );
+};

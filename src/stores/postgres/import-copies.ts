@@ -62,10 +62,11 @@ const addCopy = async (client: pg.Client, workspace: WorkspaceId, copy: SessionC
   const plan = planImport(workspace, { head, parent, overlapHash: overlap?.hash }, copy);
   const keys = newKeys(bases, copy).map((key) => ({ ...key, session }));
   const { rows, blobs } = await encode(plan.added);
-  const putHead = head ? updateSessions : insertSessions;
+  const putHead = () =>
+    head ? updateSessions(workspace, [{ head: plan.head, was: head.hash }]) : insertSessions(workspace, [plan.head]);
   await exchange(client, [
+    rows.length > 0 ? putHead() : undefined,
     rows.length > 0 ? insertEvents(workspace, rows) : undefined,
-    rows.length > 0 ? putHead(workspace, [plan.head]) : undefined,
     keys.length > 0 ? insertKeys(workspace, keys) : undefined,
     blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
   ]);

@@ -1,6 +1,7 @@
 import type { Head, SessionKey } from '../../core/ports/store.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { LineageLink } from '../lineage.ts';
+import { BoundedMap } from './bounded-map.ts';
 import { type Database, prepared } from './database.ts';
 
 interface LineageRow {
@@ -20,13 +21,12 @@ const find = prepared(
    select id, coalesce(forked_at, 0) as forked_at, seq from line order by depth`,
 );
 
-const maxKept = 10_000;
 const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
 /** What a session was forked from never changes, so it is read once. */
 export class Lineages {
   readonly #database: Database;
-  readonly #kept = new Map<string, readonly LineageLink[]>();
+  readonly #kept = new BoundedMap<string, readonly LineageLink[]>(10_000);
 
   constructor(database: Database) {
     this.#database = database;
@@ -42,7 +42,7 @@ export class Lineages {
     const [own] = rows;
     if (!own) return undefined;
     const lineage = rows.map(({ id, forked_at }) => ({ session: id, forkedAt: forked_at }));
-    this.#keep(key, lineage);
+    this.#kept.set(nameOf(key), lineage);
     return { lineage, seq: own.seq };
   }
 
@@ -51,12 +51,7 @@ export class Lineages {
     if (this.#kept.has(nameOf(head))) return;
     const above = head.parent && this.#kept.get(nameOf({ ...head, session: head.parent.session }));
     const link = { session: head.session, forkedAt: head.parent?.seq ?? 0 };
-    if (!head.parent) this.#keep(head, [link]);
-    else if (above) this.#keep(head, [link, ...above]);
-  }
-
-  #keep(key: SessionKey, lineage: readonly LineageLink[]): void {
-    if (this.#kept.size >= maxKept) this.#kept.delete(this.#kept.keys().next().value!);
-    this.#kept.set(nameOf(key), lineage);
+    if (!head.parent) this.#kept.set(nameOf(head), [link]);
+    else if (above) this.#kept.set(nameOf(head), [link, ...above]);
   }
 }

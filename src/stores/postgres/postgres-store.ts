@@ -17,6 +17,7 @@ import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { AppendQueue } from './append-queue.ts';
 import { hexOf, readBlobs } from './blobs.ts';
+import { BoundedMap } from './bounded-map.ts';
 import type { Changes } from './changes.ts';
 import type { Database } from './database.ts';
 import { importCopies } from './import-copies.ts';
@@ -34,6 +35,7 @@ export class PostgresStore implements Store {
   readonly #database: Database;
   readonly #changes: Changes;
   readonly #lineages: Lineages;
+  readonly #knownHeads = new BoundedMap<string, Head>(10_000);
   readonly #queues = new Map<WorkspaceId, AppendQueue>();
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -130,7 +132,7 @@ export class PostgresStore implements Store {
   #queueOf(workspace: WorkspaceId): AppendQueue {
     const queue =
       this.#queues.get(workspace) ??
-      new AppendQueue(this.#database, workspace, (changes) => this.#changes.committed(changes));
+      new AppendQueue(this.#database, workspace, this.#knownHeads, (changes) => this.#changes.committed(changes));
     this.#queues.set(workspace, queue);
     return queue;
   }

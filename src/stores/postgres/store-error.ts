@@ -16,8 +16,11 @@ export const isConnectionLost = (error: unknown): boolean => {
   return lostCodes.test(code) || lostMessages.test(error.message);
 };
 
-/** Serialization failure, deadlock, or a unique key that another process took first: the same again may well succeed. */
-export const isContention = (error: unknown): boolean => /^(40001|40P01|23505)$/.test(sqlState(error));
+/**
+ * A head that moved (see `updateSessions`), a number, key or id that another process took first, a deadlock: what was believed of the
+ * database is out of date, and the same on a fresh view may well succeed.
+ */
+export const isOutdated = (error: unknown): boolean => /^(22012|23505|40001|40P01)$/.test(sqlState(error));
 
 const poolExhausted = (error: unknown): boolean =>
   error instanceof Error && error.message === 'timeout exceeded when trying to connect';
@@ -35,7 +38,7 @@ const rules: readonly Rule[] = [
     says: 'all connections to PostgreSQL are in use: try again, or raise poolSize',
   },
   {
-    matches: (error, state) => isContention(error) || /^(55P03|57014)$/.test(state),
+    matches: (error, state) => isOutdated(error) || /^(55P03|57014)$/.test(state),
     code: 'STORE_BUSY',
     says: 'PostgreSQL did not answer in time, another writer may hold the session: try again',
   },
