@@ -1,19 +1,20 @@
 import type { TreeNode } from '../core/service/tree.ts';
 import type { SessionId } from '../schema/ids.ts';
 import { displayWidth, truncate } from './display-width.ts';
-import { statusStyle } from './paint.ts';
+import { paintStatus } from './paint.ts';
 import { printableLine } from './printable.ts';
 import type { Terminal } from './terminal.ts';
 
 const label = ({ summary }: TreeNode, asked: SessionId, room: number, out: Terminal): string => {
-  const { id, status, turn, title = '', forkedAt } = summary;
-  const isAsked = id === asked;
+  const { status, turn, title = '', forkedAt } = summary;
+  const id = printableLine(summary.id);
+  const isAsked = summary.id === asked;
   const fork = forkedAt === undefined ? '' : `  ⑂ seq:${forkedAt}`;
   const fixed = `${isAsked ? '●' : '○'} ${id}${fork}  ${status}  turn ${turn}`;
   const shownTitle = truncate(printableLine(title), Math.max(0, room - displayWidth(fixed) - 2));
   return [
     `${isAsked ? '●' : '○'} ${out.style(isAsked ? 'bold' : 'reset', id)}${out.style('magenta', fork)}`,
-    out.style(statusStyle[status], status),
+    paintStatus(status, out),
     `turn ${turn}`,
     ...(shownTitle ? [shownTitle] : []),
   ].join('  ');

@@ -65,7 +65,7 @@ for (const [name, older] of [
   ['an older Node', olderNode],
   ['a Node called v12', renamedNode],
 ] as const) {
-  test(`started by ${name}, it runs again with the project's own and passes arguments and exit code`, async () => {
+  test(`[CLI2] started by ${name}, it runs again with the project's own and passes arguments and exit code`, async () => {
     const source =
       'const args: string[] = process.argv.slice(2); console.log(process.version, ...args); process.exit(7)';
     const bin = layOut({ source });
@@ -73,14 +73,14 @@ for (const [name, older] of [
     expect({ out, err, code }).toEqual({ out: `${process.version} ls --json a b\n`, err: '', code: 7 });
   });
 
-  test(`started by ${name} with no other at hand, it says what is needed`, async () => {
+  test(`[CLI2] started by ${name} with no other at hand, it says what is needed`, async () => {
     const { out, err, code } = await finish(start(older(), layOut({ ownNode: false })));
     expect({ out, code }).toEqual({ out: '', code: 1 });
     expect(err).toMatch(/^perdure needs Node 24 or newer, this is v\d+\.\d+\.\d+: run "npm ci" in .*\n$/);
   });
 }
 
-test('a local Node that is itself too old is passed over', async () => {
+test('[CLI2] a local Node that is itself too old is passed over', async () => {
   const bin = layOut({ ownNode: false });
   const old = write(join(root, 'node_modules', '.bin', 'node'), '#!/bin/sh\necho v18.0.0\n');
   spawnSync('chmod', ['+x', old]);
@@ -89,7 +89,7 @@ test('a local Node that is itself too old is passed over', async () => {
   expect(err).toContain('needs Node 24');
 });
 
-test('an installed package runs its JavaScript, with the Node of the project that depends on it', async () => {
+test('[CLI2] an installed package runs its JavaScript, with the Node of the project that depends on it', async () => {
   const folder = join(root, 'node_modules', 'perdure');
   const bin = layOut({ folder, main: 'dist/cli/main.js', source: 'console.log("from dist")' });
   write(join(folder, 'src', 'cli', 'main.ts'), 'console.log("from src")');
@@ -97,7 +97,7 @@ test('an installed package runs its JavaScript, with the Node of the project tha
   expect(await finish(start([process.execPath], bin))).toMatchObject({ out: 'from dist\n', err: '', code: 0 });
 });
 
-test('an installed package without a recent Node says where to get one', async () => {
+test('[CLI2] an installed package without a recent Node says where to get one', async () => {
   const folder = join(root, 'node_modules', 'perdure');
   const bin = layOut({ folder, main: 'dist/cli/main.js', ownNode: false });
   const { err, code } = await finish(start(olderNode(), bin));

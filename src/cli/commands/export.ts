@@ -3,6 +3,8 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PerdureError } from '../../schema/error.ts';
 import { defineCommand, flag, text } from '../command.ts';
+import { count } from '../count.ts';
+import { printableLine } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { fileError, wrongCall } from '../wrong-call.ts';
 
@@ -63,11 +65,12 @@ export const exportCommand = defineCommand({
       return;
     }
     if (!force) refuseToOverwrite(target);
+    const shown = printableLine(target);
     const bytes = await withProgress(
       err,
-      () => `exporting to ${target}`,
+      () => `exporting to ${shown}`,
       () => writeWhole(target, bundle),
     );
-    await context.answer({ file: target, sessions: args, bytes }, () => `${target}  ${bytes} bytes`);
+    await context.answer({ file: target, sessions: args, bytes }, () => `${shown}  ${count(bytes, 'byte')}`);
   },
 });

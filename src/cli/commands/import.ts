@@ -1,5 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { defineCommand } from '../command.ts';
+import { count } from '../count.ts';
+import { printableLine } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { fileError } from '../wrong-call.ts';
 
@@ -11,8 +13,7 @@ async function* bytesOf(file: string): AsyncGenerator<Uint8Array, void, void> {
   }
 }
 
-const events = (added: number): string =>
-  added === 0 ? 'was here already' : `${added} event${added === 1 ? '' : 's'} added`;
+const events = (added: number): string => (added === 0 ? 'was here already' : `${count(added, 'event')} added`);
 
 export const importCommand = defineCommand({
   name: 'import',
@@ -28,7 +29,7 @@ export const importCommand = defineCommand({
     const source = file === '-' ? context.stdin() : bytesOf(file);
     const imported = await withProgress(
       context.err,
-      () => `importing ${file}`,
+      () => `importing ${printableLine(file)}`,
       () => sessions.import(source),
     );
     await context.answer(imported, () => imported.sessions.map(({ session, added }) => `${session}  ${events(added)}`));

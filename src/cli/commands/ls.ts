@@ -2,7 +2,7 @@ import type { SessionPage, Sessions } from '../../core/service/sessions.ts';
 import { type Status, statuses } from '../../schema/lifecycle.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { type Context, defineCommand, flag, text } from '../command.ts';
-import { statusStyle } from '../paint.ts';
+import { paintStatus } from '../paint.ts';
 import { parseCount } from '../point.ts';
 import { printableLine } from '../printable.ts';
 import { type Column, layOutTable } from '../table.ts';
@@ -25,8 +25,8 @@ const statusOf = (name: string): Status => {
 };
 
 const row = ({ id, status, turn, messages, updatedAt, title = '' }: SessionSummary, now: number): readonly string[] => [
-  id,
-  status,
+  printableLine(id),
+  printableLine(status),
   String(turn),
   String(messages),
   age(updatedAt, now),
@@ -38,7 +38,7 @@ const tableOf = (sessions: readonly SessionSummary[], { out, now }: Context): re
   const rows = sessions.map((summary) => row(summary, at));
   return layOutTable(columns, rows, out.columns, (cell, { title }, index) => {
     if (index < 0) return out.style('dim', cell);
-    return title === 'STATUS' ? out.style(statusStyle[sessions[index]!.status], cell) : cell;
+    return title === 'STATUS' ? paintStatus(sessions[index]!.status, out, cell) : cell;
   });
 };
 

@@ -1,4 +1,5 @@
 import { defineCommand, text } from '../command.ts';
+import { count } from '../count.ts';
 import { parsePoint } from '../point.ts';
 import { wrongCall } from '../wrong-call.ts';
 
@@ -20,7 +21,7 @@ export const rewind = defineCommand({
     await context.answer(
       summary,
       () =>
-        `${session.id} goes on from turn ${summary.turn}, ${summary.messages} messages; what came after stays in its log`,
+        `${session.id} goes on from turn ${summary.turn}, ${count(summary.messages, 'message')}; what came after stays in its log`,
     );
   },
 });

@@ -1,29 +1,28 @@
 import type { SessionSummary } from '../../schema/summary.ts';
 import { type Context, defineCommand, text } from '../command.ts';
+import { count } from '../count.ts';
 import { truncate, wrap } from '../display-width.ts';
-import { statusStyle } from '../paint.ts';
+import { paintStatus } from '../paint.ts';
 import { optionalPoint, parseCount } from '../point.ts';
 import { printableJson, printableLine } from '../printable.ts';
 import { renderTranscript } from '../render-transcript.ts';
 import { ago } from '../time.ts';
 
-const count = (number: number, name: string): string => `${number} ${name}${number === 1 ? '' : 's'}`;
-
 const heading = (summary: SessionSummary, { out, now }: Context): readonly string[] => {
   const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata } = summary;
   const at = now();
   return [
-    out.style('bold', id),
+    out.style('bold', printableLine(id)),
     ...(title ? wrap(printableLine(title), out.columns) : []),
     [
-      out.style(statusStyle[status], status),
+      paintStatus(status, out),
       `turn ${turn}`,
       count(messages, 'message'),
       count(seq, 'event'),
       `opened ${ago(createdAt, at)}`,
       `changed ${ago(updatedAt, at)}`,
     ].join(' · '),
-    ...(parent ? [`forked from ${parent} at seq:${forkedAt}`] : []),
+    ...(parent ? [`forked from ${printableLine(parent)} at seq:${forkedAt}`] : []),
     ...(metadata ? [truncate(`metadata ${printableJson(metadata)}`, out.columns)] : []),
   ];
 };

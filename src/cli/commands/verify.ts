@@ -2,6 +2,7 @@ import type { Sessions } from '../../core/service/sessions.ts';
 import type { Verification } from '../../core/service/verify.ts';
 import { type ErrorCode, PerdureError } from '../../schema/error.ts';
 import { type Context, defineCommand, flag } from '../command.ts';
+import { count } from '../count.ts';
 import { wrap } from '../display-width.ts';
 import { printableLine } from '../printable.ts';
 import { withProgress } from '../progress.ts';
@@ -34,7 +35,8 @@ const check = async ({ session: find }: Context, id: string): Promise<Checked> =
 };
 
 const linesOf = (checked: Checked, { out }: Context): readonly string[] => {
-  if (checked.ok) return [`${out.style('green', '✓')} ${checked.session}  ${checked.events} events, the chain holds`];
+  if (checked.ok)
+    return [`${out.style('green', '✓')} ${checked.session}  ${count(checked.events, 'event')}, the chain holds`];
   const [what, why] =
     'bad' in checked
       ? [`event ${checked.bad.seq} is bad`, checked.bad.reason]
@@ -56,15 +58,16 @@ export const verify = defineCommand({
     const done: Checked[] = [];
     await withProgress(
       context.err,
-      () => `verifying, ${done.length} sessions done`,
+      () => `verifying, ${count(done.length, 'session')} done`,
       async () => {
         for await (const id of all ? allIds(sessions) : args) done.push(await check(context, id));
       },
     );
+    const total = count(done.length, 'session');
     const bad = done.filter(({ ok }) => !ok).length;
     await context.answer({ sessions: done }, () => [
       ...done.flatMap((checked) => linesOf(checked, context)),
-      ...(all ? [bad === 0 ? `${done.length} sessions, all sound` : `${done.length} sessions, ${bad} bad`] : []),
+      ...(all ? [bad === 0 ? `${total}, all sound` : `${total}, ${bad} bad`] : []),
     ]);
     return bad > 0 ? 'failure' : undefined;
   },
