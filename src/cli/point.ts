@@ -10,6 +10,8 @@ export const parsePoint = (text: string): Point => {
   return kind === 'seq' ? { seq: Number(digits) } : { turn: Number(digits) };
 };
 
+export const pointName = (point: Point): string => ('seq' in point ? `event ${point.seq}` : `turn ${point.turn}`);
+
 export const optionalPoint = (text: string | undefined): Point | undefined =>
   text === undefined ? undefined : parsePoint(text);
 

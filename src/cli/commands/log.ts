@@ -9,15 +9,16 @@ import { isoTime, localDay, localTime } from '../time.ts';
 import { wrongCall } from '../wrong-call.ts';
 
 const maxGist = 200;
+const leastForActor = 70;
 
 /** A terminal gets the time of day, and the day above where a new one begins; a pipe gets the whole of it. */
 const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal): string => {
   const { seq, at, turn, type, actor } = event;
   const place = `${String(seq).padStart(5)}  ${isTerminal ? localTime(at) : isoTime(at)}  ${`t${turn}`.padEnd(4)}`;
-  const who = printable(actor).padEnd(12);
-  const fixed = `${place}  ${type.padEnd(17)}  ${who}  `;
+  const who = columns < leastForActor ? '' : `${printable(actor).padEnd(12)}  `;
+  const fixed = `${place}  ${type.padEnd(17)}  ${who}`;
   const gist = truncate(eventGist(event), Math.max(8, Math.min(columns - fixed.length, maxGist)));
-  return `${style('dim', place)}  ${type.padEnd(17)}  ${style('dim', who)}  ${gist}`.trimEnd();
+  return `${style('dim', place)}  ${type.padEnd(17)}  ${style('dim', who)}${gist}`.trimEnd();
 };
 
 const writerOf = ({ out, json }: Context) => {

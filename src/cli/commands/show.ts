@@ -3,7 +3,7 @@ import { type Context, defineCommand, text } from '../command.ts';
 import { count } from '../count.ts';
 import { truncate, wrap } from '../display-width.ts';
 import { paintStatus } from '../paint.ts';
-import { optionalPoint, parseCount } from '../point.ts';
+import { optionalPoint, parseCount, pointName } from '../point.ts';
 import { printableJson, printableLine } from '../printable.ts';
 import { renderTranscript } from '../render-transcript.ts';
 import { ago } from '../time.ts';
@@ -43,7 +43,7 @@ export const show = defineCommand({
     const [summary, transcript] = [await session.summary(), await session.transcript({ at, lastTurns })];
     await context.answer({ summary, transcript }, () => [
       ...heading(summary, context),
-      ...(options.at === undefined ? [] : [context.out.style('bold', `transcript as it was at ${options.at}`)]),
+      ...(at ? [context.out.style('bold', `the transcript at ${pointName(at)}`)] : []),
       ...(transcript.length === 0 ? ['no messages'] : renderTranscript(transcript, context.out)),
     ]);
   },

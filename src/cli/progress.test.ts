@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { withProgress } from './progress.ts';
+import type { Terminal } from './terminal.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const recorder = (isTerminal: boolean) => {
+  const written: string[] = [];
+  const terminal: Terminal = {
+    isTerminal,
+    columns: 80,
+    write: async (output) => void written.push(String(output)),
+    style: (_, text) => text,
+  };
+  return { written, terminal };
+};
+
+const lasting = (ms: number) => () => new Promise<string>((resolve) => setTimeout(() => resolve('done'), ms));
+
+test('work that takes longer than a second is told of on a terminal, and no trace is left', async () => {
+  const { written, terminal } = recorder(true);
+  const working = withProgress(terminal, () => 'busy', lasting(2500));
+  await vi.advanceTimersByTimeAsync(900);
+  expect(written).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1300);
+  expect(written.at(-1)).toContain('busy, 2 s');
+  await vi.advanceTimersByTimeAsync(400);
+  expect(await working).toBe('done');
+  expect(written.at(-1)).toBe('\r\u001b[K');
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('quick work and work in a pipe are not told of, and a failure comes through', async () => {
+  const [quick, piped] = [recorder(true), recorder(false)];
+  const working = [
+    withProgress(quick.terminal, () => 'busy', lasting(900)),
+    withProgress(piped.terminal, () => 'busy', lasting(5000)),
+  ];
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(await Promise.all(working)).toEqual(['done', 'done']);
+  expect([...quick.written, ...piped.written]).toEqual([]);
+  await expect(
+    withProgress(
+      quick.terminal,
+      () => 'busy',
+      () => Promise.reject(new Error('no')),
+    ),
+  ).rejects.toThrow('no');
+});
