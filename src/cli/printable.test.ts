@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { printable, printableJson, printableLine, printableLines } from './printable.ts';
 
-test('nothing that a terminal would obey gets through', () => {
+test('[CLI3] nothing that a terminal would obey gets through', () => {
   expect(printable('a\u001b[31mb\u0007\u009b2J\u007f')).toBe('a\\x1b[31mb\\x07\\x9b2J\\x7f');
   expect(printable('\u202eevil\u2066\u2028')).toBe('\\u{202e}evil\\u{2066}\\u{2028}');
   expect(printable('a\u{e0041}b')).toBe('a\\u{e0041}b');
@@ -21,7 +21,7 @@ test('a line keeps its words, lines keep their indentation', () => {
   expect(printableLines('a\r\n\tb\rc')).toEqual(['a', '    b\\x0dc']);
 });
 
-test('[CLI1] JSON keeps the exact value and holds no control character', () => {
+test('[CLI3] JSON keeps the exact value and holds no control character', () => {
   const value = { 'k\u009b': ['\u001b]0;x\u0007', '\u007f\u0085\u2028\u202e', '\u{e0041}', 'ü 漢 👩‍👧'] };
   const json = printableJson(value);
   expect(JSON.parse(json)).toEqual(value);

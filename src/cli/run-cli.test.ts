@@ -76,7 +76,7 @@ describe('on a terminal of 80 columns', () => {
     }
   });
 
-  test('[CLI1] listings, transcripts, logs and trees fit, and hostile text stays text', async () => {
+  test('[CLI1, CLI3] listings, transcripts, logs and trees fit, and hostile text stays text', async () => {
     const id = await sessionWith(
       { role: 'user', content: `${hostile}\n${long}` },
       {

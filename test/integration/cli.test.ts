@@ -299,7 +299,7 @@ describe('bundles', () => {
 });
 
 describe('wrong calls and faults', () => {
-  test('[CLI1, FAULT1] a store that is not there is not made by reading it', async () => {
+  test('[CLI1, CLI4, FAULT1] a store that is not there is not made by reading it', async () => {
     for (const args of [['ls'], ['append', missing, 'x'], ['verify', '--all']]) {
       const { code, out, err } = await perdure(args);
       expect({ code, out }).toEqual({ code: 1, out: '' });
@@ -336,7 +336,7 @@ describe('wrong calls and faults', () => {
     }
   });
 
-  test('[CLI1, FAULT1] a database that cannot be reached is told without its password', async () => {
+  test('[CLI1, CLI3, FAULT1] a database that cannot be reached is told without its password', async () => {
     const store = 'postgres://ann:s3cr3t@127.0.0.1:1/app';
     const { code, out, err } = await perdure(['ls'], { env: { PERDURE_STORE: store, PERDURE_DEBUG: '1' } });
     expect({ code, out }).toEqual({ code: 1, out: '' });
