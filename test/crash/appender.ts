@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto';
 import type { Store } from '../../src/core/ports/store.ts';
 import { isPerdureError, openRuntime, type Runtime, type Session, type SessionSummary } from '../../src/index.ts';
 import { openStoreAt } from '../open-store.ts';
+import { overrideStore } from '../override-store.ts';
 import { type MarkedAppend, messagesOf } from './marked-append.ts';
 import { sendReport } from './report.ts';
 
@@ -14,17 +15,14 @@ const lanes = 6;
 let appends = 0;
 
 const reporting = (store: Store): Store =>
-  new Proxy(store, {
-    get: (target, name: keyof Store) => {
-      if (name !== 'append') return target[name].bind(target);
-      return async (request: Parameters<Store['append']>[0]) => {
-        const outcome = await target.append(request);
-        if (outcome.outcome === 'appended') {
-          const events = outcome.events.map(({ seq, hash }) => [seq, Buffer.from(hash).toString('hex')] as const);
-          sendReport({ kind: 'acknowledged', session: request.session, key: request.key?.key, events });
-        }
-        return outcome;
-      };
+  overrideStore(store, {
+    append: async (request) => {
+      const outcome = await store.append(request);
+      if (outcome.outcome === 'appended') {
+        const events = outcome.events.map(({ seq, hash }) => [seq, Buffer.from(hash).toString('hex')] as const);
+        sendReport({ kind: 'acknowledged', session: request.session, key: request.key?.key, events });
+      }
+      return outcome;
     },
   });
 

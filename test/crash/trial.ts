@@ -4,6 +4,7 @@ import type { Store } from '../../src/core/ports/store.ts';
 import { openRuntime, type Runtime } from '../../src/index.ts';
 import { type SessionId, WorkspaceId } from '../../src/schema/ids.ts';
 import { openStoreAt } from '../open-store.ts';
+import { overrideStore } from '../override-store.ts';
 import { auditStore, foldsOf, type Ledger, newLedger } from './audit.ts';
 import { repeatLast } from './repeat-last.ts';
 import { type Acknowledged, isAcknowledged, type Report } from './report.ts';
@@ -41,10 +42,7 @@ export const checkAfterCrash = async (trial: Trial, reports: readonly Report[]):
   trial.acknowledged.push(...acknowledged);
 };
 
-const withoutSnapshots = (store: Store): Store =>
-  new Proxy(store, {
-    get: (target, name: keyof Store) => (name === 'snapshot' ? async () => undefined : target[name].bind(target)),
-  });
+const withoutSnapshots = (store: Store): Store => overrideStore(store, { snapshot: async () => undefined });
 
 /** Folding whole logs is slow, and newer sessions hold older ones in their lineage. */
 const foldedSessions = 50;
