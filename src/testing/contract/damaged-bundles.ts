@@ -47,6 +47,9 @@ const bytesBody = (text: string): Pick<StoredEvent, 'body'> => ({
   body: { kind: 'bytes', salt: new Uint8Array(16), bytes: new TextEncoder().encode(text) },
 });
 
+const forkOf = (parent: SessionCopy['session'], at: number): string =>
+  JSON.stringify({ parent, at, midTurn: false, lastTurn: 0, messages: 0 });
+
 type Damage = (root: SessionCopy, child: SessionCopy) => readonly SessionCopy[];
 const damages: Record<string, Damage> = {
   'a payload that was changed': (root, child) => [changed(root, 2, () => bytesBody('x')), child],
@@ -85,8 +88,8 @@ const damages: Record<string, Damage> = {
   'a turn that is not marked': (root) => [changed(root, 4, () => ({ opensTurn: false }))],
   'a time that runs backwards': (root) => [rechained(changed(root, 4, () => ({ at: 1 })))],
   'a first event that opens nothing': (root) => [rechained(changed(root, 0, () => bytesBody('{"title":7}')))],
-  'a root whose first event says that it is a fork': (root, child) => [
-    rechained(changed(root, 0, () => ({ type: 'session.forked', body: child.events[0]!.body }))),
+  'a root whose first event says that it is a fork': (root) => [
+    rechained(changed(root, 0, () => ({ type: 'session.forked', ...bytesBody(forkOf(root.session, 3)) }))),
   ],
 };
 

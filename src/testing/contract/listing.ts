@@ -6,18 +6,19 @@ import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { event, message, opened, rawText } from './new-events.ts';
 import { expectSound, forkSession, mustAppend, mustHead, openSession } from './session-log.ts';
 
+const ids = (sessions: readonly { readonly id: string }[]): readonly string[] => sessions.map(({ id }) => id);
+
 const listAll = async (store: Store, workspace: WorkspaceId, query: ListQuery): Promise<readonly SessionSummary[]> => {
   const all: SessionSummary[] = [];
   for (let after: ListQuery['after']; ; ) {
     const page = await store.list(workspace, { ...query, after });
     expect(page.length).toBeLessThanOrEqual(query.limit);
     if (page.length === 0) return all;
+    expect(ids(all)).not.toContain(page[0]!.id);
     all.push(...page);
     after = { updatedAt: page.at(-1)!.updatedAt, id: page.at(-1)!.id };
   }
 };
-
-const ids = (sessions: readonly { readonly id: string }[]): readonly string[] => sessions.map(({ id }) => id);
 
 export const describeListings = (setup: ContractSetup) =>
   describe('list and family', () => {

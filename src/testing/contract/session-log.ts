@@ -58,8 +58,10 @@ export const mustHead = async (store: Store, key: SessionKey): Promise<Head> => 
 export const readAll = async (store: Store, key: SessionKey, limit = 1000): Promise<readonly StoredEvent[]> => {
   const events: StoredEvent[] = [];
   for (let page: readonly StoredEvent[]; ; ) {
-    page = await store.read(key, { after: events.at(-1)?.seq ?? 0, limit });
+    const after = events.at(-1)?.seq ?? 0;
+    page = await store.read(key, { after, limit });
     if (page.length === 0) return events;
+    if (page[0]!.seq <= after) throw new Error(`the page after ${after} begins with ${page[0]!.seq}`);
     events.push(...page);
   }
 };
