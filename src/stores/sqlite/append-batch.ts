@@ -3,6 +3,7 @@ import type { AppendOutcome, AppendRequest } from '../../core/ports/store.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { type EncodedBlob, type EncodedPayload, encodeBlobSync, encodePayload } from '../payload-codec.ts';
 import { planAppend } from '../plan-append.ts';
+import { type Seal, sealPayload } from '../seal-payload.ts';
 import { readForkPoint } from './fork-point.ts';
 import { inTransaction } from './in-transaction.ts';
 import { storeError } from './store-error.ts';
@@ -12,18 +13,20 @@ export type AppendResult = AppendOutcome | { readonly outcome: 'failed'; readonl
 
 interface Prepared {
   readonly request: AppendRequest;
+  readonly seals: readonly Seal[];
   readonly payloads: readonly EncodedPayload[];
   readonly blobs: readonly EncodedBlob[];
 }
 
 /** All that costs time and needs no lock. */
 const prepare = (request: AppendRequest): Prepared => {
+  const seals = request.events.map(({ payload }) => sealPayload(payload));
   const payloads = request.events.map(({ payload }) => encodePayload(payload));
   const spilled = payloads.flatMap(({ blob }) => blob ?? []);
-  return { request, payloads, blobs: [...spilled, ...(request.blobs ?? [])].map(encodeBlobSync) };
+  return { request, seals, payloads, blobs: [...spilled, ...(request.blobs ?? [])].map(encodeBlobSync) };
 };
 
-const appendOne = (tables: Tables, { request, payloads, blobs }: Prepared): AppendOutcome => {
+const appendOne = (tables: Tables, { request, seals, payloads, blobs }: Prepared): AppendOutcome => {
   const outcome = planAppend(
     {
       head: tables.heads.read(request),
@@ -31,6 +34,7 @@ const appendOne = (tables: Tables, { request, payloads, blobs }: Prepared): Appe
       key: request.key && tables.keys.one(request, request.key.key),
     },
     request,
+    seals,
   );
   if (outcome.outcome !== 'appended') return outcome;
   const { workspace, key } = request;
