@@ -15,8 +15,8 @@ import type { ThreadData } from './thread-data.ts';
 /** Bounds of one transaction, so that nobody waits long for the write lock. */
 const maxBatchBytes = 8 * 1024 * 1024;
 const maxBatchCalls = 1000;
-/** Waking a sleeping thread costs as much as a commit: one that has just worked looks out for more before it sleeps. */
-const lookoutMs = 0.2;
+/** Going back to the event loop and being called from there takes longer than waiting at the bell: after work, more is to be expected. */
+const waitMs = 50;
 
 const openWriter = (data: ThreadData) => {
   const db = openConnection(data);
@@ -63,7 +63,7 @@ const takeBatch = (queue: Call[]): readonly Call[] => {
 };
 
 export const serveWrites = (data: ThreadData): void => {
-  const { port, file } = data;
+  const { port, bell, file } = data;
   let opened: Opened | undefined;
   const operations = (): Opened => {
     opened ??= openWriter(data);
@@ -76,9 +76,11 @@ export const serveWrites = (data: ThreadData): void => {
     if (received) queue.push(...(received.message as readonly Call[]));
     return received !== undefined;
   };
-  const lookOut = (): boolean => {
-    for (const until = performance.now() + lookoutMs; performance.now() < until; ) if (receive()) return true;
-    return false;
+  const waitForMore = (): boolean => {
+    const rung = Atomics.load(bell, 0);
+    if (receive()) return true;
+    Atomics.wait(bell, 0, rung, waitMs);
+    return receive();
   };
   const serveAppends = (): void => {
     while (receive());
@@ -103,6 +105,6 @@ export const serveWrites = (data: ThreadData): void => {
         if (queue[0]!.op === 'append') serveAppends();
         else serveCall(port, file, operations, queue.shift()!);
       }
-    } while (lookOut());
+    } while (waitForMore());
   });
 };

@@ -1,6 +1,7 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { MessageChannel, type MessagePort, type TransferListItem, Worker } from 'node:worker_threads';
+import { inSlices } from '../in-slices.ts';
 import { type Call, type FromThread, fromErrorData, type Operations, type Reply, type ValueOf } from './protocol.ts';
 
 interface Waiting {
@@ -11,6 +12,8 @@ interface Waiting {
 interface Thread {
   readonly worker: Worker;
   readonly port: MessagePort;
+  /** Counts what was posted, so that the thread may wait for more without going back to its event loop. */
+  readonly bell: Int32Array;
 }
 
 interface ThreadOptions {
@@ -84,13 +87,14 @@ export class ThreadClient<Ops extends Operations> {
   #spawn(): Thread {
     const { port1: port, port2 } = new MessageChannel();
     const { entry, data } = this.#options;
+    const bell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const worker = new Worker(entry, {
-      workerData: { ...data, port: port2 },
+      workerData: { ...data, port: port2, bell },
       transferList: [port2],
       execArgv: [],
       env: environment(),
     });
-    const thread = { worker, port };
+    const thread = { worker, port, bell };
     port.on('message', (message: FromThread) => this.#receive(message));
     port.unref();
     worker.unref();
@@ -104,20 +108,27 @@ export class ThreadClient<Ops extends Operations> {
     const transfer = this.#transfer;
     this.#outbox = [];
     this.#transfer = [];
-    if (calls.length > 0) this.#thread?.port.postMessage(calls, transfer);
+    if (calls.length === 0 || !this.#thread) return;
+    const { port, bell } = this.#thread;
+    port.postMessage(calls, transfer);
+    Atomics.add(bell, 0, 1);
+    Atomics.notify(bell, 0);
   }
 
   #receive(message: FromThread): void {
     if ('changes' in message) this.#options.onChanges?.(message.changes);
-    else for (const reply of message.replies) this.#settle(reply);
+    else this.#answer(message.replies);
     this.#restIfIdle();
   }
 
-  #settle(reply: Reply): void {
-    const waiting = this.#waiting.get(reply.id);
-    this.#waiting.delete(reply.id);
-    if ('error' in reply) waiting?.reject(fromErrorData(reply.error));
-    else waiting?.resolve(reply.value);
+  /** What has come cannot be lost any more, whatever happens to the thread before the last of them is told. */
+  #answer(replies: readonly Reply[]): void {
+    const answered = replies.map((reply) => ({ reply, waiting: this.#waiting.get(reply.id) }));
+    for (const { id } of replies) this.#waiting.delete(id);
+    void inSlices(answered, ({ reply, waiting }) => {
+      if ('error' in reply) waiting?.reject(fromErrorData(reply.error));
+      else waiting?.resolve(reply.value);
+    });
   }
 
   #restIfIdle(): void {

@@ -5,6 +5,8 @@ import type { ConnectionOptions } from './connection.ts';
 export interface ThreadData extends ConnectionOptions {
   readonly role: 'reader' | 'writer';
   readonly port: MessagePort;
+  /** Rung after every message to the port. */
+  readonly bell: Int32Array;
   readonly release: string;
   readonly fallbackPollMs: number;
 }
