@@ -1,17 +1,25 @@
-import { createReadStream } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { defineCommand } from '../command.ts';
 import { count } from '../count.ts';
 import { printableLine } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { fileError } from '../wrong-call.ts';
 
-async function* bytesOf(file: string): AsyncGenerator<Uint8Array, void, void> {
+async function* bytesOf(file: string, handle: FileHandle): AsyncGenerator<Uint8Array, void, void> {
   try {
-    yield* createReadStream(file) as AsyncIterable<Uint8Array>;
+    yield* handle.createReadStream() as AsyncIterable<Uint8Array>;
   } catch (error) {
     throw fileError(error, 'read', file);
   }
 }
+
+/** Opened before the store, so that a file which is not there makes none. */
+const openFile = async (file: string): Promise<AsyncIterable<Uint8Array>> => {
+  const handle = await open(file).catch((error: unknown) => {
+    throw fileError(error, 'read', file);
+  });
+  return bytesOf(file, handle);
+};
 
 const events = (added: number): string => (added === 0 ? 'was here already' : `${count(added, 'event')} added`);
 
@@ -25,8 +33,8 @@ export const importCommand = defineCommand({
   makesStore: true,
   run: async (context, { args }) => {
     const file = args[0]!;
+    const source = file === '-' ? context.stdin() : await openFile(file);
     const sessions = await context.sessions();
-    const source = file === '-' ? context.stdin() : bytesOf(file);
     const imported = await withProgress(
       context.err,
       () => `importing ${printableLine(file)}`,

@@ -1,6 +1,20 @@
+import { eventDefinitions } from '../../schema/event.ts';
 import type { Metadata } from '../../schema/json.ts';
 import { defineCommand, text } from '../command.ts';
 import { parseJson } from '../read-input.ts';
+import { wrongCall } from '../wrong-call.ts';
+
+/** Before there is a store to refuse it. */
+const parseAbout = (title: string | undefined, metadata: string | undefined) => {
+  const about = {
+    ...(title !== undefined && { title }),
+    ...(metadata !== undefined && { metadata: parseJson('--metadata', metadata) }),
+  };
+  const parsed = eventDefinitions['session.opened'].payload.safeParse(about);
+  if (parsed.success) return about as { title?: string; metadata?: Metadata };
+  const problems = parsed.error.issues.map(({ path, message }) => `--${path.join('.')}: ${message}`);
+  throw wrongCall(problems.slice(0, 3).join('; '));
+};
 
 export const open = defineCommand({
   name: 'open',
@@ -13,9 +27,8 @@ export const open = defineCommand({
   examples: [`perdure open --title 'Fix the failing test'`, `perdure open --metadata '{"ticket":"OPS-12"}'`],
   makesStore: true,
   run: async (context, { options: { title, metadata } }) => {
-    const parsed = metadata === undefined ? undefined : (parseJson('--metadata', metadata) as Metadata);
-    const sessions = await context.sessions();
-    const session = await sessions.open({ ...(title !== undefined && { title }), ...(parsed && { metadata: parsed }) });
+    const about = parseAbout(title, metadata);
+    const session = await (await context.sessions()).open(about);
     await context.answer(await session.summary(), () => session.id);
   },
 });
