@@ -151,6 +151,28 @@ export const describeDamagedBundles = (setup: ContractSetup) =>
       for (const key of here) await expectSound(store, key);
     });
 
+    test('[BUN3] of a refused import nothing is remembered: the same ids can be made anew with another lineage', async () => {
+      const { store } = setup;
+      const keys = await parentAndChild(store);
+      const grandchild = newKey(keys[0].workspace);
+      await forkSession(store, keys[1], 5, grandchild);
+      const copies = await copiesOf(store, [...keys, grandchild]);
+      const workspace = newWorkspace();
+      const damaged = changed(copies[2]!, 0, () => ({ at: 9_000 }));
+      const refused = store.importCopies(workspace, sendCopies([...copies.slice(0, 2), damaged]));
+      await expect(refused).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
+      const [formerRoot, formerChild] = keys.map(({ session }) => ({ workspace, session })) as [SessionKey, SessionKey];
+      for (const writer of [store, setup.other]) expect(await writer.head(formerChild)).toBeUndefined();
+      await openSession(store, formerChild);
+      await mustAppend(store, formerChild, [rawText('1'), rawText('2'), rawText('3')]);
+      await forkSession(store, formerChild, 2, formerRoot);
+      for (const reader of [store, setup.other]) {
+        expect(await expectSound(reader, formerChild)).toHaveLength(4);
+        const owners = (await expectSound(reader, formerRoot)).map(({ session }) => session);
+        expect(owners).toEqual([formerChild.session, formerChild.session, formerRoot.session]);
+      }
+    });
+
     test('[BUN3] a refused import ends the iteration of the copies', async () => {
       const { store } = setup;
       const [key] = await parentAndChild(store);
