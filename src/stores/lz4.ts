@@ -77,31 +77,27 @@ const corrupt = (): never => {
 /** Trusts nothing it reads: damaged input throws, and never writes or reads outside. */
 export const lz4Decompress = (source: Uint8Array, size: number): Uint8Array => {
   const target = new Uint8Array(size);
+  const end = source.length;
   let read = 0;
   let write = 0;
-  const readLength = (start: number): number => {
-    let length = start;
-    if (start < 15) return length;
-    for (let byte = 255; byte === 255; length += byte) {
-      if (read >= source.length) corrupt();
-      byte = source[read++]!;
-    }
-    return length;
-  };
-  while (read < source.length) {
+  while (read < end) {
     const token = source[read++]!;
-    const literals = readLength(token >> 4);
-    if (read + literals > source.length || write + literals > size) corrupt();
-    target.set(source.subarray(read, read + literals), write);
-    read += literals;
-    write += literals;
-    if (read === source.length) break;
-    if (read + 2 > source.length) corrupt();
+    let literals = token >> 4;
+    if (literals === 15) {
+      for (let byte = 255; byte === 255; literals += byte) byte = read < end ? source[read++]! : corrupt();
+    }
+    if (literals > end - read || literals > size - write) corrupt();
+    for (const literalEnd = read + literals; read < literalEnd; ) target[write++] = source[read++]!;
+    if (read === end) break;
+    if (end - read < 2) corrupt();
     const offset = source[read]! | (source[read + 1]! << 8);
     read += 2;
-    const length = readLength(token & 15) + minMatch;
-    if (offset === 0 || offset > write || write + length > size) corrupt();
-    for (let end = write + length; write < end; write++) target[write] = target[write - offset]!;
+    let length = (token & 15) + minMatch;
+    if (length === 15 + minMatch) {
+      for (let byte = 255; byte === 255; length += byte) byte = read < end ? source[read++]! : corrupt();
+    }
+    if (offset === 0 || offset > write || length > size - write) corrupt();
+    for (const matchEnd = write + length; write < matchEnd; write++) target[write] = target[write - offset]!;
   }
   if (write !== size) corrupt();
   return target;
