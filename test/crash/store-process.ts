@@ -13,10 +13,13 @@ export type StoreReply = { readonly id: number } & (
   | { readonly failed: string }
 );
 
+/** More than any test waits for. */
+const mostAppends = 3000;
+
 const insist = async (store: Store, append: AppendRequest): Promise<readonly AppendOutcome[]> => {
   const outcomes: AppendOutcome[] = [];
   do outcomes.push(await store.append(append));
-  while (outcomes.at(-1)?.outcome === 'appended');
+  while (outcomes.at(-1)?.outcome === 'appended' && outcomes.length < mostAppends);
   return outcomes;
 };
 
