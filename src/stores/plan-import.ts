@@ -1,4 +1,4 @@
-import type { Head, SessionCopy, StoredEvent } from '../core/ports/store.ts';
+import type { Head, SessionCopy, StoredEvent, StoredKey } from '../core/ports/store.ts';
 import { genesisHash, linkProblem } from '../core/session/chain.ts';
 import { opensTurn, summarize } from '../core/session/summary.ts';
 import { isPerdureError, PerdureError } from '../schema/error.ts';
@@ -126,3 +126,11 @@ const rootOf = ({ parent }: ImportBase, copy: SessionCopy): { seq: number; hash:
   if (!parent) throw broken(copy, 'the event it was forked from is not in the bundle before it');
   return { seq: copy.parent.seq, hash: parent.hash };
 };
+
+/** The keys of a copy that are not here yet; one that was used here for something else refuses the copy. */
+export const newKeysOf = (copy: SessionCopy, keyHere: (key: string) => StoredKey | undefined): readonly StoredKey[] =>
+  copy.keys.filter(({ key, bodyHash }) => {
+    const here = keyHere(key);
+    if (here && here.bodyHash !== bodyHash) throw disagrees(copy, `the key ${key} was used for something else`);
+    return !here;
+  });

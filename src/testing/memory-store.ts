@@ -16,7 +16,7 @@ import { PerdureError } from '../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { clipSegments } from '../stores/lineage.ts';
 import { planAppend } from '../stores/plan-append.ts';
-import { overlapAt, planImport } from '../stores/plan-import.ts';
+import { newKeysOf, overlapAt, planImport } from '../stores/plan-import.ts';
 import {
   copyWorkspace,
   eventAt,
@@ -119,7 +119,7 @@ const importInto = (
     const target = here ?? newSession(plan.head);
     keep(workspace, target, plan.added);
     target.head = plan.head;
-    for (const key of copy.keys) if (!target.keys.has(key.key)) target.keys.set(key.key, key);
+    for (const key of newKeysOf(copy, (name) => target.keys.get(name))) target.keys.set(key.key, key);
     workspace.sessions.set(copy.session, target);
     added.set(copy.session, (added.get(copy.session) ?? 0) + plan.added.length);
   }

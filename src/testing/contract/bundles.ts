@@ -166,6 +166,19 @@ export const describeBundles = (setup: ContractSetup) =>
       expect(await store.list(here.workspace, { limit: 10 })).toHaveLength(1);
     });
 
+    test('[BUN2] a key that was used here for something else refuses the copy and changes nothing', async () => {
+      const { store } = setup;
+      const [root] = await family(store);
+      const here = moved(root, newWorkspace());
+      const [copy] = await copiesOf(store, [root]);
+      await store.importCopies(here.workspace, sendCopies([{ ...copy!, events: copy!.events.slice(0, 4) }]));
+      const other = { ...copy!.keys[0]!, bodyHash: idempotencyKey('k', 'another body').bodyHash };
+      const importing = store.importCopies(here.workspace, sendCopies([{ ...copy!, keys: [other] }]));
+      await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_CONFLICT' });
+      expect(await expectSound(store, here)).toHaveLength(4);
+      expect(await store.keys(here)).toEqual(copy!.keys);
+    });
+
     test('[BUN2] logs that went different ways after a common beginning are refused', async () => {
       const { store } = setup;
       const [root] = await family(store);
