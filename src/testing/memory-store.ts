@@ -193,8 +193,10 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     readBlob: (name, hash) => within(name, ({ blobs }) => blobs.get(hexOf(hash))),
     putSnapshot: (key, { seq, foldVersion, parts }) =>
       within(key.workspace, (workspace) => {
+        const [owner] = clipSegments(segmentsIn(workspace, key.session), seq - 1, seq);
         const kept = Object.entries(parts).map(([name, bytes]) => [name, putPiece(workspace.parts, bytes)]);
-        workspace.sessions.get(key.session)?.snapshots.push({ seq, foldVersion, parts: Object.fromEntries(kept) });
+        const snapshot = { seq, foldVersion, parts: Object.fromEntries(kept) };
+        if (owner) workspace.sessions.get(owner.session)!.snapshots.push(snapshot);
       }),
     snapshot: (key, at) => within(key.workspace, (workspace) => snapshotFor(workspace, key.session, at)),
     keys: (key) => within(key.workspace, ({ sessions }) => [...(sessions.get(key.session)?.keys.values() ?? [])]),

@@ -95,5 +95,8 @@ export const describeSnapshots = (setup: ContractSetup) =>
       expect(await found(store, early, 8)).toBe(4);
       expect(await found(store, early, 3)).toBeUndefined();
       expect(await found(store, root, 20)).toBe(12);
+      await put(store, child, 6, { inherited: noise(10, 6) });
+      expect(await found(store, child, 9)).toBe(6);
+      expect(await found(store, grandchild, 9)).toBe(6);
     });
   });
