@@ -6,7 +6,7 @@ import { newKey, newWorkspace } from '../../src/testing/contract/contract-setup.
 import { idempotencyKey, message, opened, raw, rawText } from '../../src/testing/contract/new-events.ts';
 import { expectSound, mustAppend, openSession, seqs, textOf } from '../../src/testing/contract/session-log.ts';
 import { openStoreAt } from '../open-store.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { newStorePlace, storeKinds } from '../stores.ts';
 import { openRemoteStore, type RemoteStore } from './remote-store.ts';
 
 const outside = { kind: 'outside' } as const;
@@ -20,7 +20,6 @@ const requestOf = (key: SessionKey, event: NewEvent, options: Partial<AppendRequ
   ...options,
 });
 
-const outcomesOf = (answers: readonly (readonly AppendOutcome[])[]): readonly AppendOutcome[] => answers.flat();
 const kindsOf = (outcomes: readonly AppendOutcome[]): readonly string[] =>
   outcomes.map(({ outcome }) => outcome).sort();
 const landed = (outcomes: readonly AppendOutcome[]) => outcomes.filter((each) => each.outcome === 'appended');
@@ -32,18 +31,19 @@ const claim = async (process: RemoteStore, key: SessionKey) => {
 };
 
 describe.each(storeKinds)('processes on one %s', (kind) => {
-  let place: StorePlace;
-  let processes: readonly RemoteStore[] = [];
+  let processes: readonly RemoteStore[];
   let store: Store;
+  const cleanups: (() => Promise<void>)[] = [];
 
   beforeAll(async () => {
-    place = await newStorePlace(kind);
-    processes = await Promise.all(Array.from({ length: 3 }, () => openRemoteStore(place.address)));
-    store = await openStoreAt(place.address);
+    const { address, remove } = await newStorePlace(kind);
+    cleanups.push(remove);
+    processes = await Promise.all(Array.from({ length: 3 }, () => openRemoteStore(address)));
+    store = await openStoreAt(address);
+    cleanups.push(...[...processes, store].map((each) => () => each.close()));
   });
   afterAll(async () => {
-    await Promise.all([store, ...processes].map((each) => each.close()));
-    await place.remove();
+    for (const cleanup of cleanups.reverse()) await cleanup();
   });
 
   test('[ST1, ST4] processes that made a new database at once all write to it', async () => {
@@ -57,7 +57,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     await openSession(store, key);
     for (let head = 1; head <= 40; head++) {
       const decision = (i: number) => requestOf(key, rawText(`${i}`), { onHead: head });
-      const outcomes = outcomesOf(await Promise.all(processes.map((each, i) => each.append(decision(i)))));
+      const outcomes = (await Promise.all(processes.map((each, i) => each.append(decision(i))))).flat();
       expect(kindsOf(outcomes)).toEqual(['appended', 'conflict', 'conflict']);
       const winner = outcomes.findIndex(({ outcome }) => outcome === 'appended');
       expect(outcomes.filter((_, i) => i !== winner)).toEqual(Array(2).fill({ outcome: 'conflict', head: head + 1 }));
@@ -71,7 +71,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     await openSession(store, key);
     const facts = (i: number) => Array.from({ length: 100 }, (_, n) => requestOf(key, rawText(`${i}.${n}`)));
     const answers = await Promise.all(processes.map((each, i) => each.append(...facts(i))));
-    const acknowledged = outcomesOf(answers).flatMap((each) => (each.outcome === 'appended' ? each.events : []));
+    const acknowledged = answers.flat().flatMap((each) => (each.outcome === 'appended' ? each.events : []));
     expect(acknowledged).toHaveLength(300);
     const events = await expectSound(store, key);
     const bySeq = acknowledged.toSorted((a, b) => a.seq - b.seq);
@@ -86,7 +86,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     await openSession(store, key);
     for (let head = 1; head <= 40; head++) {
       const fact = requestOf(key, rawText('once'), { key: idempotencyKey(`key ${head}`, 'once') });
-      const outcomes = outcomesOf(await Promise.all(processes.slice(0, 2).map((each) => each.append(fact))));
+      const outcomes = (await Promise.all(processes.slice(0, 2).map((each) => each.append(fact)))).flat();
       expect(kindsOf(outcomes)).toEqual(['appended', 'duplicate']);
       expect(outcomes).toContainEqual({ outcome: 'duplicate', seq: head + 1, count: 1 });
     }
