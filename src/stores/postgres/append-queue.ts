@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import type { Appended, AppendOutcome, AppendRequest, Head } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import { inSlices } from '../in-slices.ts';
 import type { Change } from '../watchers.ts';
 import { type AppendResult, appendBatch, type PendingAppend } from './append-batch.ts';
 import type { Database } from './database.ts';
@@ -125,11 +126,11 @@ export class AppendQueue {
       return;
     }
     this.#onCommit(results.flatMap((result) => (isAppended(result) ? result.head : [])));
-    for (const [place, waiting] of batch.entries()) {
-      const result = results[place]!;
+    const answered = batch.map((waiting, place) => ({ waiting, result: results[place]! }));
+    void inSlices(answered, ({ waiting, result }) => {
       if (result instanceof PerdureError) waiting.reject(result);
       else waiting.resolve(result);
-    }
+    });
   }
 
   /** Tries again what another process got in the way of, and what a lost connection left open, as long as there are connections. */
