@@ -12,20 +12,27 @@ export interface Content {
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-const textOf = (...patterns: readonly string[]): string =>
-  globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] })
-    .toSorted()
-    .map((path) => readFileSync(`${root}/${path}`, 'utf8'))
-    .join('\n')
-    // One byte to a character, so that a slice has the length it is asked for.
-    .replaceAll(/[^\n -~]/g, '-');
+const textOf = (...patterns: readonly string[]): Buffer =>
+  Buffer.concat(
+    globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] })
+      .toSorted()
+      .map((path) => readFileSync(`${root}/${path}`)),
+  );
 
-/** Walks through the text by a stride that meets every place before it comes to the same one again. */
-const slicer = (text: string, stride: number): ((bytes: number) => string) => {
+const isInsideCharacter = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
+
+const characterAt = (text: Buffer, near: number): number => {
+  let at = near;
+  while (isInsideCharacter(text[at])) at++;
+  return at;
+};
+
+/** Texts as if read from a file: by a stride that meets every place before it comes to the same one again. */
+const slicer = (text: Buffer, stride: number): ((bytes: number) => string) => {
   let at = 0;
   return (bytes) => {
     at = (at + stride) % (text.length - bytes);
-    return text.slice(at, at + bytes);
+    return text.toString('utf8', characterAt(text, at), characterAt(text, at + bytes));
   };
 };
 
