@@ -86,6 +86,8 @@ export type EventDraft<T extends EventType = EventType> = {
     readonly actor: Actor;
     readonly run?: RunId | undefined;
     readonly turn: number | 'current' | 'next';
+    /** The payload as it will be stored, where it was validated and encoded before. */
+    readonly encoded?: Uint8Array | undefined;
   };
 }[T];
 

@@ -7,7 +7,7 @@ import type { Point } from '../../schema/point.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { Context } from '../session/context.ts';
 import type { SessionCommand } from '../session/decide.ts';
-import { parseInput } from '../session/event-codec.ts';
+import { encodeValid, parseInput } from '../session/event-codec.ts';
 import { type EventsOptions, readEvents } from './events.ts';
 import { type ExecuteOptions, execute } from './execute.ts';
 import { type ForkOptions, forkSession } from './fork.ts';
@@ -79,7 +79,9 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     append: async (input, { idempotencyKey } = {}) => {
       const inputs = Array.isArray(input) ? (input as readonly MessageInput[]) : [input as MessageInput];
       const messages = parseInput('the messages', Messages, inputs.map(messageOf));
-      const events = await run({ type: 'append', messages }, { idempotencyKey, body: inputs });
+      // At once: what the caller does with its objects later changes nothing.
+      const encoded = messages.map((message) => encodeValid('message.appended', { message }));
+      const events = await run({ type: 'append', messages, encoded }, { idempotencyKey, body: inputs });
       return events as readonly SessionEvent<'message.appended'>[];
     },
     describe: async (about) => move({ type: 'describe', ...parseInput('the description', Description, about) }),

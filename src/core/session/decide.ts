@@ -8,7 +8,12 @@ import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
 
 /** What a caller wants of a session. A rewind and a fork bring the fold at the point that they go to. */
 export type SessionCommand =
-  | { readonly type: 'append'; readonly messages: readonly Message[] }
+  | {
+      readonly type: 'append';
+      readonly messages: readonly Message[];
+      /** The payloads of their events, where they were encoded before. */
+      readonly encoded?: readonly Uint8Array[];
+    }
   | { readonly type: 'describe'; readonly title?: string | undefined; readonly metadata?: Metadata | undefined }
   | { readonly type: 'pause' | 'close'; readonly reason?: string | undefined }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'restore' }
@@ -62,15 +67,20 @@ const refuseResultsWithoutCall = (state: SessionFold, messages: readonly Message
   }
 };
 
-const decideAppend = (state: SessionFold, messages: readonly Message[], actor: Actor): Decision => {
+const decideAppend = (
+  state: SessionFold,
+  { messages, encoded }: Extract<SessionCommand, { type: 'append' }>,
+  actor: Actor,
+): Decision => {
   const command = allow(state, 'append');
   refuseResultsWithoutCall(state, messages);
   const drafts = messages.map(
-    (message): EventDraft => ({
+    (message, place): EventDraft => ({
       type: 'message.appended',
       payload: { message },
       actor,
       turn: message.role === 'user' ? 'next' : 'current',
+      encoded: encoded?.[place],
     }),
   );
   const [first, ...rest] = drafts;
@@ -102,7 +112,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
   const common = { actor, turn: state.turn };
   switch (command.type) {
     case 'append':
-      return decideAppend(state, command.messages, actor);
+      return decideAppend(state, command, actor);
     case 'describe': {
       const { title, metadata } = command;
       return one({ type: 'session.described', payload: { title, metadata }, ...common }, allow(state, 'describe'));

@@ -34,26 +34,26 @@ export const parseInput = <S extends z.ZodType>(subject: string, schema: S, inpu
   return parsed.data;
 };
 
-/** Validates a draft and turns its payload into the bytes that are hashed and stored. */
-export const encodeEvent = (draft: EventDraft): NewEvent => {
-  const definition = eventDefinitions[draft.type];
-  const payload = encodeJson(parseInput(draft.type, definition.payload, draft.payload));
-  if (payload.length > maxPayloadBytes) {
-    throw new PerdureError(
-      'PAYLOAD_TOO_LARGE',
-      `a ${draft.type} of ${payload.length} bytes is over the limit of ${maxPayloadBytes}: keep large content as a file and name it`,
-      { details: { type: draft.type, bytes: payload.length, maxBytes: maxPayloadBytes } },
-    );
-  }
-  return {
-    type: draft.type,
-    version: currentVersion(draft.type),
-    turn: draft.turn,
-    run: draft.run,
-    actor: draft.actor,
-    payload,
-  };
+/** The bytes of a payload that is valid; refuses what is too large. */
+export const encodeValid = <T extends EventType>(type: T, valid: PayloadOf<T>): Uint8Array => {
+  const payload = encodeJson(valid);
+  if (payload.length <= maxPayloadBytes) return payload;
+  throw new PerdureError(
+    'PAYLOAD_TOO_LARGE',
+    `a ${type} of ${payload.length} bytes is over the limit of ${maxPayloadBytes}: keep large content as a file and name it`,
+    { details: { type, bytes: payload.length, maxBytes: maxPayloadBytes } },
+  );
 };
+
+/** Validates a draft and turns its payload into the bytes that are hashed and stored. */
+export const encodeEvent = ({ type, payload, turn, run, actor, encoded }: EventDraft): NewEvent => ({
+  type,
+  version: currentVersion(type),
+  turn,
+  run,
+  actor,
+  payload: encoded ?? encodeValid(type, parseInput(type, eventDefinitions[type].payload, payload)),
+});
 
 const damaged = (event: StoredEvent, reason: string, cause?: unknown): PerdureError =>
   new PerdureError(
