@@ -3,20 +3,25 @@ import type { Appended, AppendRequest, Head, StoredKey } from '../../core/ports/
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { AppendBase } from '../plan-append.ts';
 import { hexOf } from './blobs.ts';
-import { byteaArray } from './bytea-array.ts';
 import { exchange, prepared, type Statement } from './database.ts';
 import { type HeadRow, headColumns, headOf } from './head-rows.ts';
 
+/** One at a time through the primary key, in the order asked for: the planner has no other way to go. */
 const lockHeads = prepared(
   'lock_heads',
-  `select ${headColumns} from perdure.sessions where workspace = $1 and id = any($2::text[]) order by id for update`,
+  `select s.* from unnest($2::text[]) asked(id)
+   cross join lateral (
+     select ${headColumns} from perdure.sessions where workspace = $1 and id = asked.id limit 1 for update
+   ) s`,
 );
 
 const findKeys = prepared(
   'find_keys',
-  `select k.session, k.key, k.body_hash as "bodyHash", k.seq, k.count
-   from unnest($2::text[], $3::text[]) asked(session, key)
-   join perdure.keys k on k.workspace = $1 and k.session = asked.session and k.key = asked.key`,
+  `select k.* from unnest($2::text[], $3::text[]) asked(session, key)
+   cross join lateral (
+     select session, key, body_hash as "bodyHash", seq, count from perdure.keys
+     where workspace = $1 and session = asked.session and key = asked.key limit 1
+   ) k`,
 );
 
 /** The events that forks go on from: each belongs to the nearest ancestor whose own events reach down to it. */
@@ -25,22 +30,32 @@ const findPoints = prepared(
   `with recursive up as (
      select asked.session as asked, asked.seq, s.id, s.parent, s.forked_at
      from unnest($2::text[], $3::bigint[]) asked(session, seq)
-     join perdure.sessions s on s.workspace = $1 and s.id = asked.session and asked.seq <= s.seq
+     cross join lateral (
+       select id, parent, forked_at from perdure.sessions
+       where workspace = $1 and id = asked.session and seq >= asked.seq limit 1
+     ) s
      union
      select up.asked, up.seq, s.id, s.parent, s.forked_at
-     from up join perdure.sessions s on s.workspace = $1 and s.id = up.parent and up.seq <= up.forked_at
+     from up cross join lateral (
+       select id, parent, forked_at from perdure.sessions
+       where workspace = $1 and id = up.parent and up.seq <= up.forked_at limit 1
+     ) s
    )
    select up.seq as point, e.hash as point_hash, e.at as point_at, s.*
    from up
-   join perdure.events e on e.workspace = $1 and e.session = up.id and e.seq = up.seq
-   join lateral (select ${headColumns} from perdure.sessions where workspace = $1 and id = up.asked) s on true`,
+   cross join lateral (
+     select hash, at from perdure.events where workspace = $1 and session = up.id and seq = up.seq limit 1
+   ) e
+   cross join lateral (select ${headColumns} from perdure.sessions where workspace = $1 and id = up.asked limit 1) s`,
 );
 
 /** Salts are random, so a hash that is there got there by the attempt that made it. */
 const findLanded = prepared(
   'find_landed',
-  `select e.hash from unnest($2::text[], $3::bigint[], $4::bytea[]) sent(session, seq, hash)
-   join perdure.events e on e.workspace = $1 and e.session = sent.session and e.seq = sent.seq and e.hash = sent.hash`,
+  `select e.hash from unnest($2::text[], $3::bigint[]) sent(session, seq)
+   cross join lateral (
+     select hash from perdure.events where workspace = $1 and session = sent.session and seq = sent.seq limit 1
+   ) e`,
 );
 
 interface KeyRow extends StoredKey {
@@ -121,7 +136,7 @@ export const readBases = async (
   const points = requests.flatMap(({ creates }) => creates?.parent ?? []);
   const [, heads, keys, found, landed] = await exchange(client, [
     opening,
-    lockHeads(workspace, [...new Set(requests.map(({ session }) => session))]),
+    lockHeads(workspace, [...new Set(requests.map(({ session }) => session))].sort()),
     keyed.length > 0
       ? findKeys(
           workspace,
@@ -141,7 +156,6 @@ export const readBases = async (
           workspace,
           attempts.map(({ head }) => head.session),
           attempts.map(({ head }) => head.seq),
-          byteaArray(attempts.map(({ head }) => head.hash)),
         )
       : undefined,
   ]);

@@ -8,10 +8,9 @@ import type { Seal } from '../seal-payload.ts';
 import { AppendBases, readBases } from './append-bases.ts';
 import { insertBlobs } from './blobs.ts';
 import { exchange, type Statement } from './database.ts';
-import { insertEvents } from './event-rows.ts';
-import { insertSessions, updateSessions } from './head-rows.ts';
 import { insertKeys } from './keys.ts';
 import { isConnectionLost, isOutdated } from './store-error.ts';
+import { writeLog } from './write-log.ts';
 
 /** An append with all that does not depend on the head, made before its transaction begins. */
 export interface PendingAppend {
@@ -53,27 +52,21 @@ const planBatch = (bases: AppendBases, batch: readonly PendingAppend[]) => {
   return { planned, results };
 };
 
-const writes = (workspace: WorkspaceId, bases: AppendBases, planned: readonly Planned[]): (Statement | undefined)[] => {
-  const heads = [...new Map(planned.map(({ outcome: { head } }) => [head.session, head])).values()];
-  const created = heads.filter(({ session }) => !bases.before(session));
-  const moved = heads.flatMap((head) => {
-    const was = bases.before(head.session)?.hash;
-    return was ? { head, was } : [];
-  });
+/** Heads and events first; keys and blobs are rare. */
+const writes = (workspace: WorkspaceId, bases: AppendBases, planned: readonly Planned[]): readonly Statement[] => {
+  const heads = new Map(planned.map(({ outcome: { head } }) => [head.session, head]));
+  const next = [...heads.values()].map((head) => ({ head, was: bases.before(head.session)?.hash }));
+  const events = planned.flatMap(({ pending, outcome }) =>
+    outcome.events.map((event, place) => ({ event, payload: pending.payloads[place]! })),
+  );
   const keys = planned.flatMap(({ pending: { request }, outcome: { events } }) =>
     request.key ? [{ ...request.key, session: request.session, seq: events[0]!.seq, count: events.length }] : [],
   );
   const blobs = planned.flatMap(({ pending }) => pending.blobs);
-  const rows = planned.flatMap(({ pending, outcome }) =>
-    outcome.events.map((event, place) => ({ event, payload: pending.payloads[place]! })),
-  );
-  // The heads first: whoever holds one has all that belongs to it, so no two writers wait for each other.
   return [
-    moved.length > 0 ? updateSessions(workspace, moved) : undefined,
-    created.length > 0 ? insertSessions(workspace, created) : undefined,
-    insertEvents(workspace, rows),
-    keys.length > 0 ? insertKeys(workspace, keys) : undefined,
-    blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
+    writeLog(workspace, next, events),
+    ...(keys.length > 0 ? [insertKeys(workspace, keys)] : []),
+    ...(blobs.length > 0 ? [insertBlobs(workspace, blobs)] : []),
   ];
 };
 
@@ -85,7 +78,14 @@ interface BatchConnection {
   readonly known: Map<string, Head>;
 }
 
-/** Commits what was planned. After an error nothing of it has landed, unless the connection went away. */
+const send = async (client: pg.Client, opening: Statement | undefined, statements: readonly Statement[]) => {
+  if (opening && statements.length === 1) return exchange(client, statements);
+  const answers = await exchange(client, [opening, ...statements, 'commit']);
+  if (answers.at(-1)!.command !== 'COMMIT') throw new Error('PostgreSQL rolled back a transaction without an error');
+  return answers;
+};
+
+/** Commits what was planned, in the transaction that is open or in one to be opened. After an error nothing of it has landed, unless the connection went away. */
 const commit = async (
   { client, workspace, known }: BatchConnection,
   opening: Statement | undefined,
@@ -94,8 +94,7 @@ const commit = async (
 ): Promise<void> => {
   for (const { pending, outcome } of planned) pending.attempts.push(outcome);
   try {
-    const answers = await exchange(client, [opening, ...writes(workspace, bases, planned), 'commit']);
-    if (answers.at(-1)!.command !== 'COMMIT') throw new Error('PostgreSQL rolled back a transaction without an error');
+    await send(client, opening, writes(workspace, bases, planned));
   } catch (error) {
     for (const { pending } of planned) {
       known.delete(keyName(pending.request));

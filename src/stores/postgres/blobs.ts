@@ -23,7 +23,10 @@ const insert = prepared(
 
 const find = prepared(
   'find_blobs',
-  'select hash, encoding, bytes from perdure.blobs where workspace = $1 and hash = any($2::bytea[])',
+  `select b.* from unnest($2::bytea[]) asked(hash)
+   cross join lateral (
+     select hash, encoding, bytes from perdure.blobs where workspace = $1 and hash = asked.hash limit 1
+   ) b`,
 );
 
 /**

@@ -7,7 +7,8 @@ import { Notifier, parseChange } from './notifier.ts';
 
 const findSeqs = prepared(
   'find_seqs',
-  'select id, seq from perdure.sessions where workspace = $1 and id = any($2::text[])',
+  `select s.* from unnest($2::text[]) asked(id)
+   cross join lateral (select id, seq from perdure.sessions where workspace = $1 and id = asked.id limit 1) s`,
 );
 
 /** Wakes followers: those of this process at once, those of others by NOTIFY, and all by a slow look in case that was lost. */

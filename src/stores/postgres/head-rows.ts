@@ -1,10 +1,7 @@
-import type pg from 'pg';
 import type { Head } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import { byteaArray } from './bytea-array.ts';
-import { prepared } from './database.ts';
 
 export interface HeadRow {
   readonly id: SessionId;
@@ -48,66 +45,4 @@ export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
     epoch: row.epoch,
     summary,
   };
-};
-
-const insert = prepared(
-  'insert_sessions',
-  `insert into perdure.sessions (workspace, id, parent, forked_at, root, seq, hash, at, epoch, status, updated_at, summary)
-   select $1, * from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::bytea[], $8::bigint[], $9::bigint[],
-     $10::text[], $11::bigint[], $12::text[])`,
-);
-
-/** A head that is not what it was taken for ends the transaction: its count is missed, and nothing divides by zero. */
-const update = prepared(
-  'update_sessions',
-  `with moved as (
-     update perdure.sessions s
-     set seq = u.seq, hash = u.hash, at = u.at, epoch = u.epoch, status = u.status, updated_at = u.updated_at, summary = u.summary
-     from unnest($2::text[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bigint[], $8::text[], $9::bigint[], $10::text[])
-       u(id, was, seq, hash, at, epoch, status, updated_at, summary)
-     where s.workspace = $1 and s.id = u.id and s.hash = u.was
-     returning 1
-   )
-   select 1 / (count(*) = cardinality($2))::integer from moved`,
-);
-
-const moving = (heads: readonly Head[]): unknown[] => [
-  heads.map(({ seq }) => seq),
-  byteaArray(heads.map(({ hash }) => hash)),
-  heads.map(({ at }) => at),
-  heads.map(({ epoch }) => epoch),
-  heads.map(({ summary }) => summary.status),
-  heads.map(({ summary }) => summary.updatedAt),
-  heads.map(({ summary }) => JSON.stringify(summary)),
-];
-
-/** A head, and the hash of the one before it. */
-export interface MovedHead {
-  readonly head: Head;
-  readonly was: Uint8Array;
-}
-
-const byId = (a: Head, b: Head): number => (a.session < b.session ? -1 : 1);
-
-/** Both in the order of ids, as all writers lock them. */
-export const insertSessions = (workspace: WorkspaceId, unsorted: readonly Head[]): pg.QueryConfig => {
-  const heads = unsorted.toSorted(byId);
-  return insert(
-    workspace,
-    heads.map(({ session }) => session),
-    heads.map(({ parent }) => parent?.session ?? null),
-    heads.map(({ parent }) => parent?.seq ?? null),
-    heads.map(({ root }) => root),
-    ...moving(heads),
-  );
-};
-
-export const updateSessions = (workspace: WorkspaceId, unsorted: readonly MovedHead[]): pg.QueryConfig => {
-  const moved = unsorted.toSorted((a, b) => byId(a.head, b.head));
-  return update(
-    workspace,
-    moved.map(({ head }) => head.session),
-    byteaArray(moved.map(({ was }) => was)),
-    ...moving(moved.map(({ head }) => head)),
-  );
 };

@@ -9,9 +9,8 @@ import { type AppendBases, readBases } from './append-bases.ts';
 import { insertBlobs } from './blobs.ts';
 import { type Database, exchange, prepared } from './database.ts';
 import { encodePayloads } from './encode-payloads.ts';
-import { insertEvents } from './event-rows.ts';
-import { insertSessions, updateSessions } from './head-rows.ts';
 import { insertKeys } from './keys.ts';
+import { writeLog } from './write-log.ts';
 
 /** Of two imports of the same sessions the second finds what the first made. */
 const waitForOthers = prepared(
@@ -62,11 +61,8 @@ const addCopy = async (client: pg.Client, workspace: WorkspaceId, copy: SessionC
   const plan = planImport(workspace, { head, parent, overlapHash: overlap?.hash }, copy);
   const keys = newKeys(bases, copy).map((key) => ({ ...key, session }));
   const { rows, blobs } = await encode(plan.added);
-  const putHead = () =>
-    head ? updateSessions(workspace, [{ head: plan.head, was: head.hash }]) : insertSessions(workspace, [plan.head]);
   await exchange(client, [
-    rows.length > 0 ? putHead() : undefined,
-    rows.length > 0 ? insertEvents(workspace, rows) : undefined,
+    rows.length > 0 ? writeLog(workspace, [{ head: plan.head, was: head?.hash }], rows) : undefined,
     keys.length > 0 ? insertKeys(workspace, keys) : undefined,
     blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
   ]);

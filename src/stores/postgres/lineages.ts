@@ -16,7 +16,9 @@ const find = prepared(
      select id, parent, forked_at, seq, 0 as depth from perdure.sessions where workspace = $1 and id = $2
      union all
      select s.id, s.parent, s.forked_at, s.seq, line.depth + 1
-     from line join perdure.sessions s on s.workspace = $1 and s.id = line.parent
+     from line cross join lateral (
+       select id, parent, forked_at, seq from perdure.sessions where workspace = $1 and id = line.parent limit 1
+     ) s
    )
    select id, coalesce(forked_at, 0) as forked_at, seq from line order by depth`,
 );

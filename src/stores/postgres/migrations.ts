@@ -16,6 +16,49 @@ const tenantTable = (name: string): string => `
     with check (workspace = current_setting('perdure.workspace', true));
 `;
 
+/**
+ * Heads and events in one call, which is a transaction of its own where no other is open: a message to the server costs as much as a
+ * row. Heads are upserted, since the plan of an update with a join would hang on guesses about the size of a workspace. One that goes on
+ * from another must find just that (`was`), and comes without a root, so that it shows if it made a session; one that makes a session
+ * must find none. Otherwise a head has moved and nothing is written.
+ */
+const appendFunction = `
+  create function perdure.append(
+    tenant text, lock_timeout_ms integer,
+    ids text[], was bytea[], parents text[], forks bigint[], roots text[], seqs bigint[], hashes bytea[], ats bigint[], epochs bigint[],
+    statuses text[], updates bigint[], summaries text[],
+    event_sessions text[], event_seqs bigint[], event_ats bigint[], turns bigint[], opens_turns boolean[], runs text[], types text[],
+    versions integer[], actors text[], salts bytea[], encodings smallint[], payloads bytea[], event_hashes bytea[]
+  ) returns void language plpgsql as $function$
+  declare
+    moved bigint;
+  begin
+    perform
+      set_config('perdure.workspace', tenant, true),
+      set_config('synchronous_commit', 'on', true),
+      set_config('lock_timeout', lock_timeout_ms::text, true);
+    with heads as (
+      insert into perdure.sessions as s
+        (workspace, id, was, parent, forked_at, root, seq, hash, at, epoch, status, updated_at, summary)
+      select tenant, h.* from unnest(ids, append.was, parents, forks, roots, seqs, hashes, ats, epochs, statuses, updates, summaries) h
+      on conflict (workspace, id) do update
+      set was = excluded.was, seq = excluded.seq, hash = excluded.hash, at = excluded.at, epoch = excluded.epoch,
+        status = excluded.status, updated_at = excluded.updated_at, summary = excluded.summary
+      where s.hash = excluded.was
+      returning s.root
+    )
+    select count(*) filter (where root <> '') into moved from heads;
+    if moved <> cardinality(ids) then
+      raise exception 'a head has moved' using errcode = 'PD001';
+    end if;
+    insert into perdure.events
+      (workspace, session, seq, at, turn, opens_turn, run, type, version, actor, salt, encoding, payload, hash)
+    select tenant, e.* from unnest(event_sessions, event_seqs, event_ats, turns, opens_turns, runs, types, versions, actors, salts,
+      encodings, payloads, event_hashes) e;
+  end
+  $function$;
+`;
+
 /** Numbered from 1 by their place; never changed once released. */
 const migrations: readonly Migration[] = [
   {
@@ -31,6 +74,7 @@ const migrations: readonly Migration[] = [
         root text collate "C" not null,
         seq bigint not null,
         hash bytea not null,
+        was bytea,
         at bigint not null,
         epoch bigint not null,
         status text not null,
@@ -95,6 +139,8 @@ const migrations: readonly Migration[] = [
         primary key (workspace, session, fold_version, seq)
       );
       ${tenantTable('snapshots')}
+
+      ${appendFunction}
     `,
   },
 ];

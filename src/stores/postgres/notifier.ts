@@ -1,12 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Change } from '../watchers.ts';
-import { type Database, exchange, prepared } from './database.ts';
+import { type Database, prepared } from './database.ts';
 
 export const channel = 'perdure';
-const intervalMs = 5;
+const intervalMs = 10;
 
-const notify = prepared('notify', `select pg_notify('${channel}', change) from unnest($1::text[]) change`);
+/** A hint need not be on disk. */
+const notify = prepared(
+  'notify',
+  `select set_config('synchronous_commit', 'off', true), pg_notify('${channel}', change) from unnest($1::text[]) change`,
+);
 
 const nameOf = ({ workspace, session }: Change): string => `${workspace}/${session}`;
 
@@ -43,8 +47,7 @@ export class Notifier {
     while (this.#pending.size > 0) {
       const texts = [...this.#pending].map(([name, { seq }]) => `${name}/${seq}`);
       this.#pending.clear();
-      const statements = ['begin; set local synchronous_commit = off', notify(texts), 'commit'];
-      const sent = this.#database.use((client) => exchange(client, statements)).catch(() => undefined);
+      const sent = this.#database.use((client) => client.query(notify(texts))).catch(() => undefined);
       await Promise.all([sent, pause(intervalMs, undefined, { ref: false })]);
     }
     this.#sending = undefined;

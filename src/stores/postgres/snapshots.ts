@@ -37,7 +37,8 @@ const findNewest = prepared(
 
 const findHashes = prepared(
   'find_blob_hashes',
-  'select hash from perdure.blobs where workspace = $1 and hash = any($2::bytea[])',
+  `select b.hash from unnest($2::bytea[]) asked(hash)
+   cross join lateral (select hash from perdure.blobs where workspace = $1 and hash = asked.hash limit 1) b`,
 );
 
 /** What is there already is neither compressed nor sent again. */

@@ -17,10 +17,10 @@ export const isConnectionLost = (error: unknown): boolean => {
 };
 
 /**
- * A head that moved (see `updateSessions`), a number, key or id that another process took first, a deadlock: what was believed of the
+ * A head that moved (see `perdure.append`), a number, key or id that another process took first, a deadlock: what was believed of the
  * database is out of date, and the same on a fresh view may well succeed.
  */
-export const isOutdated = (error: unknown): boolean => /^(22012|23505|40001|40P01)$/.test(sqlState(error));
+export const isOutdated = (error: unknown): boolean => /^(PD001|23505|40001|40P01)$/.test(sqlState(error));
 
 const poolExhausted = (error: unknown): boolean =>
   error instanceof Error && error.message === 'timeout exceeded when trying to connect';
