@@ -67,24 +67,26 @@ export const describeTenants = (setup: ContractSetup) =>
       const { store } = setup;
       const [mine, other] = twins();
       const child = newKey(mine.workspace).session;
-      for (const [each, text] of [
-        [mine, 'mine'],
-        [other, 'other'],
-      ] as const) {
-        await openSession(store, each);
-        await mustAppend(store, each, [rawText(text)]);
-        await forkSession(store, each, 2, { ...each, session: child });
+      const sides = [
+        { root: mine, text: 'mine', at: 3 },
+        { root: other, text: 'other', at: 2 },
+      ];
+      for (const { root, text, at } of sides) {
+        await openSession(store, root);
+        await mustAppend(store, root, [rawText(text), rawText(text)]);
+        await forkSession(store, root, at, { ...root, session: child });
       }
       await store.putSnapshot(mine, { seq: 1, foldVersion: 1, parts: { a: noise(10, 1) } });
-      for (const [each, text] of [
-        [mine, 'mine'],
-        [other, 'other'],
-      ] as const) {
-        const events = await expectSound(store, { ...each, session: child });
-        expect(textOf(events[1]!)).toBe(text);
-        expect((await store.family(each)).map(({ workspace }) => workspace)).toEqual([each.workspace, each.workspace]);
+      for (const reader of [store, setup.other]) {
+        for (const { root, text, at } of sides) {
+          const events = await expectSound(reader, { ...root, session: child });
+          expect(events).toHaveLength(at + 1);
+          expect(textOf(events[1]!)).toBe(text);
+          const family = await reader.family(root);
+          expect(family.map(({ workspace }) => workspace)).toEqual([root.workspace, root.workspace]);
+        }
+        expect(await reader.snapshot({ ...other, session: child }, { seq: 3, foldVersion: 1 })).toBeUndefined();
       }
-      expect(await store.snapshot({ ...other, session: child }, { seq: 3, foldVersion: 1 })).toBeUndefined();
     });
 
     test('[TEN1] an import touches its own workspace alone, also for an id that is elsewhere', async () => {
