@@ -59,7 +59,7 @@ export const checkWhole = ({ address, acknowledged, ledger }: Trial): Promise<vo
   reopened(address, async (store, { sessions }) => {
     const fresh = newLedger();
     const listed = await auditStore(store, fresh, acknowledged);
-    expect(fresh).toEqual(ledger);
+    assert.deepEqual(fresh, ledger);
     for (const id of listed) {
       const verified = await (await sessions.get(id)).verify();
       assert.ok(verified.ok, `${id} does not verify: ${JSON.stringify(verified)}`);
