@@ -10,7 +10,7 @@ import { insertBlobs } from './blobs.ts';
 import { exchange, type Statement } from './database.ts';
 import { insertKeys } from './keys.ts';
 import { isConnectionLost, isOutdated } from './store-error.ts';
-import { writeLog } from './write-log.ts';
+import type { WriteLog } from './write-log.ts';
 
 /** An append with all that does not depend on the head, made before its transaction begins. */
 export interface PendingAppend {
@@ -53,7 +53,11 @@ const planBatch = (bases: AppendBases, batch: readonly PendingAppend[]) => {
 };
 
 /** Heads and events first; keys and blobs are rare. */
-const writes = (workspace: WorkspaceId, bases: AppendBases, planned: readonly Planned[]): readonly Statement[] => {
+const writes = (
+  { workspace, writeLog }: BatchConnection,
+  bases: AppendBases,
+  planned: readonly Planned[],
+): readonly Statement[] => {
   const heads = new Map(planned.map(({ outcome: { head } }) => [head.session, head]));
   const next = [...heads.values()].map((head) => ({ head, was: bases.before(head.session)?.hash }));
   const events = planned.flatMap(({ pending, outcome }) =>
@@ -70,10 +74,11 @@ const writes = (workspace: WorkspaceId, bases: AppendBases, planned: readonly Pl
   ];
 };
 
-interface BatchConnection {
+export interface BatchConnection {
   readonly client: pg.Client;
   readonly workspace: WorkspaceId;
   readonly opening: Statement;
+  readonly writeLog: WriteLog;
   /** Heads as this process last saw them. */
   readonly known: Map<string, Head>;
 }
@@ -87,14 +92,15 @@ const send = async (client: pg.Client, opening: Statement | undefined, statement
 
 /** Commits what was planned, in the transaction that is open or in one to be opened. After an error nothing of it has landed, unless the connection went away. */
 const commit = async (
-  { client, workspace, known }: BatchConnection,
+  connection: BatchConnection,
   opening: Statement | undefined,
   bases: AppendBases,
   planned: readonly Planned[],
 ): Promise<void> => {
+  const { client, known } = connection;
   for (const { pending, outcome } of planned) pending.attempts.push(outcome);
   try {
-    await send(client, opening, writes(workspace, bases, planned));
+    await send(client, opening, writes(connection, bases, planned));
   } catch (error) {
     for (const { pending } of planned) {
       known.delete(keyName(pending.request));

@@ -8,6 +8,7 @@ import { type AppendResult, appendBatch, type PendingAppend } from './append-bat
 import type { Database } from './database.ts';
 import { prepareAppend } from './prepare-append.ts';
 import { isConnectionLost, isOutdated, unknownOutcome } from './store-error.ts';
+import type { WriteLog } from './write-log.ts';
 
 const maxBatchRequests = 256;
 const maxBatchBytes = 8 * 1024 * 1024;
@@ -25,29 +26,25 @@ interface Waiting {
 
 type Ready = Waiting & { readonly pending: PendingAppend };
 
+export interface AppendQueueOptions {
+  readonly database: Database;
+  readonly workspace: WorkspaceId;
+  readonly writeLog: WriteLog;
+  /** Heads as this process last saw them. */
+  readonly known: Map<string, Head>;
+  readonly onCommit: (changes: readonly Change[]) => void;
+  /** Nothing waits: the queue may be forgotten. */
+  readonly onIdle: () => void;
+}
+
 /** Group commit of one workspace: one batch is under way, and what arrives meanwhile shares the next one's transaction. */
 export class AppendQueue {
-  readonly #database: Database;
-  readonly #workspace: WorkspaceId;
-  readonly #known: Map<string, Head>;
-  readonly #onCommit: (changes: readonly Change[]) => void;
+  readonly #options: AppendQueueOptions;
   #waiting: Waiting[] = [];
   #running = false;
 
-  constructor(
-    database: Database,
-    workspace: WorkspaceId,
-    known: Map<string, Head>,
-    onCommit: (changes: readonly Change[]) => void,
-  ) {
-    this.#database = database;
-    this.#workspace = workspace;
-    this.#known = known;
-    this.#onCommit = onCommit;
-  }
-
-  get idle(): boolean {
-    return !this.#running && this.#waiting.length === 0;
+  constructor(options: AppendQueueOptions) {
+    this.#options = options;
   }
 
   append(request: AppendRequest): Promise<AppendOutcome> {
@@ -87,6 +84,7 @@ export class AppendQueue {
       await this.#settle(batch);
     }
     this.#running = false;
+    if (this.#waiting.length === 0) this.#options.onIdle();
   }
 
   /** In the order of arrival within a session; a fork waits for a batch that does not write its parent. */
@@ -125,7 +123,7 @@ export class AppendQueue {
       }
       return;
     }
-    this.#onCommit(results.flatMap((result) => (isAppended(result) ? result.head : [])));
+    this.#options.onCommit(results.flatMap((result) => (isAppended(result) ? result.head : [])));
     const answered = batch.map((waiting, place) => ({ waiting, result: results[place]! }));
     void inSlices(answered, ({ waiting, result }) => {
       if (result instanceof PerdureError) waiting.reject(result);
@@ -135,13 +133,12 @@ export class AppendQueue {
 
   /** Tries again what another process got in the way of, and what a lost connection left open, as long as there are connections. */
   async #commit(batch: readonly PendingAppend[]): Promise<readonly AppendResult[]> {
-    const opening = this.#database.opening(this.#workspace, 'read write');
+    const { database, ...connection } = this.#options;
+    const opening = database.opening(connection.workspace, 'read write');
     const until = Date.now() + retryForMs;
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#database.use((client) =>
-          appendBatch({ client, workspace: this.#workspace, opening, known: this.#known }, batch),
-        );
+        return await database.use((client) => appendBatch({ ...connection, client, opening }, batch));
       } catch (error) {
         const sent = batch.some(({ attempts }) => attempts.length > 0);
         const lost = isConnectionLost(error);

@@ -10,7 +10,7 @@ import { insertBlobs } from './blobs.ts';
 import { type Database, exchange, prepared } from './database.ts';
 import { encodePayloads } from './encode-payloads.ts';
 import { insertKeys } from './keys.ts';
-import { writeLog } from './write-log.ts';
+import type { WriteLog } from './write-log.ts';
 
 /** Of two imports of the same sessions the second finds what the first made. */
 const waitForOthers = prepared(
@@ -50,7 +50,12 @@ const encode = async (events: readonly StoredEvent[]) => {
 };
 
 /** The number of events that were new. */
-const addCopy = async (client: pg.Client, workspace: WorkspaceId, copy: SessionCopy): Promise<number> => {
+const addCopy = async (
+  client: pg.Client,
+  writeLog: WriteLog,
+  workspace: WorkspaceId,
+  copy: SessionCopy,
+): Promise<number> => {
   const { session, parent: point } = copy;
   const subject = { session, creates: { parent: point } };
   const asked = [subject, ...copy.keys.map((key) => ({ session, key }))];
@@ -72,6 +77,7 @@ const addCopy = async (client: pg.Client, workspace: WorkspaceId, copy: SessionC
 /** One transaction, fed piece by piece; whatever fails, here or in the source of the copies, undoes all of it. */
 export const importCopies = async (
   database: Database,
+  writeLog: WriteLog,
   workspace: WorkspaceId,
   copies: AsyncIterable<SessionCopy>,
 ): Promise<{ readonly imported: Imported; readonly changes: readonly Change[] }> =>
@@ -82,7 +88,7 @@ export const importCopies = async (
       await exchange(client, [database.opening(workspace, 'read write'), waitForOthers(workspace)]);
       for await (const copy of copies) {
         const { session, events } = copy;
-        added.set(session, (added.get(session) ?? 0) + (await addCopy(client, workspace, copy)));
+        added.set(session, (added.get(session) ?? 0) + (await addCopy(client, writeLog, workspace, copy)));
         changes.set(session, { workspace, session, seq: events.at(-1)?.seq ?? 0 });
       }
       await exchange(client, ['commit']);

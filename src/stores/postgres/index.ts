@@ -6,6 +6,7 @@ import { Database } from './database.ts';
 import { migrate } from './migrations.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { storeError } from './store-error.ts';
+import { openWriteLog } from './write-log.ts';
 
 export interface PostgresStoreOptions {
   /**
@@ -36,14 +37,15 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
   const { url, listenUrl = url, poolSize = 8, fallbackPollMs = 5000, statementTimeoutMs = 10_000 } = options;
   const database = new Database({ url, poolSize, statementTimeoutMs });
   try {
-    await database.use(async (client) => {
+    const writeLog = await database.use(async (client) => {
       const { rows } = await client.query(`select current_setting('fsync') as fsync`);
       refuseNoSync(rows[0].fsync);
       await migrate(client, options.release ?? currentRelease());
+      return openWriteLog(client);
     });
+    return new PostgresStore(database, writeLog, new Changes(database, { listenUrl, fallbackPollMs }));
   } catch (error) {
     await database.close();
     throw storeError(error);
   }
-  return new PostgresStore(database, new Changes(database, { listenUrl, fallbackPollMs }));
 };

@@ -23,38 +23,41 @@ const tenantTable = (name: string): string => `
  * must find none. Otherwise a head has moved and nothing is written.
  */
 const appendFunction = `
+  create type perdure.new_head as (
+    id text, was bytea, parent text, forked_at bigint, root text, seq bigint, hash bytea, at bigint, epoch bigint, status text,
+    updated_at bigint, summary text
+  );
+  create type perdure.new_event as (
+    session text, seq bigint, at bigint, turn bigint, opens_turn boolean, run text, type text, version integer, actor text, salt bytea,
+    encoding smallint, payload bytea, hash bytea
+  );
   create function perdure.append(
-    tenant text, lock_timeout_ms integer,
-    ids text[], was bytea[], parents text[], forks bigint[], roots text[], seqs bigint[], hashes bytea[], ats bigint[], epochs bigint[],
-    statuses text[], updates bigint[], summaries text[],
-    event_sessions text[], event_seqs bigint[], event_ats bigint[], turns bigint[], opens_turns boolean[], runs text[], types text[],
-    versions integer[], actors text[], salts bytea[], encodings smallint[], payloads bytea[], event_hashes bytea[]
+    tenant text, heads perdure.new_head[], events perdure.new_event[], lock_timeout_ms integer
   ) returns void language plpgsql as $function$
   declare
+    setting text;
     moved bigint;
   begin
-    perform
-      set_config('perdure.workspace', tenant, true),
-      set_config('synchronous_commit', 'on', true),
-      set_config('lock_timeout', lock_timeout_ms::text, true);
-    with heads as (
+    setting := set_config('perdure.workspace', tenant, true);
+    setting := set_config('synchronous_commit', 'on', true);
+    setting := set_config('lock_timeout', lock_timeout_ms::text, true);
+    with written as (
       insert into perdure.sessions as s
         (workspace, id, was, parent, forked_at, root, seq, hash, at, epoch, status, updated_at, summary)
-      select tenant, h.* from unnest(ids, append.was, parents, forks, roots, seqs, hashes, ats, epochs, statuses, updates, summaries) h
+      select tenant, h.* from unnest(heads) h
       on conflict (workspace, id) do update
       set was = excluded.was, seq = excluded.seq, hash = excluded.hash, at = excluded.at, epoch = excluded.epoch,
         status = excluded.status, updated_at = excluded.updated_at, summary = excluded.summary
       where s.hash = excluded.was
       returning s.root
     )
-    select count(*) filter (where root <> '') into moved from heads;
-    if moved <> cardinality(ids) then
+    select count(*) filter (where root <> '') into moved from written;
+    if moved <> cardinality(heads) then
       raise exception 'a head has moved' using errcode = 'PD001';
     end if;
     insert into perdure.events
       (workspace, session, seq, at, turn, opens_turn, run, type, version, actor, salt, encoding, payload, hash)
-    select tenant, e.* from unnest(event_sessions, event_seqs, event_ats, turns, opens_turns, runs, types, versions, actors, salts,
-      encodings, payloads, event_hashes) e;
+    select tenant, e.* from unnest(events) e;
   end
   $function$;
 `;

@@ -27,12 +27,14 @@ import { readEvents } from './read-events.ts';
 import { findFamily, findHead, findTurnStarts, listSessions } from './sessions.ts';
 import { findSnapshot, putSnapshot } from './snapshots.ts';
 import { storeError } from './store-error.ts';
+import type { WriteLog } from './write-log.ts';
 
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
 /** Hands every call to its file, keeps count of those under way, and tells the engine's failures in our words. */
 export class PostgresStore implements Store {
   readonly #database: Database;
+  readonly #writeLog: WriteLog;
   readonly #changes: Changes;
   readonly #lineages: Lineages;
   readonly #knownHeads = new BoundedMap<string, Head>(10_000);
@@ -40,8 +42,9 @@ export class PostgresStore implements Store {
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor(database: Database, changes: Changes) {
+  constructor(database: Database, writeLog: WriteLog, changes: Changes) {
     this.#database = database;
+    this.#writeLog = writeLog;
     this.#changes = changes;
     this.#lineages = new Lineages(database);
   }
@@ -94,7 +97,7 @@ export class PostgresStore implements Store {
 
   importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported> {
     return this.#run(async () => {
-      const { imported, changes } = await importCopies(this.#database, workspace, copies);
+      const { imported, changes } = await importCopies(this.#database, this.#writeLog, workspace, copies);
       this.#changes.committed(changes);
       return imported;
     });
@@ -130,9 +133,16 @@ export class PostgresStore implements Store {
   }
 
   #queueOf(workspace: WorkspaceId): AppendQueue {
-    const queue =
-      this.#queues.get(workspace) ??
-      new AppendQueue(this.#database, workspace, this.#knownHeads, (changes) => this.#changes.committed(changes));
+    const known = this.#queues.get(workspace);
+    if (known) return known;
+    const queue = new AppendQueue({
+      database: this.#database,
+      workspace,
+      writeLog: this.#writeLog,
+      known: this.#knownHeads,
+      onCommit: (changes) => this.#changes.committed(changes),
+      onIdle: () => this.#queues.delete(workspace),
+    });
     this.#queues.set(workspace, queue);
     return queue;
   }

@@ -2,10 +2,10 @@ import type pg from 'pg';
 import type { Head, StoredEvent } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { EncodedPayload } from '../payload-codec.ts';
-import { byteaArray } from './bytea-array.ts';
 import { prepared } from './database.ts';
+import { type ColumnType, type ColumnValue, rowArray } from './row-array.ts';
 
-/** A head, and the hash of the one that it follows; a session that has none yet is made. */
+/** A head, and the hash of the one that it goes on from; a session that has none yet is made. */
 export interface NextHead {
   readonly head: Head;
   readonly was: Uint8Array | undefined;
@@ -16,55 +16,71 @@ export interface EncodedEvent {
   readonly payload: Pick<EncodedPayload, 'encoding' | 'stored'>;
 }
 
+/** Makes the statement that writes heads and events. Outside a transaction it is one of its own. */
+export type WriteLog = (
+  workspace: WorkspaceId,
+  heads: readonly NextHead[],
+  events: readonly EncodedEvent[],
+) => pg.QueryConfig;
+
 /** How long to wait for another writer of the same session. */
 const lockTimeoutMs = 5000;
 
 const append = prepared(
   'append',
-  `select perdure.append($1, ${lockTimeoutMs},
-     $2::text[], $3::bytea[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::bytea[], $9::bigint[], $10::bigint[],
-     $11::text[], $12::bigint[], $13::text[],
-     $14::text[], $15::bigint[], $16::bigint[], $17::bigint[], $18::boolean[], $19::text[], $20::text[],
-     $21::integer[], $22::text[], $23::bytea[], $24::smallint[], $25::bytea[], $26::bytea[])`,
+  `select perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], ${lockTimeoutMs})`,
 );
 
-const headValues = (heads: readonly NextHead[]): readonly unknown[] => [
-  heads.map(({ head }) => head.session),
-  byteaArray(heads.map(({ was }) => was ?? null)),
-  heads.map(({ head }) => head.parent?.session ?? null),
-  heads.map(({ head }) => head.parent?.seq ?? null),
-  heads.map(({ head, was }) => (was ? '' : head.root)),
-  heads.map(({ head }) => head.seq),
-  byteaArray(heads.map(({ head }) => head.hash)),
-  heads.map(({ head }) => head.at),
-  heads.map(({ head }) => head.epoch),
-  heads.map(({ head }) => head.summary.status),
-  heads.map(({ head }) => head.summary.updatedAt),
-  heads.map(({ head }) => JSON.stringify(head.summary)),
+type Columns<Item> = readonly (readonly [ColumnType, (item: Item) => ColumnValue])[];
+
+/** As in the types `perdure.new_head` and `perdure.new_event`. One that goes on has no root, see `perdure.append`. */
+const headColumns: Columns<NextHead> = [
+  ['text', ({ head }) => head.session],
+  ['bytea', ({ was }) => was ?? null],
+  ['text', ({ head }) => head.parent?.session ?? null],
+  ['bigint', ({ head }) => head.parent?.seq ?? null],
+  ['text', ({ head, was }) => (was ? '' : head.root)],
+  ['bigint', ({ head }) => head.seq],
+  ['bytea', ({ head }) => head.hash],
+  ['bigint', ({ head }) => head.at],
+  ['bigint', ({ head }) => head.epoch],
+  ['text', ({ head }) => head.summary.status],
+  ['bigint', ({ head }) => head.summary.updatedAt],
+  ['text', ({ head }) => JSON.stringify(head.summary)],
 ];
 
-const eventValues = (rows: readonly EncodedEvent[]): readonly unknown[] => [
-  rows.map(({ event }) => event.session),
-  rows.map(({ event }) => event.seq),
-  rows.map(({ event }) => event.at),
-  rows.map(({ event }) => event.turn),
-  rows.map(({ event }) => event.opensTurn),
-  rows.map(({ event }) => event.run ?? null),
-  rows.map(({ event }) => event.type),
-  rows.map(({ event }) => event.version),
-  rows.map(({ event }) => event.actor),
-  byteaArray(rows.map(({ event }) => (event.body.kind === 'bytes' ? event.body.salt : null))),
-  rows.map(({ payload }) => payload.encoding),
-  byteaArray(rows.map(({ payload }) => payload.stored)),
-  byteaArray(rows.map(({ event }) => event.hash)),
+const eventColumns: Columns<EncodedEvent> = [
+  ['text', ({ event }) => event.session],
+  ['bigint', ({ event }) => event.seq],
+  ['bigint', ({ event }) => event.at],
+  ['bigint', ({ event }) => event.turn],
+  ['boolean', ({ event }) => event.opensTurn],
+  ['text', ({ event }) => event.run ?? null],
+  ['text', ({ event }) => event.type],
+  ['integer', ({ event }) => event.version],
+  ['text', ({ event }) => event.actor],
+  ['bytea', ({ event }) => (event.body.kind === 'bytes' ? event.body.salt : null)],
+  ['smallint', ({ payload }) => payload.encoding],
+  ['bytea', ({ payload }) => payload.stored],
+  ['bytea', ({ event }) => event.hash],
 ];
 
-/** Heads in the order of ids, as all writers lock them, and before the events: whoever has a head has all that belongs to it. */
-export const writeLog = (
-  workspace: WorkspaceId,
-  heads: readonly NextHead[],
-  events: readonly EncodedEvent[],
-): pg.QueryConfig => {
-  const inOrder = heads.toSorted((a, b) => (a.head.session < b.head.session ? -1 : 1));
-  return append(workspace, ...headValues(inOrder), ...eventValues(events));
+const rowsOf = <Item>(rowType: number, columns: Columns<Item>, items: readonly Item[]): Buffer =>
+  rowArray(
+    rowType,
+    columns.map(([type]) => type),
+    items.map((item) => columns.map(([, value]) => value(item))),
+  );
+
+/** Row types have other numbers in each database. */
+export const openWriteLog = async (client: pg.Client): Promise<WriteLog> => {
+  const { rows } = await client.query<{ head: number; event: number }>(
+    `select 'perdure.new_head'::regtype::oid as head, 'perdure.new_event'::regtype::oid as event`,
+  );
+  const types = rows[0]!;
+  return (workspace, heads, events) => {
+    // In the order of ids, as all writers lock them.
+    const inOrder = heads.toSorted((a, b) => (a.head.session < b.head.session ? -1 : 1));
+    return append(workspace, rowsOf(types.head, headColumns, inOrder), rowsOf(types.event, eventColumns, events));
+  };
 };
