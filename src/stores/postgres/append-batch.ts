@@ -83,11 +83,18 @@ export interface BatchConnection {
   readonly known: Map<string, Head>;
 }
 
-const send = async (client: pg.Client, opening: Statement | undefined, statements: readonly Statement[]) => {
-  if (opening && statements.length === 1) return exchange(client, statements);
+/** The statement that writes the log is a transaction by itself when it comes alone. */
+const send = async (
+  client: pg.Client,
+  opening: Statement | undefined,
+  statements: readonly Statement[],
+): Promise<void> => {
+  if (opening && statements.length === 1) {
+    await client.query(statements[0]!);
+    return;
+  }
   const answers = await exchange(client, [opening, ...statements, 'commit']);
   if (answers.at(-1)!.command !== 'COMMIT') throw new Error('PostgreSQL rolled back a transaction without an error');
-  return answers;
 };
 
 /** Commits what was planned, in the transaction that is open or in one to be opened. After an error nothing of it has landed, unless the connection went away. */

@@ -5,7 +5,7 @@ import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { inSlices } from '../in-slices.ts';
 import type { Change } from '../watchers.ts';
 import { type AppendResult, appendBatch, type PendingAppend } from './append-batch.ts';
-import type { Database } from './database.ts';
+import type { Database, Lease } from './database.ts';
 import { prepareAppend } from './prepare-append.ts';
 import { isConnectionLost, isOutdated, unknownOutcome } from './store-error.ts';
 import type { WriteLog } from './write-log.ts';
@@ -77,12 +77,14 @@ export class AppendQueue {
 
   async #run(): Promise<void> {
     this.#running = true;
+    const lease = this.#options.database.lease();
     // Callers that were answered together ask again together: give them the chance to share.
     for (await nextTurn(); ; await nextTurn()) {
       const batch = this.#take();
       if (batch.length === 0) break;
-      await this.#settle(batch);
+      await this.#settle(lease, batch);
     }
+    lease.release();
     this.#running = false;
     if (this.#waiting.length === 0) this.#options.onIdle();
   }
@@ -111,14 +113,17 @@ export class AppendQueue {
     return batch;
   }
 
-  async #settle(batch: readonly Ready[]): Promise<void> {
+  async #settle(lease: Lease, batch: readonly Ready[]): Promise<void> {
     let results: readonly AppendResult[];
     try {
-      results = await this.#commit(batch.map(({ pending }) => pending));
+      results = await this.#commit(
+        lease,
+        batch.map(({ pending }) => pending),
+      );
     } catch (error) {
       const alone = batch.length > 1 && !isConnectionLost(error) && !(error instanceof PerdureError);
       for (const waiting of batch) {
-        if (alone) await this.#settle([waiting]);
+        if (alone) await this.#settle(lease, [waiting]);
         else waiting.reject(error);
       }
       return;
@@ -132,13 +137,13 @@ export class AppendQueue {
   }
 
   /** Tries again what another process got in the way of, and what a lost connection left open, as long as there are connections. */
-  async #commit(batch: readonly PendingAppend[]): Promise<readonly AppendResult[]> {
+  async #commit(lease: Lease, batch: readonly PendingAppend[]): Promise<readonly AppendResult[]> {
     const { database, ...connection } = this.#options;
     const opening = database.opening(connection.workspace, 'read write');
     const until = Date.now() + retryForMs;
     for (let tries = 1; ; tries++) {
       try {
-        return await database.use((client) => appendBatch({ ...connection, client, opening }, batch));
+        return await lease.use((client) => appendBatch({ ...connection, client, opening }, batch));
       } catch (error) {
         const sent = batch.some(({ attempts }) => attempts.length > 0);
         const lost = isConnectionLost(error);

@@ -67,6 +67,34 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs: number;
 }
 
+/** Keeps a connection from one use to the next, while nobody else waits for one. */
+export class Lease {
+  readonly #pool: pg.Pool;
+  #client: pg.PoolClient | undefined;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    this.#client ??= await this.#pool.connect();
+    try {
+      const result = await work(this.#client);
+      if (this.#pool.waitingCount > 0) this.release();
+      return result;
+    } catch (error) {
+      this.release();
+      throw error;
+    }
+  }
+
+  /** What a failure left open ends with its connection. */
+  release(): void {
+    this.#client?.release(this.#client.getTransactionStatus() !== 'I');
+    this.#client = undefined;
+  }
+}
+
 /** The pool, and transactions that see one workspace. */
 export class Database {
   readonly #pool: pg.Pool;
@@ -97,13 +125,16 @@ export class Database {
   }
 
   async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect();
+    const lease = this.lease();
     try {
-      return await work(client);
+      return await lease.use(work);
     } finally {
-      // What a failure left open ends with its connection.
-      client.release(client.getTransactionStatus() !== 'I');
+      lease.release();
     }
+  }
+
+  lease(): Lease {
+    return new Lease(this.#pool);
   }
 
   /** One round trip; tried once more when the connection turns out to be dead. */

@@ -3,7 +3,7 @@ import type { Head, StoredEvent } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { EncodedPayload } from '../payload-codec.ts';
 import { prepared } from './database.ts';
-import { type ColumnType, type ColumnValue, rowArray } from './row-array.ts';
+import { RowWriter } from './row-writer.ts';
 
 /** A head, and the hash of the one that it goes on from; a session that has none yet is made. */
 export interface NextHead {
@@ -31,46 +31,59 @@ const append = prepared(
   `select perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], ${lockTimeoutMs})`,
 );
 
-type Columns<Item> = readonly (readonly [ColumnType, (item: Item) => ColumnValue])[];
+const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
+  items.reduce((total, item) => total + of(item), 0);
 
-/** As in the types `perdure.new_head` and `perdure.new_event`. One that goes on has no root, see `perdure.append`. */
-const headColumns: Columns<NextHead> = [
-  ['text', ({ head }) => head.session],
-  ['bytea', ({ was }) => was ?? null],
-  ['text', ({ head }) => head.parent?.session ?? null],
-  ['bigint', ({ head }) => head.parent?.seq ?? null],
-  ['text', ({ head, was }) => (was ? '' : head.root)],
-  ['bigint', ({ head }) => head.seq],
-  ['bytea', ({ head }) => head.hash],
-  ['bigint', ({ head }) => head.at],
-  ['bigint', ({ head }) => head.epoch],
-  ['text', ({ head }) => head.summary.status],
-  ['bigint', ({ head }) => head.summary.updatedAt],
-  ['text', ({ head }) => JSON.stringify(head.summary)],
-];
+/** As in the type `perdure.new_head`. One that goes on has no root, see `perdure.append`. */
+const headRows = (rowType: number, heads: readonly NextHead[]): Buffer => {
+  const rows = new RowWriter(rowType, 12, heads.length * 800);
+  for (const { head, was } of heads) {
+    rows.row(() => {
+      rows.text(head.session);
+      rows.bytea(was);
+      rows.text(head.parent?.session);
+      rows.bigint(head.parent?.seq);
+      rows.text(was ? '' : head.root);
+      rows.bigint(head.seq);
+      rows.bytea(head.hash);
+      rows.bigint(head.at);
+      rows.bigint(head.epoch);
+      rows.text(head.summary.status);
+      rows.bigint(head.summary.updatedAt);
+      rows.text(JSON.stringify(head.summary));
+    });
+  }
+  return rows.finish();
+};
 
-const eventColumns: Columns<EncodedEvent> = [
-  ['text', ({ event }) => event.session],
-  ['bigint', ({ event }) => event.seq],
-  ['bigint', ({ event }) => event.at],
-  ['bigint', ({ event }) => event.turn],
-  ['boolean', ({ event }) => event.opensTurn],
-  ['text', ({ event }) => event.run ?? null],
-  ['text', ({ event }) => event.type],
-  ['integer', ({ event }) => event.version],
-  ['text', ({ event }) => event.actor],
-  ['bytea', ({ event }) => (event.body.kind === 'bytes' ? event.body.salt : null)],
-  ['smallint', ({ payload }) => payload.encoding],
-  ['bytea', ({ payload }) => payload.stored],
-  ['bytea', ({ event }) => event.hash],
-];
-
-const rowsOf = <Item>(rowType: number, columns: Columns<Item>, items: readonly Item[]): Buffer =>
-  rowArray(
+/** As in the type `perdure.new_event`. */
+const eventRows = (rowType: number, events: readonly EncodedEvent[]): Buffer => {
+  const rows = new RowWriter(
     rowType,
-    columns.map(([type]) => type),
-    items.map((item) => columns.map(([, value]) => value(item))),
+    13,
+    sum(events, ({ payload }) => payload.stored.length + 400),
   );
+  for (const { event, payload } of events) {
+    rows.row(() => {
+      rows.text(event.session);
+      rows.bigint(event.seq);
+      rows.bigint(event.at);
+      rows.bigint(event.turn);
+      rows.boolean(event.opensTurn);
+      rows.text(event.run);
+      rows.text(event.type);
+      rows.integer(event.version);
+      rows.text(event.actor);
+      rows.bytea(event.body.kind === 'bytes' ? event.body.salt : undefined);
+      rows.smallint(payload.encoding);
+      rows.bytea(payload.stored);
+      rows.bytea(event.hash);
+    });
+  }
+  return rows.finish();
+};
+
+const byId = (a: NextHead, b: NextHead): number => (a.head.session < b.head.session ? -1 : 1);
 
 /** Row types have other numbers in each database. */
 export const openWriteLog = async (client: pg.Client): Promise<WriteLog> => {
@@ -78,9 +91,7 @@ export const openWriteLog = async (client: pg.Client): Promise<WriteLog> => {
     `select 'perdure.new_head'::regtype::oid as head, 'perdure.new_event'::regtype::oid as event`,
   );
   const types = rows[0]!;
-  return (workspace, heads, events) => {
-    // In the order of ids, as all writers lock them.
-    const inOrder = heads.toSorted((a, b) => (a.head.session < b.head.session ? -1 : 1));
-    return append(workspace, rowsOf(types.head, headColumns, inOrder), rowsOf(types.event, eventColumns, events));
-  };
+  // In the order of ids, as all writers lock them.
+  return (workspace, heads, events) =>
+    append(workspace, headRows(types.head, heads.toSorted(byId)), eventRows(types.event, events));
 };
