@@ -38,7 +38,8 @@ export const openHeads = (db: DatabaseSync, sessions: Sessions): Heads => {
       return head && keep(head);
     },
     write: (head) => {
-      if (heads.has(nameOf(head))) sessions.update(head);
+      const before = heads.get(nameOf(head));
+      if (before) sessions.update(head, before);
       else sessions.insert(head);
       keep(head);
     },

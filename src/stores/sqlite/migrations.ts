@@ -23,10 +23,10 @@ INSERT INTO meta VALUES (0, '0.0.0');
 CREATE TABLE sessions (
   workspace TEXT NOT NULL, id TEXT NOT NULL, parent TEXT, forked_at INTEGER, root TEXT NOT NULL,
   seq INTEGER NOT NULL, hash BLOB NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL,
-  status TEXT NOT NULL, updated_at INTEGER NOT NULL, summary TEXT NOT NULL,
+  status TEXT NOT NULL, updated_at INTEGER NOT NULL, updated_span INTEGER NOT NULL, summary TEXT NOT NULL,
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX sessions_by_change ON sessions (workspace, updated_at, id, status);
+CREATE INDEX sessions_by_change ON sessions (workspace, updated_span);
 CREATE INDEX sessions_by_root ON sessions (workspace, root) WHERE parent IS NOT NULL;
 
 CREATE TABLE events (

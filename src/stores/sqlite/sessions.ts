@@ -8,7 +8,8 @@ import { storeFailure } from './store-error.ts';
 export interface Sessions {
   head(key: SessionKey): Head | undefined;
   insert(head: Head): void;
-  update(head: Head): void;
+  /** `before` is what stands there now. */
+  update(head: Head, before: Head): void;
   list(workspace: WorkspaceId, query: ListQuery): readonly SessionSummary[];
   family(key: SessionKey): readonly Head[];
   /** From the session to its root; undefined when there is no such session. */
@@ -25,6 +26,13 @@ interface Link {
 
 const columns = 'workspace, id, parent, forked_at, root, seq, hash, at, epoch, summary';
 const maxLinks = 100_000;
+
+/**
+ * The listing goes by an index on spans of time and sorts within them, so that an append to a session that was just changed leaves the
+ * index alone.
+ */
+const spanMs = 60_000;
+const spanOf = (updatedAt: number): number => Math.floor(updatedAt / spanMs);
 
 const parseSummary = (text: SQLOutputValue | undefined): SessionSummary | undefined => {
   try {
@@ -56,18 +64,19 @@ const movingColumns = ({ seq, hash, at, epoch, summary }: Pick<Head, 'seq' | 'ha
 
 export const openSessions = (db: DatabaseSync, file: string): Sessions => {
   const one = db.prepare(`SELECT ${columns} FROM sessions WHERE workspace = ? AND id = ?`);
-  const insert = db.prepare(`INSERT INTO sessions (${columns}, status, updated_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const update =
-    db.prepare(`UPDATE sessions SET seq = ?, hash = ?, at = ?, epoch = ?, summary = ?, status = ?, updated_at = ?
-    WHERE workspace = ? AND id = ?`);
+  const insert = db.prepare(`INSERT INTO sessions (${columns}, status, updated_at, updated_span)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const moving = 'seq = ?, hash = ?, at = ?, epoch = ?, summary = ?, status = ?, updated_at = ?';
+  const update = db.prepare(`UPDATE sessions SET ${moving} WHERE workspace = ? AND id = ?`);
+  const updateSpan = db.prepare(`UPDATE sessions SET ${moving}, updated_span = ? WHERE workspace = ? AND id = ?`);
   const children = db.prepare(
     `SELECT ${columns} FROM sessions WHERE workspace = ? AND root = ? AND parent IS NOT NULL`,
   );
   const link = db.prepare('SELECT parent, forked_at AS forkedAt FROM sessions WHERE workspace = ? AND id = ?');
   const page = (status: string) =>
-    db.prepare(`SELECT summary FROM sessions WHERE workspace = ? AND (updated_at, id) < (?, ?) ${status}
-      ORDER BY updated_at DESC, id DESC LIMIT ?`);
+    db.prepare(`SELECT summary FROM sessions
+      WHERE workspace = ? AND updated_span <= ? AND (updated_at, id) < (?, ?) ${status}
+      ORDER BY updated_span DESC, updated_at DESC, id DESC LIMIT ?`);
   const anyStatus = page('');
   const someStatus = page('AND status IN (SELECT value FROM json_each(?))');
   const head: Sessions['head'] = ({ workspace, session }) => {
@@ -87,13 +96,18 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
   return {
     head,
     insert: ({ workspace, session, parent, root, ...head }) => {
-      insert.run(workspace, session, parent?.session ?? null, parent?.seq ?? null, root, ...movingColumns(head));
+      const span = spanOf(head.summary.updatedAt);
+      insert.run(workspace, session, parent?.session ?? null, parent?.seq ?? null, root, ...movingColumns(head), span);
     },
-    update: ({ workspace, session, ...head }) => {
-      update.run(...movingColumns(head), workspace, session);
+    update: (head, before) => {
+      const span = spanOf(head.summary.updatedAt);
+      const columns = movingColumns(head);
+      if (span === spanOf(before.summary.updatedAt)) update.run(...columns, head.workspace, head.session);
+      else updateSpan.run(...columns, span, head.workspace, head.session);
     },
     list: (workspace, { status, limit, after }) => {
-      const from = [workspace, after?.updatedAt ?? Number.MAX_SAFE_INTEGER, after?.id ?? ''] as const;
+      const updatedAt = after?.updatedAt ?? Number.MAX_SAFE_INTEGER;
+      const from = [workspace, spanOf(updatedAt), updatedAt, after?.id ?? ''] as const;
       const rows = status ? someStatus.all(...from, JSON.stringify(status), limit) : anyStatus.all(...from, limit);
       // One that cannot be read leaves the others in the list; asking for its head says what is wrong.
       return rows.flatMap(({ summary }) => parseSummary(summary) ?? []);
