@@ -30,9 +30,10 @@ const keyFor = (key: string, body: unknown): IdempotencyKey => ({
   bodyHash: hash('sha256', encodeJson(body ?? null), 'hex'),
 });
 
-const encodeAll = (drafts: Decision['drafts']): readonly [NewEvent, ...NewEvent[]] => {
+/** Undefined when there is nothing to append. */
+export const encodeAll = (drafts: readonly EventDraft[]): readonly [NewEvent, ...NewEvent[]] | undefined => {
   const [first, ...rest] = drafts;
-  return [encodeEvent(first), ...rest.map(encodeEvent)];
+  return first && [encodeEvent(first), ...rest.map(encodeEvent)];
 };
 
 /** The events as a reader would get them, without parsing again what was just written. */
@@ -171,6 +172,7 @@ const decideAndAppend = async (
     }
     const { state, decision } = decided;
     const events = encodeAll(decision.drafts);
+    if (!events) return [];
     const outcome = await scope.store.append({
       ...key,
       writer: { kind: 'outside' },

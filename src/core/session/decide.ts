@@ -3,6 +3,7 @@ import type { EventDraft } from '../../schema/event.ts';
 import { type Actor, newId, systemActor } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
 import type { Message, ToolResultPart } from '../../schema/message.ts';
+import { type CommitCommand, decideCommit } from './decide-commit.ts';
 import { isMidTurn, type SessionFold } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
 
@@ -12,10 +13,12 @@ export type SessionCommand =
   | { readonly type: 'describe'; readonly title?: string | undefined; readonly metadata?: Metadata | undefined }
   | { readonly type: 'pause' | 'close'; readonly reason?: string | undefined }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'restore' }
+  | CommitCommand
   | { readonly type: 'rewind'; readonly target: SessionFold; readonly reason?: string | undefined };
 
 export interface Decision {
-  readonly drafts: readonly [EventDraft, ...EventDraft[]];
+  /** None when the command is already fulfilled. */
+  readonly drafts: readonly EventDraft[];
   /** The row of the lifecycle table that allowed it. */
   readonly command: Command;
   /** Facts land at any head; everything else only on the head it was decided on. */
@@ -73,9 +76,10 @@ const decideAppend = (state: SessionFold, messages: readonly Message[], actor: A
       turn: message.role === 'user' ? 'next' : 'current',
     }),
   );
-  const [first, ...rest] = drafts;
-  if (!first) throw new PerdureError('INVALID_INPUT', 'there is nothing to append: pass at least one message');
-  return { drafts: [first, ...rest], command, fact: true };
+  if (drafts.length === 0) {
+    throw new PerdureError('INVALID_INPUT', 'there is nothing to append: pass at least one message');
+  }
+  return { drafts, command, fact: true };
 };
 
 const refuseWhileRunning = ({ run, status }: SessionFold, command: Command): void => {
@@ -103,6 +107,10 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
   switch (command.type) {
     case 'append':
       return decideAppend(state, command.messages, actor);
+    case 'commit': {
+      const draft = decideCommit(state, command, actor);
+      return { drafts: draft ? [draft] : [], command: allow(state, 'commit') };
+    }
     case 'describe': {
       const { title, metadata } = command;
       return one({ type: 'session.described', payload: { title, metadata }, ...common }, allow(state, 'describe'));

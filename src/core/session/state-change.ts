@@ -62,7 +62,7 @@ const diffOf = createPatch as unknown as (before: unknown, after: unknown) => re
 const operationsOf = (patches: readonly RawPatch[]): readonly StoredOperation[] =>
   patches.map(({ op, path, value }) => ({ op, path, ...(op !== 'remove' && { value }) }) as StoredOperation);
 
-const valueAt = (state: State, pointer: string): unknown =>
+export const valueAt = (state: State, pointer: string): unknown =>
   segmentsOfPointer(pointer).reduce<unknown>(
     (value, segment) =>
       value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[segment] : undefined,
@@ -110,9 +110,21 @@ export const changeState = (before: State, change: Mutation | readonly PatchOper
   });
   return {
     state,
-    delta: withArrayTests(before, state, operationsOf(delta)),
-    inverse: withArrayTests(state, before, operationsOf(inverse)),
+    delta: withArrayTests(before, state, byEntry(before, state, operationsOf(delta))),
+    inverse: withArrayTests(state, before, byEntry(state, before, operationsOf(inverse))),
   };
+};
+
+/** A collection that was replaced as a whole is told entry by entry, so that every delta says which entries it changes. */
+const byEntry = (before: State, after: State, delta: readonly StoredOperation[]): readonly StoredOperation[] => {
+  const isRecord = (value: unknown) => value !== null && typeof value === 'object' && !Array.isArray(value);
+  return delta.flatMap((operation): readonly StoredOperation[] => {
+    const { path } = operation;
+    if (segmentsOfPointer(path).length > 1) return [operation];
+    const [old, now] = [valueAt(before, path), valueAt(after, path)];
+    if (!isRecord(old) || !isRecord(now)) return [operation];
+    return diffOf(old, now).map((each) => ({ ...each, path: path + each.path }));
+  });
 };
 
 const applyOperations = (draft: StateDraft, operations: readonly PatchOperation[]): void => {
@@ -160,6 +172,13 @@ export const ledgerProblems = (state: State, delta: readonly StoredOperation[]):
   });
   return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
 };
+
+/** The entries that a delta changes, as paths of two segments; a whole collection that was replaced counts as itself. */
+export const entriesTouched = (delta: readonly StoredOperation[]): readonly string[] => [
+  ...new Set(
+    delta.flatMap(({ op, path }) => (op === 'test' ? [] : [pointerOf(...segmentsOfPointer(path).slice(0, 2))])),
+  ),
+];
 
 export const touchesOwn = (delta: readonly StoredOperation[]): boolean =>
   delta.some(({ path }) => path === '' || segmentsOfPointer(path)[0] === 'own');
