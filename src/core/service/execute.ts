@@ -185,7 +185,7 @@ const decideAndAppend = async (
     });
     if (outcome.outcome === 'appended') {
       const written = eventsOf(key, decision.drafts, outcome);
-      const target = command.type === 'rewind' ? command.target : undefined;
+      const target = 'target' in command ? command.target : undefined;
       scope.folds.advance(key, state, written, payloadBytes(events), target);
       return written;
     }

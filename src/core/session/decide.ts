@@ -1,8 +1,10 @@
 import { PerdureError } from '../../schema/error.ts';
-import type { EventDraft } from '../../schema/event.ts';
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { type Actor, newId, systemActor } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
 import type { Message, ToolResultPart } from '../../schema/message.ts';
+import type { Agent } from './agent.ts';
+import { decideBind } from './decide-bind.ts';
 import { type CommitCommand, decideCommit } from './decide-commit.ts';
 import { isMidTurn, type SessionFold } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
@@ -14,6 +16,15 @@ export type SessionCommand =
   | { readonly type: 'pause' | 'close'; readonly reason?: string | undefined }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'restore' }
   | CommitCommand
+  | { readonly type: 'compact'; readonly overlay: PayloadOf<'context.compacted'> }
+  | {
+      readonly type: 'retry';
+      readonly turn: number;
+      readonly message: Message;
+      /** The fold at the end of the turn before. */
+      readonly target: SessionFold;
+    }
+  | { readonly type: 'bind'; readonly agent: Agent }
   | { readonly type: 'rewind'; readonly target: SessionFold; readonly reason?: string | undefined };
 
 export interface Decision {
@@ -111,6 +122,16 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       const draft = decideCommit(state, command, actor);
       return { drafts: draft ? [draft] : [], command: allow(state, 'commit') };
     }
+    case 'compact':
+      return one({ type: 'context.compacted', payload: command.overlay, ...common }, allow(state, 'commit'));
+    case 'retry': {
+      const { drafts, ...rest } = decideRewind(state, command.target, actor, `tries turn ${command.turn} again`);
+      allow(state, 'append');
+      const payload = { message: command.message, retries: command.turn };
+      return { ...rest, drafts: [...drafts, { type: 'message.appended', payload, actor, turn: 'next' }] };
+    }
+    case 'bind':
+      return { drafts: decideBind(state, command.agent, actor), command: allow(state, 'commit') };
     case 'describe': {
       const { title, metadata } = command;
       return one({ type: 'session.described', payload: { title, metadata }, ...common }, allow(state, 'describe'));
