@@ -2,11 +2,8 @@ import { PerdureError } from '../../schema/error.ts';
 import type { Dispatch, ToolDeclaration } from './track.ts';
 
 type PlainTool = (input: never, ...rest: never[]) => unknown;
-/** As the AI SDK defines them: what is not `execute` stays as it is. */
-interface ObjectTool {
-  readonly execute?: ((input: never, options: never) => unknown) | undefined;
-}
-export type ToolSet = Readonly<Record<string, PlainTool | ObjectTool>>;
+/** Functions, or objects as the AI SDK defines tools: of those `execute` is tracked, and the rest stays as it is. */
+export type ToolSet = Readonly<Record<string, PlainTool | object>>;
 
 /** An MCP client. */
 export interface ToolClient {

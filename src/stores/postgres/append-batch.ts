@@ -11,6 +11,7 @@ import { exchange, type Statement } from './database.ts';
 import { insertEvents } from './event-rows.ts';
 import { insertSessions, updateSessions } from './head-rows.ts';
 import { insertKeys } from './keys.ts';
+import { insertProjections } from './projection-rows.ts';
 
 /** An append with all that does not depend on the head, made before its transaction begins. */
 export interface PendingAppend {
@@ -68,6 +69,10 @@ const writes = (workspace: WorkspaceId, bases: AppendBases, planned: readonly Pl
     moved.length > 0 ? updateSessions(workspace, moved) : undefined,
     keys.length > 0 ? insertKeys(workspace, keys) : undefined,
     blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
+    ...insertProjections(
+      workspace,
+      planned.flatMap(({ outcome }) => outcome.events),
+    ),
   ];
 };
 

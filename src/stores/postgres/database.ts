@@ -67,6 +67,9 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs: number;
 }
 
+/** What can be asked, in a transaction of its own or within one. */
+export type Source = Pick<Database, 'read'>;
+
 /** The pool, and transactions that see one workspace. */
 export class Database {
   readonly #pool: pg.Pool;

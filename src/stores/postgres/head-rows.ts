@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Head } from '../../core/ports/store.ts';
+import type { Head, SessionKey } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
@@ -65,6 +65,17 @@ const update = prepared(
      u(id, seq, hash, at, epoch, status, updated_at, summary)
    where s.workspace = $1 and s.id = u.id`,
 );
+
+const describe = prepared(
+  'describe_session',
+  'update perdure.sessions set summary = $3, status = $4, updated_at = $5 where workspace = $1 and id = $2',
+);
+
+/** The summary alone, whatever stood there. */
+export const describeSession = (
+  { workspace, session }: SessionKey,
+  summary: SessionSummary,
+): pg.QueryConfig => describe(workspace, session, JSON.stringify(summary), summary.status, summary.updatedAt);
 
 const moving = (heads: readonly Head[]): unknown[] => [
   heads.map(({ seq }) => seq),

@@ -12,9 +12,10 @@ import { encodePayloads } from './encode-payloads.ts';
 import { insertEvents } from './event-rows.ts';
 import { insertSessions, updateSessions } from './head-rows.ts';
 import { insertKeys } from './keys.ts';
+import { insertProjections } from './projection-rows.ts';
 
 /** Of two imports of the same sessions the second finds what the first made. */
-const waitForOthers = prepared(
+export const waitForOthers = prepared(
   'lock_import',
   `select pg_advisory_xact_lock(hashtextextended('perdure import ' || $1, 0))`,
 );
@@ -68,6 +69,7 @@ const addCopy = async (client: pg.Client, workspace: WorkspaceId, copy: SessionC
     rows.length > 0 ? putHead(workspace, [plan.head]) : undefined,
     keys.length > 0 ? insertKeys(workspace, keys) : undefined,
     blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
+    ...insertProjections(workspace, plan.added),
   ]);
   return plan.added.length;
 };
