@@ -1,5 +1,5 @@
-import { apply, create } from 'mutative';
-import { applyPatch, createPatch } from 'rfc6902';
+import { create } from 'mutative';
+import { createPatch } from 'rfc6902';
 import type { ZodType } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { Json } from '../../schema/json.ts';
@@ -13,10 +13,11 @@ import {
   type StoredOperation,
   segmentsOfPointer,
 } from '../../schema/state.ts';
+import { applyOperations } from './apply-operations.ts';
 
 /** What a caller's function is given to change. Under `facts`, `scratch` and `own` anything that is JSON goes. */
 export type StateDraft = { -readonly [Part in keyof State]: Record<string, State[Part][string]> };
-export type Mutation = (draft: StateDraft) => void;
+export type Mutation = (draft: StateDraft) => unknown;
 
 export interface StateChange {
   readonly state: State;
@@ -39,42 +40,28 @@ export const stateInvalid = (problems: readonly StateProblem[]): PerdureError =>
     { details: { problems } },
   );
 
-interface RawPatch {
-  readonly op: string;
-  readonly path: string;
-  readonly value?: unknown;
-}
-
-/** The libraries' own types unfold JSON without end. */
-const produce = create as unknown as (
-  base: State,
-  mutate: (draft: StateDraft) => void,
-  options: { readonly enablePatches: { readonly pathAsArray: false; readonly arrayLengthAssignment: false } },
-) => readonly [State, readonly RawPatch[], readonly RawPatch[]];
-const applyPatches = apply as unknown as (base: State, patches: readonly StoredOperation[]) => State;
-const applyInPlace = applyPatch as unknown as (
-  draft: StateDraft,
-  patch: readonly PatchOperation[],
-) => readonly (Error | null)[];
-
+/** The library's own types unfold JSON without end. */
+const produce = create as unknown as (base: State, mutate: (draft: StateDraft) => void) => State;
 const diffOf = createPatch as unknown as (before: unknown, after: unknown) => readonly StoredOperation[];
 
-const operationsOf = (patches: readonly RawPatch[]): readonly StoredOperation[] =>
-  patches.map(({ op, path, value }) => ({ op, path, ...(op !== 'remove' && { value }) }) as StoredOperation);
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 export const valueAt = (state: State, pointer: string): unknown =>
   segmentsOfPointer(pointer).reduce<unknown>(
     (value, segment) =>
-      value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[segment] : undefined,
+      value !== null && typeof value === 'object' && Object.hasOwn(value, segment)
+        ? (value as Record<string, unknown>)[segment]
+        : undefined,
     state,
   );
 
 /** The array that a path goes into, when it does: what an index means depends on everything in it. */
-const arrayOn = (state: State, pointer: string): string | undefined => {
-  const segments = segmentsOfPointer(pointer);
-  for (let length = 1; length < segments.length; length++) {
-    const prefix = pointerOf(...segments.slice(0, length));
-    if (Array.isArray(valueAt(state, prefix))) return prefix;
+const arrayOn = (value: unknown, segments: readonly string[]): readonly string[] | undefined => {
+  let here = value;
+  for (const [depth, segment] of segments.entries()) {
+    if (Array.isArray(here)) return segments.slice(0, depth);
+    here = isRecord(here) && Object.hasOwn(here, segment) ? here[segment] : undefined;
   }
   return undefined;
 };
@@ -82,63 +69,68 @@ const arrayOn = (state: State, pointer: string): string | undefined => {
 /** Comparing two lists costs the product of their lengths. */
 const maxComparedItems = 1_000_000;
 
-const smallestArrayDelta = (path: string, before: readonly Json[], after: readonly Json[]) => {
-  if (before.length * after.length > maxComparedItems) return [{ op: 'replace', path, value: after } as const];
-  return diffOf(before, after).map((operation) => ({ ...operation, path: path + operation.path }));
+const isTooLong = (before: unknown, after: unknown): boolean =>
+  Array.isArray(before) && Array.isArray(after) && before.length * after.length > maxComparedItems;
+
+/** The fewest operations from one value of an entry to another; one that reaches into an array first says what the array was. */
+const entryDelta = (entry: string, before: unknown, after: unknown): readonly StoredOperation[] => {
+  if (isTooLong(before, after)) return [{ op: 'replace', path: entry, value: after as Json }];
+  const operations = diffOf(before, after);
+  const arrays = new Map(
+    operations.flatMap(({ path }) => {
+      const array = arrayOn(before, segmentsOfPointer(path));
+      return array ? [[pointerOf(...array), array] as const] : [];
+    }),
+  );
+  const tests = [...arrays].map(([path, segments]) => ({
+    op: 'test' as const,
+    path: entry + path,
+    value: segments.reduce<unknown>((value, segment) => (value as Record<string, unknown>)[segment], before) as Json,
+  }));
+  return [...tests, ...operations.map((operation) => ({ ...operation, path: entry + operation.path }))];
 };
 
-/**
- * What an index means depends on the whole array: a delta that reaches into one first says what the array was, so that it cannot be
- * applied where it was another, and then has the fewest operations that lead from the one to the other.
- */
-const withArrayTests = (before: State, after: State, delta: readonly StoredOperation[]): readonly StoredOperation[] => {
-  const arrays = new Set(delta.flatMap(({ path }) => arrayOn(before, path) ?? []));
-  if (arrays.size === 0) return delta;
-  const inArrays = [...arrays].flatMap((path): readonly StoredOperation[] => {
-    const [old, now] = [valueAt(before, path) as Json[], valueAt(after, path)];
-    const operations = Array.isArray(now) ? smallestArrayDelta(path, old, now) : [];
-    return operations.length === 0 ? [] : [{ op: 'test', path, value: old }, ...operations];
+/** Entry by entry. Those that are the same object need not be looked into, and a change leaves most of them so. */
+const deltaBetween = (before: State, after: State): readonly StoredOperation[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((part): readonly StoredOperation[] => {
+    const [old, now]: readonly unknown[] = [before[part as keyof State], after[part as keyof State]];
+    if (old === now) return [];
+    if (!isRecord(old) || !isRecord(now)) {
+      return now === undefined
+        ? [{ op: 'remove', path: pointerOf(part) }]
+        : [{ op: old === undefined ? 'add' : 'replace', path: pointerOf(part), value: now as Json }];
+    }
+    return [...new Set([...Object.keys(old), ...Object.keys(now)])].flatMap((id): readonly StoredOperation[] => {
+      const path = pointerOf(part, id);
+      if (!Object.hasOwn(now, id)) return [{ op: 'remove', path }];
+      const value = now[id] as Json;
+      if (!Object.hasOwn(old, id)) return [{ op: 'add', path, value }];
+      return old[id] === value ? [] : entryDelta(path, old[id], value);
+    });
   });
-  return [...inArrays, ...delta.filter(({ path }) => arrayOn(before, path) === undefined)];
+
+const patched = (before: State, operations: readonly PatchOperation[]): State => {
+  const result = applyOperations(before, operations);
+  if ('failed' in result) throw stateInvalid([result.failed]);
+  return result.value as State;
 };
 
-/** Lets a caller's function, or a patch, work on a draft; what comes out is the smallest delta and its inverse. */
+const mutated = (before: State, mutation: Mutation): State =>
+  produce(before, (draft) => {
+    const returned = mutation(draft);
+    if (!(returned instanceof Promise)) return;
+    returned.catch(() => undefined);
+    throw new PerdureError('INVALID_INPUT', 'a change of the state cannot wait for anything: await first, then commit');
+  });
+
+/** Lets a caller's function, or a patch, change the state; what comes out is the smallest delta and its inverse. */
 export const changeState = (before: State, change: Mutation | readonly PatchOperation[]): StateChange => {
-  const mutate: Mutation = typeof change === 'function' ? change : (draft) => applyOperations(draft, change);
-  const [state, delta, inverse] = produce(before, mutate, {
-    enablePatches: { pathAsArray: false, arrayLengthAssignment: false },
-  });
-  return {
-    state,
-    delta: withArrayTests(before, state, byEntry(before, state, operationsOf(delta))),
-    inverse: withArrayTests(state, before, byEntry(state, before, operationsOf(inverse))),
-  };
+  const state = typeof change === 'function' ? mutated(before, change) : patched(before, change);
+  return { state, delta: deltaBetween(before, state), inverse: deltaBetween(state, before) };
 };
 
-/** A collection that was replaced as a whole is told entry by entry, so that every delta says which entries it changes. */
-const byEntry = (before: State, after: State, delta: readonly StoredOperation[]): readonly StoredOperation[] => {
-  const isRecord = (value: unknown) => value !== null && typeof value === 'object' && !Array.isArray(value);
-  return delta.flatMap((operation): readonly StoredOperation[] => {
-    const { path } = operation;
-    if (segmentsOfPointer(path).length > 1) return [operation];
-    const [old, now] = [valueAt(before, path), valueAt(after, path)];
-    if (!isRecord(old) || !isRecord(now)) return [operation];
-    return diffOf(old, now).map((each) => ({ ...each, path: path + each.path }));
-  });
-};
-
-const applyOperations = (draft: StateDraft, operations: readonly PatchOperation[]): void => {
-  for (const operation of operations) {
-    const [failure] = applyInPlace(draft, [operation]);
-    if (failure) throw stateInvalid([{ path: operation.path, message: `${operation.op} failed: ${failure.message}` }]);
-  }
-};
-
-/** Applies a stored delta. What was valid when it was committed is not judged again. */
-export const applyDelta = (state: State, delta: readonly StoredOperation[]): State => {
-  const operations = delta.filter(({ op }) => op !== 'test');
-  return operations.length === 0 ? state : applyPatches(state, operations);
-};
+/** Applies a stored delta, which applied when it was committed. */
+export const applyDelta = (state: State, delta: readonly StoredOperation[]): State => patched(state, delta);
 
 const isCollection = (name: string): name is Collection => Object.hasOwn(ledgerEntries, name);
 
