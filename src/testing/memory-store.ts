@@ -1,13 +1,13 @@
-import {
-  type AppendOutcome,
-  type AppendRequest,
-  type FoldSnapshot,
-  type Imported,
-  type ReadRange,
-  type SessionCopy,
-  type SessionKey,
-  type Store,
-  type StoredEvent,
+import type {
+  AppendOutcome,
+  AppendRequest,
+  FoldSnapshot,
+  Imported,
+  ReadRange,
+  SessionCopy,
+  SessionKey,
+  Store,
+  StoredEvent,
 } from '../core/ports/store.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';

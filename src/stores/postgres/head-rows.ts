@@ -72,10 +72,8 @@ const describe = prepared(
 );
 
 /** The summary alone, whatever stood there. */
-export const describeSession = (
-  { workspace, session }: SessionKey,
-  summary: SessionSummary,
-): pg.QueryConfig => describe(workspace, session, JSON.stringify(summary), summary.status, summary.updatedAt);
+export const describeSession = ({ workspace, session }: SessionKey, summary: SessionSummary): pg.QueryConfig =>
+  describe(workspace, session, JSON.stringify(summary), summary.status, summary.updatedAt);
 
 const moving = (heads: readonly Head[]): unknown[] => [
   heads.map(({ seq }) => seq),
