@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { PerdureError } from '../../schema/error.ts';
 import { currentVersion, type EventDraft, type SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
@@ -11,6 +12,11 @@ import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
 const maxDecisions = 10;
+const maxPauseMs = 50;
+
+/** Two that decide about the same session again and again would otherwise keep in step, and the slower never have its turn. */
+export const turnAside = (attempt: number): Promise<void> =>
+  attempt === 0 ? Promise.resolve() : setTimeout(Math.random() * Math.min(2 ** attempt, maxPauseMs));
 
 export interface ExecuteOptions {
   readonly idempotencyKey?: string | undefined;
@@ -193,5 +199,6 @@ const decideAndAppend = async (
     scope.folds.forget(key);
     const mayChange = outcome.outcome === 'conflict' || outcome.outcome === 'status';
     if (!mayChange || attempt + 1 >= maxDecisions) throw refusal(key, outcome, decision);
+    await turnAside(attempt);
   }
 };

@@ -4,7 +4,7 @@ import type { Actor } from '../../schema/ids.ts';
 import type { AppendOutcome, SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { illegalTransition, statusesThatAllow } from '../session/lifecycle.ts';
-import { encodeAll, eventsOf, payloadBytes } from './execute.ts';
+import { encodeAll, eventsOf, payloadBytes, turnAside } from './execute.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
@@ -70,6 +70,7 @@ export class Journal {
       const outcome = await this.#append(state, drafts, { epoch: this.#epoch!, onHead: state.seq });
       if (outcome.outcome === 'appended') return;
       if (outcome.outcome !== 'conflict') throw this.#refusal(outcome);
+      await turnAside(attempt);
     }
     const state = await this.#scope.folds.head(this.#key);
     const outcome = await this.#append(state, [fact(state)], { epoch: this.#epoch! });
