@@ -1,4 +1,4 @@
-import type { CallRecord } from '../core/ports/store.ts';
+import type { CallQuery, CallRecord } from '../core/ports/store.ts';
 import type { Segment } from './lineage.ts';
 
 /** As the spans tell it: an end outside of them has not come. */
@@ -10,3 +10,5 @@ export const callWithin = (spans: readonly Segment[], call: CallRecord): CallRec
   );
   return hasEnded ? call : { ...made, status: 'running' };
 };
+
+export const isOnlyRunning = ({ status }: CallQuery): boolean => status?.length === 1 && status[0] === 'running';

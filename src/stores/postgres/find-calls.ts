@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { CallQuery, CallRecord } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
-import { callWithin } from '../call-within.ts';
+import { callWithin, isOnlyRunning } from '../call-within.ts';
 import { olderThan, type Segment } from '../lineage.ts';
 import { QueryText } from '../query-text.ts';
 import type { Source } from './database.ts';
@@ -20,6 +20,8 @@ export const callsOfWorkspace = (workspace: WorkspaceId, asked: CallQuery): pg.Q
   const query = new QueryText('$');
   const conditions = [
     `workspace = ${query.place(workspace)}`,
+    // Those that run are few among all there were, and have an index of their own.
+    isOnlyRunning(asked) ? ' and ended_seq is null' : '',
     query.narrow(asked),
     query.and(asked.status, (place) => `status = any(${place}::text[])`),
     query.goOn(asked.before),

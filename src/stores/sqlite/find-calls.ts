@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { CallQuery, CallRecord } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
-import { callWithin } from '../call-within.ts';
+import { callWithin, isOnlyRunning } from '../call-within.ts';
 import { olderThan, type Segment } from '../lineage.ts';
 import { QueryText } from '../query-text.ts';
 import { eachRow } from './each-row.ts';
@@ -25,28 +25,30 @@ const columns = `session, call_id AS callId, tool, status, run, turn, seq, at, e
 const recordOf = (row: Row): CallRecord =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as CallRecord;
 
-const selection = (query: QueryText, conditions: string): Query => ({
-  text: `SELECT ${columns} FROM tool_calls WHERE ${conditions}`,
+const selection = (query: QueryText, from: string): Query => ({
+  text: `SELECT ${columns} FROM tool_calls ${from}`,
   values: query.values as SQLInputValue[],
 });
 
 export const callsOfWorkspace = (workspace: WorkspaceId, asked: CallQuery): Query => {
   const query = new QueryText('?');
   const { before, status, limit } = asked;
-  const conditions = [
+  const from = [
+    // Those that run are few among all there were, and have an index of their own.
+    isOnlyRunning(asked) ? 'INDEXED BY tool_calls_open WHERE ended_seq IS NULL AND ' : 'WHERE ',
     `workspace = ${query.place(workspace)}`,
     query.narrow(asked),
     query.and(status && JSON.stringify(status), (place) => `status IN (SELECT value FROM json_each(${place}))`),
     query.goOn(before),
   ].join('');
-  return selection(query, `${conditions} ORDER BY at DESC, session DESC, seq DESC LIMIT ${query.place(limit)}`);
+  return selection(query, `${from} ORDER BY at DESC, session DESC, seq DESC LIMIT ${query.place(limit)}`);
 };
 
 export const callsOfSpan = (workspace: WorkspaceId, { session, from, to }: Segment, asked: CallQuery): Query => {
   const query = new QueryText('?');
   const conditions = `workspace = ${query.place(workspace)} AND session = ${query.place(session)}
     AND seq BETWEEN ${query.place(from)} AND ${query.place(to)}${query.narrow(asked)}`;
-  return selection(query, `${conditions} ORDER BY seq DESC`);
+  return selection(query, `WHERE ${conditions} ORDER BY seq DESC`);
 };
 
 export const openCallFinder = (db: DatabaseSync, sessions: Sessions): CallFinder => {

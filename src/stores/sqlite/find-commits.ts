@@ -36,11 +36,11 @@ const filters = (query: QueryText, asked: CommitQuery): string => {
 };
 
 /** Only the keys that the page needs are looked up in the log. */
-const withEvents = (query: QueryText, keys: string): Query => ({
+const withEvents = (query: QueryText, keys: string, order: string): Query => ({
   text: `SELECT ${eventColumns}
     FROM (SELECT at AS key_at, session AS key_session, seq AS key_seq FROM ${keys})
     CROSS JOIN events ON workspace = ?1 AND session = key_session AND seq = key_seq
-    ORDER BY key_at DESC, key_session DESC, key_seq DESC`,
+    ORDER BY ${order}`,
   values: query.values as SQLInputValue[],
 });
 
@@ -56,7 +56,7 @@ export const commitsOfWorkspace = (workspace: WorkspaceId, asked: CommitQuery): 
   const keys = `commit_paths INDEXED BY ${indexFor(asked)} WHERE workspace = ${query.place(workspace)}
     ${filters(query, asked)}${query.goOn(asked.before)}
     GROUP BY at, session, seq ORDER BY at DESC, session DESC, seq DESC LIMIT ${query.place(asked.limit)}`;
-  return withEvents(query, keys);
+  return withEvents(query, keys, 'key_at DESC, key_session DESC, key_seq DESC');
 };
 
 export const commitsOfSpan = (workspace: WorkspaceId, span: Segment, asked: CommitQuery, limit: number): Query => {
@@ -64,7 +64,7 @@ export const commitsOfSpan = (workspace: WorkspaceId, span: Segment, asked: Comm
   const keys = `commit_paths WHERE workspace = ${query.place(workspace)} AND session = ${query.place(span.session)}
     AND seq BETWEEN ${query.place(span.from)} AND ${query.place(span.to)}${filters(query, asked)}
     GROUP BY seq ORDER BY seq DESC LIMIT ${query.place(limit)}`;
-  return withEvents(query, keys);
+  return withEvents(query, keys, 'key_seq DESC');
 };
 
 export const openCommitFinder = (db: DatabaseSync, sessions: Sessions, blobs: Blobs): CommitFinder => {
