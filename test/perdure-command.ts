@@ -1,0 +1,27 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { buffer, text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+const bin = fileURLToPath(new URL('../bin/perdure', import.meta.url));
+
+export interface CommandOptions {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string | Uint8Array;
+}
+
+/** What would change the answers of a test by where it is run. */
+const { NO_COLOR, FORCE_COLOR, PERDURE_STORE, PERDURE_WORKSPACE, PERDURE_DEBUG, ...environment } = process.env;
+
+/** The real command in a process of its own. */
+export const startPerdure = (args: readonly string[], { cwd, env }: CommandOptions): ChildProcessWithoutNullStreams =>
+  spawn(process.execPath, [bin, ...args], { cwd, env: { ...environment, ...env } });
+
+export const runPerdure = async (args: readonly string[], options: CommandOptions) => {
+  const child = startPerdure(args, options);
+  child.stdin.on('error', () => {}); // a command that needs no input may have ended before it was given
+  child.stdin.end(options.stdin ?? '');
+  const [bytes, err, [code]] = await Promise.all([buffer(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: code as number | null, out: bytes.toString('utf8'), err, bytes };
+};
