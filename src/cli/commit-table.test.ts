@@ -44,7 +44,10 @@ test('[CLI1] a commit is told by what became of its entries and why, counters la
 
 test('[CLI1] a table of commits fits 80 columns, with and without the session', () => {
   const hostile = 'x\u001b[2J\u202ey';
-  const commits = [commit({ cause: { tool: 'edit', callId: 'c1' } }), commit({ why: hostile.repeat(40) })];
+  const commits = [
+    commit({ cause: { tool: `edit${'x'.repeat(100)}`, callId: 'c1' } }),
+    commit({ why: hostile.repeat(40) }),
+  ];
   for (const withSession of [true, false]) {
     const lines = commitTable(commits, contextOf(80), { withSession });
     expect(lines).toHaveLength(3);

@@ -1,5 +1,6 @@
 import type { CommitRecord } from '../core/service/commits.ts';
 import type { Context } from './command.ts';
+import { truncate } from './display-width.ts';
 import { printableLine } from './printable.ts';
 import { type Column, layOutTable } from './table.ts';
 import { age, isoTime } from './time.ts';
@@ -14,6 +15,8 @@ const columns: readonly Column[] = [
   { title: 'CHANGED', flexible: true },
 ];
 const maxGist = 1000;
+/** A longer name would take its whole column away from a narrow terminal. */
+const maxName = 24;
 
 const signs = { add: '+', remove: '-', replace: '~', test: '=' } as const;
 
@@ -37,12 +40,17 @@ export const commitGist = (commit: CommitRecord): string => {
   return `${changedEntries(commit)}${reason ? `: ${printableLine(reason)}` : ''}`.slice(0, maxGist);
 };
 
-const cells = (commit: CommitRecord, time: (at: number) => string): readonly string[] => [
+interface Show {
+  readonly time: (at: number) => string;
+  readonly by: (name: string) => string;
+}
+
+const cells = (commit: CommitRecord, { time, by }: Show): readonly string[] => [
   commit.session,
   String(commit.seq),
   time(commit.at),
   String(commit.turn),
-  printableLine(commit.cause ? `tool:${commit.cause.tool}` : commit.actor),
+  by(printableLine(commit.cause ? `tool:${commit.cause.tool}` : commit.actor)),
   commit.provenance,
   commitGist(commit),
 ];
@@ -54,9 +62,11 @@ export const commitTable = (
   { withSession }: { readonly withSession: boolean },
 ): readonly string[] => {
   const at = now();
-  const time = out.isTerminal ? (when: number) => age(when, at) : isoTime;
+  const show: Show = out.isTerminal
+    ? { time: (when) => age(when, at), by: (name) => truncate(name, maxName) }
+    : { time: isoTime, by: (name) => name };
   const from = withSession ? 0 : 1;
-  const rows = commits.map((commit) => cells(commit, time).slice(from));
+  const rows = commits.map((commit) => cells(commit, show).slice(from));
   return layOutTable(columns.slice(from), rows, out.columns, (cell, _, row) =>
     row < 0 ? out.style('dim', cell) : cell,
   );
