@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
-import type { Provenance } from '../../schema/state.ts';
+import { Text } from '../../schema/json.ts';
+import { Pointer, Provenance } from '../../schema/state.ts';
 import type { CallQuery, CallRecord, CallStatus, CommitQuery, SessionKey } from '../ports/store.ts';
-import { decodeEvent } from '../session/event-codec.ts';
+import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { isLive, type LiveRange, liveWithin } from '../session/live-lineage.ts';
 import { indexedPrefix, matchesPattern } from '../session/projections.ts';
@@ -52,6 +54,20 @@ export interface CallFilter extends Window {
   readonly status?: CallStatus | readonly CallStatus[] | undefined;
 }
 
+const Turn = z.int().nonnegative();
+const Time = z.union([z.date(), z.number()]);
+const Query = z.object({
+  turns: z.strictObject({ from: Turn.optional(), to: Turn.optional() }).optional(),
+  last: z.strictObject({ turns: z.int().positive() }).optional(),
+  since: Time.optional(),
+  until: Time.optional(),
+  limit: z.int().positive().optional(),
+  path: Pointer.optional(),
+  tool: Text.optional(),
+  actor: Text.optional(),
+  provenance: z.union([Provenance, z.array(Provenance)]).optional(),
+});
+
 const pageSize = 200;
 const defaultLimit = 1000;
 
@@ -83,7 +99,7 @@ const turnBounds = async (
   head: SessionFold,
   { turns, last }: Window,
 ): Promise<TurnBounds> => ({
-  from: last ? await turnFromEnd(scope, key, head, Math.max(1, last.turns)) : (turns?.from ?? 0),
+  from: last ? await turnFromEnd(scope, key, head, last.turns) : (turns?.from ?? 0),
   to: turns?.to ?? Number.POSITIVE_INFINITY,
 });
 
@@ -119,6 +135,7 @@ export const findCommits = async (
   key: SessionKey | undefined,
   filter: CommitFilter = {},
 ): Promise<readonly CommitRecord[]> => {
+  parseInput('the query', Query, filter);
   const { path, tool, actor, limit = defaultLimit } = filter;
   const { within, isWanted } = await lookAmong(scope, key, filter);
   const query: CommitQuery = {
@@ -156,6 +173,7 @@ export const findCalls = async (
   key: SessionKey | undefined,
   filter: CallFilter = {},
 ): Promise<readonly CallRecord[]> => {
+  parseInput('the query', Query, filter);
   const { within, isWanted } = await lookAmong(scope, key, filter);
   const query: CallQuery = {
     within,
