@@ -2,11 +2,14 @@ import { type Clock, systemClock } from './core/ports/clock.ts';
 import type { Store } from './core/ports/store.ts';
 import type { SnapshotPolicy } from './core/service/session-folds.ts';
 import type { Sessions } from './core/service/sessions.ts';
+import type { Agent } from './core/session/agent.ts';
 import { PerdureError } from './schema/error.ts';
 
 export interface RuntimeOptions {
   /** `sqlite:PATH`, `postgres://…`, or a store of your own. */
   readonly store: string | Store;
+  /** The agents whose sessions this runtime can work on. */
+  readonly agents?: readonly Agent[];
   readonly clock?: Clock;
   readonly snapshots?: SnapshotPolicy;
   /** Told of what went wrong beside the calls, such as a fold snapshot that could not be kept. By default a process warning. */
@@ -51,8 +54,8 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     import('./core/service/identities.ts'),
   ]);
   const closing = new AbortController();
-  const { clock = systemClock, snapshots, onWarning = warn } = options;
-  const identities = identitiesOn({ store, clock, snapshots, onWarning, closing: closing.signal });
+  const { clock = systemClock, snapshots, agents, onWarning = warn } = options;
+  const identities = identitiesOn({ store, clock, snapshots, agents, onWarning, closing: closing.signal });
   const as: Runtime['as'] = (identity) => ({ sessions: identities.sessionsFor(identity) });
   return {
     as,

@@ -5,17 +5,23 @@ import type { Terminal } from './terminal.ts';
 export type OptionSpec = { readonly about: string; readonly short?: string } & (
   | { readonly type: 'boolean' }
   /** `value` names what is expected, for the help. */
-  | { readonly type: 'string'; readonly value: string }
+  | { readonly type: 'string'; readonly value: string; readonly multiple?: boolean }
 );
 export type Options = Readonly<Record<string, OptionSpec>>;
-export type Values<O extends Options> = {
-  readonly [Name in keyof O]?: (O[Name]['type'] extends 'boolean' ? boolean : string) | undefined;
-};
+type Value<Spec extends OptionSpec> = Spec extends { readonly type: 'boolean' }
+  ? boolean
+  : Spec extends { readonly multiple: true }
+    ? readonly string[]
+    : string;
+export type Values<O extends Options> = { readonly [Name in keyof O]?: Value<O[Name]> | undefined };
 
 export const flag = (about: string, short?: string) =>
   ({ type: 'boolean', about, ...(short && { short }) }) as const satisfies OptionSpec;
 export const text = (value: string, about: string, short?: string) =>
   ({ type: 'string', value, about, ...(short && { short }) }) as const satisfies OptionSpec;
+/** May be given several times. */
+export const texts = (value: string, about: string) =>
+  ({ type: 'string', value, about, multiple: true }) as const satisfies OptionSpec;
 
 /** What a command is given to work with. */
 export interface Context {

@@ -28,6 +28,8 @@ const messageGist = ({ role, content }: Message): string =>
     .map((part: Part) => partGist(part))
     .join(' ')}`;
 
+const changeSigns = { add: '+', replace: '~', remove: '-', test: '=' } as const;
+
 const gists: Gists = {
   'session.opened': ({ title }) => title ?? '',
   'session.forked': ({ parent, at, midTurn }) =>
@@ -42,6 +44,17 @@ const gists: Gists = {
   'session.restored': () => '',
   'session.rewound': ({ to, reason }) => `to seq:${to}${reason ? `: ${reason}` : ''}`,
   'message.appended': ({ message }) => messageGist(message),
+  'agent.bound': ({ agent }) => `${agent.name}@${agent.version}`,
+  'state.committed': ({ delta, provenance, cause, why }) =>
+    `${delta
+      .filter(({ op }) => op !== 'test')
+      .slice(0, 4)
+      .map(({ op, path }) => `${changeSigns[op]}${path}`)
+      .join(' ')}${cause ? ` by ${cause.tool}` : ''} (${provenance})${why ? `: ${why}` : ''}`,
+  'tool.called': ({ tool, callId }) => `${tool} ${callId}`,
+  'tool.completed': ({ tool, durationMs }) => `${tool} ok in ${Math.round(durationMs)} ms`,
+  'tool.failed': ({ tool, outcome, error }) => `${tool} ${outcome}: ${error.message}`,
+  'context.compacted': ({ from, to, evicted }) => `seq:${from} to seq:${to}, ${evicted[0] ?? ''}`,
   'run.started': ({ attempt }) => (attempt > 1 ? `attempt ${attempt}` : ''),
   'run.ended': ({ status }) => status,
 };

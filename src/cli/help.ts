@@ -8,7 +8,7 @@ const signature = ({ name, args, options }: Command): string =>
   ['perdure', name, ...args, ...(Object.keys(options).length > 0 ? ['[options]'] : [])].join(' ');
 
 const optionName = (name: string, spec: OptionSpec): string => {
-  const long = spec.type === 'string' ? `--${name} ${spec.value}` : `--${name}`;
+  const long = spec.type === 'string' ? `--${name} ${spec.value}${spec.multiple ? '…' : ''}` : `--${name}`;
   return spec.short ? `-${spec.short}, ${long}` : long;
 };
 

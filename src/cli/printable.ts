@@ -28,4 +28,5 @@ export const printableLines = (text: string): readonly string[] =>
   text.replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n').map(printable);
 
 /** The exact value, in a form that is as safe on a terminal as in a pipe. */
-export const printableJson = (value: unknown): string => JSON.stringify(value).replace(unsafeInJson, jsonEscape);
+export const printableJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(unsafeInJson, jsonEscape);

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { PerdureError } from './error.ts';
 import { Actor, RunId, SessionId, type WorkspaceId } from './ids.ts';
-import { Metadata, Text } from './json.ts';
-import { Message } from './message.ts';
+import { Json, Metadata, Text } from './json.ts';
+import { Message, ToolOutcome } from './message.ts';
+import { Pointer, Provenance, StoredOperation } from './state.ts';
 
 /** The upcaster from version n to n + 1 stands at index n - 1; the schema is that of the newest version. */
 export interface EventDefinition<Payload = unknown> {
@@ -18,6 +19,15 @@ const event = <Schema extends z.ZodType>(
 const Seq = z.int().positive();
 const Title = Text.max(500);
 const Reason = Text.max(2000).optional();
+const Hash = z.string().regex(/^[0-9a-f]{64}$/);
+/** What a commit is, when it is not simply a change. */
+const CommitOrigin = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('revert'), seq: Seq }),
+  z.strictObject({ kind: z.literal('lift'), paths: z.array(Pointer).min(1) }),
+  z.strictObject({ kind: z.literal('adopt'), session: SessionId, seq: Seq }),
+  z.strictObject({ kind: z.literal('carry'), session: SessionId, seq: Seq }),
+  z.strictObject({ kind: z.literal('migrate'), from: z.int().positive(), to: z.int().positive() }),
+]);
 const AgentRef = z.strictObject({ name: Text.min(1).max(100), version: z.int().positive() });
 
 export const eventDefinitions = {
@@ -47,7 +57,62 @@ export const eventDefinitions = {
   'session.archived': event(z.strictObject({})),
   'session.restored': event(z.strictObject({})),
   'session.rewound': event(z.strictObject({ to: Seq, reason: Reason, messages: z.int().nonnegative() })),
-  'message.appended': event(z.strictObject({ message: Message })),
+  'message.appended': event(
+    z.strictObject({
+      message: Message,
+      /** The turn that this one tries again. */
+      retries: z.int().positive().optional(),
+    }),
+  ),
+  'agent.bound': event(z.strictObject({ agent: AgentRef, schemaHash: Hash })),
+  'state.committed': event(
+    z.strictObject({
+      delta: z.array(StoredOperation),
+      /** The delta that takes it back. */
+      inverse: z.array(StoredOperation),
+      provenance: Provenance,
+      /** The call whose work this is; without it, the actor's own. */
+      cause: z.strictObject({ tool: Text.max(200), callId: Text.max(200) }).optional(),
+      inputHash: Hash.optional(),
+      outputSummary: Text.max(2000).optional(),
+      /** The events it was concluded from. */
+      derivedFrom: z.array(Seq).optional(),
+      why: Reason,
+      origin: CommitOrigin.optional(),
+    }),
+  ),
+  'tool.called': event(z.strictObject({ callId: Text.max(200), tool: Text.max(200), input: Json, inputHash: Hash })),
+  'tool.completed': event(
+    z.strictObject({
+      callId: Text.max(200),
+      tool: Text.max(200),
+      output: Json,
+      outputHash: Hash,
+      durationMs: z.number().nonnegative(),
+      /** The tool is declared trusted: what it says counts as verified. */
+      trusted: z.boolean(),
+    }),
+  ),
+  'tool.failed': event(
+    z.strictObject({
+      callId: Text.max(200),
+      tool: Text.max(200),
+      outcome: ToolOutcome.exclude(['ok']),
+      error: z.strictObject({ name: Text.max(200), message: Text }),
+      durationMs: z.number().nonnegative(),
+    }),
+  ),
+  /** An overlay: the events stay, a context holds the summary in their place. */
+  'context.compacted': event(
+    z.strictObject({
+      from: Seq,
+      to: Seq,
+      summary: Text,
+      /** What was left out and can be recalled. */
+      evicted: z.array(Text.max(300)),
+      summarizer: Text.max(200),
+    }),
+  ),
   'run.started': event(z.strictObject({ attempt: z.int().positive() })),
   'run.ended': event(z.strictObject({ status: z.enum(['succeeded', 'failed', 'cancelled']) })),
 } satisfies Record<string, EventDefinition>;

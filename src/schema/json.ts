@@ -39,7 +39,7 @@ const jsonProblem = (value: unknown, path: (string | number)[]): Problem | undef
     return { path, message: `a ${value.constructor?.name ?? 'foreign object'} is not JSON: pass plain objects` };
   }
   for (const [key, item] of Object.entries(value)) {
-    const message = textProblem(key);
+    const message = key === '__proto__' ? 'cannot be a key: choose another name' : textProblem(key);
     if (message) return { path: [...path, key], message };
     const problem = jsonProblem(item, [...path, key]);
     if (problem) return problem;

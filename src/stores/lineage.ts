@@ -28,3 +28,16 @@ export const clipSegments = (segments: readonly Segment[], after: number, upTo: 
   segments
     .map(({ session, from, to }) => ({ session, from: Math.max(from, after + 1), to: Math.min(to, upTo) }))
     .filter(({ from, to }) => from <= to);
+
+/** What of the segments lies in the ranges, which do not overlap; newest events first. */
+export const spansOf = (
+  segments: readonly Segment[],
+  ranges: readonly (readonly [number, number])[],
+): readonly Segment[] =>
+  ranges.flatMap(([from, to]) => clipSegments(segments, from - 1, to)).sort((a, b) => b.from - a.from);
+
+/** What of the spans a page after that record has left. */
+export const olderThan = (
+  spans: readonly Segment[],
+  before: { readonly seq: number } | undefined,
+): readonly Segment[] => (before ? clipSegments(spans, 0, before.seq - 1) : spans);

@@ -1,5 +1,14 @@
-import type { Head, SessionKey, StoredEvent, StoredKey } from '../core/ports/store.ts';
+import {
+  type CallRecord,
+  type Head,
+  inlinePayloadBytes,
+  type SessionKey,
+  type StoredBody,
+  type StoredEvent,
+  type StoredKey,
+} from '../core/ports/store.ts';
 import { blobHash } from '../core/session/chain.ts';
+import type { CommitPath } from '../core/session/projections.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { type LineageLink, type Segment, segmentsOf } from '../stores/lineage.ts';
 
@@ -12,12 +21,16 @@ export interface MemorySnapshot {
   readonly parts: Readonly<Record<string, string>>;
 }
 
+export type MemoryPath = CommitPath & Pick<StoredEvent, 'session' | 'seq' | 'turn' | 'at' | 'actor'>;
+
 export interface MemorySession {
   head: Head;
   /** Own events by seq, without inherited ones. */
   readonly events: Map<number, StoredEvent>;
   readonly keys: Map<string, StoredKey>;
   readonly snapshots: MemorySnapshot[];
+  readonly paths: MemoryPath[];
+  readonly calls: CallRecord[];
 }
 
 export interface MemoryWorkspace {
@@ -45,9 +58,16 @@ export const workspaceOf = ({ workspaces }: MemoryDatabase, name: WorkspaceId): 
 /** A copy to work on, so that a failure in the middle leaves nothing behind. Events never change, so they are shared. */
 export const copyWorkspace = ({ sessions, blobs, parts }: MemoryWorkspace): MemoryWorkspace => ({
   sessions: new Map(
-    [...sessions].map(([id, { head, events, keys, snapshots }]) => [
+    [...sessions].map(([id, { head, events, keys, snapshots, paths, calls }]) => [
       id,
-      { head, events: new Map(events), keys: new Map(keys), snapshots: [...snapshots] },
+      {
+        head,
+        events: new Map(events),
+        keys: new Map(keys),
+        snapshots: [...snapshots],
+        paths: [...paths],
+        calls: [...calls],
+      },
     ]),
   ),
   blobs: new Map(blobs),
@@ -77,3 +97,12 @@ export const eventAt = (workspace: MemoryWorkspace, id: SessionId, seq: number):
   const segment = segmentsIn(workspace, id).find(({ from, to }) => from <= seq && seq <= to);
   return segment && workspace.sessions.get(segment.session)?.events.get(seq);
 };
+
+export const isSpilled = (body: StoredBody): body is Extract<StoredBody, { kind: 'bytes' }> =>
+  body.kind === 'bytes' && body.bytes.length > inlinePayloadBytes;
+
+/** As a store that keeps a large payload apart would find it. */
+export const withBlob = ({ blobs }: MemoryWorkspace, event: StoredEvent): StoredEvent =>
+  isSpilled(event.body) && !blobs.has(hexOf(blobHash(event.body.bytes)))
+    ? { ...event, body: { kind: 'damaged', reason: 'the blob that holds its payload is missing' } }
+    : event;

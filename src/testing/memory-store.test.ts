@@ -42,5 +42,18 @@ describeStoreContract('memory', {
       const { blobs, parts } = workspaceOf(database, name);
       return blobs.size + parts.size;
     },
+    projections: async (name) =>
+      [...workspaceOf(database, name).sessions.values()].map(({ head, paths, calls }) => ({
+        paths: [...paths],
+        calls: [...calls],
+        summary: JSON.stringify(head.summary),
+      })),
+    spoilProjections: async (name) => {
+      for (const session of workspaceOf(database, name).sessions.values()) {
+        session.paths.length = 0;
+        session.calls.length = 0;
+        session.head = { ...session.head, summary: { ...session.head.summary, title: 'spoiled', messages: 99 } };
+      }
+    },
   },
 });

@@ -1,17 +1,14 @@
-import {
-  type AppendOutcome,
-  type AppendRequest,
-  type FoldSnapshot,
-  type Imported,
-  inlinePayloadBytes,
-  type ReadRange,
-  type SessionCopy,
-  type SessionKey,
-  type Store,
-  type StoredBody,
-  type StoredEvent,
+import type {
+  AppendOutcome,
+  AppendRequest,
+  FoldSnapshot,
+  Imported,
+  ReadRange,
+  SessionCopy,
+  SessionKey,
+  Store,
+  StoredEvent,
 } from '../core/ports/store.ts';
-import { blobHash } from '../core/session/chain.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { clipSegments } from '../stores/lineage.ts';
@@ -21,36 +18,33 @@ import {
   copyWorkspace,
   eventAt,
   hexOf,
+  isSpilled,
   type MemoryDatabase,
   type MemorySession,
   type MemoryWorkspace,
   newMemoryDatabase,
   putPiece,
   segmentsIn,
+  withBlob,
   workspaceOf,
 } from './memory-database.ts';
+import { findCallsIn, findCommitsIn, keepProjections, rebuildIn } from './memory-projections.ts';
 
 const keep = (workspace: MemoryWorkspace, session: MemorySession, events: readonly StoredEvent[]): void => {
   for (const event of events) {
     if (isSpilled(event.body)) putPiece(workspace.blobs, event.body.bytes);
     session.events.set(event.seq, event);
+    keepProjections(session, event);
   }
 };
-
-const isSpilled = (body: StoredBody): body is Extract<StoredBody, { kind: 'bytes' }> =>
-  body.kind === 'bytes' && body.bytes.length > inlinePayloadBytes;
-
-/** As a store that keeps a large payload apart would find it. */
-const withBlob = ({ blobs }: MemoryWorkspace, event: StoredEvent): StoredEvent =>
-  isSpilled(event.body) && !blobs.has(hexOf(blobHash(event.body.bytes)))
-    ? { ...event, body: { kind: 'damaged', reason: 'the blob that holds its payload is missing' } }
-    : event;
 
 const newSession = (head: MemorySession['head']): MemorySession => ({
   head,
   events: new Map(),
   keys: new Map(),
   snapshots: [],
+  paths: [],
+  calls: [],
 });
 
 const appendTo = (workspace: MemoryWorkspace, request: AppendRequest): AppendOutcome => {
@@ -211,6 +205,10 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         return { sessions };
       });
     },
+    findCommits: (name, query) =>
+      within(name, (workspace) => findCommitsIn(workspace, query).map((event) => withBlob(workspace, event))),
+    findCalls: (name, query) => within(name, (workspace) => findCallsIn(workspace, query)),
+    rebuildProjections: (name) => within(name, rebuildIn),
     watch: (key, wake) => {
       if (closed) throw closedError();
       const watcher = { key, wake };

@@ -14,6 +14,10 @@ export interface StoreTamper {
   removeBlob(workspace: WorkspaceId, hash: Uint8Array): Promise<void>;
   /** How many pieces the workspace keeps by the hash of their content: blobs and parts of snapshots together. */
   countPieces(workspace: WorkspaceId): Promise<number>;
+  /** All that can be made anew from the log: the rows that commits and calls are found by, and the summaries, each in a fixed order. */
+  projections(workspace: WorkspaceId): Promise<readonly unknown[]>;
+  /** Takes away the rows that commits and calls are found by, and writes something else over the summaries. */
+  spoilProjections(workspace: WorkspaceId): Promise<void>;
 }
 
 /** One database for a run of the contract. It begins empty; every test works in workspaces of its own. */

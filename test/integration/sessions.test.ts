@@ -172,6 +172,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     const moves: Record<Move, (session: Session) => Promise<unknown>> = {
       append: (session) => session.append(user('more')),
       describe: (session) => session.describe({ title: 'new' }),
+      commit: (session) => session.commit((draft) => Object.assign(draft.facts, { port: 8080 })),
       pause: (session) => session.pause({ reason: 'lunch' }),
       resume: (session) => session.resume(),
       close: (session) => session.close(),

@@ -1,12 +1,22 @@
 import type { SessionEvent } from '../../schema/event.ts';
-import { type Context, defineCommand, flag, text } from '../command.ts';
+import { type Context, defineCommand, flag, text, type Values } from '../command.ts';
+import { asksForCommits, commitOptions } from '../commit-filter.ts';
 import { truncate } from '../display-width.ts';
 import { eventGist } from '../event-gist.ts';
+import { listCommits } from '../list-commits.ts';
 import { optionalPoint, parseCount } from '../point.ts';
 import { printable, printableJson } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
 import { isoTime, localDay, localTime } from '../time.ts';
 import { wrongCall } from '../wrong-call.ts';
+
+const eventOptions = {
+  after: text('SEQ', 'only events after this one'),
+  limit: text('N', 'at most so many'),
+  at: text('POINT', 'up to turn:3 (or just 3), or up to seq:17'),
+  follow: flag('go on with new events as they come, until Ctrl-C', 'f'),
+} as const;
+const eventsOnly = ['after', 'at', 'follow'] as const;
 
 const maxGist = 200;
 const leastForActor = 70;
@@ -32,31 +42,43 @@ const writerOf = ({ out, json }: Context) => {
   };
 };
 
+const listEvents = async (context: Context, named: string, options: Values<typeof eventOptions>): Promise<void> => {
+  const after = parseCount('--after', options.after, 0);
+  const limit = parseCount('--limit', options.limit, 1) ?? Number.POSITIVE_INFINITY;
+  const at = optionalPoint(options.at);
+  if (options.follow && at) throw wrongCall('--follow goes on beyond any point: leave out --at');
+  const session = await context.session(named);
+  const following = options.follow ? { follow: true, signal: context.interrupted() } : {};
+  const write = writerOf(context);
+  let left = limit;
+  for await (const event of session.events({ after, at, ...following })) {
+    await write(event);
+    left -= 1;
+    if (left <= 0) break;
+  }
+};
+
 export const log = defineCommand({
   name: 'log',
-  summary: 'list the events of a session, one per line',
-  args: ['SESSION'],
-  options: {
-    after: text('SEQ', 'only events after this one'),
-    limit: text('N', 'at most so many'),
-    at: text('POINT', 'up to turn:3 (or just 3), or up to seq:17'),
-    follow: flag('go on with new events as they come, until Ctrl-C', 'f'),
-  },
-  notes: ['With --json every line is one event.'],
-  examples: ['perdure log ses_…', 'perdure log ses_… --after 120 --follow', 'perdure log ses_… --json | jq .type'],
-  run: async (context, { args, options }) => {
-    const after = parseCount('--after', options.after, 0);
-    const limit = parseCount('--limit', options.limit, 1) ?? Number.POSITIVE_INFINITY;
-    const at = optionalPoint(options.at);
-    if (options.follow && at) throw wrongCall('--follow goes on beyond any point: leave out --at');
-    const session = await context.session(args[0]!);
-    const following = options.follow ? { follow: true, signal: context.interrupted() } : {};
-    const write = writerOf(context);
-    let left = limit;
-    for await (const event of session.events({ after, at, ...following })) {
-      await write(event);
-      left -= 1;
-      if (left <= 0) break;
-    }
+  summary: 'list the events of a session, or the commits that match',
+  args: ['[SESSION]'],
+  options: { ...eventOptions, ...commitOptions },
+  notes: [
+    'Events come oldest first, commits newest first. With --json every line is one of them.',
+    'In a PATTERN * stands for one name, ** at the end for everything below, ~1 for a slash in a name.',
+  ],
+  examples: [
+    'perdure log ses_… --after 120 --follow',
+    'perdure log ses_… --json | jq .type',
+    `perdure log ses_… --last 5 --path '/filesModified/**'`,
+    'perdure log --all --file src/auth.ts --since 7d',
+  ],
+  run: async (context, { args: [session], options }) => {
+    if (session === undefined && !options.all) throw wrongCall('log needs SESSION: see `perdure help log`');
+    if (!asksForCommits(options)) return void (await listEvents(context, session!, options));
+    const ofEvents = eventsOnly.find((name) => options[name] !== undefined);
+    if (ofEvents)
+      throw wrongCall(`--${ofEvents} is about events, and the other options ask for commits: leave out one`);
+    await listCommits(context, { session, options });
   },
 });

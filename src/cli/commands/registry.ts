@@ -1,5 +1,10 @@
 import type { Command } from '../command.ts';
+import { adopt } from './adopt.ts';
 import { append } from './append.ts';
+import { calls } from './calls.ts';
+import { commit } from './commit.ts';
+import { compact } from './compact.ts';
+import { diff } from './diff.ts';
 import { exportCommand } from './export.ts';
 import { fork } from './fork.ts';
 import { importCommand } from './import.ts';
@@ -7,8 +12,14 @@ import { lifecycleCommands } from './lifecycle.ts';
 import { log } from './log.ts';
 import { ls } from './ls.ts';
 import { open } from './open.ts';
+import { pin } from './pin.ts';
+import { recall } from './recall.ts';
+import { repair } from './repair.ts';
+import { retry } from './retry.ts';
+import { revert } from './revert.ts';
 import { rewind } from './rewind.ts';
 import { show } from './show.ts';
+import { state } from './state.ts';
 import { tree } from './tree.ts';
 import { verify } from './verify.ts';
 
@@ -19,13 +30,24 @@ export const commands: readonly Command[] = [
   ls,
   show,
   log,
+  state,
+  commit,
+  diff,
+  revert,
+  calls,
   fork,
   rewind,
+  retry,
+  adopt,
   tree,
+  compact,
+  recall,
+  pin,
   ...lifecycleCommands,
   verify,
   exportCommand,
   importCommand,
+  repair,
 ];
 
 export const findCommand = (name: string): Command | undefined => commands.find((command) => command.name === name);

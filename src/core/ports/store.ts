@@ -1,6 +1,8 @@
 import type { EventHeader } from '../../schema/event.ts';
 import type { Actor, RunId, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Status } from '../../schema/lifecycle.ts';
+import type { ToolOutcome } from '../../schema/message.ts';
+import type { Provenance } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 
 /** A payload over this many bytes is kept as a blob and the event refers to it. */
@@ -135,6 +137,50 @@ export interface Imported {
   readonly sessions: readonly { readonly session: SessionId; readonly added: number }[];
 }
 
+/** Which commits or calls; what is left out does not narrow. */
+interface RecordQuery {
+  /** Only these events of this session, inherited ones included; without it the whole workspace. */
+  readonly within?:
+    | { readonly session: SessionId; readonly ranges: readonly (readonly [number, number])[] }
+    | undefined;
+  readonly tool?: string | undefined;
+  /** Milliseconds since 1970, both inclusive. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly limit: number;
+  /** The last record of the page before. */
+  readonly before?: { readonly at: number; readonly session: SessionId; readonly seq: number } | undefined;
+}
+
+export interface CommitQuery extends RecordQuery {
+  /** Only those with a path that begins so. */
+  readonly prefix?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly provenance?: readonly Provenance[] | undefined;
+}
+
+export interface CallQuery extends RecordQuery {
+  readonly status?: readonly CallStatus[] | undefined;
+}
+
+/** A tool call as its events tell it. `running` has no outcome yet. */
+export type CallStatus = ToolOutcome | 'running';
+export interface CallRecord {
+  readonly session: SessionId;
+  readonly callId: string;
+  readonly tool: string;
+  readonly status: CallStatus;
+  readonly run?: RunId | undefined;
+  readonly turn: number;
+  /** Of the event that records the call. */
+  readonly seq: number;
+  readonly at: number;
+  readonly endedSeq?: number | undefined;
+  readonly durationMs?: number | undefined;
+  readonly inputHash: string;
+  readonly outputHash?: string | undefined;
+}
+
 /**
  * Where logs live. Every call is about one workspace and sees no other. Failures are thrown as PerdureError with a STORE_ code;
  * alternatives that a caller decides on are returned. The store keeps what it is given: it knows no lifecycle but the summary's.
@@ -172,6 +218,12 @@ export interface Store {
    * event by event; what goes beyond is added. Anything that disagrees throws BUNDLE_CONFLICT and changes nothing.
    */
   importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported>;
+  /** Events of type `state.committed`, newest first, each once; from an index, not from the log. */
+  findCommits(workspace: WorkspaceId, query: CommitQuery): Promise<readonly StoredEvent[]>;
+  /** Newest call first. A call that ended after the ranges asked for is `running` there. */
+  findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]>;
+  /** Makes what findCommits, findCalls and list read anew from the log, in one transaction; returns how many events were read. */
+  rebuildProjections(workspace: WorkspaceId): Promise<number>;
   /** Calls `wake` after commits that touch the session, from any process. Only a hint: may come late, twice or without news. */
   watch(key: SessionKey, wake: () => void): () => void;
   /** Waits for what is under way; idempotent. Later calls fail with RUNTIME_CLOSED. */

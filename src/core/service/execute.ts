@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { PerdureError } from '../../schema/error.ts';
 import { currentVersion, type EventDraft, type SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
@@ -11,6 +12,11 @@ import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
 const maxDecisions = 10;
+const maxPauseMs = 50;
+
+/** Two that decide about the same session again and again would otherwise keep in step, and the slower never have its turn. */
+export const turnAside = (attempt: number): Promise<void> =>
+  attempt === 0 ? Promise.resolve() : setTimeout(Math.random() * Math.min(2 ** attempt, maxPauseMs));
 
 export interface ExecuteOptions {
   readonly idempotencyKey?: string | undefined;
@@ -30,9 +36,10 @@ const keyFor = (key: string, body: unknown): IdempotencyKey => ({
   bodyHash: hash('sha256', encodeJson(body ?? null), 'hex'),
 });
 
-const encodeAll = (drafts: Decision['drafts']): readonly [NewEvent, ...NewEvent[]] => {
+/** Undefined when there is nothing to append. */
+export const encodeAll = (drafts: readonly EventDraft[]): readonly [NewEvent, ...NewEvent[]] | undefined => {
   const [first, ...rest] = drafts;
-  return [encodeEvent(first), ...rest.map(encodeEvent)];
+  return first && [encodeEvent(first), ...rest.map(encodeEvent)];
 };
 
 /** The events as a reader would get them, without parsing again what was just written. */
@@ -171,6 +178,7 @@ const decideAndAppend = async (
     }
     const { state, decision } = decided;
     const events = encodeAll(decision.drafts);
+    if (!events) return [];
     const outcome = await scope.store.append({
       ...key,
       writer: { kind: 'outside' },
@@ -183,7 +191,7 @@ const decideAndAppend = async (
     });
     if (outcome.outcome === 'appended') {
       const written = eventsOf(key, decision.drafts, outcome);
-      const target = command.type === 'rewind' ? command.target : undefined;
+      const target = 'target' in command ? command.target : undefined;
       scope.folds.advance(key, state, written, payloadBytes(events), target);
       return written;
     }
@@ -191,5 +199,6 @@ const decideAndAppend = async (
     scope.folds.forget(key);
     const mayChange = outcome.outcome === 'conflict' || outcome.outcome === 'status';
     if (!mayChange || attempt + 1 >= maxDecisions) throw refusal(key, outcome, decision);
+    await turnAside(attempt);
   }
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { MemberId, memberActor, WorkspaceId } from '../../schema/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
+import { type Agent, agentRegistry } from '../session/agent.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './session-folds.ts';
 import { type Sessions, sessionsOf } from './sessions.ts';
@@ -14,6 +15,7 @@ export interface IdentityOptions {
   readonly snapshots?: SnapshotPolicy | undefined;
   readonly onWarning: (problem: unknown) => void;
   readonly closing: AbortSignal;
+  readonly agents?: readonly Agent[] | undefined;
 }
 
 export interface Identities {
@@ -26,11 +28,12 @@ export interface Identities {
 /** All members of all workspaces share one store and the folds of the sessions in use. */
 export const identitiesOn = (options: IdentityOptions): Identities => {
   const { store, clock, snapshots = defaultSnapshotPolicy, onWarning, closing } = options;
+  const agents = agentRegistry(options.agents ?? []);
   const folds = new SessionFolds(store, snapshots, onWarning);
   return {
     sessionsFor: (identity) => {
       const { workspace, member } = parseInput('the identity', Identity, identity);
-      return sessionsOf({ store, clock, folds, workspace, actor: memberActor(member), closing });
+      return sessionsOf({ store, clock, folds, agents, workspace, actor: memberActor(member), closing });
     },
     settle: () => folds.settle(),
   };

@@ -12,7 +12,8 @@ const notFound = (key: SessionKey, point: Point, why: string): PerdureError =>
     details: { session: key.session, point },
   });
 
-const firstLiveTurn = async (store: Store, key: SessionKey, head: SessionFold, from: number) => {
+/** The first turn numbered `from` or higher that the live lineage holds. */
+export const firstLiveTurn = async (store: Store, key: SessionKey, head: SessionFold, from: number) => {
   for (let next = from; ; ) {
     const starts = await store.turnStarts(key, { from: next, limit: 64 });
     const live = starts.find(({ seq }) => isLive(head.live, seq));

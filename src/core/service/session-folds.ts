@@ -22,18 +22,26 @@ interface Tracked {
   readonly bytes: number;
 }
 
-const encodeFold = (state: SessionFold): FoldSnapshot => ({
-  seq: state.seq,
+/** Each part is kept once while it does not change; the state counts by collection, since it is what grows. */
+const encodeFold = ({ state, ...rest }: SessionFold): FoldSnapshot => ({
+  seq: rest.seq,
   foldVersion,
-  parts: Object.fromEntries(
-    Object.entries(state).flatMap(([name, value]) => (value === undefined ? [] : [[name, encodeJson(value)]])),
-  ),
+  parts: Object.fromEntries([
+    ...Object.entries(rest).flatMap(([name, value]) => (value === undefined ? [] : [[name, encodeJson(value)]])),
+    ...Object.entries(state).map(([name, value]) => [statePart + name, encodeJson(value)]),
+  ]),
 });
 
-const decodeFold = (snapshot: FoldSnapshot): SessionFold =>
-  Object.fromEntries(
-    Object.entries(snapshot.parts).map(([name, bytes]) => [name, decodeJson(bytes)]),
-  ) as unknown as SessionFold;
+const statePart = 'state/';
+
+const decodeFold = ({ parts }: FoldSnapshot): SessionFold => {
+  const decoded = Object.entries(parts).map(([name, bytes]) => [name, decodeJson(bytes)] as const);
+  const [inState, rest] = [true, false].map((wanted) =>
+    decoded.filter(([name]) => name.startsWith(statePart) === wanted),
+  );
+  const state = Object.fromEntries(inState!.map(([name, value]) => [name.slice(statePart.length), value]));
+  return { ...Object.fromEntries(rest!), state } as unknown as SessionFold;
+};
 
 export const sessionNotFound = ({ workspace, session }: SessionKey): PerdureError =>
   new PerdureError(

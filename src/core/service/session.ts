@@ -1,28 +1,43 @@
 import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import { newId, type SessionId } from '../../schema/ids.ts';
+import { newId, SessionId } from '../../schema/ids.ts';
 import { Metadata, Text } from '../../schema/json.ts';
 import { Message, type MessageInput } from '../../schema/message.ts';
 import type { Point } from '../../schema/point.ts';
+import type { Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import type { CallRecord, SessionKey } from '../ports/store.ts';
+import type { Agent } from '../session/agent.ts';
 import type { Context } from '../session/context.ts';
 import type { SessionCommand } from '../session/decide.ts';
 import { encodeValid, parseInput } from '../session/event-codec.ts';
+import { type Adoption, type AdoptOptions, adoptBranch } from './adopt.ts';
+import { type Change, type CommitOptions, commitState, liftProvenance, revertCommit } from './commit.ts';
+import {
+  type CallFilter,
+  type CommitFilter,
+  type CommitRecord,
+  commitRecord,
+  findCalls,
+  findCommits,
+  touches,
+} from './commits.ts';
+import { type Compaction, type CompactOptions, compactSession, recallKey } from './compact.ts';
+import { type ContextOptions, readContext } from './context.ts';
+import { type DiffPlace, diffPlaces, type SessionDiff } from './diff.ts';
 import { type EventsOptions, readEvents } from './events.ts';
 import { type ExecuteOptions, execute } from './execute.ts';
 import { type ForkOptions, forkSession } from './fork.ts';
 import { resolvePoint } from './points.ts';
+import { retryTurn } from './retry.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
-import {
-  type ContextOptions,
-  readContext,
-  readTranscript,
-  type TranscriptEntry,
-  type TranscriptOptions,
-} from './transcript.ts';
+import { journaledDispatch, type ToolDeclarations } from './track.ts';
+import { readTranscript, type TranscriptEntry, type TranscriptOptions } from './transcript.ts';
 import { readTree, type TreeNode } from './tree.ts';
 import { type Verification, verifySession } from './verify.ts';
+import { type DeclarationsFor, type ToolClient, type ToolSet, wrapTools } from './wrap-tools.ts';
 import { writeBundle } from './write-bundle.ts';
 
 /** A handle on a session. It holds no resource: `close` ends the session itself, and `reopen` undoes that. */
@@ -45,6 +60,39 @@ export interface Session {
   reopen(): Promise<void>;
   archive(): Promise<void>;
   restore(): Promise<void>;
+  /** The typed state, now or at a point. */
+  state(options?: { readonly at?: Point | undefined }): Promise<State>;
+  /** Changes the state by a function on a draft, or by an RFC 6902 patch; undefined when nothing changed. */
+  commit(change: Change, options?: CommitOptions): Promise<CommitRecord | undefined>;
+  /** Says who vouches for entries from now on, and why. */
+  lift(
+    path: string | readonly string[],
+    options: { readonly to: Provenance; readonly why: string },
+  ): Promise<CommitRecord>;
+  /** Commits of the live lineage that match, newest first. */
+  commits(filter?: CommitFilter): Promise<readonly CommitRecord[]>;
+  toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
+  /** Every commit that matches, as it comes. */
+  watch(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
+  revert(seq: number, options?: { readonly why?: string }): Promise<CommitRecord | undefined>;
+  adopt(branch: Session | SessionId, options?: AdoptOptions): Promise<Adoption>;
+  diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
+  /** Binds the session to an agent, or to another version of its agent. */
+  bind(agent: Agent): Promise<void>;
+  /** Keeps a fact word for word in every context; `unpin` ends that. */
+  pin(fact: string): Promise<void>;
+  unpin(fact: string): Promise<void>;
+  /** Puts a summary over the older turns; undefined when there is nothing to compact. */
+  compact(options?: CompactOptions): Promise<Compaction | undefined>;
+  /** What was left out of a context, by its key. */
+  recall(key: string): Promise<unknown>;
+  /**
+   * The same tools, with every call journaled: recorded before it runs, with its outcome after, and with what it is declared to change.
+   * Holds the session until another tracks it, or it is rewound: then calls fail with FENCED before anything is run.
+   */
+  track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tools;
+  /** Asks again what a turn was asked, as a new attempt beside the old one. */
+  retry(options: { readonly turn: number }): Promise<SessionEvent<'message.appended'>>;
   fork(options?: ForkOptions): Promise<Session>;
   rewind(options: { readonly to: Point; readonly reason?: string }): Promise<void>;
   tree(): Promise<TreeNode>;
@@ -52,6 +100,33 @@ export interface Session {
   /** One portable file with the session and the lineage it needs. */
   export(): AsyncIterable<Uint8Array>;
 }
+
+export interface WatchFilter {
+  readonly path?: string | undefined;
+  readonly provenance?: Provenance | readonly Provenance[] | undefined;
+  /** Exclusive; by default from now on. */
+  readonly after?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+async function* watchCommits(
+  scope: Scope,
+  key: SessionKey,
+  filter: WatchFilter,
+): AsyncGenerator<CommitRecord, void, void> {
+  const { path, provenance, signal } = filter;
+  const after = filter.after ?? (await scope.folds.head(key)).seq;
+  const levels = typeof provenance === 'string' ? [provenance] : provenance;
+  for await (const event of readEvents(scope, key, { after, follow: true, signal })) {
+    if (event.type !== 'state.committed') continue;
+    const record = commitRecord(event);
+    if (path !== undefined && !touches(record, path)) continue;
+    if (!levels || levels.includes(record.provenance)) yield record;
+  }
+}
+
+const pinProblem = (fact: string): PerdureError =>
+  new PerdureError('STATE_INVALID', `there is no fact ${fact} to pin: commit it first`, { details: { fact } });
 
 const Description = z.strictObject({ title: Text.max(500).optional(), metadata: Metadata.optional() });
 const Messages = z.array(Message);
@@ -94,6 +169,40 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     reopen: () => move({ type: 'reopen' }),
     archive: () => move({ type: 'archive' }),
     restore: () => move({ type: 'restore' }),
+    state: async ({ at } = {}) => {
+      const head = await scope.folds.head(key);
+      return (await scope.folds.at(key, await resolvePoint(scope.store, key, head, at))).state;
+    },
+    commit: (change, options) => commitState(scope, key, change, options),
+    lift: (path, options) => liftProvenance(scope, key, path, options),
+    commits: (filter) => findCommits(scope, key, filter),
+    toolCalls: (filter) => findCalls(scope, key, filter),
+    watch: (filter = {}) => watchCommits(scope, key, filter),
+    revert: (seq, options) => revertCommit(scope, key, seq, options),
+    adopt: (branch, options) =>
+      adoptBranch(
+        scope,
+        key,
+        parseInput('the branch', SessionId, typeof branch === 'string' ? branch : branch.id),
+        options,
+      ),
+    diff: (from, to) => diffPlaces(scope, key, from, to),
+    bind: (agent) => move({ type: 'bind', agent }),
+    pin: async (fact) => {
+      await commitState(scope, key, (draft) => {
+        if (!Object.hasOwn(draft.facts, fact)) throw pinProblem(fact);
+        draft.pins[fact] = true;
+      });
+    },
+    unpin: async (fact) => {
+      await commitState(scope, key, (draft) => {
+        delete draft.pins[fact];
+      });
+    },
+    compact: (options) => compactSession(scope, key, options),
+    recall: (wanted) => recallKey(scope, key, wanted),
+    track: (tools, declarations) => wrapTools(journaledDispatch(scope, key, declarations as ToolDeclarations), tools),
+    retry: (options) => retryTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
     rewind: async ({ to, reason }) => {
       const head = await scope.folds.head(key);

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
-import type { EventDraft } from '../../schema/event.ts';
 import { newId, SessionId } from '../../schema/ids.ts';
 import { Metadata, Text } from '../../schema/json.ts';
 import { Status } from '../../schema/lifecycle.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import type { Imported } from '../ports/store.ts';
+import type { CallRecord, Imported } from '../ports/store.ts';
+import type { Agent } from '../session/agent.ts';
+import { decideOpen } from '../session/decide-open.ts';
 import { encodeEvent, parseInput } from '../session/event-codec.ts';
+import { type CallFilter, type CommitFilter, type CommitRecord, findCalls, findCommits } from './commits.ts';
 import { eventsOf } from './execute.ts';
 import { readBundle } from './read-bundle.ts';
 import { keyOf, type Scope } from './scope.ts';
@@ -14,8 +16,12 @@ import { type Session, sessionHandle } from './session.ts';
 import { sessionNotFound } from './session-folds.ts';
 import { writeBundle } from './write-bundle.ts';
 
-const OpenOptions = z.strictObject({ title: Text.max(500).optional(), metadata: Metadata.optional() });
-export type OpenOptions = z.input<typeof OpenOptions>;
+const Description = z.strictObject({ title: Text.max(500).optional(), metadata: Metadata.optional() });
+export interface OpenOptions extends z.input<typeof Description> {
+  readonly agent?: Agent | undefined;
+  /** A session whose facts, decisions, plan and progress it opens with, without the transcript. */
+  readonly carryFrom?: Session | undefined;
+}
 
 const ListOptions = z.strictObject({
   status: z.union([Status, z.array(Status)]).optional(),
@@ -39,6 +45,11 @@ export interface Sessions {
   /** One portable file with these sessions and the lineage they need. */
   export(ids: readonly string[]): AsyncIterable<Uint8Array>;
   import(bundle: AsyncIterable<Uint8Array>): Promise<Imported>;
+  /** Across the workspace: which sessions touched a path, in which turn, by which tool. Newest first. */
+  commits(filter?: Omit<CommitFilter, 'turns' | 'last' | 'includeRewound'>): Promise<readonly CommitRecord[]>;
+  toolCalls(filter?: Omit<CallFilter, 'turns' | 'last' | 'includeRewound'>): Promise<readonly CallRecord[]>;
+  /** Makes all that is kept beside the logs anew from them; returns how many events were read. */
+  rebuildProjections(): Promise<number>;
 }
 
 const cursorOf = ({ updatedAt, id }: SessionSummary): string => `${updatedAt}.${id}`;
@@ -54,20 +65,22 @@ const parseCursor = (cursor: string | undefined) => {
 };
 
 const openSession = async (scope: Scope, input: OpenOptions): Promise<Session> => {
-  const payload = parseInput('the session', OpenOptions, input);
+  const { agent, carryFrom, ...rest } = input;
+  const about = parseInput('the session', Description, rest);
   const key = keyOf(scope, newId('ses', scope.clock.now()));
-  const draft: EventDraft = { type: 'session.opened', payload, actor: scope.actor, turn: 0 };
+  const carry = carryFrom && (await scope.folds.head(keyOf(scope, carryFrom.id)));
+  const [first, ...more] = decideOpen({ ...about, agent, carry }, scope.actor);
   const outcome = await scope.store.append({
     ...key,
     writer: { kind: 'outside' },
     at: scope.clock.now(),
     creates: {},
-    events: [encodeEvent(draft)],
+    events: [encodeEvent(first), ...more.map(encodeEvent)],
   });
   if (outcome.outcome !== 'appended') {
     throw new PerdureError('SESSION_EXISTS', `${key.session} exists already: open again`, { details: { ...key } });
   }
-  scope.folds.advance(key, undefined, eventsOf(key, [draft], outcome), 0);
+  scope.folds.advance(key, undefined, eventsOf(key, [first, ...more], outcome), 0);
   return sessionHandle(scope, key.session);
 };
 
@@ -88,4 +101,7 @@ export const sessionsOf = (scope: Scope): Sessions => ({
   },
   export: (ids) => writeBundle(scope, parseInput('the session ids', z.array(SessionId).min(1), ids)),
   import: (bundle) => scope.store.importCopies(scope.workspace, readBundle(bundle)),
+  commits: (filter) => findCommits(scope, undefined, filter),
+  toolCalls: (filter) => findCalls(scope, undefined, filter),
+  rebuildProjections: () => scope.store.rebuildProjections(scope.workspace),
 });

@@ -3,16 +3,9 @@ import type { Actor } from '../../schema/ids.ts';
 import type { Message } from '../../schema/message.ts';
 import type { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
-import {
-  assembleContext,
-  type Context,
-  type ContextEntry,
-  defaultContextTokens,
-  estimateTokens,
-} from '../session/context.ts';
 import { decodeEvent } from '../session/event-codec.ts';
 import { liveWithin } from '../session/live-lineage.ts';
-import { resolvePoint } from './points.ts';
+import { firstLiveTurn, resolvePoint } from './points.ts';
 import { readBackward } from './read-log.ts';
 import type { Scope } from './scope.ts';
 
@@ -25,7 +18,7 @@ export interface TranscriptEntry {
 }
 
 /** The messages of the live lineage from `upTo` back to the first, newest first. */
-async function* messagesBackwards(
+export async function* messagesBackwards(
   scope: Scope,
   key: SessionKey,
   upTo?: Point,
@@ -64,23 +57,20 @@ export const readTranscript = async (
   return entries.reverse();
 };
 
-export interface ContextOptions {
-  readonly at?: Point | undefined;
-  readonly maxTokens?: number | undefined;
-}
-
-/** Reads back no further than the budget reaches, and to the opening of the newest turn in any case. */
-export const readContext = async (
+/** The messages of some turns of the live lineage, both inclusive. */
+export const readTurns = async (
   scope: Scope,
   key: SessionKey,
-  { at, maxTokens = defaultContextTokens }: ContextOptions = {},
-): Promise<Context> => {
-  const entries: ContextEntry[] = [];
-  let tokens = 0;
-  for await (const entry of messagesBackwards(scope, key, at)) {
-    if (tokens > maxTokens && entry.turn !== entries[0]!.turn) break;
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<readonly TranscriptEntry[]> => {
+  const head = await scope.folds.head(key);
+  const first = await firstLiveTurn(scope.store, key, head, from);
+  if (!first || first.turn > to) return [];
+  const next = await firstLiveTurn(scope.store, key, head, to + 1);
+  const entries: TranscriptEntry[] = [];
+  for await (const entry of messagesBackwards(scope, key, { seq: next ? next.seq - 1 : head.seq })) {
+    if (entry.seq < first.seq) break;
     entries.push(entry);
-    tokens += estimateTokens(entry.message);
   }
-  return assembleContext(entries.reverse(), maxTokens);
+  return entries.reverse();
 };

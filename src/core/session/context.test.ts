@@ -77,7 +77,7 @@ describe('an assembled context', () => {
   test('[CTX2] keeps every turn that fits', () => {
     const entries = entriesOf([user('1'), answer('one'), user('2'), answer('two', 'a'), results('a')]);
     expect(assembleContext(entries, 10_000).messages).toHaveLength(5);
-    expect(assembleContext([], 10_000)).toEqual({ messages: [], from: 0, tokens: 0 });
+    expect(assembleContext([], 10_000)).toEqual({ system: '', messages: [], from: 0, tokens: 0 });
   });
 
   test('[CTX3] a call without a result is said to be interrupted', () => {

@@ -8,6 +8,8 @@ export interface ContextEntry {
 }
 
 export interface Context {
+  /** Instructions, the digest of the state at the start of the turn, and the summary of what was compacted. */
+  readonly system: string;
   readonly messages: readonly Message[];
   /** The first event that the messages come from; 0 when there are none. */
   readonly from: number;
@@ -15,6 +17,8 @@ export interface Context {
 }
 
 export const defaultContextTokens = 100_000;
+
+export const textTokens = (text: string): number => Math.ceil(text.length / 4);
 
 /** Four characters of JSON to a token: close enough to plan by, and always on hand. */
 export const estimateTokens = (message: Message): number => Math.ceil(JSON.stringify(message.content).length / 4) + 4;
@@ -85,11 +89,13 @@ const newestThatFit = (units: readonly Unit[], maxTokens: number): readonly Unit
 };
 
 /** What a model is given: the newest turns that fit, every call with its result. `entries` in the order of the log. */
-export const assembleContext = (entries: readonly ContextEntry[], maxTokens: number): Context => {
-  const kept = newestThatFit(pairCalls(entries), maxTokens);
+export const assembleContext = (entries: readonly ContextEntry[], maxTokens: number, system = ''): Context => {
+  const systemTokens = textTokens(system);
+  const kept = newestThatFit(pairCalls(entries), maxTokens - systemTokens);
   return {
+    system,
     messages: kept.flatMap(({ messages }) => messages),
     from: kept[0]?.seq ?? 0,
-    tokens: kept.reduce((sum, { tokens }) => sum + tokens, 0),
+    tokens: kept.reduce((sum, { tokens }) => sum + tokens, systemTokens),
   };
 };

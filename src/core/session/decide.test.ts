@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Actor, newId, type RunId } from '../../schema/ids.ts';
 import { statuses } from '../../schema/lifecycle.ts';
+import { emptyState } from '../../schema/state.ts';
 import { decide } from './decide.ts';
 import type { SessionFold } from './fold.ts';
 
@@ -17,6 +18,11 @@ const state = (part: Partial<SessionFold> = {}): SessionFold => ({
   messages: 3,
   live: [[1, 5]],
   openCalls: {},
+  runningCalls: {},
+  inputKey: '00'.repeat(32),
+  state: emptyState,
+  provenance: {},
+  attempts: {},
   ...part,
 });
 const run: RunId = newId('run');
@@ -26,7 +32,7 @@ describe('a decision about a session with a run at work', () => {
     const { drafts, command } = decide(state({ run }), { type: 'pause' }, actor);
     expect(drafts.map(({ type }) => type)).toEqual(['session.pausing']);
     expect(command).toBe('requestPause');
-    expect(decide(state(), { type: 'pause' }, actor).drafts[0].type).toBe('session.paused');
+    expect(decide(state(), { type: 'pause' }, actor).drafts[0]!.type).toBe('session.paused');
   });
 
   test('[REW2] a rewind is refused until the run has ended', () => {
@@ -39,7 +45,7 @@ describe('a decision about a session with a run at work', () => {
 
   test('[LIFE1] a session that is pausing can be resumed, and neither closed nor rewound', () => {
     const pausing = state({ status: 'pausing', run });
-    expect(decide(pausing, { type: 'resume' }, actor).drafts[0].type).toBe('session.resumed');
+    expect(decide(pausing, { type: 'resume' }, actor).drafts[0]!.type).toBe('session.resumed');
     for (const type of ['close', 'reopen', 'archive', 'restore'] as const) {
       expect(() => decide(pausing, { type }, actor), type).toThrow(
         expect.objectContaining({ code: 'ILLEGAL_TRANSITION' }),

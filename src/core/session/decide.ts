@@ -1,8 +1,11 @@
 import { PerdureError } from '../../schema/error.ts';
-import type { EventDraft } from '../../schema/event.ts';
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { type Actor, newId, systemActor } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
 import type { Message, ToolResultPart } from '../../schema/message.ts';
+import type { Agent } from './agent.ts';
+import { decideBind } from './decide-bind.ts';
+import { type CommitCommand, decideCommit } from './decide-commit.ts';
 import { isMidTurn, type SessionFold } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
 
@@ -17,10 +20,21 @@ export type SessionCommand =
   | { readonly type: 'describe'; readonly title?: string | undefined; readonly metadata?: Metadata | undefined }
   | { readonly type: 'pause' | 'close'; readonly reason?: string | undefined }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'restore' }
+  | CommitCommand
+  | { readonly type: 'compact'; readonly overlay: PayloadOf<'context.compacted'> }
+  | {
+      readonly type: 'retry';
+      readonly turn: number;
+      readonly message: Message;
+      /** The fold at the end of the turn before. */
+      readonly target: SessionFold;
+    }
+  | { readonly type: 'bind'; readonly agent: Agent }
   | { readonly type: 'rewind'; readonly target: SessionFold; readonly reason?: string | undefined };
 
 export interface Decision {
-  readonly drafts: readonly [EventDraft, ...EventDraft[]];
+  /** None when the command is already fulfilled. */
+  readonly drafts: readonly EventDraft[];
   /** The row of the lifecycle table that allowed it. */
   readonly command: Command;
   /** Facts land at any head; everything else only on the head it was decided on. */
@@ -83,9 +97,10 @@ const decideAppend = (
       encoded: encoded?.[place],
     }),
   );
-  const [first, ...rest] = drafts;
-  if (!first) throw new PerdureError('INVALID_INPUT', 'there is nothing to append: pass at least one message');
-  return { drafts: [first, ...rest], command, fact: true };
+  if (drafts.length === 0) {
+    throw new PerdureError('INVALID_INPUT', 'there is nothing to append: pass at least one message');
+  }
+  return { drafts, command, fact: true };
 };
 
 const refuseWhileRunning = ({ run, status }: SessionFold, command: Command): void => {
@@ -113,6 +128,21 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
   switch (command.type) {
     case 'append':
       return decideAppend(state, command, actor);
+    case 'commit': {
+      const allowed = allow(state, 'commit');
+      const draft = decideCommit(state, command, actor);
+      return { drafts: draft ? [draft] : [], command: allowed };
+    }
+    case 'compact':
+      return one({ type: 'context.compacted', payload: command.overlay, ...common }, allow(state, 'commit'));
+    case 'retry': {
+      const { drafts, ...rest } = decideRewind(state, command.target, actor, `tries turn ${command.turn} again`);
+      allow(state, 'append');
+      const payload = { message: command.message, retries: command.turn };
+      return { ...rest, drafts: [...drafts, { type: 'message.appended', payload, actor, turn: 'next' }] };
+    }
+    case 'bind':
+      return { drafts: decideBind(state, command.agent, actor), command: allow(state, 'commit') };
     case 'describe': {
       const { title, metadata } = command;
       return one({ type: 'session.described', payload: { title, metadata }, ...common }, allow(state, 'describe'));

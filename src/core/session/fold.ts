@@ -1,13 +1,16 @@
-import type { SessionEvent } from '../../schema/event.ts';
+import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
 import type { RunId, SessionId } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
 import type { Holder, Status } from '../../schema/lifecycle.ts';
 import type { Message, Role } from '../../schema/message.ts';
+import { emptyState, lowestProvenance, type Provenance, type State } from '../../schema/state.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
+import { isTurnInput, provenanceOf } from './provenance.ts';
+import { applyDelta, entriesTouched, valueAt } from './state-change.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
-export const foldVersion = 1;
+export const foldVersion = 2;
 
 /** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
 export interface SessionFold {
@@ -32,8 +35,24 @@ export interface SessionFold {
   readonly run?: RunId | undefined;
   readonly live: readonly LiveRange[];
   /** Tool calls of the live lineage that have no result yet. */
-  readonly openCalls: Readonly<Record<string, { readonly tool: string; readonly seq: number }>>;
+  readonly openCalls: OpenCalls;
+  /** Calls in the journal that have no outcome yet. */
+  readonly runningCalls: OpenCalls;
+  /** What keys the hashes of tool inputs: the hash of the first event of all, which no other session has. */
+  readonly inputKey: string;
+  readonly bound?: PayloadOf<'agent.bound'> | undefined;
+  readonly state: State;
+  /** How far each entry of the state can be relied on, by its path. */
+  readonly provenance: Readonly<Record<string, Provenance>>;
+  /** The lowest among the inputs of the turn so far. */
+  readonly turnProvenance?: Provenance | undefined;
+  /** The newest compaction of the live lineage. */
+  readonly compaction?: PayloadOf<'context.compacted'> | undefined;
+  /** Turns that were tried again, each with the turns that are its attempts. */
+  readonly attempts: Readonly<Record<string, readonly number[]>>;
 }
+
+type OpenCalls = Readonly<Record<string, { readonly tool: string; readonly seq: number }>>;
 
 const blank = (event: SessionEvent): SessionFold => ({
   session: event.session,
@@ -47,7 +66,42 @@ const blank = (event: SessionEvent): SessionFold => ({
   messages: 0,
   live: [],
   openCalls: {},
+  runningCalls: {},
+  inputKey: event.hash,
+  state: emptyState,
+  provenance: {},
+  attempts: {},
 });
+
+const without = (calls: OpenCalls, callId: string): OpenCalls =>
+  Object.fromEntries(Object.entries(calls).filter(([each]) => each !== callId));
+
+/** The provenance that the model's conclusions of this turn cannot exceed. */
+const turnProvenanceAfter = (base: SessionFold, event: SessionEvent): Provenance | undefined => {
+  const before = event.turn === base.turn ? base.turnProvenance : undefined;
+  const brought = isTurnInput(event) ? provenanceOf(event) : undefined;
+  return brought && before ? lowestProvenance([brought, before]) : (brought ?? before);
+};
+
+const provenanceAfter = (
+  before: SessionFold['provenance'],
+  state: State,
+  { delta, provenance, origin }: PayloadOf<'state.committed'>,
+): SessionFold['provenance'] => {
+  const touched = origin?.kind === 'lift' ? origin.paths : entriesTouched(delta);
+  const after = { ...before };
+  for (const path of touched) {
+    if (valueAt(state, path) === undefined) delete after[path];
+    else after[path] = provenance;
+  }
+  return after;
+};
+
+const attemptsAfter = (attempts: SessionFold['attempts'], turn: number, retries: number | undefined) => {
+  if (retries === undefined) return attempts;
+  const first = Object.entries(attempts).find(([, turns]) => turns.includes(retries))?.[0] ?? `${retries}`;
+  return { ...attempts, [first]: [...(attempts[first] ?? [retries]), turn] };
+};
 
 const callsAfter = (calls: SessionFold['openCalls'], message: Message, seq: number): SessionFold['openCalls'] => {
   if (message.role === 'tool') {
@@ -71,6 +125,7 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
     lastTurn: Math.max(base.lastTurn, event.turn),
     status: statusAfter(base.status, event.type),
     live: extendLive(base.live, event.seq),
+    turnProvenance: turnProvenanceAfter(base, event),
   };
   switch (event.type) {
     case 'session.opened': {
@@ -87,6 +142,7 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
         holder: 'agent',
         status: statusOfFork(event.payload),
         run: undefined,
+        runningCalls: {},
         title: title ?? moved.title,
         metadata: metadata ?? moved.metadata,
       };
@@ -97,14 +153,31 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
     }
     case 'session.rewound': {
       if (!target) throw new TypeError(`the fold at seq ${event.payload.to} is needed to go back to it`);
-      const { messages, lastRole, openCalls } = target;
-      return { ...moved, messages, lastRole, openCalls, live: extendLive(target.live, event.seq) };
+      const { messages, lastRole, openCalls, state, provenance, bound, compaction, turnProvenance } = target;
+      const live = extendLive(target.live, event.seq);
+      return { ...moved, messages, lastRole, openCalls, state, provenance, bound, compaction, turnProvenance, live };
     }
     case 'message.appended': {
       const { message } = event.payload;
       const openCalls = callsAfter(moved.openCalls, message, event.seq);
-      return { ...moved, messages: moved.messages + 1, lastRole: message.role, openCalls };
+      const attempts = attemptsAfter(moved.attempts, event.turn, event.payload.retries);
+      return { ...moved, messages: moved.messages + 1, lastRole: message.role, openCalls, attempts };
     }
+    case 'agent.bound':
+      return { ...moved, bound: event.payload, agent: event.payload.agent };
+    case 'state.committed': {
+      const state = applyDelta(moved.state, event.payload.delta);
+      return { ...moved, state, provenance: provenanceAfter(moved.provenance, state, event.payload) };
+    }
+    case 'context.compacted':
+      return { ...moved, compaction: event.payload };
+    case 'tool.called': {
+      const { callId, tool } = event.payload;
+      return { ...moved, runningCalls: { ...moved.runningCalls, [callId]: { tool, seq: event.seq } } };
+    }
+    case 'tool.completed':
+    case 'tool.failed':
+      return { ...moved, runningCalls: without(moved.runningCalls, event.payload.callId) };
     case 'run.started':
       return { ...moved, run: event.run };
     case 'run.ended':

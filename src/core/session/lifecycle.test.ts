@@ -17,6 +17,7 @@ const table = `
               open    active   pausing  paused  closed    archived
 append        active  active   pausing  -       -         -
 describe      open    active   pausing  paused  closed    -
+commit        open    active   pausing  paused  -         -
 requestPause  -       pausing  -        -       -         -
 pause         paused  paused   paused   -       -         -
 resume        -       -        active   active  -         -
@@ -47,6 +48,12 @@ session.archived   archived archived archived  archived  archived  archived
 session.restored   closed  closed    closed    closed    closed    closed
 session.rewound    =       =         =         =         =         =
 message.appended   active  =         =         =         =         =
+agent.bound        =       =         =         =         =         =
+state.committed    =       =         =         =         =         =
+tool.called        =       =         =         =         =         =
+tool.completed     =       =         =         =         =         =
+tool.failed        =       =         =         =         =         =
+context.compacted  =       =         =         =         =         =
 run.started        =       =         =         =         =         =
 run.ended          =       =         =         =         =         =
 `;

@@ -15,6 +15,7 @@ import { type Status, statuses } from '../../schema/lifecycle.ts';
 export const commands = [
   'append',
   'describe',
+  'commit',
   'requestPause',
   'pause',
   'resume',
@@ -34,6 +35,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   open: {
     append: 'active',
     describe: 'open',
+    commit: 'open',
     requestPause: no,
     pause: 'paused',
     resume: no,
@@ -47,6 +49,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   active: {
     append: 'active',
     describe: 'active',
+    commit: 'active',
     requestPause: 'pausing',
     pause: 'paused',
     resume: no,
@@ -60,6 +63,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   pausing: {
     append: 'pausing',
     describe: 'pausing',
+    commit: 'pausing',
     requestPause: no,
     pause: 'paused',
     resume: 'active',
@@ -73,6 +77,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   paused: {
     append: no,
     describe: 'paused',
+    commit: 'paused',
     requestPause: no,
     pause: no,
     resume: 'active',
@@ -86,6 +91,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   closed: {
     append: no,
     describe: 'closed',
+    commit: no,
     requestPause: no,
     pause: no,
     resume: no,
@@ -99,6 +105,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   archived: {
     append: no,
     describe: no,
+    commit: no,
     requestPause: no,
     pause: no,
     resume: no,
@@ -140,6 +147,12 @@ const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'session.restored': 'closed',
   'session.rewound': 'same',
   'message.appended': 'same',
+  'agent.bound': 'same',
+  'state.committed': 'same',
+  'tool.called': 'same',
+  'tool.completed': 'same',
+  'tool.failed': 'same',
+  'context.compacted': 'same',
   'run.started': 'same',
   'run.ended': 'same',
 };

@@ -9,6 +9,7 @@ import { AppendBases, readBases } from './append-bases.ts';
 import { insertBlobs } from './blobs.ts';
 import { exchange, type Statement } from './database.ts';
 import { insertKeys } from './keys.ts';
+import { insertProjections } from './projection-rows.ts';
 import { isConnectionLost, isOutdated } from './store-error.ts';
 import type { WriteLog } from './write-log.ts';
 
@@ -71,6 +72,10 @@ const writes = (
     writeLog(workspace, next, events),
     ...(keys.length > 0 ? [insertKeys(workspace, keys)] : []),
     ...(blobs.length > 0 ? [insertBlobs(workspace, blobs)] : []),
+    ...insertProjections(
+      workspace,
+      events.map(({ event }) => event),
+    ),
   ];
 };
 

@@ -3,7 +3,7 @@ import type { WorkspaceId } from '../../schema/ids.ts';
 import { decodeBlob, type EncodedBlob } from '../payload-codec.ts';
 import { sha256 } from '../sha256.ts';
 import { byteaArray } from './bytea-array.ts';
-import { type Database, prepared } from './database.ts';
+import { prepared, type Source } from './database.ts';
 
 interface BlobRow {
   readonly hash: Uint8Array;
@@ -54,13 +54,13 @@ const intactContent = async ({ hash, encoding, bytes }: BlobRow): Promise<Uint8A
 
 /** By the hash in hex; what is damaged is left out like what is missing. */
 export const readBlobs = async (
-  database: Database,
+  source: Source,
   workspace: WorkspaceId,
   hashes: readonly Uint8Array[],
 ): Promise<ReadonlyMap<string, Uint8Array>> => {
   const found = new Map<string, Uint8Array>();
   if (hashes.length === 0) return found;
-  for (const row of await database.read<BlobRow>(workspace, find(workspace, byteaArray(hashes)))) {
+  for (const row of await source.read<BlobRow>(workspace, find(workspace, byteaArray(hashes)))) {
     const content = await intactContent(row);
     if (content) found.set(hexOf(row.hash), content);
   }

@@ -67,6 +67,9 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs: number;
 }
 
+/** What can be asked, in a transaction of its own or within one. */
+export type Source = Pick<Database, 'read'>;
+
 /** Keeps a connection from one use to the next, while nobody else waits for one. */
 export class Lease {
   readonly #pool: pg.Pool;

@@ -1,7 +1,9 @@
-import type { Head } from '../../core/ports/store.ts';
+import type pg from 'pg';
+import type { Head, SessionKey } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import { prepared } from './database.ts';
 
 export interface HeadRow {
   readonly id: SessionId;
@@ -46,3 +48,12 @@ export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
     summary,
   };
 };
+
+const describe = prepared(
+  'describe_session',
+  'update perdure.sessions set summary = $3, status = $4, updated_at = $5 where workspace = $1 and id = $2',
+);
+
+/** The summary alone, whatever stood there. */
+export const describeSession = ({ workspace, session }: SessionKey, summary: SessionSummary): pg.QueryConfig =>
+  describe(workspace, session, JSON.stringify(summary), summary.status, summary.updatedAt);

@@ -10,10 +10,11 @@ import { insertBlobs } from './blobs.ts';
 import { type Database, exchange, prepared } from './database.ts';
 import { encodePayloads } from './encode-payloads.ts';
 import { insertKeys } from './keys.ts';
+import { insertProjections } from './projection-rows.ts';
 import type { WriteLog } from './write-log.ts';
 
 /** Of two imports of the same sessions the second finds what the first made. */
-const waitForOthers = prepared(
+export const waitForOthers = prepared(
   'lock_import',
   `select pg_advisory_xact_lock(hashtextextended('perdure import ' || $1, 0))`,
 );
@@ -70,6 +71,7 @@ const addCopy = async (
     rows.length > 0 ? writeLog(workspace, [{ head: plan.head, was: head?.hash }], rows) : undefined,
     keys.length > 0 ? insertKeys(workspace, keys) : undefined,
     blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
+    ...insertProjections(workspace, plan.added),
   ]);
   return plan.added.length;
 };

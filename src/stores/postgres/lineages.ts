@@ -1,6 +1,6 @@
-import type { Head, SessionKey } from '../../core/ports/store.ts';
-import type { SessionId } from '../../schema/ids.ts';
-import type { LineageLink } from '../lineage.ts';
+import type { CommitQuery, Head, SessionKey } from '../../core/ports/store.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import { type LineageLink, type Segment, segmentsOf, spansOf } from '../lineage.ts';
 import { BoundedMap } from './bounded-map.ts';
 import { type Database, prepared } from './database.ts';
 
@@ -46,6 +46,15 @@ export class Lineages {
     const lineage = rows.map(({ id, forked_at }) => ({ session: id, forkedAt: forked_at }));
     this.#kept.set(nameOf(key), lineage);
     return { lineage, seq: own.seq };
+  }
+
+  /** Where the events that a query looks among are kept, newest first. */
+  async spans(
+    workspace: WorkspaceId,
+    { session, ranges }: NonNullable<CommitQuery['within']>,
+  ): Promise<readonly Segment[]> {
+    const lineage = (await this.get({ workspace, session })) ?? [];
+    return spansOf(segmentsOf(lineage, Number.MAX_SAFE_INTEGER), ranges);
   }
 
   /** Spares the reader of a head that was just seen the question. */

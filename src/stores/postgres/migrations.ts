@@ -143,6 +143,44 @@ const migrations: readonly Migration[] = [
       );
       ${tenantTable('snapshots')}
 
+      create table perdure.commit_paths (
+        workspace text collate "C" not null,
+        session text collate "C" not null,
+        seq bigint not null,
+        path text collate "C" not null,
+        turn bigint not null,
+        at bigint not null,
+        actor text collate "C" not null,
+        tool text collate "C",
+        call_id text collate "C",
+        provenance text collate "C" not null,
+        primary key (workspace, session, seq, path)
+      );
+      create index commit_paths_by_path on perdure.commit_paths (workspace, path, at, session, seq);
+      create index commit_paths_by_time on perdure.commit_paths (workspace, at, session, seq, path);
+      ${tenantTable('commit_paths')}
+
+      create table perdure.tool_calls (
+        workspace text collate "C" not null,
+        session text collate "C" not null,
+        seq bigint not null,
+        call_id text collate "C" not null,
+        tool text collate "C" not null,
+        status text collate "C" not null,
+        run text collate "C",
+        turn bigint not null,
+        at bigint not null,
+        ended_seq bigint,
+        duration_ms double precision,
+        input_hash text not null,
+        output_hash text,
+        primary key (workspace, session, seq)
+      );
+      create index tool_calls_open on perdure.tool_calls (workspace, session, call_id, seq) where ended_seq is null;
+      create index tool_calls_by_tool on perdure.tool_calls (workspace, tool, at, session, seq);
+      create index tool_calls_by_time on perdure.tool_calls (workspace, at, session, seq);
+      ${tenantTable('tool_calls')}
+
       ${appendFunction}
     `,
   },

@@ -83,5 +83,19 @@ describeStoreContract('PostgreSQL', {
       );
       return row!.count;
     },
+    projections: (workspace) =>
+      Promise.all([
+        ask('select * from perdure.commit_paths where workspace = $1 order by session, seq, path', workspace),
+        ask('select * from perdure.tool_calls where workspace = $1 order by session, seq', workspace),
+        ask('select id, status, updated_at, summary from perdure.sessions where workspace = $1 order by id', workspace),
+      ]),
+    spoilProjections: async (workspace) => {
+      await ask('delete from perdure.commit_paths where workspace = $1', workspace);
+      await ask('delete from perdure.tool_calls where workspace = $1', workspace);
+      await ask(
+        `update perdure.sessions set summary = 'spoiled', status = '', updated_at = 0 where workspace = $1`,
+        workspace,
+      );
+    },
   },
 });

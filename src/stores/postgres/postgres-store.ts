@@ -1,6 +1,9 @@
 import type {
   AppendOutcome,
   AppendRequest,
+  CallQuery,
+  CallRecord,
+  CommitQuery,
   FoldSnapshot,
   Head,
   Imported,
@@ -20,10 +23,13 @@ import { hexOf, readBlobs } from './blobs.ts';
 import { BoundedMap } from './bounded-map.ts';
 import type { Changes } from './changes.ts';
 import type { Database } from './database.ts';
+import { findCalls } from './find-calls.ts';
+import { findCommits } from './find-commits.ts';
 import { importCopies } from './import-copies.ts';
 import { listKeys } from './keys.ts';
 import { Lineages } from './lineages.ts';
 import { readEvents } from './read-events.ts';
+import { rebuildProjections } from './rebuild-projections.ts';
 import { findFamily, findHead, findTurnStarts, listSessions } from './sessions.ts';
 import { findSnapshot, putSnapshot } from './snapshots.ts';
 import { storeError } from './store-error.ts';
@@ -101,6 +107,18 @@ export class PostgresStore implements Store {
       this.#changes.committed(changes);
       return imported;
     });
+  }
+
+  findCommits(workspace: WorkspaceId, query: CommitQuery): Promise<readonly StoredEvent[]> {
+    return this.#run(() => findCommits(this.#database, this.#lineages, workspace, query));
+  }
+
+  findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]> {
+    return this.#run(() => findCalls(this.#database, this.#lineages, workspace, query));
+  }
+
+  rebuildProjections(workspace: WorkspaceId): Promise<number> {
+    return this.#run(() => rebuildProjections(this.#database, workspace));
   }
 
   watch(key: SessionKey, wake: () => void): () => void {

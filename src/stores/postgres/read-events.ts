@@ -3,7 +3,7 @@ import type { WorkspaceId } from '../../schema/ids.ts';
 import { clipSegments, type Segment, segmentsOf } from '../lineage.ts';
 import { decodePayload, payloadEncoding } from '../payload-codec.ts';
 import { hexOf, readBlobs } from './blobs.ts';
-import { type Database, prepared } from './database.ts';
+import { prepared, type Source } from './database.ts';
 import { type EventRow, eventColumns } from './event-rows.ts';
 import type { Lineages } from './lineages.ts';
 
@@ -72,13 +72,13 @@ const eventOf = (row: EventRow, blob: Uint8Array | undefined): StoredEvent => ({
   hash: row.hash,
 });
 
-const withBlobs = async (
-  database: Database,
+export const eventsOf = async (
+  source: Source,
   workspace: WorkspaceId,
-  rows: readonly PageRow[],
+  rows: readonly EventRow[],
 ): Promise<readonly StoredEvent[]> => {
   const spilled = rows.filter(({ encoding }) => encoding === payloadEncoding.blob).map(({ payload }) => payload);
-  const blobs = await readBlobs(database, workspace, spilled);
+  const blobs = await readBlobs(source, workspace, spilled);
   return rows.map((row) =>
     eventOf(row, row.encoding === payloadEncoding.blob ? blobs.get(hexOf(row.payload)) : undefined),
   );
@@ -99,23 +99,29 @@ const fitting = (rows: readonly PageRow[], maxBytes: number): readonly PageRow[]
   return end < 0 ? rows : rows.slice(0, end);
 };
 
-export const readEvents = async (
-  database: Database,
-  lineages: Lineages,
-  key: SessionKey,
-  range: ReadRange,
+export const readSegments = async (
+  source: Source,
+  workspace: WorkspaceId,
+  segments: readonly Segment[],
+  { limit, maxBytes = Number.MAX_SAFE_INTEGER, order = 'ascending' }: ReadRange,
 ): Promise<readonly StoredEvent[]> => {
-  const segments = await segmentsOfPage(lineages, key, range);
   if (segments.length === 0) return [];
-  const { limit, maxBytes = Number.MAX_SAFE_INTEGER, order = 'ascending' } = range;
   const statement = pages[order](
-    key.workspace,
+    workspace,
     segments.map(({ session }) => session),
     segments.map(({ from }) => from),
     segments.map(({ to }) => to),
     limit,
     maxBytes,
   );
-  const rows = await database.read<PageRow>(key.workspace, statement);
-  return withBlobs(database, key.workspace, fitting(rows, maxBytes));
+  const rows = await source.read<PageRow>(workspace, statement);
+  return eventsOf(source, workspace, fitting(rows, maxBytes));
 };
+
+export const readEvents = async (
+  source: Source,
+  lineages: Lineages,
+  key: SessionKey,
+  range: ReadRange,
+): Promise<readonly StoredEvent[]> =>
+  readSegments(source, key.workspace, await segmentsOfPage(lineages, key, range), range);

@@ -39,7 +39,10 @@ const appendOne = (tables: Tables, { request, seals, payloads, blobs }: Prepared
   if (outcome.outcome !== 'appended') return outcome;
   const { workspace, key } = request;
   for (const blob of blobs) tables.blobs.write(workspace, blob);
-  for (const [index, event] of outcome.events.entries()) tables.events.insert(workspace, event, payloads[index]!);
+  for (const [index, event] of outcome.events.entries()) {
+    tables.events.insert(workspace, event, payloads[index]!);
+    tables.projections.add(workspace, event);
+  }
   if (key) tables.keys.insert(request, { ...key, seq: outcome.events[0]!.seq, count: outcome.events.length });
   tables.heads.write(outcome.head);
   return outcome;

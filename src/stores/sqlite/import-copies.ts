@@ -51,6 +51,7 @@ const addCopy = (tables: Tables, workspace: WorkspaceId, copy: SessionCopy): num
     const payload = encode(event);
     if (payload.blob) tables.blobs.write(workspace, encodeBlobSync(payload.blob));
     tables.events.insert(workspace, event, payload);
+    tables.projections.add(workspace, event);
   }
   if (plan.added.length > 0) tables.heads.write(plan.head);
   addKeys(tables, key, copy.keys);

@@ -20,6 +20,24 @@ const end = Number.MAX_SAFE_INTEGER;
 
 export const bodyBytes = (body: StoredBody): number => (body.kind === 'bytes' ? body.bytes.length : 0);
 
+export const eventOf = (blobs: Blobs, workspace: WorkspaceId, row: EventRow): StoredEvent => {
+  const [session, seq, at, turn, opensTurn, run, type, version, actor, salt, hash, encoding, payload] = row;
+  const blob = encoding === payloadEncoding.blob ? blobs.read(workspace, payload) : undefined;
+  return {
+    session,
+    seq,
+    at,
+    turn,
+    run: (run as RunId | null) ?? undefined,
+    type,
+    version,
+    actor: actor as Actor,
+    opensTurn: opensTurn === 1,
+    body: decodePayload(encoding, salt, payload, blob),
+    hash,
+  };
+};
+
 export const openEventReader = (db: DatabaseSync, sessions: Sessions, blobs: Blobs): EventReader => {
   const page = (order: 'ASC' | 'DESC') => {
     const statement = db.prepare(`SELECT ${eventColumns} FROM events
@@ -31,24 +49,6 @@ export const openEventReader = (db: DatabaseSync, sessions: Sessions, blobs: Blo
   const turns = db.prepare(`SELECT turn, seq FROM events WHERE workspace = ? AND session = ? AND opens_turn = 1
     AND turn >= ? AND seq <= ? ORDER BY turn LIMIT ?`);
 
-  const eventOf = (workspace: WorkspaceId, row: EventRow): StoredEvent => {
-    const [session, seq, at, turn, opensTurn, run, type, version, actor, salt, hash, encoding, payload] = row;
-    const blob = encoding === payloadEncoding.blob ? blobs.read(workspace, payload) : undefined;
-    return {
-      session,
-      seq,
-      at,
-      turn,
-      run: (run as RunId | null) ?? undefined,
-      type,
-      version,
-      actor: actor as Actor,
-      opensTurn: opensTurn === 1,
-      body: decodePayload(encoding, salt, payload, blob),
-      hash,
-    };
-  };
-
   return {
     read: (key, { after = 0, upTo = end, limit, order = 'ascending', maxBytes = end }) => {
       const newestFirst = clipSegments(segmentsOf(sessions.lineage(key) ?? [], upTo), after, upTo);
@@ -57,7 +57,7 @@ export const openEventReader = (db: DatabaseSync, sessions: Sessions, blobs: Blo
       for (const { session, from, to } of order === 'ascending' ? newestFirst.toReversed() : newestFirst) {
         const rows = eachRow<EventRow>(pages[order], key.workspace, session, from, to, limit - events.length);
         for (const row of rows) {
-          const event = eventOf(key.workspace, row);
+          const event = eventOf(blobs, key.workspace, row);
           bytes += bodyBytes(event.body);
           if (bytes > maxBytes && events.length > 0) return events;
           events.push(event);

@@ -1,8 +1,10 @@
-import type { ListQuery, ReadRange, SessionKey } from '../../core/ports/store.ts';
+import type { CallQuery, CommitQuery, ListQuery, ReadRange, SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { openBlobs } from './blobs.ts';
 import { openChanges } from './changes.ts';
 import { openConnection } from './connection.ts';
+import { openCallFinder } from './find-calls.ts';
+import { openCommitFinder } from './find-commits.ts';
 import { openKeys } from './keys.ts';
 import { migrate } from './migrations.ts';
 import { packEvents } from './packed-events.ts';
@@ -22,6 +24,8 @@ const openReader = (data: ThreadData) => {
   const keys = openKeys(db);
   const events = openEventReader(db, sessions, blobs);
   const snapshots = openSnapshots(db, sessions, blobs);
+  const commits = openCommitFinder(db, sessions, blobs);
+  const calls = openCallFinder(db, sessions);
   const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
   return {
     open: () => ({ value: undefined }),
@@ -40,6 +44,11 @@ const openReader = (data: ThreadData) => {
     snapshot: (key: SessionKey, at: { readonly seq: number; readonly foldVersion: number }) => ({
       value: snapshots.newest(key, at),
     }),
+    findCommits: (workspace: WorkspaceId, query: CommitQuery) => {
+      const page = packEvents(commits.find(workspace, query));
+      return { value: page.events, transfer: [page.transfer] };
+    },
+    findCalls: (workspace: WorkspaceId, query: CallQuery) => ({ value: calls.find(workspace, query) }),
     watch: () => ({ value: changes.start() }),
     unwatch: () => ({ value: changes.stop() }),
     close: () => {

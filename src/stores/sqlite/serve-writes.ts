@@ -7,6 +7,8 @@ import { openCopyImport } from './import-copies.ts';
 import { inTransaction } from './in-transaction.ts';
 import { type AppendReply, packOutcome } from './packed-append.ts';
 import type { Answer, Call, Reply } from './protocol.ts';
+import { openEventReader } from './read-events.ts';
+import { rebuildProjections } from './rebuild-projections.ts';
 import { failedReply, serveCall } from './serve-calls.ts';
 import { openSnapshots } from './snapshots.ts';
 import { openTables } from './tables.ts';
@@ -23,6 +25,7 @@ const openWriter = (data: ThreadData) => {
   const tables = openTables(db, data.file);
   const snapshots = openSnapshots(db, tables.sessions, tables.blobs);
   const copies = openCopyImport(db, tables);
+  const events = openEventReader(db, tables.sessions, tables.blobs);
   return {
     appendAll: (requests: readonly AppendRequest[]) => ({ value: appendBatch(db, data.file, tables, requests) }),
     putSnapshot: (key: SessionKey, snapshot: FoldSnapshot) => ({
@@ -32,6 +35,7 @@ const openWriter = (data: ThreadData) => {
     importAdd: (workspace: WorkspaceId, copy: SessionCopy) => ({ value: copies.add(workspace, copy) }),
     importCommit: () => ({ value: copies.commit() }),
     importCancel: () => ({ value: copies.cancel() }),
+    rebuildProjections: (workspace: WorkspaceId) => ({ value: rebuildProjections(db, tables, events, workspace) }),
     /** Leaves everything in the main file, when no other process reads from the log just now. */
     close: () => {
       db.exec('PRAGMA busy_timeout = 100; PRAGMA wal_checkpoint(TRUNCATE)');

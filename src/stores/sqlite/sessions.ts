@@ -1,8 +1,8 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
+import type { CommitQuery, Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import type { LineageLink } from '../lineage.ts';
+import { type LineageLink, type Segment, segmentsOf, spansOf } from '../lineage.ts';
 import { storeFailure } from './store-error.ts';
 
 export interface Sessions {
@@ -14,6 +14,12 @@ export interface Sessions {
   family(key: SessionKey): readonly Head[];
   /** From the session to its root; undefined when there is no such session. */
   lineage(key: SessionKey): readonly LineageLink[] | undefined;
+  /** Where the events that a query looks among are kept, newest first. */
+  spans(workspace: WorkspaceId, within: NonNullable<CommitQuery['within']>): readonly Segment[];
+  /** All of the workspace, each with the seq that its own events follow. */
+  starts(workspace: WorkspaceId): readonly LineageLink[];
+  /** Writes the summary alone, whatever stood there. */
+  describe(key: SessionKey, summary: SessionSummary): void;
   /** After a rollback: what was read in the transaction may never have been. */
   forgetLineages(): void;
 }
@@ -69,6 +75,10 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
   const moving = 'seq = ?, hash = ?, at = ?, epoch = ?, summary = ?, status = ?, updated_at = ?';
   const update = db.prepare(`UPDATE sessions SET ${moving} WHERE workspace = ? AND id = ?`);
   const updateSpan = db.prepare(`UPDATE sessions SET ${moving}, updated_span = ? WHERE workspace = ? AND id = ?`);
+  const describe = db.prepare(
+    'UPDATE sessions SET summary = ?, status = ?, updated_at = ?, updated_span = ? WHERE workspace = ? AND id = ?',
+  );
+  const starts = db.prepare('SELECT id AS session, ifnull(forked_at, 0) AS forkedAt FROM sessions WHERE workspace = ?');
   const children = db.prepare(
     `SELECT ${columns} FROM sessions WHERE workspace = ? AND root = ? AND parent IS NOT NULL`,
   );
@@ -91,6 +101,17 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
     if (links.size >= maxLinks) links.clear();
     if (known) links.set(key, known);
     return known;
+  };
+  const lineage: Sessions['lineage'] = ({ workspace, session }) => {
+    const lineage: LineageLink[] = [];
+    for (let at: SessionId | null = session; at; ) {
+      const found = linkOf(workspace, at);
+      if (!found) break;
+      lineage.push({ session: at, forkedAt: found.forkedAt ?? 0 });
+      if (lineage.length > maxLinks) throw storeFailure('STORE_CORRUPT', file, `${session} is its own ancestor`);
+      at = found.parent;
+    }
+    return lineage.length > 0 ? lineage : undefined;
   };
 
   return {
@@ -119,16 +140,13 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
       const heads = [...(first ? [first] : []), ...children.all(key.workspace, root).map((row) => headOf(row, file))];
       return heads.sort((a, b) => a.summary.createdAt - b.summary.createdAt || (a.session < b.session ? -1 : 1));
     },
-    lineage: ({ workspace, session }) => {
-      const lineage: LineageLink[] = [];
-      for (let at: SessionId | null = session; at; ) {
-        const found = linkOf(workspace, at);
-        if (!found) break;
-        lineage.push({ session: at, forkedAt: found.forkedAt ?? 0 });
-        if (lineage.length > maxLinks) throw storeFailure('STORE_CORRUPT', file, `${session} is its own ancestor`);
-        at = found.parent;
-      }
-      return lineage.length > 0 ? lineage : undefined;
+    lineage,
+    spans: (workspace, { session, ranges }) =>
+      spansOf(segmentsOf(lineage({ workspace, session }) ?? [], Number.MAX_SAFE_INTEGER), ranges),
+    starts: (workspace) => starts.all(workspace) as unknown as readonly LineageLink[],
+    describe: ({ workspace, session }, summary) => {
+      const { status, updatedAt } = summary;
+      describe.run(JSON.stringify(summary), status, updatedAt, spanOf(updatedAt), workspace, session);
     },
     forgetLineages: () => links.clear(),
   };

@@ -77,5 +77,23 @@ describeStoreContract('SQLite', {
       changeOne('DELETE FROM blobs WHERE workspace = ? AND hash = ?', workspace, hash),
     countPieces: async (workspace) =>
       withDatabase((db) => Number(db.prepare('SELECT count(*) AS n FROM blobs WHERE workspace = ?').get(workspace)?.n)),
+    projections: async (workspace) =>
+      withDatabase((db) =>
+        [
+          'SELECT * FROM commit_paths WHERE workspace = ? ORDER BY session, seq, path',
+          'SELECT * FROM tool_calls WHERE workspace = ? ORDER BY session, seq',
+          'SELECT id, status, updated_at, summary FROM sessions WHERE workspace = ? ORDER BY id',
+        ].map((sql) => db.prepare(sql).all(workspace)),
+      ),
+    spoilProjections: async (workspace) =>
+      withDatabase((db) => {
+        for (const sql of [
+          'DELETE FROM commit_paths WHERE workspace = ?',
+          'DELETE FROM tool_calls WHERE workspace = ?',
+          "UPDATE sessions SET summary = 'spoiled', status = '', updated_at = 0 WHERE workspace = ?",
+        ]) {
+          db.prepare(sql).run(workspace);
+        }
+      }),
   },
 });

@@ -1,6 +1,9 @@
 import type {
   AppendOutcome,
   AppendRequest,
+  CallQuery,
+  CallRecord,
+  CommitQuery,
   FoldSnapshot,
   Head,
   Imported,
@@ -108,6 +111,20 @@ export class SqliteStore implements Store {
     } finally {
       if (this.#importing === settled) this.#importing = undefined;
     }
+  }
+
+  async findCommits(workspace: WorkspaceId, query: CommitQuery): Promise<readonly StoredEvent[]> {
+    return this.#open(this.#reader).call('findCommits', [workspace, query]);
+  }
+
+  async findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]> {
+    return this.#open(this.#reader).call('findCalls', [workspace, query]);
+  }
+
+  async rebuildProjections(workspace: WorkspaceId): Promise<number> {
+    const writer = this.#open(this.#writer);
+    if (this.#importing) await this.#importing;
+    return writer.call('rebuildProjections', [workspace]);
   }
 
   watch(key: SessionKey, wake: () => void): () => void {

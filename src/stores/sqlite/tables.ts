@@ -3,6 +3,7 @@ import { type Blobs, openBlobs } from './blobs.ts';
 import { type EventRows, openEventRows } from './event-rows.ts';
 import { type Heads, openHeads } from './heads.ts';
 import { type Keys, openKeys } from './keys.ts';
+import { openProjectionRows, type ProjectionRows } from './projection-rows.ts';
 import { openSessions, type Sessions } from './sessions.ts';
 
 /** What the writer works on: statements that are prepared once for the life of the connection. */
@@ -12,6 +13,7 @@ export interface Tables {
   readonly events: EventRows;
   readonly keys: Keys;
   readonly blobs: Blobs;
+  readonly projections: ProjectionRows;
 }
 
 export const openTables = (db: DatabaseSync, file: string): Tables => {
@@ -22,5 +24,6 @@ export const openTables = (db: DatabaseSync, file: string): Tables => {
     events: openEventRows(db),
     keys: openKeys(db),
     blobs: openBlobs(db),
+    projections: openProjectionRows(db),
   };
 };

@@ -3,6 +3,8 @@ import type { SessionKey } from '../../core/ports/store.ts';
 import { blobHash } from '../../core/session/chain.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { idempotencyKey, message, noise, opened, rawText } from './new-events.ts';
+import { called, committed, runWriter } from './record-events.ts';
+import { callsOf, commitsOf, within } from './record-pages.ts';
 import { copiesOf, sendCopies } from './session-copies.ts';
 import { append, expectSound, forkSession, mustAppend, mustHead, openSession, readAll, textOf } from './session-log.ts';
 import { newWakeSignal } from './wake-signal.ts';
@@ -86,6 +88,32 @@ export const describeTenants = (setup: ContractSetup) =>
           expect(family.map(({ workspace }) => workspace)).toEqual([root.workspace, root.workspace]);
         }
         expect(await reader.snapshot({ ...other, session: child }, { seq: 3, foldVersion: 1 })).toBeUndefined();
+      }
+    });
+
+    test('[TEN1] commits and calls of another workspace are not found, also for equal ids, forks of them and imports', async () => {
+      const { store } = setup;
+      const [mine, other] = twins();
+      const child = newKey(mine.workspace).session;
+      for (const [each, path] of [
+        [mine, '/facts/mine'],
+        [other, '/facts/other'],
+      ] as const) {
+        await openSession(store, each);
+        await mustAppend(store, each, [committed([path]), called(path)], { writer: runWriter });
+        await forkSession(store, each, 3, { ...each, session: child });
+      }
+      for (const [each, path, foreign] of [
+        [mine, '/facts/mine', '/facts/other'],
+        [other, '/facts/other', '/facts/mine'],
+      ] as const) {
+        const inherited = within({ ...each, session: child }, [1, 99]);
+        const [commit] = await readAll(store, each).then((events) => events.slice(1, 2));
+        for (const asked of [{}, within(each, [1, 99]), inherited]) {
+          expect(await commitsOf(store, each.workspace, asked)).toEqual([commit]);
+          expect(await commitsOf(store, each.workspace, { ...asked, prefix: foreign })).toEqual([]);
+          expect((await callsOf(store, each.workspace, asked)).map(({ callId }) => callId)).toEqual([path]);
+        }
       }
     });
 

@@ -1,0 +1,58 @@
+import { type EntryOf, type EntryText, entryText, type Part, valueText } from './entry-text.ts';
+import { printableLine } from './printable.ts';
+
+export interface EntryChange<P extends Part> {
+  readonly id: string;
+  readonly before?: EntryOf<P>;
+  readonly after?: EntryOf<P>;
+}
+
+export interface ChangeText extends EntryText {
+  readonly sign: '+' | '-' | '~';
+}
+
+const moved = (before: unknown, after: unknown): string => (before === after ? String(after) : `${before} → ${after}`);
+
+const replaced = (id: string, before: unknown, after: unknown): EntryText => ({
+  line: `${printableLine(id)}: ${valueText(before)} → ${valueText(after)}`,
+});
+
+const texts: { readonly [P in Part]: (id: string, before: EntryOf<P>, after: EntryOf<P>) => EntryText } = {
+  decisions: (id, before, after) => ({
+    line: printableLine(`${id}: ${moved(before.what, after.what)}`),
+    why: printableLine(moved(before.why, after.why)),
+  }),
+  facts: replaced,
+  pins: (id) => ({ line: printableLine(id) }),
+  plan: (id, before, after) => {
+    const order = before.order === after.order ? '' : `, place ${moved(before.order, after.order)}`;
+    return {
+      line: printableLine(`${id}: ${moved(before.step, after.step)} (${moved(before.status, after.status)}${order})`),
+    };
+  },
+  pendingActions: (id, before, after) => {
+    const outcome = after.outcome === undefined ? '' : `: ${after.outcome}`;
+    const status = `${moved(before.status, after.status)}${outcome}`;
+    return { line: printableLine(`${id}: ${moved(before.what, after.what)} (${status})`) };
+  },
+  filesModified: (id, before, after) => ({
+    line: printableLine(`${id} ${moved(before.change, after.change)}${after.tool ? ` by ${after.tool}` : ''}`),
+  }),
+  progress: (id, before, after) => ({ line: printableLine(`${id}: ${moved(before.note, after.note)}`) }),
+  toolsUsed: (id, before, after) => ({
+    line: printableLine(
+      `${id}: ${moved(before.calls, after.calls)} calls, ${moved(before.failed, after.failed)} failed`,
+    ),
+  }),
+  scratch: replaced,
+  own: replaced,
+};
+
+/** One change of a diff for people: + added, - dropped, ~ changed from → to. */
+export const changeText = <P extends Part>(part: P, { id, ...change }: EntryChange<P>): ChangeText => {
+  const { before, after } = change as { readonly before: EntryOf<P>; readonly after: EntryOf<P> };
+  if (!('before' in change)) return { sign: '+', ...entryText(part, id, after) };
+  if (!('after' in change)) return { sign: '-', ...entryText(part, id, before) };
+  const tell = texts[part] as (id: string, before: EntryOf<P>, after: EntryOf<P>) => EntryText;
+  return { sign: '~', ...tell(id, before, after) };
+};

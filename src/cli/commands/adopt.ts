@@ -1,0 +1,64 @@
+import type { Adoption } from '../../core/service/adopt.ts';
+import { SessionId } from '../../schema/ids.ts';
+import { defineCommand, text } from '../command.ts';
+import { valueText } from '../entry-text.ts';
+import { hanging } from '../hanging.ts';
+import { printableLine } from '../printable.ts';
+import type { Terminal } from '../terminal.ts';
+import { wrongCall } from '../wrong-call.ts';
+
+const choices = ['ours', 'theirs', 'fail'] as const;
+type Choice = (typeof choices)[number];
+
+const choiceOf = (name = 'ours'): Choice => {
+  const choice = choices.find((each) => each === name);
+  if (choice) return choice;
+  throw wrongCall(`--on-conflict is ${choices.join(', ')}; got "${name}"`);
+};
+
+const branchOf = (named: string): SessionId => {
+  const parsed = SessionId.safeParse(named);
+  if (parsed.success) return parsed.data;
+  throw wrongCall(`"${named}" is not a session: ${parsed.error.issues[0]?.message}`);
+};
+
+const shown = (value: unknown): string => (value === undefined ? '(none)' : valueText(value));
+
+const conflictLines = (
+  { path, ours, theirs }: Adoption['conflicts'][number],
+  taken: Choice,
+  out: Terminal,
+): readonly string[] => [
+  ...hanging(
+    '  ! ',
+    `${printableLine(path)}: ${taken === 'theirs' ? 'theirs is taken' : 'ours stays'}`,
+    out.columns,
+    `  ${out.style('yellow', '!')} `,
+  ),
+  ...hanging('    ours:   ', shown(ours), out.columns),
+  ...hanging('    theirs: ', shown(theirs), out.columns),
+];
+
+const linesOf = ({ adopted, conflicts, commit }: Adoption, taken: Choice, out: Terminal): readonly string[] => [
+  commit ? `adopted with event ${commit.seq}` : 'there is nothing to adopt',
+  ...adopted.flatMap((path) => hanging('  + ', printableLine(path), out.columns, `  ${out.style('green', '+')} `)),
+  ...(conflicts.length > 0 ? [out.style('bold', 'changed on both sides')] : []),
+  ...conflicts.flatMap((conflict) => conflictLines(conflict, taken, out)),
+];
+
+export const adopt = defineCommand({
+  name: 'adopt',
+  summary: 'take over what a branch of the same family changed in its state',
+  args: ['SESSION', 'BRANCH'],
+  options: {
+    'on-conflict': text('SIDE', 'what both changed: ours stays (the default), theirs replaces it, or fail'),
+    why: text('TEXT', 'why, for the log'),
+  },
+  examples: ['perdure adopt ses_… ses_…', 'perdure adopt ses_… ses_… --on-conflict theirs'],
+  run: async (context, { args: [named, branch], options }) => {
+    const onConflict = choiceOf(options['on-conflict']);
+    const other = branchOf(branch!);
+    const adoption = await (await context.session(named!)).adopt(other, { onConflict, why: options.why });
+    await context.answer(adoption, () => linesOf(adoption, onConflict, context.out));
+  },
+});

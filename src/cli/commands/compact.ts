@@ -1,0 +1,31 @@
+import type { Compaction } from '../../core/service/compact.ts';
+import { defineCommand, text } from '../command.ts';
+import { wrap } from '../display-width.ts';
+import { hanging } from '../hanging.ts';
+import { parseCount } from '../point.ts';
+import { printableLine, printableLines } from '../printable.ts';
+import type { Terminal } from '../terminal.ts';
+
+const linesOf = ({ from, to, summary, evicted }: Compaction, out: Terminal): readonly string[] => [
+  out.style('bold', `a summary stands for seq:${from} to seq:${to}`),
+  ...printableLines(summary).flatMap((line) => wrap(line, out.columns)),
+  out.style('bold', 'to be recalled by key'),
+  ...hanging('  ', evicted.map(printableLine).join(' '), out.columns),
+];
+
+export const compact = defineCommand({
+  name: 'compact',
+  summary: 'put a summary over the older turns in contexts; nothing is erased',
+  args: ['SESSION'],
+  options: { keep: text('N', 'how many turns at the end stay as they are, 4 without it') },
+  notes: ['The summary is made without a model. `perdure recall SESSION KEY` brings back what it stands for.'],
+  examples: ['perdure compact ses_… --keep 2'],
+  run: async (context, { args, options }) => {
+    const keepTurns = parseCount('--keep', options.keep, 1);
+    const session = await context.session(args[0]!);
+    const compaction = await session.compact({ keepTurns });
+    await context.answer(compaction ?? null, () =>
+      compaction ? linesOf(compaction, context.out) : 'there is nothing to compact: all turns are among those to keep',
+    );
+  },
+});

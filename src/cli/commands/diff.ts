@@ -1,0 +1,20 @@
+import { defineCommand } from '../command.ts';
+import { parsePlace } from '../place.ts';
+import { renderDiff } from '../render-diff.ts';
+
+export const diff = defineCommand({
+  name: 'diff',
+  summary: 'show what was decided, learnt, planned and changed between two places',
+  args: ['SESSION', 'FROM', 'TO'],
+  options: {},
+  notes: [
+    'A place is turn:3 (or just 3), seq:17, turn:5#2 for the second attempt at turn 5, ses_… for where another branch is now, or ses_…@turn:3.',
+    '+ was added, - was dropped, ~ was changed.',
+  ],
+  examples: ['perdure diff ses_… 3 5', 'perdure diff ses_… turn:5#1 turn:5#2', 'perdure diff ses_… seq:17 ses_…'],
+  run: async (context, { args: [named, from, to] }) => {
+    const [a, b] = [parsePlace(from!), parsePlace(to!)];
+    const found = await (await context.session(named!)).diff(a, b);
+    await context.answer(found, () => renderDiff(found, context.out));
+  },
+});

@@ -1,0 +1,17 @@
+import { defineCommand, flag } from '../command.ts';
+import { printableLine } from '../printable.ts';
+
+export const pin = defineCommand({
+  name: 'pin',
+  summary: 'keep a fact word for word in every context',
+  args: ['SESSION', 'FACT'],
+  options: { unpin: flag('end that') },
+  notes: ['With --json it answers all pins of the session.'],
+  examples: ['perdure pin ses_… port', 'perdure pin ses_… port --unpin'],
+  run: async (context, { args: [named, fact], options: { unpin } }) => {
+    const session = await context.session(named!);
+    await (unpin ? session.unpin(fact!) : session.pin(fact!));
+    const { pins } = await session.state();
+    await context.answer(pins, () => `${printableLine(fact!)} is ${unpin ? 'not ' : ''}pinned`);
+  },
+});

@@ -1,0 +1,21 @@
+import type { TranscriptEntry } from '../../core/service/transcript.ts';
+import { defineCommand } from '../command.ts';
+import { printableJson } from '../printable.ts';
+import { renderTranscript } from '../render-transcript.ts';
+
+export const recall = defineCommand({
+  name: 'recall',
+  summary: 'show what a context leaves out, by its key',
+  args: ['SESSION', 'KEY'],
+  options: {},
+  notes: ['A KEY is turn:3, turns:1-4, call:ID, fact:KEY, or the name of a part of the state such as decisions.'],
+  examples: ['perdure recall ses_… turn:3', 'perdure recall ses_… fact:port'],
+  run: async (context, { args: [named, key] }) => {
+    const found = await (await context.session(named!)).recall(key!);
+    await context.answer(found, () =>
+      /^(turns?|call):/.test(key!)
+        ? renderTranscript(found as readonly TranscriptEntry[], context.out)
+        : printableJson(found, 2).split('\n'),
+    );
+  },
+});

@@ -1,0 +1,16 @@
+import { defineCommand } from '../command.ts';
+import { parseCount } from '../point.ts';
+
+export const retry = defineCommand({
+  name: 'retry',
+  summary: 'ask again what a turn was asked, as another attempt; nothing is erased',
+  args: ['SESSION', 'TURN'],
+  options: {},
+  notes: ['`perdure diff SESSION turn:3#1 turn:3#2` compares two attempts at turn 3.'],
+  examples: ['perdure retry ses_… 3'],
+  run: async (context, { args: [named, number] }) => {
+    const turn = parseCount('TURN', number!.replace(/^turn:/, ''), 1)!;
+    const event = await (await context.session(named!)).retry({ turn });
+    await context.answer(event, () => `turn ${turn} is tried again as turn ${event.turn}, event ${event.seq}`);
+  },
+});

@@ -1,0 +1,24 @@
+import { defineCommand, text } from '../command.ts';
+import { changedEntries } from '../commit-table.ts';
+import { parseCount } from '../point.ts';
+
+export const revert = defineCommand({
+  name: 'revert',
+  summary: 'take a commit of the state back by its inverse',
+  args: ['SESSION', 'SEQ'],
+  options: { why: text('TEXT', 'why, for the log') },
+  notes: [
+    'Refused where a later commit touched the same: take that back first. `perdure log SESSION --commits` lists them.',
+  ],
+  examples: [`perdure revert ses_… 17 --why 'the port was right'`],
+  run: async (context, { args: [named, seq], options: { why } }) => {
+    const target = parseCount('SEQ', seq!.replace(/^seq:/, ''), 1)!;
+    const session = await context.session(named!);
+    const record = await session.revert(target, { ...(why !== undefined && { why }) });
+    await context.answer(record ?? null, () =>
+      record
+        ? `reverted commit ${target} with event ${record.seq}: ${changedEntries(record)}`
+        : `commit ${target} changed no value: there is nothing to take back`,
+    );
+  },
+});

@@ -1,0 +1,54 @@
+import { PerdureError } from '../../schema/error.ts';
+import { type State, segmentsOfPointer } from '../../schema/state.ts';
+import { defineCommand, text } from '../command.ts';
+import { parsePath } from '../commit-filter.ts';
+import { type Part, parts } from '../entry-text.ts';
+import { optionalPoint } from '../point.ts';
+import { printableJson } from '../printable.ts';
+import { renderPart, renderState } from '../render-state.ts';
+import type { Terminal } from '../terminal.ts';
+
+const inside = (value: unknown, segment: string): unknown =>
+  value !== null && typeof value === 'object' && Object.hasOwn(value, segment)
+    ? (value as Record<string, unknown>)[segment]
+    : undefined;
+
+const partAt = (state: State, path: string): unknown => {
+  const value = segmentsOfPointer(path).reduce<unknown>(inside, state);
+  if (value !== undefined) return value;
+  throw new PerdureError('POINT_NOT_FOUND', `the state has nothing at ${path}: leave out --path to see all of it`, {
+    details: { path },
+  });
+};
+
+const linesAt = (path: string, value: unknown, out: Terminal): readonly string[] => {
+  const part = parts.find((each) => path === `/${each}`);
+  if (!part) return printableJson(value, 2).split('\n');
+  const lines = renderPart<Part>(part, value as State[Part], out);
+  return lines.length > 0 ? lines : [`${path} is empty`];
+};
+
+export const state = defineCommand({
+  name: 'state',
+  summary: 'show the typed state of a session, now or at a point',
+  args: ['SESSION'],
+  options: {
+    at: text('POINT', 'as it was at turn:3 (or just 3), or at seq:17'),
+    path: text('PATH', 'only what stands there, such as /facts or /facts/port'),
+  },
+  notes: ['A PATH is a JSON Pointer: in a name, ~1 stands for a slash and ~0 for a tilde.'],
+  examples: ['perdure state ses_…', 'perdure state ses_… --at turn:3', 'perdure state ses_… --path /facts/port --json'],
+  run: async (context, { args, options }) => {
+    const at = optionalPoint(options.at);
+    const path = options.path === undefined ? undefined : parsePath(options.path);
+    const found = await (await context.session(args[0]!)).state({ at });
+    if (path !== undefined) {
+      const value = partAt(found, path);
+      return void (await context.answer(value, () => linesAt(path, value, context.out)));
+    }
+    await context.answer(found, () => {
+      const lines = renderState(found, context.out);
+      return lines.length > 0 ? lines : 'the state is empty: `perdure commit` puts something in';
+    });
+  },
+});

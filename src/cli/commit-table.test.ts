@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import type { CommitRecord } from '../core/service/commits.ts';
+import type { Actor, SessionId } from '../schema/ids.ts';
+import type { Context } from './command.ts';
+import { commitGist, commitTable } from './commit-table.ts';
+import { displayWidth } from './display-width.ts';
+
+const commit = (more: Partial<CommitRecord> = {}): CommitRecord => ({
+  session: 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a' as SessionId,
+  seq: 1234,
+  turn: 56,
+  at: 0,
+  actor: 'member:local' as Actor,
+  delta: [
+    { op: 'replace', path: '/toolsUsed/edit/calls', value: 2 },
+    { op: 'add', path: '/filesModified/src~1auth.ts', value: { change: 'created' } },
+    { op: 'remove', path: '/facts/port' },
+  ],
+  inverse: [],
+  provenance: 'unverified',
+  entries: ['/toolsUsed/edit', '/filesModified/src~1auth.ts', '/facts/port'],
+  ...more,
+});
+
+const contextOf = (columns: number): Context =>
+  ({
+    now: () => 3 * 86_400_000,
+    out: {
+      isTerminal: Number.isFinite(columns),
+      columns,
+      write: async () => {},
+      style: (_: unknown, text: string) => text,
+    },
+  }) as unknown as Context;
+
+test('[CLI1] a commit is told by what became of its entries and why, counters last', () => {
+  expect(commitGist(commit({ why: 'as\nasked' }))).toBe(
+    '+/filesModified/src~1auth.ts -/facts/port ~/toolsUsed/edit: as asked',
+  );
+  expect(commitGist(commit({ outputSummary: '3 bytes' }))).toMatch(/: 3 bytes$/);
+  const lift = { origin: { kind: 'lift' as const, paths: ['/facts/a'] }, entries: ['/facts/a'], why: 'checked' };
+  expect(commitGist(commit(lift))).toBe('^/facts/a: checked');
+});
+
+test('[CLI1] a table of commits fits 80 columns, with and without the session', () => {
+  const hostile = 'x\u001b[2J\u202ey';
+  const commits = [
+    commit({ cause: { tool: `edit${'x'.repeat(100)}`, callId: 'c1' } }),
+    commit({ why: hostile.repeat(40) }),
+  ];
+  for (const withSession of [true, false]) {
+    const lines = commitTable(commits, contextOf(80), { withSession });
+    expect(lines).toHaveLength(3);
+    for (const line of lines) {
+      expect(displayWidth(line), line).toBeLessThanOrEqual(80);
+      expect(line).not.toMatch(/[\p{Cc}\u202e]/u);
+    }
+    expect(lines[1]).toMatch(/47 h|3 d/);
+    expect(lines[1]).toContain('tool:edit');
+    expect(lines[1]).toMatch(withSession ? /^ses_01jd3v8m9k5x7q2w4e6r8t0y1a/ : /^1234/);
+  }
+});
+
+test('[CLI1] a pipe is told the whole of it', () => {
+  const [, line] = commitTable([commit({ why: 'asked' })], contextOf(Number.POSITIVE_INFINITY), { withSession: true });
+  expect(line).toBe(
+    'ses_01jd3v8m9k5x7q2w4e6r8t0y1a  1234  1970-01-01T00:00:00.000Z    56  member:local  unverified  +/filesModified/src~1auth.ts -/facts/port ~/toolsUsed/edit: asked',
+  );
+});

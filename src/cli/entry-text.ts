@@ -1,0 +1,57 @@
+import type { State } from '../schema/state.ts';
+import { count } from './count.ts';
+import { truncate } from './display-width.ts';
+import { printableJson, printableLine } from './printable.ts';
+
+export type Part = keyof State;
+export type EntryOf<P extends Part> = State[P][string];
+
+export interface EntryText {
+  readonly line: string;
+  readonly why?: string | undefined;
+}
+
+const maxValue = 500;
+
+/** A value on one line, as JSON, so that "8080" is told from 8080. */
+export const valueText = (value: unknown): string => truncate(printableJson(value), maxValue);
+
+export const titleOf: Readonly<Record<Part, string>> = {
+  decisions: 'decisions',
+  facts: 'facts',
+  pins: 'pinned facts',
+  plan: 'plan',
+  pendingActions: 'pending actions',
+  filesModified: 'files',
+  progress: 'progress',
+  toolsUsed: 'tools',
+  scratch: 'scratch',
+  own: 'own part',
+};
+/** In the order of reading. */
+export const parts = Object.keys(titleOf) as readonly Part[];
+
+const named = (id: string, value: unknown): EntryText => ({ line: `${printableLine(id)}: ${valueText(value)}` });
+
+const texts: { readonly [P in Part]: (id: string, entry: EntryOf<P>) => EntryText } = {
+  decisions: (id, { what, why }) => ({ line: printableLine(`${id}: ${what}`), why: printableLine(why) }),
+  facts: named,
+  pins: (id) => ({ line: printableLine(id) }),
+  plan: (id, { step, status }) => ({ line: printableLine(`${id}: ${step} (${status})`) }),
+  pendingActions: (id, { what, status, outcome }) => ({
+    line: printableLine(`${id}: ${what} (${status}${outcome === undefined ? '' : `: ${outcome}`})`),
+  }),
+  filesModified: (id, { change, from, tool }) => ({
+    line: printableLine(`${id} ${change}${from === undefined ? '' : ` from ${from}`}${tool ? ` by ${tool}` : ''}`),
+  }),
+  progress: (id, { note }) => ({ line: printableLine(`${id}: ${note}`) }),
+  toolsUsed: (id, { calls, failed }) => ({
+    line: printableLine(`${id}: ${count(calls, 'call')}${failed > 0 ? `, ${failed} failed` : ''}`),
+  }),
+  scratch: named,
+  own: named,
+};
+
+/** An entry of the state for people: safe to print, on one line, and why where it says so. */
+export const entryText = <P extends Part>(part: P, id: string, entry: EntryOf<P>): EntryText =>
+  (texts[part] as (id: string, entry: EntryOf<P>) => EntryText)(id, entry);

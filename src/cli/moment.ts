@@ -1,0 +1,38 @@
+import { wrongCall } from './wrong-call.ts';
+
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+};
+
+const isoDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?$/;
+
+/** An ISO date, by itself midnight UTC, or how long ago: `7d`, `24h`. In milliseconds. */
+export const parseMoment = (option: string, text: string | undefined, now: number): number | undefined => {
+  if (text === undefined) return undefined;
+  const [, amount, unit = ''] = /^(\d{1,6})\s?(s|min|h|d|w)$/.exec(text) ?? [];
+  if (amount !== undefined) return now - Number(amount) * unitMs[unit]!;
+  const at = isoDate.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(at)) return at;
+  throw wrongCall(`${option} is a date such as 2026-03-01 or 2026-03-01T09:30, or 7d, 24h, 30min ago; got "${text}"`);
+};
+
+export interface TurnRange {
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** `3-7`, both included; `3-` and `-7` are open; `3` is that turn alone. */
+export const parseTurns = (option: string, text: string | undefined): TurnRange | undefined => {
+  if (text === undefined) return undefined;
+  const [, from, dash, to] = /^(\d{1,15})?(-)?(\d{1,15})?$/.exec(text) ?? [];
+  const isRange = dash ? (from ?? to) !== undefined : from !== undefined && to === undefined;
+  if (!isRange || (from !== undefined && to !== undefined && Number(from) > Number(to))) {
+    throw wrongCall(`${option} is a range of turns such as 3-7, 3-, -7 or 3; got "${text}"`);
+  }
+  const last = dash ? to : from;
+  return { ...(from !== undefined && { from: Number(from) }), ...(last !== undefined && { to: Number(last) }) };
+};

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { parsePlace } from './place.ts';
+
+const branch = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a';
+
+test('[CLI1] a place is a point, an attempt at a turn, or another branch with or without a point', () => {
+  expect(parsePlace('turn:3')).toEqual({ turn: 3 });
+  expect(parsePlace('3')).toEqual({ turn: 3 });
+  expect(parsePlace('0')).toEqual({ turn: 0 });
+  expect(parsePlace('seq:17')).toEqual({ seq: 17 });
+  expect(parsePlace('turn:5#2')).toEqual({ turn: 5, attempt: 2 });
+  expect(parsePlace('5#1')).toEqual({ turn: 5, attempt: 1 });
+  expect(parsePlace(branch)).toEqual({ session: branch });
+  expect(parsePlace(`${branch}@turn:3`)).toEqual({ session: branch, turn: 3 });
+  expect(parsePlace(`${branch}@seq:9`)).toEqual({ session: branch, seq: 9 });
+});
+
+test('[CLI1] anything else is a wrong call that says what to write', () => {
+  const wrong: readonly (readonly [string, RegExp])[] = [
+    ['', /write turn:3/],
+    ['now', /write turn:3/],
+    ['seq:5#2', /write turn:3/],
+    ['turn:5#', /write turn:3/],
+    ['turn:5#0', /counted from 1/],
+    ['turn:0#1', /counted from 1/],
+    ['ses_x', /is not a session/],
+    [`${branch}@`, /write turn:3/],
+    [`${branch}@3@4`, /more than one point/],
+    [`${branch}@turn:5#2`, /write turn:5#2/],
+  ];
+  for (const [text, message] of wrong) {
+    expect(() => parsePlace(text), text).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+    expect(() => parsePlace(text), text).toThrow(message);
+  }
+});

@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest';
+import type { SessionDiff } from '../core/service/diff.ts';
+import type { SessionId } from '../schema/ids.ts';
+import { displayWidth } from './display-width.ts';
+import { renderDiff } from './render-diff.ts';
+import type { Style, Terminal } from './terminal.ts';
+
+const a = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a' as SessionId;
+const b = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1b' as SessionId;
+
+const terminal = (columns: number, style: Terminal['style'] = (_, text) => text): Terminal => ({
+  isTerminal: Number.isFinite(columns),
+  columns,
+  write: async () => {},
+  style,
+});
+
+const diffOf = (changes: Partial<SessionDiff>): SessionDiff => ({
+  from: { session: a, seq: 3 },
+  to: { session: a, seq: 9 },
+  toolsUsed: [],
+  filesModified: [],
+  decisions: [],
+  pendingActions: [],
+  plan: [],
+  progress: [],
+  facts: [],
+  pins: [],
+  scratch: [],
+  own: [],
+  patch: [],
+  ...changes,
+});
+
+test('[DIFF1] a diff without changes says so', () => {
+  expect(renderDiff(diffOf({}), terminal(80))).toEqual([`${a} from seq:3 to seq:9`, 'no difference']);
+});
+
+test('[DIFF1] every kind of change is told in the words of its collection', () => {
+  const lines = renderDiff(
+    diffOf({
+      decisions: [
+        { id: 'db', after: { what: 'SQLite', why: 'one file' } },
+        { id: 'lang', before: { what: 'Go', why: 'fast' } },
+        { id: 'os', before: { what: 'Linux', why: 'habit' }, after: { what: 'Linux', why: 'servers' } },
+      ],
+      facts: [
+        { id: 'port', before: 8080, after: '8080' },
+        { id: 'host', after: { name: 'x' } },
+      ],
+      pins: [{ id: 'port', after: true }],
+      plan: [
+        {
+          id: 'p1',
+          before: { step: 'Write', status: 'todo', order: 1 },
+          after: { step: 'Write', status: 'done', order: 2 },
+        },
+      ],
+      pendingActions: [
+        { id: 'mail', after: { what: 'send', status: 'open' } },
+        {
+          id: 'pay',
+          before: { what: 'pay', status: 'open' },
+          after: { what: 'pay', status: 'settled', outcome: 'paid' },
+        },
+      ],
+      filesModified: [
+        { id: 'a.ts', after: { change: 'created', tool: 'edit' } },
+        { id: 'b.ts', before: { change: 'created' }, after: { change: 'modified', tool: 'edit' } },
+        { id: 'c.ts', after: { change: 'renamed', from: 'd.ts' } },
+      ],
+      progress: [{ id: 'n', after: { note: 'half' } }],
+      toolsUsed: [{ id: 'edit', before: { calls: 1, ok: 1, failed: 0 }, after: { calls: 3, ok: 2, failed: 1 } }],
+      scratch: [{ id: 's', before: null }],
+      own: [{ id: 'cart', before: [1], after: [1, 2] }],
+    }),
+    terminal(80),
+  );
+  expect(lines).toEqual([
+    `${a} from seq:3 to seq:9`,
+    'decisions',
+    '  + db: SQLite',
+    '    why: one file',
+    '  - lang: Go',
+    '    why: fast',
+    '  ~ os: Linux',
+    '    why: habit → servers',
+    'facts',
+    '  ~ port: 8080 → "8080"',
+    '  + host: {"name":"x"}',
+    'pinned facts',
+    '  + port',
+    'plan',
+    '  ~ p1: Write (todo → done, place 1 → 2)',
+    'pending actions',
+    '  + mail: send (open)',
+    '  ~ pay: pay (open → settled: paid)',
+    'files',
+    '  + a.ts created by edit',
+    '  ~ b.ts created → modified by edit',
+    '  + c.ts renamed from d.ts',
+    'progress',
+    '  + n: half',
+    'tools',
+    '  ~ edit: 1 → 3 calls, 0 → 1 failed',
+    'scratch',
+    '  - s: null',
+    'own part',
+    '  ~ cart: [1] → [1,2]',
+  ]);
+});
+
+test('[CLI1] long and hostile text stays text, within the width, its further lines below the first', () => {
+  const hostile = 'x\u001b[2J\u009b31m\u202e\r\ny';
+  const long = 'word '.repeat(50).trim();
+  const lines = renderDiff(
+    diffOf({
+      to: { session: b, seq: 9 },
+      decisions: [{ id: hostile, after: { what: `${hostile} ${long}`, why: long } }],
+      facts: [{ id: hostile, before: hostile, after: { [hostile]: '漢字'.repeat(400) } }],
+      plan: [{ id: hostile, after: { step: hostile, status: 'todo', order: 1 } }],
+    }),
+    terminal(80),
+  );
+  for (const line of lines) {
+    expect(displayWidth(line), line).toBeLessThanOrEqual(80);
+    expect(line).not.toMatch(/[\p{Cc}\u202e]/u);
+  }
+  expect(lines.slice(0, 2).join(' ')).toBe(`from ${a}@seq:3 to ${b}@seq:9`);
+  expect(lines.join('\n')).toMatch(/word\n {4}word/);
+  expect(lines.join('\n')).toMatch(/ {4}why: word[^\n]*\n {9}word/);
+});
+
+test('[CLI1] signs are coloured by what they mean', () => {
+  const used = new Map<string, Style>();
+  const out = terminal(80, (style, text) => {
+    used.set(text, style);
+    return text;
+  });
+  const facts = [
+    { id: 'a', after: 1 },
+    { id: 'b', before: 1 },
+    { id: 'c', before: 1, after: 2 },
+  ];
+  renderDiff(diffOf({ facts }), out);
+  expect([used.get('+'), used.get('-'), used.get('~')]).toEqual(['green', 'red', 'yellow']);
+});

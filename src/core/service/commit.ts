@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import { Text } from '../../schema/json.ts';
+import { PatchOperation, Pointer, Provenance } from '../../schema/state.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { CommitCommand } from '../session/decide-commit.ts';
+import { decodeEvent, parseInput } from '../session/event-codec.ts';
+import { isLive } from '../session/live-lineage.ts';
+import { provenanceOf } from '../session/provenance.ts';
+import { type Mutation, stateInvalid, valueAt } from '../session/state-change.ts';
+import { type CommitRecord, commitRecord, findCommits } from './commits.ts';
+import { execute } from './execute.ts';
+import type { Scope } from './scope.ts';
+
+const Options = z.strictObject({
+  why: Text.max(2000).optional(),
+  provenance: Provenance.optional(),
+  derivedFrom: z.array(z.int().positive()).max(1000).optional(),
+  by: z.enum(['member', 'model']).default('member'),
+});
+/**
+ * `by: 'model'` is for what a model concluded: it takes the lowest provenance among the turn's inputs, or among the events named in
+ * `derivedFrom`, and can claim no higher.
+ */
+export type CommitOptions = z.input<typeof Options>;
+
+/** A function that changes a draft of the state, and is run again when the state has changed meanwhile; or an RFC 6902 patch. */
+export type Change = Mutation | readonly PatchOperation[];
+
+const parseChange = (change: Change): Change =>
+  typeof change === 'function' ? change : parseInput('the patch', z.array(PatchOperation), change);
+
+const sourcesOf = async (scope: Scope, key: SessionKey, seqs: readonly number[] | undefined) => {
+  if (!seqs) return undefined;
+  return Promise.all(
+    seqs.map(async (seq) => {
+      const [stored] = await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 });
+      const provenance = stored && provenanceOf(decodeEvent(key.workspace, stored));
+      if (provenance) return { seq, provenance };
+      throw new PerdureError(
+        'INVALID_INPUT',
+        `event ${seq} is nothing to derive from: name a message, a tool's result or a commit`,
+        {
+          details: { seq },
+        },
+      );
+    }),
+  );
+};
+
+const run = async (scope: Scope, key: SessionKey, command: Omit<CommitCommand, 'type' | 'agents'>) => {
+  const [event] = await execute(scope, key, { ...command, type: 'commit', agents: scope.agents });
+  return event && commitRecord(event as SessionEvent<'state.committed'>);
+};
+
+/** Changes the typed state; undefined when nothing changed. Validated before it is appended: an invalid one changes nothing. */
+export const commitState = async (
+  scope: Scope,
+  key: SessionKey,
+  change: Change,
+  input: CommitOptions = {},
+): Promise<CommitRecord | undefined> => {
+  const { why, provenance, derivedFrom, by } = parseInput('the commit', Options, input);
+  return run(scope, key, {
+    change: parseChange(change),
+    why,
+    provenance,
+    by,
+    derivedFrom: await sourcesOf(scope, key, derivedFrom),
+  });
+};
+
+const Lift = z.strictObject({ to: Provenance, why: Text.min(1).max(2000) });
+
+/** Says that entries can be relied on further than they were: a commit of its own that changes no value. */
+export const liftProvenance = async (
+  scope: Scope,
+  key: SessionKey,
+  path: string | readonly string[],
+  input: z.input<typeof Lift>,
+): Promise<CommitRecord> => {
+  const { to, why } = parseInput('the lift', Lift, input);
+  const paths = parseInput('the paths', z.array(Pointer).min(1), typeof path === 'string' ? [path] : path);
+  const { state } = await scope.folds.head(key);
+  const missing = paths.filter((each) => each.split('/').length !== 3 || valueAt(state, each) === undefined);
+  if (missing.length > 0) {
+    throw stateInvalid(
+      missing.map((each) => ({ path: each, message: 'there is no such entry, as /facts/port would be' })),
+    );
+  }
+  const tests = (current: typeof state) =>
+    paths.map((each) => ({ op: 'test', path: each, value: valueAt(current, each) }) as const);
+  const change = tests(state) as readonly PatchOperation[];
+  return (await run(scope, key, { change, why, provenance: to, by: 'member', origin: { kind: 'lift', paths } }))!;
+};
+
+const readCommit = async (scope: Scope, key: SessionKey, seq: number): Promise<CommitRecord> => {
+  const head = await scope.folds.head(key);
+  const [stored] = seq > 0 ? await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 }) : [];
+  const event = stored && decodeEvent(key.workspace, stored);
+  if (event?.type === 'state.committed' && isLive(head.live, seq)) return commitRecord(event);
+  throw new PerdureError('POINT_NOT_FOUND', `event ${seq} is not a commit of the live lineage of ${key.session}`, {
+    details: { session: key.session, seq },
+  });
+};
+
+/** Takes a commit back by its inverse. Refused where a later one touched the same, since taking this back would take that back too. */
+export const revertCommit = async (
+  scope: Scope,
+  key: SessionKey,
+  seq: number,
+  options: { readonly why?: string | undefined } = {},
+): Promise<CommitRecord | undefined> => {
+  const commit = await readCommit(scope, key, seq);
+  const later = (await Promise.all(commit.entries.map((path) => findCommits(scope, key, { path }))))
+    .flat()
+    .filter((each) => each.seq > seq && each.origin?.kind !== 'lift');
+  if (later.length > 0) {
+    const paths = commit.entries.filter((entry) => later.some(({ entries }) => entries.includes(entry)));
+    const seqs = [...new Set(later.map((each) => each.seq))].sort((a, b) => a - b);
+    throw new PerdureError(
+      'REVERT_CONFLICT',
+      `commit ${seq} cannot be reverted: ${paths.join(', ')} changed again in ${seqs.join(', ')}; revert those first, or commit the value you want`,
+      { details: { seq, paths, later: seqs } },
+    );
+  }
+  const why = options.why ?? `reverts ${seq}`;
+  return run(scope, key, { change: commit.inverse, why, by: 'member', origin: { kind: 'revert', seq } });
+};

@@ -1,0 +1,80 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { Point } from '../../schema/point.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { agentName } from '../session/agent.ts';
+import {
+  assembleContext,
+  type Context,
+  type ContextEntry,
+  defaultContextTokens,
+  estimateTokens,
+} from '../session/context.ts';
+import { digestState, verbatim } from '../session/digest.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { resolvePoint } from './points.ts';
+import type { Scope } from './scope.ts';
+import { messagesBackwards } from './transcript.ts';
+
+export interface ContextOptions {
+  readonly at?: Point | undefined;
+  readonly maxTokens?: number | undefined;
+  /** In place of those of the agent that the session is bound to. */
+  readonly instructions?: string | undefined;
+}
+
+/** The state as it was when the turn began: it stays the same within a turn, so that each request extends the one before. */
+const atTurnStart = async (scope: Scope, key: SessionKey, fold: SessionFold): Promise<SessionFold> => {
+  const [start] = fold.turn > 0 ? await scope.store.turnStarts(key, { from: fold.turn, limit: 1 }) : [];
+  return start?.turn === fold.turn && start.seq > 1 ? scope.folds.at(key, start.seq - 1) : fold;
+};
+
+const summaryText = ({ compaction }: SessionFold): readonly string[] =>
+  compaction
+    ? [
+        '# Earlier in this session',
+        compaction.summary,
+        `Left out; recall it by key when you need it: ${compaction.evicted.join(', ')}`,
+      ]
+    : [];
+
+const systemText = (
+  fold: SessionFold,
+  began: SessionFold,
+  instructions: string | undefined,
+  maxTokens: number,
+): string => {
+  const digest = digestState(began, maxTokens);
+  const text = [
+    ...(instructions ? [instructions] : []),
+    ...(digest ? ['# What is known and decided', digest] : []),
+    ...summaryText(fold),
+  ].join('\n\n');
+  const lost = verbatim(began.state).filter((line) => !text.includes(line));
+  if (lost.length > 0) throw new TypeError(`the context lacks what must stand in it word for word: ${lost.join('; ')}`);
+  return text;
+};
+
+/** Reads back no further than the budget and the newest compaction reach, and to the opening of the newest turn in any case. */
+export const readContext = async (scope: Scope, key: SessionKey, options: ContextOptions = {}): Promise<Context> => {
+  const { at, maxTokens = defaultContextTokens } = options;
+  if (!(maxTokens > 0)) throw new PerdureError('INVALID_INPUT', `maxTokens is a positive number; got ${maxTokens}`);
+  const head = await scope.folds.head(key);
+  const seq = await resolvePoint(scope.store, key, head, at);
+  const fold = seq === head.seq ? head : await scope.folds.at(key, seq);
+  const agent = fold.bound && scope.agents.get(agentName(fold.bound.agent));
+  const system = systemText(
+    fold,
+    await atTurnStart(scope, key, fold),
+    options.instructions ?? agent?.instructions,
+    maxTokens,
+  );
+  const entries: ContextEntry[] = [];
+  let tokens = 0;
+  for await (const entry of messagesBackwards(scope, key, { seq })) {
+    if (entry.seq <= (fold.compaction?.to ?? 0)) break;
+    if (tokens > maxTokens && entry.turn !== entries[0]!.turn) break;
+    entries.push(entry);
+    tokens += estimateTokens(entry.message);
+  }
+  return assembleContext(entries.reverse(), maxTokens, system);
+};

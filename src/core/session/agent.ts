@@ -1,0 +1,123 @@
+import { hash } from 'node:crypto';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
+import { Json, Text } from '../../schema/json.ts';
+import { pointerOf } from '../../schema/state.ts';
+import type { StateProblem } from './state-change.ts';
+
+type OwnState = Record<string, Json>;
+
+export interface AgentDefinition<Own extends object = OwnState> {
+  readonly name: string;
+  readonly version: number;
+  readonly instructions?: string;
+  /** The agent's own part of a session's state. */
+  readonly state?: StandardSchemaV1<unknown, Own>;
+  /** What `state.own` is in a new session; needed when the schema does not accept `{}`. */
+  readonly initial?: Own;
+  /** Brings the own part of an earlier version to this one's schema. */
+  readonly migrate?: (own: OwnState, from: { readonly version: number }) => Own;
+}
+
+export interface Agent {
+  readonly name: string;
+  readonly version: number;
+  readonly instructions?: string | undefined;
+  readonly initial: OwnState;
+  /** Stands for the schema of the own part; another one needs `migrate`. */
+  readonly schemaHash: string;
+  readonly hasState: boolean;
+  problems(own: unknown): readonly StateProblem[];
+  migrate?(own: OwnState, from: { readonly version: number }): unknown;
+}
+
+const Definition = z.object({
+  name: Text.regex(/^[a-z][a-z0-9_-]{0,62}$/i, { error: 'expected a letter, then letters, digits, - or _' }),
+  version: z.int().positive(),
+  instructions: Text.optional(),
+});
+
+const invalid = (name: unknown, why: string): PerdureError =>
+  new PerdureError('AGENT_INVALID', `the agent ${String(name)} cannot be used: ${why}`, { details: { agent: name } });
+
+const segmentOf = (part: PropertyKey | { readonly key: PropertyKey }): string =>
+  String(typeof part === 'object' ? part.key : part);
+
+/** Standard Schema lets a validation be asynchronous; a commit is validated in the moment it is decided, so ours may not. */
+const validateNow = (name: string, schema: StandardSchemaV1, value: unknown) => {
+  const result = schema['~standard'].validate(value);
+  if (result instanceof Promise) {
+    result.catch(() => undefined);
+    throw invalid(name, 'its state schema validates asynchronously: take out what waits for something');
+  }
+  return result;
+};
+
+const ownProblems = (name: string, schema: StandardSchemaV1, own: unknown): readonly StateProblem[] => {
+  const result = validateNow(name, schema, own);
+  return (result.issues ?? []).map(({ path = [], message }) => ({
+    path: pointerOf('own', ...path.map(segmentOf)),
+    message,
+  }));
+};
+
+interface DescribesItself {
+  readonly '~standard': { readonly jsonSchema?: { input(options: { target: string }): unknown } };
+}
+
+/** A schema's JSON Schema where it can give one; else its version number alone tells it from another. */
+const describe = (schema: StandardSchemaV1, version: number): unknown => {
+  const { vendor } = schema['~standard'];
+  try {
+    const json = (schema as unknown as DescribesItself)['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
+    if (json !== undefined) return { vendor, json };
+  } catch {
+    // Not every schema can be put as JSON Schema.
+  }
+  return { vendor, version };
+};
+
+export const defineAgent = <Own extends object = OwnState>(definition: AgentDefinition<Own>): Agent => {
+  const parsed = Definition.safeParse(definition);
+  if (!parsed.success) {
+    throw invalid(
+      definition?.name,
+      parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '),
+    );
+  }
+  const { name, version, instructions } = parsed.data;
+  const { state, migrate } = definition;
+  const initial = (definition.initial ?? {}) as OwnState;
+  if (!Json.safeParse(initial).success) throw invalid(name, 'its initial state is not JSON');
+  const problems = state ? ownProblems(name, state, initial) : [];
+  if (problems.length > 0) {
+    throw invalid(
+      name,
+      `its initial state is not valid (${problems[0]!.path}: ${problems[0]!.message}): give \`initial\``,
+    );
+  }
+  return {
+    name,
+    version,
+    instructions,
+    initial,
+    hasState: state !== undefined,
+    schemaHash: hash('sha256', JSON.stringify(state ? describe(state, version) : null), 'hex'),
+    problems: (own) => (state ? ownProblems(name, state, own) : []),
+    ...(migrate && { migrate: (own: OwnState, from: { readonly version: number }) => migrate(own, from) }),
+  };
+};
+
+/** The agents that a runtime holds, by name and version. */
+export const agentRegistry = (agents: readonly Agent[]): ReadonlyMap<string, Agent> => {
+  const registry = new Map<string, Agent>();
+  for (const agent of agents) {
+    if (registry.has(agentName(agent))) throw invalid(agentName(agent), 'it is given twice');
+    registry.set(agentName(agent), agent);
+  }
+  return registry;
+};
+
+export const agentName = ({ name, version }: { readonly name: string; readonly version: number }): string =>
+  `${name}@${version}`;

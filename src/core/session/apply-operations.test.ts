@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { applyPatch, createPatch } from 'rfc6902';
+import { describe, expect, test } from 'vitest';
+import type { PatchOperation } from '../../schema/state.ts';
+import { applyOperations } from './apply-operations.ts';
+
+const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
+const json = fc.jsonValue({ maxDepth: 3 }).map(plain);
+const ordinary = fc
+  .object({ key: fc.constantFrom('a', 'b', 'c/d', 'e~f', ''), values: [json], maxDepth: 3 })
+  .map(plain);
+
+describe('an RFC 6902 patch', () => {
+  test('[STATE2] does what another implementation does, and leaves what it is given alone', () => {
+    fc.assert(
+      fc.property(ordinary, ordinary, (before, after) => {
+        const patch = createPatch(before, after) as PatchOperation[];
+        const kept = plain(before);
+        expect(applyOperations(before, patch)).toEqual({ value: after });
+        expect(before).toEqual(kept);
+        const other = plain(before);
+        applyPatch(other, patch as never);
+        expect(other).toEqual(after);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('[STATE1] fails as the RFC says, with the operation named', () => {
+    const value = { list: [1, 2], record: { a: 1 }, text: 'x' };
+    const refused: PatchOperation[] = [
+      { op: 'add', path: '/list/3', value: 0 },
+      { op: 'add', path: '/list/01', value: 0 },
+      { op: 'add', path: '/none/a', value: 0 },
+      { op: 'add', path: '/text/a', value: 0 },
+      { op: 'remove', path: '/record/b' },
+      { op: 'remove', path: '/list/-' },
+      { op: 'remove', path: '' },
+      { op: 'replace', path: '/record/b', value: 0 },
+      { op: 'replace', path: '/record/toString', value: 0 },
+      { op: 'test', path: '/record', value: { a: 2 } },
+      { op: 'move', from: '/record', path: '/record/inner' },
+      { op: 'copy', from: '/none', path: '/record/b' },
+    ];
+    for (const operation of refused) {
+      expect(applyOperations(value, [operation]), operation.path).toMatchObject({ failed: { path: operation.path } });
+    }
+    expect(
+      applyOperations(value, [
+        { op: 'add', path: '/list/-', value: 3 },
+        { op: 'move', from: '/record/a', path: '/record/b' },
+        { op: 'copy', from: '/list', path: '/copy' },
+        { op: 'test', path: '/copy/2', value: 3 },
+      ]),
+    ).toEqual({ value: { list: [1, 2, 3], record: { b: 1 }, text: 'x', copy: [1, 2, 3] } });
+  });
+});

@@ -1,0 +1,59 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { EventDraft } from '../../schema/event.ts';
+import type { Actor } from '../../schema/ids.ts';
+import { Json } from '../../schema/json.ts';
+import type { State } from '../../schema/state.ts';
+import { type Agent, agentName } from './agent.ts';
+import type { SessionFold } from './fold.ts';
+import { changeState, stateInvalid } from './state-change.ts';
+
+const refuse = (why: string, details: Record<string, unknown>): PerdureError =>
+  new PerdureError('AGENT_INVALID', why, { details });
+
+const migrated = (fold: SessionFold, agent: Agent): State['own'] => {
+  const from = fold.bound?.agent.version;
+  if (from === undefined) return agent.initial;
+  if (!agent.migrate) {
+    throw refuse(
+      `${agentName(agent)} has another state schema than version ${from}: give it \`migrate(own, { version })\``,
+      {
+        agent: agent.name,
+        from,
+        to: agent.version,
+      },
+    );
+  }
+  const own = agent.migrate(structuredClone(fold.state.own) as Record<string, Json>, { version: from });
+  const problems = agent.problems(own);
+  if (problems.length > 0) throw stateInvalid(problems);
+  return Json.parse(own) as State['own'];
+};
+
+/** Binds the session to an agent, or to another version of its agent; a changed state schema brings a commit that migrates the own part. */
+export const decideBind = (fold: SessionFold, agent: Agent, actor: Actor): readonly EventDraft[] => {
+  const { bound } = fold;
+  const { name, version, schemaHash } = agent;
+  if (bound && bound.agent.name !== name) {
+    throw refuse(`this session belongs to the agent ${bound.agent.name}: fork it or open another for ${name}`, {
+      bound: bound.agent.name,
+      agent: name,
+    });
+  }
+  const isSameSchema = bound?.schemaHash === schemaHash;
+  if (isSameSchema && bound.agent.version === version) return [];
+  const common = { actor, turn: fold.turn };
+  const binding: EventDraft = { type: 'agent.bound', payload: { agent: { name, version }, schemaHash }, ...common };
+  if (isSameSchema) return [binding];
+  const own = migrated(fold, agent);
+  const { delta, inverse } = changeState(fold.state, (draft) => {
+    draft.own = own;
+  });
+  if (delta.length === 0) return [binding];
+  const origin = bound && ({ kind: 'migrate', from: bound.agent.version, to: version } as const);
+  const why = bound ? `migrated from version ${bound.agent.version} to ${version}` : `the initial state of ${name}`;
+  const payload = { delta: [...delta], inverse: [...inverse], provenance: 'verified', why, origin } as const;
+  return [
+    binding,
+    { type: 'state.committed', payload: { ...payload, delta: [...delta], inverse: [...inverse] }, ...common },
+  ];
+};

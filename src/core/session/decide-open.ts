@@ -1,0 +1,71 @@
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
+import type { Actor } from '../../schema/ids.ts';
+import type { Json, Metadata } from '../../schema/json.ts';
+import { emptyState, type PatchOperation, type Provenance, pointerOf, type State } from '../../schema/state.ts';
+import type { Agent } from './agent.ts';
+import type { SessionFold } from './fold.ts';
+import { changeState } from './state-change.ts';
+
+/** What a new session takes over from another: what is known and planned, without how it came about. */
+const carried = ['facts', 'pins', 'decisions', 'plan', 'progress'] as const satisfies readonly (keyof State)[];
+
+export interface Opening {
+  readonly title?: string | undefined;
+  readonly metadata?: Metadata | undefined;
+  readonly agent?: Agent | undefined;
+  /** The fold of a session whose durable state it opens with. */
+  readonly carry?: SessionFold | undefined;
+}
+
+type Committed = PayloadOf<'state.committed'>;
+
+const commitDraft = (
+  before: State,
+  operations: readonly PatchOperation[],
+  actor: Actor,
+  about: Pick<Committed, 'provenance' | 'why' | 'origin'>,
+): { draft: EventDraft; state: State } => {
+  const { state, delta, inverse } = changeState(before, operations);
+  return {
+    draft: { type: 'state.committed', actor, turn: 0, payload: { delta: [...delta], inverse: [...inverse], ...about } },
+    state,
+  };
+};
+
+const additions = (from: SessionFold): ReadonlyMap<Provenance, PatchOperation[]> => {
+  const entries = carried.flatMap((part) =>
+    Object.entries(from.state[part]).map(([id, value]) => ({ path: pointerOf(part, id), value: value as Json })),
+  );
+  const byProvenance = Map.groupBy(entries, ({ path }) => from.provenance[path] ?? 'unverified');
+  return new Map(
+    [...byProvenance].map(([level, all]) => [level, all.map((each) => ({ op: 'add', ...each }) as const)]),
+  );
+};
+
+/** The first events of a session: who it is, whose agent, what it knows already. What is carried over keeps its provenance. */
+export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft, ...EventDraft[]] => {
+  const { title, metadata, agent, carry } = opening;
+  const ref = agent && { name: agent.name, version: agent.version };
+  const drafts: EventDraft[] = [];
+  let state = emptyState;
+  const commit = (operations: readonly PatchOperation[], about: Parameters<typeof commitDraft>[3]) => {
+    const made = commitDraft(state, operations, actor, about);
+    state = made.state;
+    drafts.push(made.draft);
+  };
+  if (agent && ref) {
+    drafts.push({ type: 'agent.bound', payload: { agent: ref, schemaHash: agent.schemaHash }, actor, turn: 0 });
+    const initial = Object.entries(agent.initial);
+    if (initial.length > 0) {
+      const operations = initial.map(([id, value]) => ({ op: 'add', path: pointerOf('own', id), value }) as const);
+      commit(operations, { provenance: 'verified', why: `the initial state of ${agent.name}` });
+    }
+  }
+  if (carry) {
+    const origin = { kind: 'carry', session: carry.session, seq: carry.seq } as const;
+    for (const [provenance, operations] of additions(carry)) {
+      commit(operations, { provenance, origin, why: `carried over from ${carry.session}` });
+    }
+  }
+  return [{ type: 'session.opened', payload: { title, metadata, agent: ref }, actor, turn: 0 }, ...drafts];
+};

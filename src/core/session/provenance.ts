@@ -1,0 +1,23 @@
+import type { SessionEvent } from '../../schema/event.ts';
+import type { Provenance } from '../../schema/state.ts';
+
+/** How far what an event brings in can be relied on; undefined when it brings nothing in. */
+export const provenanceOf = (event: SessionEvent): Provenance | undefined => {
+  switch (event.type) {
+    case 'message.appended':
+      if (event.actor.startsWith('importer:')) return 'imported';
+      if (event.payload.message.role === 'user') return event.actor.startsWith('member:') ? 'human' : 'unverified';
+      return event.payload.message.role === 'tool' ? 'unverified' : undefined;
+    case 'tool.completed':
+      return event.payload.trusted ? 'verified' : 'unverified';
+    case 'tool.failed':
+      return 'unverified';
+    case 'state.committed':
+      return event.payload.provenance;
+    default:
+      return undefined;
+  }
+};
+
+/** Whether it counts among a turn's inputs, from which the model concludes. What the model commits is no input to itself. */
+export const isTurnInput = ({ type }: SessionEvent): boolean => type !== 'state.committed';

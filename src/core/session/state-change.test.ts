@@ -1,0 +1,148 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { emptyState, type PatchOperation, pointerOf, type State } from '../../schema/state.ts';
+import { diffStates } from './diff.ts';
+import { applyDelta, changeState, entriesTouched, ledgerProblems, type StateDraft } from './state-change.ts';
+
+const id = fc.constantFrom('a', 'b', 'c/d', 'e~f', '__proto__', 'constructor', '');
+const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)));
+const part = fc.constantFrom('facts', 'scratch', 'own' as const);
+
+type Step =
+  | { readonly do: 'set'; readonly part: 'facts' | 'scratch' | 'own'; readonly id: string; readonly value: unknown }
+  | { readonly do: 'delete'; readonly part: 'facts' | 'scratch' | 'own'; readonly id: string }
+  | {
+      readonly do: 'list';
+      readonly id: string;
+      readonly at: number;
+      readonly remove: number;
+      readonly insert: unknown[];
+    }
+  | { readonly do: 'replace'; readonly value: Record<string, unknown> };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    do: fc.constant('set' as const),
+    part: part as fc.Arbitrary<'facts' | 'scratch' | 'own'>,
+    id,
+    value: json,
+  }),
+  fc.record({ do: fc.constant('delete' as const), part: part as fc.Arbitrary<'facts' | 'scratch' | 'own'>, id }),
+  fc.record({
+    do: fc.constant('list' as const),
+    id,
+    at: fc.nat({ max: 4 }),
+    remove: fc.nat({ max: 3 }),
+    insert: fc.array(json, { maxLength: 3 }),
+  }),
+  fc.record({
+    do: fc.constant('replace' as const),
+    value: fc.dictionary(id, json, { maxKeys: 4, noNullPrototype: true }),
+  }),
+);
+
+const set = (record: object, key: string, value: unknown) =>
+  Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
+
+const perform = (draft: StateDraft, each: Step): void => {
+  switch (each.do) {
+    case 'set':
+      if (each.id !== '__proto__') draft[each.part][each.id] = each.value as never;
+      return;
+    case 'delete':
+      delete draft[each.part][each.id];
+      return;
+    case 'list': {
+      const list = Object.hasOwn(draft.own, each.id) ? draft.own[each.id] : undefined;
+      if (Array.isArray(list)) list.splice(each.at, each.remove, ...each.insert);
+      else if (each.id !== '__proto__') draft.own[each.id] = each.insert as never;
+      return;
+    }
+    case 'replace': {
+      const facts: Record<string, never> = {};
+      for (const [key, value] of Object.entries(each.value)) if (key !== '__proto__') set(facts, key, value);
+      draft.facts = facts;
+    }
+  }
+};
+
+const performAll = (draft: StateDraft, all: readonly Step[]): void => {
+  for (const each of all) perform(draft, each);
+};
+
+const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
+const play = (steps: readonly (readonly Step[])[]): State =>
+  steps.reduce((state, each) => changeState(state, (draft) => performAll(draft, each)).state, emptyState);
+const steps = fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 8 });
+
+describe('a change of the state', () => {
+  test('[STATE2, STATE3] its delta leads to the new state and its inverse back, whatever the keys are called', () => {
+    fc.assert(
+      fc.property(steps, fc.array(step, { minLength: 1, maxLength: 4 }), (history, last) => {
+        const before = play(history);
+        const { state, delta, inverse } = changeState(before, (draft) => performAll(draft, last));
+        expect(plain(applyDelta(before, delta))).toEqual(plain(state));
+        expect(plain(applyDelta(state, inverse))).toEqual(plain(before));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('[STATE2] names every entry that differs and no other', () => {
+    fc.assert(
+      fc.property(steps, fc.array(step, { minLength: 1, maxLength: 4 }), (history, last) => {
+        const before = play(history);
+        const { state, delta } = changeState(before, (draft) => performAll(draft, last));
+        const diff = diffStates(before, state);
+        const differing = (['facts', 'scratch', 'own'] as const).flatMap((name) =>
+          diff[name].map((change) => pointerOf(name, change.id)),
+        );
+        expect(entriesTouched(delta).toSorted()).toEqual(differing.toSorted());
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('[DIFF1] the patch of a diff leads from the one state to the other', () => {
+    fc.assert(
+      fc.property(steps, steps, (one, other) => {
+        const [a, b] = [play(one), play(other)];
+        const { patch } = diffStates(a, b);
+        expect(plain(applyDelta(a, patch))).toEqual(plain(b));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('[STATE2] inserting into a long list is one operation', () => {
+    const list = Array.from({ length: 200 }, (_, index) => `item ${index}`);
+    const before = changeState(emptyState, (draft) => Object.assign(draft.own, { list })).state;
+    const { delta } = changeState(before, (draft) => (draft.own.list as unknown as string[]).unshift('first'));
+    expect(delta.map(({ op, path }) => [op, path])).toEqual([
+      ['test', '/own/list'],
+      ['add', '/own/list/0'],
+    ]);
+  });
+
+  test('[STATE1] a patch that fails names the operation, and a hostile path changes nothing outside', () => {
+    const hostile: PatchOperation[] = [
+      { op: 'add', path: '/__proto__/polluted', value: true },
+      { op: 'add', path: '/facts/__proto__/polluted', value: true },
+      { op: 'add', path: '/constructor/prototype/polluted', value: true },
+      { op: 'replace', path: '/facts/none/deeper', value: 1 },
+      { op: 'move', from: '/facts/none', path: '/facts/x' },
+    ];
+    for (const operation of hostile) {
+      const result = (() => {
+        try {
+          const { state, delta } = changeState(emptyState, [operation]);
+          return ledgerProblems(state, delta).length === 0 && delta.length > 0 ? 'accepted' : 'refused';
+        } catch (error) {
+          return (error as { code?: string }).code;
+        }
+      })();
+      expect(['STATE_INVALID', 'refused'], operation.path).toContain(result);
+      expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+    }
+  });
+});

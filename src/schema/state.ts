@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { Json, Text } from './json.ts';
+
+/** From the least to the most to be relied on. */
+export const provenances = ['unverified', 'imported', 'human', 'verified'] as const;
+export const Provenance = z.enum(provenances);
+export type Provenance = z.infer<typeof Provenance>;
+
+export const lowestProvenance = (all: readonly Provenance[]): Provenance =>
+  provenances[Math.min(...all.map((each) => provenances.indexOf(each)), provenances.length - 1)]!;
+
+const Note = Text.min(1).max(20_000);
+
+const ToolUse = z.strictObject({
+  calls: z.int().nonnegative(),
+  ok: z.int().nonnegative(),
+  failed: z.int().nonnegative(),
+});
+const FileChange = z.strictObject({
+  change: z.enum(['created', 'modified', 'deleted', 'renamed']),
+  /** Where a renamed file came from. */
+  from: Text.optional(),
+  tool: Text.optional(),
+  callId: Text.optional(),
+});
+const DecisionRecord = z.strictObject({ what: Note, why: Note });
+const PendingAction = z.strictObject({
+  what: Note,
+  status: z.enum(['open', 'settled']),
+  outcome: Note.optional(),
+});
+const PlanStep = z.strictObject({
+  step: Note,
+  status: z.enum(['todo', 'doing', 'done', 'dropped']),
+  order: z.number(),
+});
+const ProgressNote = z.strictObject({ note: Note });
+
+/** What one entry of each collection of the ledger looks like. Every collection is a record by id, never a list by index. */
+export const ledgerEntries = {
+  toolsUsed: ToolUse,
+  filesModified: FileChange,
+  decisions: DecisionRecord,
+  pendingActions: PendingAction,
+  plan: PlanStep,
+  progress: ProgressNote,
+  facts: Json,
+  /** Facts, by key, that every context holds word for word. */
+  pins: z.literal(true),
+  scratch: Json,
+} satisfies Record<string, z.ZodType>;
+
+export type Collection = keyof typeof ledgerEntries;
+export const collections = Object.keys(ledgerEntries) as readonly Collection[];
+
+type Ledger = { readonly [C in Collection]: Readonly<Record<string, z.infer<(typeof ledgerEntries)[C]>>> };
+
+/** The typed state of a session: the ledger, and under `own` the part that its agent defines. */
+export interface State extends Ledger {
+  readonly own: Readonly<Record<string, Json>>;
+}
+
+export const emptyState: State = {
+  toolsUsed: {},
+  filesModified: {},
+  decisions: {},
+  pendingActions: {},
+  plan: {},
+  progress: {},
+  facts: {},
+  pins: {},
+  scratch: {},
+  own: {},
+};
+
+/** A path of the state as RFC 6901 writes it, such as `/facts/port`. */
+export const Pointer = Text.max(2000).regex(/^(\/[^/]*)*$/, { error: 'expected a JSON Pointer such as /facts/port' });
+
+/** RFC 6902. Stored deltas use `add`, `remove`, `replace` and `test`; callers may also say `move` and `copy`. */
+export const StoredOperation = z.discriminatedUnion('op', [
+  z.strictObject({ op: z.literal('add'), path: Pointer, value: Json }),
+  z.strictObject({ op: z.literal('replace'), path: Pointer, value: Json }),
+  z.strictObject({ op: z.literal('test'), path: Pointer, value: Json }),
+  z.strictObject({ op: z.literal('remove'), path: Pointer }),
+]);
+export type StoredOperation = z.infer<typeof StoredOperation>;
+
+export const PatchOperation = z.discriminatedUnion('op', [
+  ...StoredOperation.options,
+  z.strictObject({ op: z.literal('move'), from: Pointer, path: Pointer }),
+  z.strictObject({ op: z.literal('copy'), from: Pointer, path: Pointer }),
+]);
+export type PatchOperation = z.infer<typeof PatchOperation>;
+
+export const escapeSegment = (segment: string): string => segment.replaceAll('~', '~0').replaceAll('/', '~1');
+export const pointerOf = (...segments: readonly string[]): string =>
+  segments.map((segment) => `/${escapeSegment(segment)}`).join('');
+export const segmentsOfPointer = (pointer: string): readonly string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));

@@ -1,0 +1,99 @@
+import type pg from 'pg';
+import type { CallRecord, StoredEvent } from '../../core/ports/store.ts';
+import type { CommitPath } from '../../core/session/projections.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import { projectionOf } from '../projected-rows.ts';
+import { batchCalls, type CallEnd } from './call-batch.ts';
+import { prepared } from './database.ts';
+
+const insertPaths = prepared(
+  'insert_commit_paths',
+  `insert into perdure.commit_paths (workspace, session, seq, path, turn, at, actor, tool, call_id, provenance)
+   select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
+     $9::text[], $10::text[])`,
+);
+
+const insertCalls = prepared(
+  'insert_tool_calls',
+  `insert into perdure.tool_calls
+     (workspace, session, seq, call_id, tool, status, run, turn, at, ended_seq, duration_ms, input_hash, output_hash)
+   select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
+     $9::bigint[], $10::bigint[], $11::double precision[], $12::text[], $13::text[])`,
+);
+
+/** The newest call of that id that is open, or where several ends of it come at once, the next newest for each. */
+const endCalls = prepared(
+  'end_tool_calls',
+  `update perdure.tool_calls c
+   set status = e.status, ended_seq = e.ended_seq, duration_ms = e.duration_ms, output_hash = e.output_hash
+   from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::double precision[], $8::text[])
+     e(session, call_id, newer, status, ended_seq, duration_ms, output_hash)
+   cross join lateral (
+     select o.seq from perdure.tool_calls o
+     where o.workspace = $1 and o.session = e.session and o.call_id = e.call_id and o.ended_seq is null
+     order by o.seq desc offset e.newer limit 1
+   ) found
+   where c.workspace = $1 and c.session = e.session and c.seq = found.seq`,
+);
+
+interface PathRow extends CommitPath {
+  readonly event: StoredEvent;
+}
+
+const insertPathRows = (workspace: WorkspaceId, rows: readonly PathRow[]): pg.QueryConfig =>
+  insertPaths(
+    workspace,
+    rows.map(({ event }) => event.session),
+    rows.map(({ event }) => event.seq),
+    rows.map(({ path }) => path),
+    rows.map(({ event }) => event.turn),
+    rows.map(({ event }) => event.at),
+    rows.map(({ event }) => event.actor),
+    rows.map(({ tool }) => tool ?? null),
+    rows.map(({ callId }) => callId ?? null),
+    rows.map(({ provenance }) => provenance),
+  );
+
+const insertCallRows = (workspace: WorkspaceId, calls: readonly CallRecord[]): pg.QueryConfig =>
+  insertCalls(
+    workspace,
+    calls.map(({ session }) => session),
+    calls.map(({ seq }) => seq),
+    calls.map(({ callId }) => callId),
+    calls.map(({ tool }) => tool),
+    calls.map(({ status }) => status),
+    calls.map(({ run }) => run ?? null),
+    calls.map(({ turn }) => turn),
+    calls.map(({ at }) => at),
+    calls.map(({ endedSeq }) => endedSeq ?? null),
+    calls.map(({ durationMs }) => durationMs ?? null),
+    calls.map(({ inputHash }) => inputHash),
+    calls.map(({ outputHash }) => outputHash ?? null),
+  );
+
+const endCallRows = (workspace: WorkspaceId, ends: readonly CallEnd[]): pg.QueryConfig =>
+  endCalls(
+    workspace,
+    ends.map(({ session }) => session),
+    ends.map(({ callId }) => callId),
+    ends.map(({ newer }) => newer),
+    ends.map(({ outcome }) => outcome),
+    ends.map(({ endedSeq }) => endedSeq),
+    ends.map(({ durationMs }) => durationMs),
+    ends.map(({ outputHash }) => outputHash ?? null),
+  );
+
+/** Those of the events that commits and calls are found by; most have none. Ends come first: they are of calls that are stored already. */
+export const insertProjections = (
+  workspace: WorkspaceId,
+  events: readonly StoredEvent[],
+): readonly pg.QueryConfig[] => {
+  const projected = events.map((event) => ({ event, ...projectionOf(event) }));
+  const paths = projected.flatMap((each) => each.paths.map((path) => ({ ...path, event: each.event })));
+  const { made, ended } = batchCalls(projected.flatMap(({ event, call }) => (call ? [{ event, call }] : [])));
+  return [
+    ...(paths.length > 0 ? [insertPathRows(workspace, paths)] : []),
+    ...(ended.length > 0 ? [endCallRows(workspace, ended)] : []),
+    ...(made.length > 0 ? [insertCallRows(workspace, made)] : []),
+  ];
+};

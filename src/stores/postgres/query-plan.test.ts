@@ -1,0 +1,116 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase } from '../../../test/postgres.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import { newWorkspace } from '../../testing/contract/contract-setup.ts';
+import { callsOfSpans, callsOfWorkspace } from './find-calls.ts';
+import { commitsOfSpans, commitsOfWorkspace } from './find-commits.ts';
+import { openPostgresStore } from './index.ts';
+
+const database = await createDatabase();
+const workspace = newWorkspace();
+const sessionOf = (n: number): SessionId => `ses_${String(n).padStart(26, '0')}` as SessionId;
+
+interface Node {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly 'Actual Rows': number;
+  readonly Plans?: readonly Node[];
+}
+
+const connected = async <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+};
+
+const flat = (node: Node): readonly Node[] => [node, ...(node.Plans ?? []).flatMap(flat)];
+
+/** What the engine did, as the ordinary role that row-level security binds. */
+const planOf = ({ text, values }: pg.QueryConfig): Promise<readonly Node[]> =>
+  connected(database.url, async (client) => {
+    await client.query(`begin; set local perdure.workspace = '${workspace}'`);
+    const { rows } = await client.query(`explain (analyze, format json) ${text}`, values);
+    return flat(rows[0]['QUERY PLAN'][0].Plan);
+  });
+
+const scansOf = (plan: readonly Node[], table: string) => plan.filter((node) => node['Relation Name'] === table);
+
+/** Each turn with a commit of a file and a counter, and a call, which in the last turn still runs. */
+const fill = (name: string, sessions: number): string => `
+  insert into perdure.commit_paths
+    select '${name}', session, t * 3, path, t, t * 1000 + s, 'system', 'edit', null, 'verified'
+    from ${turns(sessions)}, unnest(array['/filesModified/src~1' || (s * 7 + t) % 1000 || '.ts', '/toolsUsed/edit']) path;
+  insert into perdure.tool_calls
+    select '${name}', session, t * 3 - 2, 'c' || t, case when t % 50 = 0 then 'rare' else 'edit' end,
+      case when t < 100 then 'ok' else 'running' end, null, t, t * 1000 + s, case when t < 100 then t * 3 - 1 end, 5, '', ''
+    from ${turns(sessions)};
+  insert into perdure.events
+    select '${name}', session, t * 3, t * 1000 + s, t, false, null, 'state.committed', 1, 'system', null, 3, '', ''
+    from ${turns(sessions)};
+`;
+const turns = (sessions: number): string => `
+  (select s, 'ses_' || lpad(s::text, 26, '0') as session from generate_series(1, ${sessions}) s) s,
+  generate_series(1, 100) t`;
+
+describe('query plans', () => {
+  beforeAll(async () => {
+    await (await openPostgresStore({ url: database.url })).close();
+    await connected(database.adminUrl, async (client) => {
+      await client.query(fill(workspace, 1_000));
+      await client.query(fill(newWorkspace(), 20));
+      await client.query('vacuum analyze perdure.commit_paths, perdure.tool_calls, perdure.events');
+    });
+  }, 120_000);
+  afterAll(() => database.drop());
+
+  test('[QRY5] what begins with a path is found by the index of paths, in 1,000 sessions of 100 turns', async () => {
+    const asked = { prefix: '/filesModified/src~177.ts', limit: 200 };
+    const before = { at: 50_000, session: sessionOf(7), seq: 150 };
+    for (const query of [asked, { ...asked, tool: 'edit', since: 1_000 }, { ...asked, before }]) {
+      const plan = await planOf(commitsOfWorkspace(workspace, query));
+      const paths = scansOf(plan, 'commit_paths');
+      expect(paths.map((node) => node['Index Name'])).toEqual(['commit_paths_by_path']);
+      expect(paths[0]!['Index Cond']).toMatch(/workspace = .* AND \(path >= .* AND \(path < /);
+      expect(paths[0]!['Actual Rows']).toBeLessThanOrEqual(100);
+      expect(scansOf(plan, 'events').map((node) => node['Index Name'])).toEqual(['events_pkey']);
+    }
+  });
+
+  test('[QRY5] a whole collection, or all there is, is walked back in time, no further than the page', async () => {
+    for (const prefix of ['/filesModified', '', undefined]) {
+      const plan = await planOf(commitsOfWorkspace(workspace, { prefix, limit: 200 }));
+      expect(plan.map((node) => node['Node Type'])).not.toContain('Sort');
+      const [paths] = scansOf(plan, 'commit_paths');
+      expect(paths).toMatchObject({ 'Index Name': 'commit_paths_by_time' });
+      expect(paths!['Actual Rows']).toBeLessThanOrEqual(401);
+    }
+  });
+
+  test('[QRY5] a query of one session touches its rows of the range alone', async () => {
+    const spans = [{ session: sessionOf(7), from: 286, to: 300 }];
+    const asked = { prefix: '/filesModified', limit: 200 };
+    const [paths, ...others] = scansOf(await planOf(commitsOfSpans(workspace, spans, asked)), 'commit_paths');
+    expect(others).toEqual([]);
+    expect(paths).toMatchObject({ 'Index Name': 'commit_paths_pkey', 'Actual Rows': 5 });
+    expect(paths!['Index Cond']).toMatch(/session = .* AND \(seq >= .* AND \(seq <= /);
+    const plan = await planOf(callsOfSpans(workspace, spans, spans, { status: ['ok'], limit: 200 }));
+    expect(scansOf(plan, 'tool_calls')).toMatchObject([{ 'Index Name': 'tool_calls_pkey', 'Actual Rows': 4 }]);
+  });
+
+  test('[QRY5] calls of a workspace are found by tool, by time or among those that run', async () => {
+    const indexes = async (asked: object) => {
+      const plan = await planOf(callsOfWorkspace(workspace, { ...asked, limit: 200 }));
+      return scansOf(plan, 'tool_calls').map((node) => node['Index Name']);
+    };
+    expect(await indexes({})).toEqual(['tool_calls_by_time']);
+    expect(await indexes({ tool: 'rare' })).toEqual(['tool_calls_by_tool']);
+    expect(await indexes({ status: ['running'] })).toEqual(['tool_calls_open']);
+  });
+});

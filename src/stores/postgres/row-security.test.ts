@@ -1,0 +1,73 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase } from '../../../test/postgres.ts';
+import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
+import { idempotencyKey, noise } from '../../testing/contract/new-events.ts';
+import { called, committed, runWriter } from '../../testing/contract/record-events.ts';
+import { mustAppend, openSession } from '../../testing/contract/session-log.ts';
+import { openPostgresStore } from './index.ts';
+
+const database = await createDatabase();
+/** The role that owns the tables. */
+const client = new pg.Client(database.url);
+const key = newKey();
+
+/** Of one workspace's transaction, or without one. */
+const inWorkspace = async (workspace: string | undefined, sql: string): Promise<readonly { n: number }[]> => {
+  await client.query('begin');
+  try {
+    if (workspace) await client.query(`set local perdure.workspace = '${workspace}'`);
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.query('rollback');
+  }
+};
+
+const tenantTables = async (): Promise<readonly string[]> => {
+  const { rows } = await client.query(
+    `select table_name as name from information_schema.columns where table_schema = 'perdure' and column_name = 'workspace'`,
+  );
+  return rows.map(({ name }) => name);
+};
+
+describe('row-level security', () => {
+  beforeAll(async () => {
+    const store = await openPostgresStore({ url: database.url });
+    await openSession(store, key, { blobs: [noise(100, 1)], key: idempotencyKey('k', 'body') });
+    await mustAppend(store, key, [committed(['/facts/a']), called('a')], { writer: runWriter });
+    await store.putSnapshot(key, { seq: 1, foldVersion: 1, parts: {} });
+    await store.close();
+    await client.connect();
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  test('[TEN2] without the workspace set, or with another, the owner of the tables sees and changes no row of any', async () => {
+    const tables = await tenantTables();
+    expect(tables.toSorted()).toEqual(
+      ['blobs', 'commit_paths', 'events', 'keys', 'sessions', 'snapshots', 'tool_calls'].toSorted(),
+    );
+    for (const table of tables) {
+      const count = `select count(*)::int as n from perdure.${table}`;
+      expect((await inWorkspace(key.workspace, count))[0]!.n).toBeGreaterThan(0);
+      for (const other of [undefined, newWorkspace()]) {
+        expect(await inWorkspace(other, count)).toEqual([{ n: 0 }]);
+        expect(await inWorkspace(other, `delete from perdure.${table} returning 1 as n`)).toEqual([]);
+        expect(await inWorkspace(other, `update perdure.${table} set workspace = 'w' returning 1 as n`)).toEqual([]);
+      }
+    }
+  });
+
+  test('[TEN2] a row of another workspace, or of any without one set, cannot be written', async () => {
+    for (const table of await tenantTables()) {
+      const copy = `insert into perdure.${table} (workspace) values ('${key.workspace}')`;
+      const move = `update perdure.${table} set workspace = 'elsewhere'`;
+      for (const other of [undefined, newWorkspace()]) {
+        await expect(inWorkspace(other, copy)).rejects.toThrow('row-level security');
+      }
+      await expect(inWorkspace(key.workspace, move)).rejects.toThrow('row-level security');
+    }
+  });
+});

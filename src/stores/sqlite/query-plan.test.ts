@@ -1,0 +1,80 @@
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../schema/ids.ts';
+import { newWorkspace } from '../../testing/contract/contract-setup.ts';
+import { currentRelease } from '../release.ts';
+import { callsOfSpan, callsOfWorkspace } from './find-calls.ts';
+import { commitsOfSpan, commitsOfWorkspace } from './find-commits.ts';
+import { migrate } from './migrations.ts';
+
+const workspace = newWorkspace();
+const before = { at: 5_000, session: newId('ses'), seq: 5 };
+const span = { session: newId('ses'), from: 10, to: 20 };
+
+interface Query {
+  readonly text: string;
+  readonly values: SQLInputValue[];
+}
+
+const db = new DatabaseSync(':memory:');
+migrate(db, ':memory:', currentRelease());
+
+/** What the engine says it will do, without the walk over the keys of the page. */
+const planOf = ({ text, values }: Query): readonly string[] => {
+  const steps = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
+  return steps.map(({ detail }) => String(detail)).filter((step) => !/^(CO-ROUTINE|SCAN) \(subquery/.test(step));
+};
+
+const events = 'SEARCH events USING INDEX events_by_seq (workspace=? AND session=? AND seq=?)';
+
+describe('query plans', () => {
+  test('[QRY5] what begins with a path is found by the index of paths, and only that is sorted', () => {
+    const asked = { prefix: '/filesModified/src~1auth.ts', limit: 200 };
+    const expected = [
+      'SEARCH commit_paths USING COVERING INDEX commit_paths_by_path (workspace=? AND path>? AND path<?)',
+      'USE TEMP B-TREE FOR GROUP BY',
+      events,
+    ];
+    expect(planOf(commitsOfWorkspace(workspace, asked))).toEqual(expected);
+    expect(planOf(commitsOfWorkspace(workspace, { ...asked, since: 1_000, before }))).toEqual(expected);
+    const [narrowed] = planOf(commitsOfWorkspace(workspace, { ...asked, tool: 'edit', provenance: ['human'] }));
+    expect(narrowed).toBe('SEARCH commit_paths USING INDEX commit_paths_by_path (workspace=? AND path>? AND path<?)');
+  });
+
+  test('[QRY5] a whole collection, or all there is, is walked back in time, and nothing is sorted', () => {
+    for (const prefix of ['/filesModified', '', undefined]) {
+      expect(planOf(commitsOfWorkspace(workspace, { prefix, limit: 200 }))).toEqual([
+        'SEARCH commit_paths USING COVERING INDEX commit_paths_by_time (workspace=?)',
+        events,
+      ]);
+      expect(planOf(commitsOfWorkspace(workspace, { prefix, since: 1_000, before, limit: 200 }))).toEqual([
+        expect.stringMatching(/^SEARCH commit_paths USING COVERING INDEX commit_paths_by_time \(workspace=\? AND /),
+        events,
+      ]);
+    }
+  });
+
+  test('[QRY5] a query of one session touches its rows of the range alone', () => {
+    for (const asked of [{ limit: 200 }, { prefix: '/filesModified', tool: 'edit', since: 1_000, limit: 200 }]) {
+      expect(planOf(commitsOfSpan(workspace, span, asked, 200))).toEqual([
+        'SEARCH commit_paths USING PRIMARY KEY (workspace=? AND session=? AND seq>? AND seq<?)',
+        events,
+      ]);
+    }
+    expect(planOf(callsOfSpan(workspace, span, { tool: 'edit', since: 1_000, limit: 200 }))).toEqual([
+      'SEARCH tool_calls USING PRIMARY KEY (workspace=? AND session=? AND seq>? AND seq<?)',
+    ]);
+  });
+
+  test('[QRY5] calls of a workspace are found by tool, by time or among those that run', () => {
+    const planned = (asked: object) => planOf(callsOfWorkspace(workspace, { ...asked, limit: 200 }));
+    expect(planned({})).toEqual(['SEARCH tool_calls USING INDEX tool_calls_by_time (workspace=?)']);
+    expect(planned({ before })).toEqual([
+      'SEARCH tool_calls USING INDEX tool_calls_by_time (workspace=? AND (at,session,seq)<(?,?,?))',
+    ]);
+    expect(planned({ status: ['running'] })[0]).toBe('SEARCH tool_calls USING INDEX tool_calls_open (workspace=?)');
+    expect(planned({ tool: 'edit', since: 1_000, until: 2_000 })).toEqual([
+      'SEARCH tool_calls USING INDEX tool_calls_by_tool (workspace=? AND tool=? AND at>? AND at<?)',
+    ]);
+  });
+});

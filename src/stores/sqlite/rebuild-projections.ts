@@ -1,0 +1,54 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { SessionKey, StoredEvent } from '../../core/ports/store.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import { foldSummary, type SummaryFold } from '../summary-fold.ts';
+import { inTransaction } from './in-transaction.ts';
+import type { EventReader } from './read-events.ts';
+import type { Tables } from './tables.ts';
+
+const page = { limit: 1000, maxBytes: 4 * 1024 * 1024 };
+
+function* ownEvents(reader: EventReader, key: SessionKey, forkedAt: number): Generator<StoredEvent, void> {
+  for (let after = forkedAt; ; ) {
+    const events = reader.read(key, { after, ...page });
+    const last = events.at(-1);
+    if (!last) return;
+    yield* events;
+    after = last.seq;
+  }
+}
+
+/** The number of events read. */
+const rebuildSession = (tables: Tables, reader: EventReader, key: SessionKey, forkedAt: number): number => {
+  let summary: SummaryFold;
+  let count = 0;
+  for (const event of ownEvents(reader, key, forkedAt)) {
+    tables.projections.add(key.workspace, event);
+    summary = foldSummary(summary, event);
+    count += 1;
+  }
+  if (summary && summary !== 'unreadable') tables.sessions.describe(key, summary);
+  return count;
+};
+
+/** Row by row from the log, as the appends wrote them. A session whose summary needs an event that cannot be read keeps the one it has. */
+export const rebuildProjections = (
+  db: DatabaseSync,
+  tables: Tables,
+  reader: EventReader,
+  workspace: WorkspaceId,
+): number => {
+  try {
+    return inTransaction(db, () => {
+      tables.projections.clear(workspace);
+      return tables.sessions
+        .starts(workspace)
+        .reduce(
+          (sum, { session, forkedAt }) => sum + rebuildSession(tables, reader, { workspace, session }, forkedAt),
+          0,
+        );
+    });
+  } finally {
+    tables.heads.forget();
+  }
+};

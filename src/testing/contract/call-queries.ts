@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import type { CallQuery, CallRecord, SessionKey, Store } from '../../core/ports/store.ts';
+import { newId } from '../../schema/ids.ts';
+import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
+import { message } from './new-events.ts';
+import { called, completed, failed, hashOf, runWriter } from './record-events.ts';
+import { callsOf, within } from './record-pages.ts';
+import { type append, forkSession, mustAppend, openSession, seqs } from './session-log.ts';
+
+type Asked = Omit<CallQuery, 'limit' | 'before'>;
+type Events = Parameters<typeof append>[2];
+
+const opened = async (store: Store, key: SessionKey = newKey()): Promise<SessionKey> => {
+  await openSession(store, key, { at: 1 });
+  return key;
+};
+
+const run = (store: Store, key: SessionKey, events: Events, at = 1_000) =>
+  mustAppend(store, key, events, { writer: runWriter, at });
+
+const told = (calls: readonly CallRecord[]) => calls.map(({ callId, seq, status }) => [callId, seq, status]);
+
+export const describeCallQueries = (setup: ContractSetup) =>
+  describe('findCalls', () => {
+    test('[QRY3] a call is a record with its run, turn, hashes, duration and outcome', async () => {
+      const { store } = setup;
+      const key = await opened(store);
+      const by = newId('run');
+      await run(store, key, [message('do', 'next'), called('a', { tool: 'edit', run: by })], 2_000);
+      const made = { session: key.session, callId: 'a', tool: 'edit', run: by, turn: 1, seq: 3, at: 2_000 };
+      const running = { ...made, status: 'running', inputHash: hashOf('in a') };
+      expect(await callsOf(store, key.workspace)).toEqual([running]);
+      await run(store, key, [completed('a', 12.5)], 3_000);
+      const ended = { ...running, status: 'ok', endedSeq: 4, durationMs: 12.5, outputHash: hashOf('out a') };
+      expect(await callsOf(store, key.workspace)).toEqual([ended]);
+      await run(store, key, [called('b'), failed('b', 'timeout', 0)], 4_000);
+      const [newest, older] = await callsOf(store, key.workspace, within(key, [1, 99]));
+      expect(newest).toEqual({
+        session: key.session,
+        callId: 'b',
+        tool: 'bash',
+        status: 'timeout',
+        turn: 1,
+        seq: 5,
+        at: 4_000,
+        endedSeq: 6,
+        durationMs: 0,
+        inputHash: hashOf('in b'),
+      });
+      expect(older).toEqual(ended);
+    });
+
+    test('[QRY3] an id may come again: an end settles the newest call of its id that is open', async () => {
+      const { store } = setup;
+      const key = await opened(store);
+      await run(store, key, [called('a'), completed('a'), called('a'), failed('a')]);
+      await run(store, key, [called('a')]);
+      await run(store, key, [called('a')]);
+      await run(store, key, [failed('a', 'denied'), completed('a'), completed('a'), called('a'), completed('none')]);
+      expect(told(await callsOf(store, key.workspace))).toEqual([
+        ['a', 11, 'running'],
+        ['a', 7, 'denied'],
+        ['a', 6, 'ok'],
+        ['a', 4, 'threw'],
+        ['a', 2, 'ok'],
+      ]);
+      await run(store, key, [completed('a'), called('a'), completed('a')]);
+      const calls = await callsOf(store, key.workspace);
+      expect(calls.slice(0, 2).map(({ seq, endedSeq }) => [seq, endedSeq])).toEqual([
+        [14, 15],
+        [11, 13],
+      ]);
+    });
+
+    test('[QRY3] calls are found by tool, status and time, newest first, page by page', async () => {
+      const { store } = setup;
+      const workspace = newWorkspace();
+      const [a, b] = [await opened(store, newKey(workspace)), await opened(store, newKey(workspace))];
+      await run(store, a, [called('1', { tool: 'edit' })], 2_000);
+      await run(store, b, [called('2'), completed('2')], 2_000);
+      await run(store, a, [completed('1'), called('3')], 3_000);
+      await run(store, b, [called('4', { tool: 'edit' }), failed('4', 'denied')], 4_000);
+      const found = async (asked: Asked) => (await callsOf(store, workspace, asked)).map(({ callId }) => callId);
+      const asked: readonly [Asked, readonly string[]][] = [
+        [{}, ['4', '3', '2', '1']],
+        [{ tool: 'edit' }, ['4', '1']],
+        [{ status: ['running'] }, ['3']],
+        [{ status: ['denied', 'running'] }, ['4', '3']],
+        [{ status: [] }, []],
+        [{ since: 3_000 }, ['4', '3']],
+        [{ until: 3_000 }, ['3', '2', '1']],
+        [{ tool: 'edit', status: ['ok'], since: 2_000, until: 2_000 }, ['1']],
+        [within(a, [1, 99]), ['3', '1']],
+        [{ ...within(b, [1, 99]), tool: 'edit', status: ['denied'] }, ['4']],
+        [{ ...within(b, [1, 99]), status: ['running'] }, []],
+        [within(newKey(workspace), [1, 99]), []],
+        [within(a), []],
+      ];
+      for (const [query, expected] of asked) expect(await found(query)).toEqual(expected);
+    });
+
+    test('[QRY3] a call whose end lies outside of the ranges is running', async () => {
+      const { store } = setup;
+      const key = await opened(store);
+      await run(store, key, [called('a'), called('b'), completed('a'), completed('b')]);
+      const seen = async (asked: Asked, ...ranges: readonly (readonly [number, number])[]) =>
+        callsOf(store, key.workspace, { ...asked, ...within(key, ...ranges) });
+      expect(told(await seen({}, [1, 4]))).toEqual([
+        ['b', 3, 'running'],
+        ['a', 2, 'ok'],
+      ]);
+      expect(told(await seen({}, [1, 3], [5, 9]))).toEqual([
+        ['b', 3, 'ok'],
+        ['a', 2, 'running'],
+      ]);
+      expect(told(await seen({ status: ['running'] }, [1, 3], [5, 9]))).toEqual([['a', 2, 'running']]);
+      expect(told(await seen({ status: ['ok'] }, [1, 3], [5, 9]))).toEqual([['b', 3, 'ok']]);
+      expect(seqs(await seen({}, [3, 5]))).toEqual([3]);
+      const [cut] = await seen({}, [1, 2]);
+      expect(cut).toEqual({
+        session: key.session,
+        callId: 'a',
+        tool: 'bash',
+        status: 'running',
+        turn: 0,
+        seq: 2,
+        at: 1_000,
+        inputHash: hashOf('in a'),
+      });
+    });
+
+    test('[QRY2, QRY3] a fork sees calls made before its point; those that ended after it are running there', async () => {
+      const { store } = setup;
+      const parent = await opened(store);
+      const child = newKey(parent.workspace);
+      await run(store, parent, [called('a'), called('b'), completed('a')]);
+      await forkSession(store, parent, 4, child);
+      await run(store, parent, [completed('b'), called('late')]);
+      await run(store, child, [called('c'), completed('c'), completed('b')]);
+      const seen = async (key: SessionKey, asked: Asked = {}) =>
+        told(await callsOf(store, key.workspace, { ...asked, ...within(key, [1, 99]) }));
+      expect(await seen(child)).toEqual([
+        ['c', 6, 'ok'],
+        ['b', 3, 'running'],
+        ['a', 2, 'ok'],
+      ]);
+      expect(await seen(child, { status: ['running'] })).toEqual([['b', 3, 'running']]);
+      expect(await seen(parent)).toEqual([
+        ['late', 6, 'running'],
+        ['b', 3, 'ok'],
+        ['a', 2, 'ok'],
+      ]);
+      expect(await callsOf(store, parent.workspace)).toHaveLength(4);
+    });
+  });

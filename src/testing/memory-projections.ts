@@ -1,0 +1,91 @@
+import type { CallQuery, CallRecord, CommitQuery, StoredEvent } from '../core/ports/store.ts';
+import type { SessionId } from '../schema/ids.ts';
+import { callWithin } from '../stores/call-within.ts';
+import { type Segment, spansOf } from '../stores/lineage.ts';
+import { clipPath } from '../stores/path-range.ts';
+import { madeCall, projectionOf, settledCall } from '../stores/projected-rows.ts';
+import { foldSummary, type SummaryFold } from '../stores/summary-fold.ts';
+import { type MemorySession, type MemoryWorkspace, segmentsIn, withBlob } from './memory-database.ts';
+
+export const keepProjections = ({ paths, calls }: MemorySession, event: StoredEvent): void => {
+  const { session, seq, turn, at, actor } = event;
+  const projection = projectionOf(event);
+  for (const path of projection.paths) paths.push({ ...path, session, seq, turn, at, actor });
+  const { call } = projection;
+  if (call?.kind === 'called') calls.push(madeCall(event, call));
+  if (call?.kind !== 'ended') return;
+  const open = calls.findLastIndex(({ callId, endedSeq }) => callId === call.callId && endedSeq === undefined);
+  if (open >= 0) calls[open] = settledCall(calls[open]!, event, call);
+};
+
+interface Place {
+  readonly session: SessionId;
+  readonly seq: number;
+  readonly at: number;
+}
+
+const text = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+const byTime = (a: Place, b: Place): number => b.at - a.at || text(b.session, a.session) || b.seq - a.seq;
+const bySeq = (a: Place, b: Place): number => b.seq - a.seq;
+
+const isIn = ({ session, from, to }: Segment, place: Place): boolean =>
+  session === place.session && from <= place.seq && place.seq <= to;
+
+/** The spans that a query of one session looks among; undefined for the whole workspace. */
+const spansFor = (workspace: MemoryWorkspace, { within }: CallQuery): readonly Segment[] | undefined =>
+  within && spansOf(segmentsIn(workspace, within.session), within.ranges);
+
+/** What the filters leave, newest first, as a page. */
+const pageOf = <R extends Place & { readonly tool?: string | undefined }>(
+  records: readonly R[],
+  spans: readonly Segment[] | undefined,
+  { tool, since = 0, until = Number.POSITIVE_INFINITY, before, limit }: CallQuery | CommitQuery,
+): readonly R[] => {
+  const order = spans ? bySeq : byTime;
+  return records
+    .filter((each) => !spans || spans.some((span) => isIn(span, each)))
+    .filter((each) => (tool === undefined || each.tool === tool) && since <= each.at && each.at <= until)
+    .filter((each) => !before || order(before, each) < 0)
+    .sort(order)
+    .slice(0, limit);
+};
+
+export const findCommitsIn = (workspace: MemoryWorkspace, query: CommitQuery): readonly StoredEvent[] => {
+  const { prefix = '', actor, provenance } = query;
+  const rows = [...workspace.sessions.values()]
+    .flatMap(({ paths }) => paths)
+    .filter((row) => row.path.startsWith(clipPath(prefix)))
+    .filter((row) => actor === undefined || row.actor === actor)
+    .filter((row) => !provenance || provenance.includes(row.provenance));
+  const once = new Map(rows.map((row) => [`${row.session}/${row.seq}`, row]));
+  return pageOf([...once.values()], spansFor(workspace, query), query).flatMap(
+    ({ session, seq }) => workspace.sessions.get(session)?.events.get(seq) ?? [],
+  );
+};
+
+export const findCallsIn = (workspace: MemoryWorkspace, query: CallQuery): readonly CallRecord[] => {
+  const spans = spansFor(workspace, query);
+  const calls = [...workspace.sessions.values()]
+    .flatMap((session) => session.calls)
+    .map((call) => (spans ? callWithin(spans, call) : call))
+    .filter(({ status }) => !query.status || query.status.includes(status));
+  return pageOf(calls, spans, query);
+};
+
+/** The number of events read. */
+export const rebuildIn = (workspace: MemoryWorkspace): number => {
+  let count = 0;
+  for (const session of workspace.sessions.values()) {
+    session.paths.length = 0;
+    session.calls.length = 0;
+    let summary: SummaryFold;
+    for (const stored of session.events.values()) {
+      const event = withBlob(workspace, stored);
+      keepProjections(session, event);
+      summary = foldSummary(summary, event);
+      count += 1;
+    }
+    if (summary && summary !== 'unreadable') session.head = { ...session.head, summary };
+  }
+  return count;
+};

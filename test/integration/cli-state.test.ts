@@ -1,0 +1,246 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { openRuntime, type Session, type Sessions } from '../../src/index.ts';
+import { type CommandOptions, runPerdure } from '../perdure-command.ts';
+
+vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'perdure-cli-state-'));
+});
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+const perdure = (args: readonly string[], options: Partial<CommandOptions> = {}) =>
+  runPerdure(args, { cwd, ...options });
+
+/** What a call that must succeed says. */
+const said = async (args: readonly string[], options?: Partial<CommandOptions>): Promise<string> => {
+  const { code, out, err } = await perdure(args, options);
+  expect({ code, err }, args.join(' ')).toEqual({ code: 0, err: '' });
+  return out;
+};
+const answered = async (args: readonly string[], options?: Partial<CommandOptions>) =>
+  JSON.parse(await said([...args, '--json'], options));
+const jsonLines = async (args: readonly string[]) =>
+  (await said([...args, '--json'])).split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+
+const refused = async (args: readonly string[]) => {
+  const { code, out, err } = await perdure([...args, '--json']);
+  expect(out).toBe('');
+  return { exit: code, ...(JSON.parse(err).error as { code: string; message: string }) };
+};
+
+/** The same store, seen by the library, as JSON would show it. */
+const inLibrary = async <T>(work: (sessions: Sessions) => Promise<T>): Promise<T> => {
+  const runtime = await openRuntime({ store: `sqlite:${join(cwd, '.perdure', 'perdure.db')}` });
+  try {
+    return JSON.parse(JSON.stringify((await work(runtime.sessions)) ?? null));
+  } finally {
+    await runtime.close();
+  }
+};
+const asked = <T>(id: string, work: (session: Session) => Promise<T>) =>
+  inLibrary(async (sessions) => work(await sessions.get(id)));
+
+/** Two turns: facts, a decision and two calls of tools in the first, changes of them in the second. */
+const makeSession = (): Promise<string> =>
+  inLibrary(async (sessions) => {
+    const session = await sessions.open({ title: 'State' });
+    await session.append({ role: 'user', content: 'Begin.' });
+    const tools = session.track(
+      {
+        edit: async ({ path }: { path: string }) => `wrote ${path}`,
+        test: async () => Promise.reject(new Error('none found')),
+      },
+      { edit: { files: ({ path }) => ({ [path]: 'created' }) } },
+    );
+    await tools.edit({ path: 'src/auth.ts' });
+    await tools.test().catch(() => undefined);
+    await session.commit((draft) => {
+      draft.facts.port = 8080;
+      draft.decisions.db = { what: 'SQLite', why: 'one file' };
+      draft.plan.first = { step: 'Write it', status: 'todo', order: 1 };
+    });
+    await session.append({ role: 'assistant', content: 'Begun.' });
+    await session.append({ role: 'user', content: 'Go on.' });
+    await session.commit(
+      (draft) => {
+        draft.facts.port = 9090;
+        delete draft.decisions.db;
+        draft.plan.first!.status = 'done';
+      },
+      { why: 'it moved' },
+    );
+    await session.append({ role: 'assistant', content: 'Gone on.' });
+    return session.id;
+  });
+
+test('[CLI1, STATE3] state shows the state or a part of it, now or at a point', async () => {
+  const id = await makeSession();
+  expect(await said(['state', id])).toBe(
+    [
+      'facts',
+      '  port: 9090',
+      'plan',
+      '  first: Write it (done)',
+      'files',
+      '  src/auth.ts created by edit',
+      'tools',
+      '  edit: 1 call',
+      '  test: 1 call, 1 failed',
+      '',
+    ].join('\n'),
+  );
+  expect(await answered(['state', id, '--at', '1'])).toEqual(
+    await asked(id, (session) => session.state({ at: { turn: 1 } })),
+  );
+  expect(await said(['state', id, '--at', '1', '--path', '/decisions'])).toBe(
+    'decisions\n  db: SQLite\n    why: one file\n',
+  );
+  expect(await answered(['state', id, '--path', '/facts/port'])).toBe(9090);
+  expect(await refused(['state', id, '--path', '/facts/host'])).toMatchObject({ exit: 1, code: 'POINT_NOT_FOUND' });
+});
+
+test('[CLI1, STATE1, REV1] commit changes the state, revert takes that back, and both say what changed', async () => {
+  const id = await makeSession();
+  expect(await said(['commit', id, '--fact', 'host=local host', '--fact', 'port=1', '--why', 'told so'])).toMatch(
+    /^committed event \d+, turn 2: ~\/facts\/port \+\/facts\/host: told so\n$/,
+  );
+  const patch = JSON.stringify([{ op: 'add', path: '/facts/list', value: [1, { a: null }] }]);
+  const commit = await answered(['commit', id, '--patch', '-', '--provenance', 'unverified'], { stdin: patch });
+  expect(commit).toEqual((await asked(id, (session) => session.commits()))[0]);
+  expect(commit).toMatchObject({ provenance: 'unverified', entries: ['/facts/list'] });
+  expect(await answered(['commit', id, '--fact', 'port=1'])).toBeNull();
+  expect(await asked(id, async (session) => (await session.state()).facts)).toEqual({
+    port: 1,
+    host: 'local host',
+    list: [1, { a: null }],
+  });
+  expect(await said(['revert', id, String(commit.seq), '--why', 'not needed'])).toBe(
+    `reverted commit ${commit.seq} with event ${commit.seq + 1}: -/facts/list\n`,
+  );
+  const [moved] = (await asked(id, (session) => session.commits())).filter(({ why }) => why === 'it moved');
+  expect(await refused(['revert', id, `seq:${moved!.seq}`])).toMatchObject({ exit: 1, code: 'REVERT_CONFLICT' });
+  const invalid = ['commit', id, '--patch', '[{"op":"add","path":"/plan/x","value":1}]'];
+  expect(await refused(invalid)).toMatchObject({ exit: 2, code: 'STATE_INVALID' });
+});
+
+test('[CLI1, QRY1] log finds commits of a session or of the workspace, and still lists events', async () => {
+  const id = await makeSession();
+  const events = (await said(['log', id])).split('\n');
+  expect(events[0]).toMatch(/^ {4}1 .* session\.opened/);
+  const lines = (await said(['log', id, '--commits'])).split('\n');
+  expect(lines).toEqual([
+    expect.stringMatching(/^SEQ +TIME +TURN +BY +PROVENANCE +CHANGED$/),
+    expect.stringMatching(
+      /^ *\d+ {2}[\dT:.-]+Z +2 {2}member:local +human +-\/decisions\/db ~\/plan\/first ~\/facts\/port: it moved$/,
+    ),
+    expect.stringMatching(/ 1 {2}member:local +human +\+\/decisions\/db \+\/plan\/first \+\/facts\/port$/),
+    expect.stringMatching(/ 1 {2}tool:test +unverified +\+\/toolsUsed\/test: threw: none found$/),
+    expect.stringMatching(
+      / 1 {2}tool:edit +unverified +\+\/filesModified\/src~1auth\.ts \+\/toolsUsed\/edit: wrote src\/auth\.ts$/,
+    ),
+    '',
+  ]);
+  expect(await jsonLines(['log', id, '--turns', '1-1', '--actor', 'member:local', '--provenance', 'human'])).toEqual(
+    await asked(id, (session) => session.commits({ turns: { from: 1, to: 1 }, provenance: 'human' })),
+  );
+  expect(await jsonLines(['log', id, '--last', '1', '--path', '/facts/**', '--limit', '5'])).toHaveLength(1);
+  const everywhere = ['log', '--all', '--file', 'src/auth.ts', '--since', '7d'];
+  expect(await said(everywhere)).toMatch(new RegExp(`^SESSION .*\\n${id} .* tool:edit .*\\n$`));
+  const commits = await inLibrary((sessions) => sessions.commits({ path: '/filesModified/src~1auth.ts' }));
+  expect(await jsonLines([...everywhere, '--tool', 'edit'])).toEqual(commits);
+  expect(await said([...everywhere, '--until', '7d'])).toBe('no commits match\n');
+});
+
+test('[CLI1, QRY3] calls lists tool calls of a session or of the workspace', async () => {
+  const id = await makeSession();
+  expect((await said(['calls', id])).split('\n')).toEqual([
+    expect.stringMatching(/^SEQ +TURN +TIME +STATUS +TOOK +TOOL +CALL$/),
+    expect.stringMatching(/^ *\d+ +1 {2}[\dT:.-]+Z {2}threw +\d+ ms {2}test {2}call_\w+$/),
+    expect.stringMatching(/ ok +\d+ ms {2}edit {2}call_\w+$/),
+    '',
+  ]);
+  const threw = await answered(['calls', '--status', 'threw', '--since', '1h']);
+  expect(threw).toEqual(await inLibrary((sessions) => sessions.toolCalls({ status: 'threw' })));
+  expect(threw).toMatchObject([{ session: id, tool: 'test' }]);
+  expect(await said(['calls', id, '--tool', 'edit', '--last', '1'])).toBe('no tool calls match\n');
+});
+
+test('[CLI1, DIFF1] diff tells what changed between turns, attempts and branches', async () => {
+  const id = await makeSession();
+  expect((await said(['diff', id, '1', 'turn:2'])).split('\n').slice(1)).toEqual([
+    'decisions',
+    '  - db: SQLite',
+    '    why: one file',
+    'facts',
+    '  ~ port: 8080 → 9090',
+    'plan',
+    '  ~ first: Write it (todo → done)',
+    '',
+  ]);
+  expect(await answered(['diff', id, 'turn:1', '2'])).toEqual(
+    await asked(id, (session) => session.diff({ turn: 1 }, { turn: 2 })),
+  );
+  expect(await said(['diff', id, '2', '2'])).toMatch(/\nno difference\n$/);
+  expect(await said(['retry', id, 'turn:2'])).toMatch(/^turn 2 is tried again as turn 3, event \d+\n$/);
+  expect(await said(['diff', id, '2#1', '2#2'])).toMatch(/\n {2}\+ db: SQLite\n.*\n {2}~ port: 9090 → 8080\n/s);
+  expect(await jsonLines(['log', id, '--include-rewound'])).toHaveLength(4);
+  const branch = await asked(id, async (session) => {
+    const fork = await session.fork({ at: { turn: 1 } });
+    await fork.commit((draft) => void Object.assign(draft.facts, { host: 'here' }));
+    return fork.id;
+  });
+  const across = await said(['diff', id, '1', branch]);
+  expect(across).toMatch(new RegExp(`^from ${id}@seq:\\d+ to ${branch}@seq:\\d+\\nfacts\\n {2}\\+ host: "here"\\n$`));
+  expect(await refused(['diff', id, '1', '2#3'])).toMatchObject({ exit: 1, code: 'POINT_NOT_FOUND' });
+});
+
+test('[CLI1, ADO1] adopt takes over what a branch changed and names what both changed', async () => {
+  const id = await makeSession();
+  const branch = await asked(id, async (session) => {
+    const fork = await session.fork({ at: { turn: 1 } });
+    await fork.commit((draft) => void Object.assign(draft.facts, { port: 7, host: 'here' }));
+    return fork.id;
+  });
+  const failed = await refused(['adopt', id, branch, '--on-conflict', 'fail']);
+  expect(failed).toMatchObject({ exit: 1, code: 'ADOPT_CONFLICT' });
+  expect((await said(['adopt', id, branch])).split('\n')).toEqual([
+    expect.stringMatching(/^adopted with event \d+$/),
+    '  + /facts/host',
+    'changed on both sides',
+    '  ! /facts/port: ours stays',
+    '    ours:   9090',
+    '    theirs: 7',
+    '',
+  ]);
+  const adoption = await answered(['adopt', id, branch, '--on-conflict', 'theirs', '--why', 'better']);
+  expect(adoption).toMatchObject({ adopted: ['/facts/port'], conflicts: [{ path: '/facts/port', theirs: 7 }] });
+  expect(adoption.commit).toEqual((await asked(id, (session) => session.commits()))[0]);
+});
+
+test('[CLI1, CTX5, CTX6] compact, recall and pin are about what a context holds', async () => {
+  const id = await makeSession();
+  const compacted = await said(['compact', id, '--keep', '1']);
+  expect(compacted).toMatch(
+    /^a summary stands for seq:\d+ to seq:\d+\nTurn 1: .*\nto be recalled by key\n {2}.*turn:1/s,
+  );
+  expect(await answered(['compact', id, '--keep', '1'])).toBeNull();
+  expect(await said(['recall', id, 'turn:1'])).toMatch(/── turn 1 .*\nuser\n {2}Begin\.\nassistant\n {2}Begun\.\n$/s);
+  expect(await answered(['recall', id, 'fact:port'])).toBe(9090);
+  expect(await refused(['recall', id, 'turn:9'])).toMatchObject({ exit: 1, code: 'POINT_NOT_FOUND' });
+  expect(await said(['pin', id, 'port'])).toBe('port is pinned\n');
+  expect(await answered(['pin', id, 'port', '--unpin'])).toEqual({});
+  expect(await refused(['pin', id, 'host'])).toMatchObject({ exit: 2, code: 'STATE_INVALID' });
+});
+
+test('[CLI1, QRY4] repair makes the projections anew and says from how many events', async () => {
+  const id = await makeSession();
+  const { seq } = await asked(id, (session) => session.summary());
+  const before = await inLibrary((sessions) => Promise.all([sessions.commits(), sessions.toolCalls()]));
+  expect(await said(['repair', '--projections'])).toBe(`projections made anew from ${seq} events\n`);
+  expect(await answered(['repair', '--projections'])).toEqual({ events: seq });
+  expect(await inLibrary((sessions) => Promise.all([sessions.commits(), sessions.toolCalls()]))).toEqual(before);
+});

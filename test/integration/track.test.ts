@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openRuntime, type PerdureError, type Runtime, type Session, type SessionEvent } from '../../src/index.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+
+const failure = async (work: Promise<unknown>): Promise<PerdureError> => {
+  try {
+    await work;
+  } catch (error) {
+    return error as PerdureError;
+  }
+  throw new Error('it did not fail');
+};
+
+const eventsOf = async (session: Session): Promise<SessionEvent[]> => {
+  const events: SessionEvent[] = [];
+  for await (const event of session.events()) events.push(event);
+  return events;
+};
+
+const typesOf = async (session: Session) => (await eventsOf(session)).map((event) => event.type);
+
+describe.each(storeKinds)('tracked tools on %s', (kind) => {
+  let place: StorePlace;
+  let runtime: Runtime;
+  beforeAll(async () => {
+    place = await newStorePlace(kind);
+    runtime = await openRuntime({ store: place.address });
+  });
+  afterAll(async () => {
+    await runtime.close();
+    await place.remove();
+  });
+  const begin = async () => {
+    const session = await runtime.sessions.open();
+    await session.append({ role: 'user', content: 'go' });
+    return session;
+  };
+
+  test('[TRACK1] a call is in the log before its tool runs, and its outcome and what it changed come together after', async () => {
+    const session = await begin();
+    let during: string[] = [];
+    const tools = session.track(
+      {
+        write: async ({ path }: { path: string }) => {
+          during = await typesOf(session);
+          return { path, bytes: 3 };
+        },
+      },
+      {
+        write: {
+          files: ({ path }) => ({ [path]: 'created' }),
+          decisions: () => ({ place: { what: 'in src', why: 'convention' } }),
+          summarize: ({ bytes }) => `${bytes} bytes`,
+        },
+      },
+    );
+    expect(await tools.write({ path: 'src/a.ts' })).toEqual({ path: 'src/a.ts', bytes: 3 });
+    expect(during.at(-1)).toBe('tool.called');
+    const [called, completed, committed] = (await eventsOf(session)).slice(-3);
+    expect([called, completed, committed].map((event) => event!.type)).toEqual([
+      'tool.called',
+      'tool.completed',
+      'state.committed',
+    ]);
+    expect(called!.payload).toMatchObject({ tool: 'write', input: { path: 'src/a.ts' } });
+    expect(committed!.payload).toMatchObject({ outputSummary: '3 bytes', cause: { tool: 'write' } });
+    const state = await session.state();
+    expect(state.toolsUsed).toEqual({ write: { calls: 1, ok: 1, failed: 0 } });
+    expect(state.filesModified['src/a.ts']).toMatchObject({ change: 'created', tool: 'write' });
+    expect(state.decisions.place).toEqual({ what: 'in src', why: 'convention' });
+    const [call] = await session.toolCalls();
+    expect(call).toMatchObject({
+      tool: 'write',
+      status: 'ok',
+      turn: 1,
+      inputHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(call!.durationMs).toBeGreaterThanOrEqual(0);
+  });
+
+  test('[TRACK1] failures are typed results, and thrown to the loop all the same', async () => {
+    const session = await begin();
+    const tools = session.track({
+      fails: async () => {
+        throw new TypeError('no such thing \u0000 \ud800');
+      },
+      slow: async () => {
+        throw new DOMException('too slow', 'TimeoutError');
+      },
+      stopped: async () => {
+        throw new DOMException('stopped', 'AbortError');
+      },
+    });
+    expect((await failure(tools.fails())).message).toContain('no such thing');
+    await failure(tools.slow());
+    await failure(tools.stopped());
+    const calls = await session.toolCalls();
+    expect(calls.map(({ tool, status }) => [tool, status]).toSorted()).toEqual([
+      ['fails', 'threw'],
+      ['slow', 'timeout'],
+      ['stopped', 'cancelled'],
+    ]);
+    expect((await session.state()).toolsUsed.fails).toEqual({ calls: 1, ok: 0, failed: 1 });
+    expect(await session.toolCalls({ status: ['timeout', 'cancelled'] })).toHaveLength(2);
+  });
+
+  test('[TRACK1] what a tool gives back is journaled as far as it can be, and given to the loop as it is', async () => {
+    const session = await begin();
+    const loop: { self?: unknown } = {};
+    loop.self = loop;
+    const outputs: Record<string, unknown> = {
+      nothing: undefined,
+      big: 12n,
+      bytes: Buffer.from('hi'),
+      text: 'a\u0000b',
+      loop,
+    };
+    const tools = session.track({ give: async ({ what }: { what: string }) => outputs[what] });
+    for (const [what, output] of Object.entries(outputs)) expect(await tools.give({ what })).toBe(output);
+    expect((await session.toolCalls({ status: 'ok' })).length).toBe(5);
+    expect(await session.verify()).toMatchObject({ ok: true });
+  });
+
+  test('[TRACK1] an outcome is kept although what it is declared to change is not valid', async () => {
+    const session = await begin();
+    const tools = session.track(
+      { plan: async () => 'planned' },
+      { plan: { change: (draft) => Object.assign(draft.plan, { a: 'not a step' }) } },
+    );
+    expect(await failure(tools.plan())).toMatchObject({ code: 'STATE_INVALID' });
+    expect(await session.toolCalls()).toMatchObject([{ tool: 'plan', status: 'ok' }]);
+    expect((await session.state()).plan).toEqual({});
+  });
+
+  test('[TRACK1] calls beside each other, and commits of others between, all land', async () => {
+    const session = await begin();
+    const other = await openRuntime({ store: place.address });
+    const elsewhere = await other.sessions.get(session.id);
+    const tools = session.track({ add: async ({ n }: { n: number }) => n });
+    await Promise.all([
+      ...Array.from({ length: 10 }, (_, n) => tools.add({ n })),
+      ...Array.from({ length: 10 }, (_, n) =>
+        elsewhere.commit((draft) => Object.assign(draft.facts, { [`f${n}`]: n })),
+      ),
+    ]);
+    const state = await session.state();
+    expect(state.toolsUsed.add).toEqual({ calls: 10, ok: 10, failed: 0 });
+    expect(Object.keys(state.facts)).toHaveLength(10);
+    expect(await session.toolCalls({ status: 'running' })).toEqual([]);
+    await other.close();
+  });
+
+  test('[TRACK2] a tracker that was taken over runs no tool', async () => {
+    const session = await begin();
+    let runs = 0;
+    const count = async () => ++runs;
+    const mine = session.track({ count });
+    await mine.count();
+    const other = await openRuntime({ store: place.address });
+    const theirs = (await other.sessions.get(session.id)).track({ count });
+    await theirs.count();
+    expect(await failure(mine.count())).toMatchObject({ code: 'FENCED' });
+    expect(runs).toBe(2);
+    await session.rewind({ to: { turn: 1 } });
+    expect(await failure(theirs.count())).toMatchObject({ code: 'FENCED' });
+    await session.track({ count }).count();
+    expect(runs).toBe(3);
+    await other.close();
+  });
+
+  test('[TRACK2] a paused session runs no tool, and an outcome that comes after the pause is kept', async () => {
+    const session = await begin();
+    const tools = session.track({
+      pauses: async () => session.pause(),
+      idle: async () => 'never',
+    });
+    await tools.pauses();
+    expect((await session.summary()).status).toBe('paused');
+    expect(await session.toolCalls({ status: 'ok' })).toHaveLength(1);
+    expect(await failure(tools.idle())).toMatchObject({ code: 'ILLEGAL_TRANSITION' });
+    expect(await session.toolCalls()).toHaveLength(1);
+  });
+
+  test('[TRACK1] tools of the AI SDK keep their shape and bring their own call ids', async () => {
+    const session = await begin();
+    const weather = {
+      description: 'the weather',
+      inputSchema: { jsonSchema: {} },
+      execute: async (input: { city: string }, _options: { toolCallId: string; messages: unknown[] }) =>
+        `rain in ${input.city}`,
+    };
+    const asking = { description: 'a question for a person', inputSchema: {} };
+    const tools = session.track({ weather, asking });
+    expect(tools.weather.description).toBe('the weather');
+    expect(tools.asking).toBe(asking);
+    expect(await tools.weather.execute({ city: 'Bonn' }, { toolCallId: 'toolu_1', messages: [] })).toBe('rain in Bonn');
+    expect(await session.toolCalls()).toMatchObject([{ callId: 'toolu_1', tool: 'weather', status: 'ok' }]);
+  });
+
+  test('[TRACK1] an MCP client is tracked by its callTool, and a result that says isError is a failure', async () => {
+    const session = await begin();
+    class Client {
+      #calls = 0;
+      async listTools() {
+        return { tools: [{ name: 'echo' }], calls: this.#calls };
+      }
+      async callTool(request: { name: string; arguments?: Record<string, unknown> | undefined }) {
+        this.#calls += 1;
+        const isError = request.arguments?.fail === true;
+        return { content: [{ type: 'text', text: isError ? 'it broke' : 'fine' }], isError };
+      }
+    }
+    const client = session.track(new Client());
+    expect(await client.callTool({ name: 'echo', arguments: { a: 1 } })).toMatchObject({ isError: false });
+    expect(await client.callTool({ name: 'echo', arguments: { fail: true } })).toMatchObject({ isError: true });
+    expect(await client.listTools()).toEqual({ tools: [{ name: 'echo' }], calls: 2 });
+    expect((await session.toolCalls()).map(({ status }) => status)).toEqual(['threw', 'ok']);
+  });
+});
