@@ -28,20 +28,19 @@ export interface EncodedBlob {
   readonly stored: Uint8Array;
 }
 
+export const encodeUncompressed = (payload: Uint8Array): EncodedPayload =>
+  payload.length > inlinePayloadBytes
+    ? { encoding: payloadEncoding.blob, stored: blobHash(payload), blob: payload }
+    : { encoding: payloadEncoding.plain, stored: payload };
+
 export const encodePayload = (payload: Uint8Array): EncodedPayload => {
-  if (payload.length > inlinePayloadBytes) {
-    return { encoding: payloadEncoding.blob, stored: blobHash(payload), blob: payload };
-  }
-  if (payload.length >= minCompressBytes) {
-    const packed = lz4Compress(payload, Math.floor(payload.length * 0.9));
-    if (packed) {
-      const stored = new Uint8Array(packed.length + 2);
-      new DataView(stored.buffer).setUint16(0, payload.length);
-      stored.set(packed, 2);
-      return { encoding: payloadEncoding.lz4, stored };
-    }
-  }
-  return { encoding: payloadEncoding.plain, stored: payload };
+  if (payload.length < minCompressBytes || payload.length > inlinePayloadBytes) return encodeUncompressed(payload);
+  const packed = lz4Compress(payload, Math.floor(payload.length * 0.9));
+  if (!packed) return encodeUncompressed(payload);
+  const stored = new Uint8Array(packed.length + 2);
+  new DataView(stored.buffer).setUint16(0, payload.length);
+  stored.set(packed, 2);
+  return { encoding: payloadEncoding.lz4, stored };
 };
 
 const damaged = (reason: string): StoredBody => ({ kind: 'damaged', reason });

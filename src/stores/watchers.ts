@@ -29,7 +29,8 @@ export class Watchers {
     const name = `${workspace}/${session}`;
     const watched = this.#watched.get(name) ?? { key: { workspace, session }, wakes: new Set(), seq: 0 };
     this.#watched.set(name, watched);
-    const own = () => wake();
+    // What a watcher throws is its own affair, not that of the append that wakes it.
+    const own = () => queueMicrotask(wake);
     watched.wakes.add(own);
     return () => {
       const removed = watched.wakes.delete(own);

@@ -41,7 +41,7 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
       const { rows } = await client.query(`select current_setting('fsync') as fsync`);
       refuseNoSync(rows[0].fsync);
       await migrate(client, options.release ?? currentRelease());
-      return openWriteLog(client);
+      return openWriteLog(client, statementTimeoutMs);
     });
     return new PostgresStore(database, writeLog, new Changes(database, { listenUrl, fallbackPollMs }));
   } catch (error) {

@@ -214,7 +214,7 @@ const refuseNewer = (meta: Meta | undefined, release: string): void => {
   throw new PerdureError(
     'STORE_NEWER',
     `the database was written by a newer release and needs perdure ${meta.oldest_reader} or later; this is ${release}: upgrade perdure`,
-    { details: { oldestReader: meta.oldest_reader, release } },
+    { details: { needs: meta.oldest_reader, release } },
   );
 };
 

@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { askPostgres } from '../../../test/ask-postgres.ts';
 import { createDatabase } from '../../../test/postgres.ts';
 import type { SessionKey } from '../../core/ports/store.ts';
 import { payloadDigest } from '../../core/session/chain.ts';
@@ -9,15 +10,8 @@ import { openPostgresStore } from './index.ts';
 const database = await createDatabase();
 
 /** As the superuser, whom row-level security does not bind. */
-const ask = async <Row extends pg.QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]> => {
-  const client = new pg.Client(database.adminUrl);
-  await client.connect();
-  try {
-    return (await client.query<Row>(text, values)).rows;
-  } finally {
-    await client.end();
-  }
-};
+const ask = <Row extends pg.QueryResultRow>(text: string, ...values: readonly unknown[]) =>
+  askPostgres<Row>(database.adminUrl, text, ...values);
 
 const edit =
   (change: string) =>

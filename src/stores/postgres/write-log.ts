@@ -23,13 +23,7 @@ export type WriteLog = (
   events: readonly EncodedEvent[],
 ) => pg.QueryConfig;
 
-/** How long to wait for another writer of the same session. */
-const lockTimeoutMs = 5000;
-
-const append = prepared(
-  'append',
-  `select perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], ${lockTimeoutMs})`,
-);
+const append = prepared('append', 'select perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4)');
 
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
   items.reduce((total, item) => total + of(item), 0);
@@ -85,13 +79,13 @@ const eventRows = (rowType: number, events: readonly EncodedEvent[]): Buffer => 
 
 const byId = (a: NextHead, b: NextHead): number => (a.head.session < b.head.session ? -1 : 1);
 
-/** Row types have other numbers in each database. */
-export const openWriteLog = async (client: pg.Client): Promise<WriteLog> => {
+/** Row types have other numbers in each database. `lockTimeoutMs` is how long to wait for another writer of the same session. */
+export const openWriteLog = async (client: pg.Client, lockTimeoutMs: number): Promise<WriteLog> => {
   const { rows } = await client.query<{ head: number; event: number }>(
     `select 'perdure.new_head'::regtype::oid as head, 'perdure.new_event'::regtype::oid as event`,
   );
   const types = rows[0]!;
   // In the order of ids, as all writers lock them.
   return (workspace, heads, events) =>
-    append(workspace, headRows(types.head, heads.toSorted(byId)), eventRows(types.event, events));
+    append(workspace, headRows(types.head, heads.toSorted(byId)), eventRows(types.event, events), lockTimeoutMs);
 };

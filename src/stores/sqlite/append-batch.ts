@@ -1,7 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { AppendOutcome, AppendRequest } from '../../core/ports/store.ts';
+import type { AppendOutcome, AppendRequest, NewEvent } from '../../core/ports/store.ts';
 import { isPerdureError } from '../../schema/error.ts';
-import { type EncodedBlob, type EncodedPayload, encodeBlobSync, encodePayload } from '../payload-codec.ts';
+import {
+  type EncodedBlob,
+  type EncodedPayload,
+  encodeBlobSync,
+  encodePayload,
+  encodeUncompressed,
+} from '../payload-codec.ts';
 import { planAppend } from '../plan-append.ts';
 import { type Seal, sealPayload } from '../seal-payload.ts';
 import { readForkPoint } from './fork-point.ts';
@@ -18,12 +24,22 @@ interface Prepared {
   readonly blobs: readonly EncodedBlob[];
 }
 
+/** When more than this waits for one transaction, time is dearer than space: what goes beyond is stored as it is. */
+const maxCompressBytes = 64 * 1024;
+
 /** All that costs time and needs no lock. */
-const prepare = (request: AppendRequest): Prepared => {
-  const seals = request.events.map(({ payload }) => sealPayload(payload));
-  const payloads = request.events.map(({ payload }) => encodePayload(payload));
-  const spilled = payloads.flatMap(({ blob }) => blob ?? []);
-  return { request, seals, payloads, blobs: [...spilled, ...(request.blobs ?? [])].map(encodeBlobSync) };
+const prepare = (requests: readonly AppendRequest[]): readonly Prepared[] => {
+  let bytes = 0;
+  const encode = ({ payload }: NewEvent): EncodedPayload => {
+    bytes += payload.length;
+    return bytes > maxCompressBytes ? encodeUncompressed(payload) : encodePayload(payload);
+  };
+  return requests.map((request) => {
+    const seals = request.events.map(({ payload }) => sealPayload(payload));
+    const payloads = request.events.map(encode);
+    const spilled = payloads.flatMap(({ blob }) => blob ?? []);
+    return { request, seals, payloads, blobs: [...spilled, ...(request.blobs ?? [])].map(encodeBlobSync) };
+  });
 };
 
 const appendOne = (tables: Tables, { request, seals, payloads, blobs }: Prepared): AppendOutcome => {
@@ -55,7 +71,7 @@ export const appendBatch = (
   tables: Tables,
   requests: readonly AppendRequest[],
 ): readonly AppendResult[] => {
-  const prepared = requests.map(prepare);
+  const prepared = prepare(requests);
   const attempt = (each: Prepared): AppendResult => {
     try {
       return appendOne(tables, each);

@@ -1,0 +1,121 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { askPostgres } from '../../../test/ask-postgres.ts';
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
+import { moduleUrl, runScript } from '../../../test/run-script.ts';
+import type { Store } from '../../core/ports/store.ts';
+import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
+import { rawText } from '../../testing/contract/new-events.ts';
+import { mustAppend, mustHead, openSession } from '../../testing/contract/session-log.ts';
+import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
+import { openPostgresStore } from './index.ts';
+
+const hourMs = 3_600_000;
+let database: TestDatabase;
+const stores: Store[] = [];
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+});
+afterAll(() => database.drop());
+
+const open = async (fallbackPollMs = hourMs): Promise<Store> => {
+  const store = await openPostgresStore({ url: database.url, fallbackPollMs });
+  stores.push(store);
+  return store;
+};
+
+const listeners = () =>
+  askPostgres<{ pid: number }>(
+    database.adminUrl,
+    `select pid from pg_stat_activity where datname = current_database() and query = 'listen perdure'`,
+  );
+
+/** Woken once when its listening begins. */
+const listening = async (store: Store, key: Parameters<Store['watch']>[0]) => {
+  const signal = newWakeSignal();
+  store.watch(key, signal.wake);
+  await signal.next();
+  return signal;
+};
+
+const appender = (url: string, key: object): string => `
+  import { openPostgresStore } from ${moduleUrl('src/stores/postgres/index.ts')};
+  const store = await openPostgresStore({ url: ${JSON.stringify(url)} });
+  const event = { type: 'custom.noted', version: 1, turn: 'current', actor: 'system', payload: new Uint8Array(3) };
+  await store.append({ ...${JSON.stringify(key)}, writer: { kind: 'outside' }, at: 1, events: [event] });
+  await store.close();
+`;
+
+describe('wake-ups', () => {
+  test('[WAKE1] a commit of another process wakes a follower without any polling', async () => {
+    const store = await open();
+    const key = newKey();
+    await openSession(store, key);
+    const signal = await listening(store, key);
+    expect((await runScript(appender(database.url, key)).ended).said).toBe('');
+    await signal.next();
+    expect((await mustHead(store, key)).seq).toBe(2);
+  });
+
+  test('[WAKE1] a store holds one connection that listens, and none before the first follower', async () => {
+    const store = await open();
+    const key = newKey();
+    await openSession(store, key);
+    expect(await listeners()).toHaveLength(0);
+    await listening(store, key);
+    await Promise.all([1, 2, 3].map(() => openSession(store, newKey())));
+    store.watch(newKey(), () => undefined);
+    expect(await listeners()).toHaveLength(1);
+  });
+
+  test('[WAKE2] a follower hears again after its connection was killed, and looks for what it missed', async () => {
+    const [store, other] = [await open(), await open()];
+    const key = newKey();
+    await openSession(store, key);
+    const signal = await listening(store, key);
+    for (let round = 0; round < 3; round++) {
+      for (const { pid } of await listeners()) {
+        await askPostgres(database.adminUrl, 'select pg_terminate_backend($1, 5000)', pid);
+      }
+      const { head } = await mustAppend(other, key, [rawText('missed or not')]);
+      while ((await mustHead(store, key)).seq < head.seq) await signal.next();
+      await signal.next();
+    }
+  });
+
+  test('[WAKE2] a notification that got lost is made up for by a slow look at the sessions watched', async () => {
+    const store = await open(100);
+    const key = newKey();
+    await openSession(store, key);
+    const signal = await listening(store, key);
+    await askPostgres(
+      database.adminUrl,
+      `update perdure.sessions set seq = seq + 1 where workspace = $1 and id = $2`,
+      key.workspace,
+      key.session,
+    );
+    while ((await mustHead(store, key)).seq < 2) await signal.next();
+    await signal.next();
+  });
+
+  test('[WAKE1, TEN1] a notification wakes the followers of that workspace and session alone; others are not ours', async () => {
+    const store = await open();
+    const key = newKey();
+    const elsewhere = { ...key, workspace: newWorkspace() };
+    const [mine, theirs] = [await listening(store, key), newWakeSignal()];
+    store.watch(elsewhere, theirs.wake);
+    for (const text of [
+      '',
+      'x',
+      '//',
+      `${elsewhere.workspace}/${elsewhere.session}`,
+      `${key.workspace}/${key.session}/7`,
+    ]) {
+      await askPostgres(database.url, `select pg_notify('perdure', $1)`, text);
+    }
+    await mine.next();
+    expect(theirs.count).toBe(0);
+  });
+});

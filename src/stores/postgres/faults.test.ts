@@ -1,0 +1,226 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { askPostgres } from '../../../test/ask-postgres.ts';
+import { createDatabase, createOnlyDatabase, type TestDatabase } from '../../../test/postgres.ts';
+import { type PostgresServer, startPostgres } from '../../../test/start-postgres.ts';
+import type { SessionKey, Store } from '../../core/ports/store.ts';
+import { isPerdureError } from '../../schema/error.ts';
+import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
+import { rawText } from '../../testing/contract/new-events.ts';
+import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/session-log.ts';
+import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
+import { openPostgresStore } from './index.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.drop());
+
+const unavailable = { code: 'STORE_UNAVAILABLE' };
+
+const killConnections = (adminUrl: string) =>
+  askPostgres(
+    adminUrl,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'perdure'`,
+  );
+
+/** Another transaction that has the session's row; gives what ends it. */
+const holdSession = async (adminUrl: string, { workspace, session }: SessionKey): Promise<() => Promise<void>> => {
+  const client = new pg.Client(adminUrl);
+  await client.connect();
+  await client.query('begin');
+  await client.query('select 1 from perdure.sessions where workspace = $1 and id = $2 for update', [
+    workspace,
+    session,
+  ]);
+  return () => client.end();
+};
+
+/** Appends one after the other until told to stop; tells what was acknowledged and what may or may not have landed. */
+const writeUntil = async (store: Store, key: SessionKey, stopped: () => boolean) => {
+  const acknowledged: string[] = [];
+  const unsure: string[] = [];
+  for (let i = 0; !stopped(); i++) {
+    const text = `${key.session} ${i}`;
+    try {
+      await mustAppend(store, key, [rawText(text)]);
+      acknowledged.push(text);
+    } catch (error) {
+      if (!isPerdureError(error, 'STORE_UNAVAILABLE')) throw error;
+      if (error.details.outcome === 'unknown') unsure.push(text);
+    }
+  }
+  return { acknowledged, unsure };
+};
+
+describe('connections that break', () => {
+  test('[FAULT1, LOG2] nothing acknowledged is lost and nothing is appended twice when connections are killed in the middle', async () => {
+    const store = await openPostgresStore({ url: database.url });
+    const workspace = newWorkspace();
+    const keys = Array.from({ length: 12 }, () => newKey(workspace));
+    await Promise.all(keys.map((key) => openSession(store, key)));
+    let stopped = false;
+    const writers = keys.map((key) => writeUntil(store, key, () => stopped));
+    for (let kill = 0; kill < 25; kill++) await killConnections(database.adminUrl);
+    stopped = true;
+    for (const [index, writer] of writers.entries()) {
+      const { acknowledged, unsure } = await writer;
+      const landed = (await expectSound(store, keys[index]!)).slice(1).map(textOf);
+      expect(landed.filter((text) => !unsure.includes(text))).toEqual(acknowledged);
+      expect(new Set(landed).size).toBe(landed.length);
+      expect(acknowledged.length).toBeGreaterThan(0);
+    }
+    await store.close();
+  });
+
+  test('[FAULT1] sessions that were being made when connections were killed are there once or not at all', async () => {
+    const store = await openPostgresStore({ url: database.url });
+    const workspace = newWorkspace();
+    const made: SessionKey[] = [];
+    let stopped = false;
+    const making = Array.from({ length: 4 }, async () => {
+      while (!stopped) {
+        const key = newKey(workspace);
+        const outcome = await openSession(store, key).catch((error: unknown) => {
+          if (!isPerdureError(error, 'STORE_UNAVAILABLE')) throw error;
+        });
+        if (outcome) made.push(key);
+      }
+    });
+    for (let kill = 0; kill < 10; kill++) await killConnections(database.adminUrl);
+    stopped = true;
+    await Promise.all(making);
+    for (const key of made) expect(await expectSound(store, key)).toHaveLength(1);
+    await store.close();
+  });
+});
+
+describe('a server that is gone', () => {
+  let server: PostgresServer;
+  let url: string;
+  beforeAll(async () => {
+    server = await startPostgres();
+    url = await createOnlyDatabase(server);
+  });
+  afterAll(() => server.close());
+
+  test('[FAULT1] fails every call soon with STORE_UNAVAILABLE, and the same store goes on when it is back', async () => {
+    const store = await openPostgresStore({ url, fallbackPollMs: 3_600_000 });
+    const key = newKey();
+    await openSession(store, key);
+    const signal = newWakeSignal();
+    store.watch(key, signal.wake);
+    await signal.next();
+    await server.stop();
+    const started = performance.now();
+    await expect(append(store, key, [rawText('lost')])).rejects.toMatchObject(unavailable);
+    await expect(store.head(key)).rejects.toMatchObject(unavailable);
+    await expect(store.read(key, { limit: 1 })).rejects.toMatchObject(unavailable);
+    await expect(store.list(key.workspace, { limit: 1 })).rejects.toMatchObject(unavailable);
+    await expect(openPostgresStore({ url })).rejects.toMatchObject({
+      ...unavailable,
+      message: expect.not.stringContaining('app:app'),
+    });
+    expect(performance.now() - started).toBeLessThan(15_000);
+    await server.start();
+    await mustAppend(store, key, [rawText('back')]);
+    expect((await expectSound(store, key)).slice(1).map(textOf)).toEqual(['back']);
+    const other = await openPostgresStore({ url });
+    const { head } = await mustAppend(other, key, [rawText('from elsewhere')]);
+    for (let seen = 0; seen < head.seq; seen = (await store.head(key))!.seq) await signal.next();
+    await other.close();
+    await store.close();
+  });
+
+  test('[FAULT1, ST3] a store can be closed while the server is gone', async () => {
+    const store = await openPostgresStore({ url });
+    const key = newKey();
+    await openSession(store, key);
+    store.watch(key, () => undefined);
+    await server.stop();
+    await store.close();
+    await server.start();
+  });
+});
+
+describe('what other writers and people do', () => {
+  test('[FAULT1] a session that another transaction holds is STORE_BUSY; the others of its batch land', async () => {
+    const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 500 });
+    const workspace = newWorkspace();
+    const [held, free] = [newKey(workspace), newKey(workspace)];
+    for (const key of [held, free]) await openSession(store, key);
+    const release = await holdSession(database.adminUrl, held);
+    const [busy, landed] = await Promise.allSettled([held, free].map((key) => mustAppend(store, key, [rawText('a')])));
+    expect(busy).toMatchObject({ status: 'rejected', reason: { code: 'STORE_BUSY' } });
+    expect(landed!.status).toBe('fulfilled');
+    await release();
+    await mustAppend(store, held, [rawText('b')]);
+    expect((await expectSound(store, held)).slice(1).map(textOf)).toEqual(['b']);
+    await store.close();
+  });
+
+  test('[LOG7] what the engine refuses of one session leaves the others of its batch in place', async () => {
+    const store = await openPostgresStore({ url: database.url });
+    const workspace = newWorkspace();
+    const keys = Array.from({ length: 5 }, () => newKey(workspace));
+    for (const key of keys) await openSession(store, key);
+    await askPostgres(
+      database.adminUrl,
+      `create function perdure.refuse() returns trigger language plpgsql as $$ begin raise exception 'no room for it'; end $$;
+       create trigger refuse before insert on perdure.events for each row when (new.session = '${keys[2]!.session}')
+         execute function perdure.refuse()`,
+    );
+    const results = await Promise.allSettled(keys.map((key) => mustAppend(store, key, [rawText('a')])));
+    expect(results.map(({ status }) => status === 'fulfilled')).toEqual([true, true, false, true, true]);
+    await askPostgres(database.adminUrl, 'drop trigger refuse on perdure.events');
+    for (const [index, key] of keys.entries()) expect(await expectSound(store, key)).toHaveLength(index === 2 ? 1 : 2);
+    await store.close();
+  });
+
+  test('[LOG1] a database that went back to an earlier state gets no gap from a store that remembers more', async () => {
+    const store = await openPostgresStore({ url: database.url });
+    const key = newKey();
+    await openSession(store, key);
+    const { head } = await mustAppend(store, key, [rawText('kept')]);
+    await mustAppend(store, key, [rawText('lost'), rawText('lost too')]);
+    await askPostgres(
+      database.adminUrl,
+      'delete from perdure.events where workspace = $1 and session = $2 and seq > 2',
+      key.workspace,
+      key.session,
+    );
+    await askPostgres(
+      database.adminUrl,
+      'update perdure.sessions set seq = 2, hash = $3, summary = $4 where workspace = $1 and id = $2',
+      key.workspace,
+      key.session,
+      Buffer.from(head.hash),
+      JSON.stringify(head.summary),
+    );
+    await mustAppend(store, key, [rawText('after')]);
+    expect((await expectSound(store, key)).slice(1).map(textOf)).toEqual(['kept', 'after']);
+    await askPostgres(database.adminUrl, 'delete from perdure.sessions where workspace = $1', key.workspace);
+    expect(await append(store, key, [rawText('nowhere')])).toEqual({ outcome: 'missing' });
+    expect(await store.head(key)).toBeUndefined();
+    await store.close();
+  });
+
+  test('[FAULT2] a session whose head is damaged fails alone', async () => {
+    const store = await openPostgresStore({ url: database.url });
+    const workspace = newWorkspace();
+    const [bad, good] = [newKey(workspace), newKey(workspace)];
+    for (const key of [bad, good]) await openSession(store, key);
+    await askPostgres(database.adminUrl, `update perdure.sessions set summary = '{' where id = $1`, bad.session);
+    const other = await openPostgresStore({ url: database.url });
+    const [damaged, landed] = await Promise.allSettled(
+      [bad, good].map((key) => mustAppend(other, key, [rawText('a')])),
+    );
+    expect(damaged).toMatchObject({ status: 'rejected', reason: { code: 'STORE_CORRUPT' } });
+    expect(landed!.status).toBe('fulfilled');
+    await expect(other.head(bad)).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    expect(await other.list(workspace, { limit: 10 })).toMatchObject([{ id: good.session }]);
+    await store.close();
+    await other.close();
+  });
+});

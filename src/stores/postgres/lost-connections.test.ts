@@ -1,0 +1,102 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
+import { type PostgresProxy, startProxy } from '../../../test/postgres-proxy.ts';
+import type { SessionKey, Store } from '../../core/ports/store.ts';
+import { newKey } from '../../testing/contract/contract-setup.ts';
+import { idempotencyKey, rawText } from '../../testing/contract/new-events.ts';
+import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/session-log.ts';
+import { openPostgresStore } from './index.ts';
+
+let database: TestDatabase;
+let proxy: PostgresProxy;
+let store: Store;
+let key: SessionKey;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+beforeEach(async () => {
+  proxy = await startProxy(database.url);
+  store = await openPostgresStore({ url: proxy.url });
+  key = newKey();
+  await openSession(store, key);
+});
+afterEach(async () => {
+  proxy.mode = 'pass';
+  await store.close();
+  await proxy.close();
+});
+afterAll(() => database.drop());
+
+const texts = async (): Promise<readonly string[]> => (await expectSound(store, key)).slice(1).map(textOf);
+
+describe('an append whose connection breaks', () => {
+  test('[FAULT1] before the server has it is sent again', async () => {
+    proxy.mode = 'lose-request';
+    const { head } = await mustAppend(store, key, [rawText('a')]);
+    expect(head.seq).toBe(2);
+    expect(await texts()).toEqual(['a']);
+  });
+
+  test('[FAULT1, LOG3] after the server has committed it is found there and not sent again', async () => {
+    proxy.mode = 'lose-answer';
+    const { head, events } = await mustAppend(store, key, [rawText('a'), rawText('b')]);
+    expect({ seq: head.seq, count: events.length }).toEqual({ seq: 3, count: 2 });
+    await mustAppend(store, key, [rawText('c')]);
+    expect(await texts()).toEqual(['a', 'b', 'c']);
+  });
+
+  test('[FAULT1, KEY1] is answered as appended and not as a duplicate of itself', async () => {
+    proxy.mode = 'lose-answer';
+    await mustAppend(store, key, [rawText('a')], { key: idempotencyKey('k', 'a') });
+    const again = await append(store, key, [rawText('a')], { key: idempotencyKey('k', 'a') });
+    expect(again).toEqual({ outcome: 'duplicate', seq: 2, count: 1 });
+    expect(await texts()).toEqual(['a']);
+  });
+
+  test('[FAULT1] and makes a session finds it made', async () => {
+    const fresh = newKey(key.workspace);
+    proxy.mode = 'lose-answer';
+    await openSession(store, fresh);
+    expect(await expectSound(store, fresh)).toHaveLength(1);
+  });
+
+  test('[FAULT1, LOG7] takes the others of its batch along, each once', async () => {
+    const others = Array.from({ length: 5 }, () => newKey(key.workspace));
+    await Promise.all(others.map((other) => openSession(store, other)));
+    proxy.mode = 'lose-answer';
+    const sent = others.flatMap((other) => ['x', 'y'].map((text) => mustAppend(store, other, [rawText(text)])));
+    await Promise.all(sent);
+    for (const other of others) {
+      expect((await expectSound(store, other)).slice(1).map(textOf)).toEqual(['x', 'y']);
+    }
+  });
+
+  test('[FAULT1] and cannot be looked for fails with an unknown outcome and says to repeat it with its key', async () => {
+    proxy.afterwards = 'refuse';
+    proxy.mode = 'lose-answer';
+    const request = { key: idempotencyKey('k', 'a') };
+    await expect(append(store, key, [rawText('a')], request)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      details: { outcome: 'unknown' },
+      message: expect.stringContaining('the same idempotency key'),
+    });
+    proxy.mode = 'pass';
+    expect(await append(store, key, [rawText('a')], request)).toEqual({ outcome: 'duplicate', seq: 2, count: 1 });
+    expect(await texts()).toEqual(['a']);
+  });
+
+  test('[FAULT1] and never reaches the server fails soon, and nothing of it is there', async () => {
+    proxy.mode = 'refuse';
+    const failed = await append(store, key, [rawText('a')]).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    proxy.mode = 'pass';
+    expect(await texts()).toEqual([]);
+  });
+});
+
+test('[FAULT1] a read whose connection breaks is asked again', async () => {
+  for (const mode of ['lose-request', 'lose-answer'] as const) {
+    proxy.mode = mode;
+    expect((await store.head(key))?.seq).toBe(1);
+  }
+});

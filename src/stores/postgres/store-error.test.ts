@@ -1,0 +1,43 @@
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { type ErrorCode, isPerdureError } from '../../schema/error.ts';
+import { storeError } from './store-error.ts';
+
+const engineError = (code: string): Error =>
+  Object.assign(new pg.DatabaseError('said the server', 0, 'error'), { code });
+const nodeError = (code: string): Error => Object.assign(new Error('said the system'), { code });
+
+const cases: readonly (readonly [ErrorCode, readonly Error[]])[] = [
+  [
+    'STORE_UNAVAILABLE',
+    [
+      ...['57P01', '57P02', '57P03', '08006', '08001', '53300', '28P01', '3D000', '25006'].map(engineError),
+      ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].map(nodeError),
+      new Error('Connection terminated unexpectedly'),
+      new Error('Client has encountered a connection error and is not queryable'),
+    ],
+  ],
+  ['STORE_FULL', ['53100'].map(engineError)],
+  [
+    'STORE_BUSY',
+    [...['55P03', '57014', '40001', '40P01'].map(engineError), new Error('timeout exceeded when trying to connect')],
+  ],
+  ['STORE_CORRUPT', ['XX001', 'XX002'].map(engineError)],
+];
+
+describe('failures of the engine', () => {
+  for (const [code, errors] of cases) {
+    test(`[FAULT1] are told as ${code}, with what to do next and the cause`, () => {
+      for (const error of errors) {
+        const told = storeError(error);
+        expect(isPerdureError(told, code), `${error.message} ${JSON.stringify(error)}`).toBe(true);
+        expect(told).toMatchObject({ cause: error, message: expect.stringMatching(/: .+\(.+\)$/) });
+      }
+    });
+  }
+
+  test('[FAULT1] that nobody expects stay as they are', () => {
+    for (const error of [engineError('42601'), new TypeError('a defect'), 'text'])
+      expect(storeError(error)).toBe(error);
+  });
+});

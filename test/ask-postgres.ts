@@ -1,0 +1,16 @@
+import pg from 'pg';
+
+/** One statement on a connection of its own, as a person with psql would. */
+export const askPostgres = async <Row extends pg.QueryResultRow>(
+  url: string,
+  text: string,
+  ...values: readonly unknown[]
+): Promise<readonly Row[]> => {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query<Row>(text, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+};
