@@ -16,8 +16,8 @@ export interface StoreTamper {
   countPieces(workspace: WorkspaceId): Promise<number>;
   /** All that can be made anew from the log: the rows that commits and calls are found by, and the summaries, each in a fixed order. */
   projections(workspace: WorkspaceId): Promise<readonly unknown[]>;
-  /** Takes away the rows that commits and calls are found by, and writes something else over the summaries. */
-  spoilProjections(workspace: WorkspaceId): Promise<void>;
+  /** Takes away the rows that commits and calls are found by, and makes summaries say something else, or nothing that can be read. */
+  spoilProjections(workspace: WorkspaceId, summaries: 'changed' | 'unreadable'): Promise<void>;
 }
 
 /** One database for a run of the contract. It begins empty; every test works in workspaces of its own. */

@@ -83,11 +83,13 @@ describeStoreContract('PostgreSQL', {
         ask('select * from perdure.tool_calls where workspace = $1 order by session, seq', workspace),
         ask('select id, status, updated_at, summary from perdure.sessions where workspace = $1 order by id', workspace),
       ]),
-    spoilProjections: async (workspace) => {
+    spoilProjections: async (workspace, summaries) => {
       await ask('delete from perdure.commit_paths where workspace = $1', workspace);
       await ask('delete from perdure.tool_calls where workspace = $1', workspace);
       await ask(
-        `update perdure.sessions set summary = 'spoiled', status = '', updated_at = 0 where workspace = $1`,
+        `update perdure.sessions set status = 'open', updated_at = 0, summary = ${
+          summaries === 'changed' ? `(summary::jsonb || '{"title":"spoiled","messages":99}')::text` : `'spoiled'`
+        } where workspace = $1`,
         workspace,
       );
     },

@@ -85,12 +85,14 @@ describeStoreContract('SQLite', {
           'SELECT id, status, updated_at, summary FROM sessions WHERE workspace = ? ORDER BY id',
         ].map((sql) => db.prepare(sql).all(workspace)),
       ),
-    spoilProjections: async (workspace) =>
+    spoilProjections: async (workspace, summaries) =>
       withDatabase((db) => {
         for (const sql of [
           'DELETE FROM commit_paths WHERE workspace = ?',
           'DELETE FROM tool_calls WHERE workspace = ?',
-          "UPDATE sessions SET summary = 'spoiled', status = '', updated_at = 0 WHERE workspace = ?",
+          `UPDATE sessions SET status = 'open', updated_at = 0, summary = ${
+            summaries === 'changed' ? "json_set(summary, '$.title', 'spoiled', '$.messages', 99)" : "'spoiled'"
+          } WHERE workspace = ?`,
         ]) {
           db.prepare(sql).run(workspace);
         }

@@ -95,10 +95,12 @@ export const describeProjections = (setup: ContractSetup) =>
       const sound = await expectSound(store, child);
       expect(await store.rebuildProjections(workspace)).toBe(9);
       expect(await tamper.projections(workspace)).toEqual(rows);
-      await tamper.spoilProjections(workspace);
-      expect(await found(store, workspace)).not.toEqual(answers);
-      expect(await store.rebuildProjections(workspace)).toBe(9);
-      expect(await tamper.projections(workspace)).toEqual(rows);
+      for (const summaries of ['changed', 'unreadable'] as const) {
+        await tamper.spoilProjections(workspace, summaries);
+        expect(await found(store, workspace)).not.toEqual(answers);
+        expect(await store.rebuildProjections(workspace)).toBe(9);
+        expect(await tamper.projections(workspace)).toEqual(rows);
+      }
       expect(await found(setup.other, workspace)).toEqual(answers);
       expect(await expectSound(store, child)).toEqual(sound);
       await mustAppend(store, child, [message('b', 'next'), completed('x')], { writer: runWriter, onHead: 7 });
@@ -107,12 +109,24 @@ export const describeProjections = (setup: ContractSetup) =>
       expect(await store.rebuildProjections(newWorkspace())).toBe(0);
     });
 
+    test('[QRY4, FOLD5] what was appended to a wrong summary is put right with it, and the next append goes on from there', async () => {
+      const { store, tamper } = setup;
+      const [root] = await family(store);
+      await tamper.spoilProjections(root.workspace, 'changed');
+      await mustAppend(store, root, [message('b', 'next')]);
+      expect((await mustHead(store, root)).summary).toMatchObject({ title: 'spoiled', messages: 100 });
+      await store.rebuildProjections(root.workspace);
+      await mustAppend(store, root, [message('c', 'next')]);
+      expect((await mustHead(store, root)).summary).toMatchObject({ title: 'root', messages: 3, lastTurn: 3 });
+      await expectSound(store, root);
+    });
+
     test('[QRY4, TEN1] a rebuilding touches its own workspace alone', async () => {
       const { store, tamper } = setup;
       const [mine] = await family(store);
       const [theirs] = await family(store);
       const rows = await tamper.projections(theirs.workspace);
-      await tamper.spoilProjections(mine.workspace);
+      await tamper.spoilProjections(mine.workspace, 'unreadable');
       await store.rebuildProjections(mine.workspace);
       expect(await tamper.projections(theirs.workspace)).toEqual(rows);
     });

@@ -70,6 +70,9 @@ const runSteps = async (setup: ContractSetup, workspace: WorkspaceId, all: reado
   return keys;
 };
 
+/** Sizes of pages to try. */
+const pages = [3];
+
 interface Range {
   readonly from: number;
   readonly to: number;
@@ -111,12 +114,12 @@ const expectSession = async (store: Store, key: SessionKey, { from, to }: Range)
   const range = within(key, [from, to]);
   for (const prefix of ['', '/facts/a', '/plan']) {
     const expected = events.filter((each) => from <= each.seq && each.seq <= to && touches(each, prefix));
-    expect(await commitsOf(store, key.workspace, { ...range, prefix })).toEqual(expected.toReversed());
+    expect(await commitsOf(store, key.workspace, { ...range, prefix }, pages)).toEqual(expected.toReversed());
   }
   const expected = callsIn(events, { from, to });
-  const answered = await callsOf(store, key.workspace, range);
+  const answered = await callsOf(store, key.workspace, range, pages);
   expect(answered.map(({ session, seq, status }) => ({ session, seq, status }))).toEqual(expected);
-  const running = await callsOf(store, key.workspace, { ...range, status: ['running'] });
+  const running = await callsOf(store, key.workspace, { ...range, status: ['running'] }, pages);
   expect(running).toEqual(answered.filter(({ status }) => status === 'running'));
 };
 
@@ -141,7 +144,7 @@ export const describeRandomRecords = (setup: ContractSetup) =>
             const rows = await setup.tamper.projections(workspace);
             await setup.other.rebuildProjections(workspace);
             expect(await setup.tamper.projections(workspace)).toEqual(rows);
-            await setup.tamper.spoilProjections(workspace);
+            await setup.tamper.spoilProjections(workspace, 'unreadable');
             await setup.store.rebuildProjections(workspace);
             expect(await setup.tamper.projections(workspace)).toEqual(rows);
           }),

@@ -30,9 +30,10 @@ const findAll = async <Q extends CallQuery, R extends Pick<StoredEvent, 'at' | '
   find: Page<Q, R>,
   workspace: WorkspaceId,
   asked: Asked<Q>,
+  limits: readonly number[],
 ): Promise<readonly R[]> => {
   const all = await find(workspace, { ...asked, limit: whole } as Q);
-  for (const limit of [1, 2, 3]) expect(await inPages(find, workspace, asked, limit)).toEqual(all);
+  for (const limit of limits) expect(await inPages(find, workspace, asked, limit)).toEqual(all);
   return all;
 };
 
@@ -40,13 +41,15 @@ export const commitsOf = (
   store: Store,
   workspace: WorkspaceId,
   asked: Asked<CommitQuery> = {},
-): Promise<readonly StoredEvent[]> => findAll((...query) => store.findCommits(...query), workspace, asked);
+  limits: readonly number[] = [1, 2, 3],
+): Promise<readonly StoredEvent[]> => findAll((...query) => store.findCommits(...query), workspace, asked, limits);
 
 export const callsOf = (
   store: Store,
   workspace: WorkspaceId,
   asked: Asked<CallQuery> = {},
-): Promise<readonly CallRecord[]> => findAll((...query) => store.findCalls(...query), workspace, asked);
+  limits: readonly number[] = [1, 2, 3],
+): Promise<readonly CallRecord[]> => findAll((...query) => store.findCalls(...query), workspace, asked, limits);
 
 export const within = (
   { session }: SessionKey,
