@@ -28,8 +28,10 @@ const openWriter = (data: ThreadData) => {
   const events = openEventReader(db, tables.sessions, tables.blobs);
   return {
     appendAll: (requests: readonly AppendRequest[]) => ({ value: appendBatch(db, data.file, tables, requests) }),
-    putSnapshot: (key: SessionKey, snapshot: FoldSnapshot) => ({
-      value: inTransaction(db, () => snapshots.put(key, snapshot)),
+    putSnapshots: (puts: readonly SnapshotPut[]) => ({
+      value: inTransaction(db, () => {
+        for (const [key, snapshot] of puts) snapshots.put(key, snapshot);
+      }),
     }),
     importBegin: () => ({ value: copies.begin() }),
     importAdd: (workspace: WorkspaceId, copy: SessionCopy) => ({ value: copies.add(workspace, copy) }),
@@ -44,10 +46,12 @@ const openWriter = (data: ThreadData) => {
   };
 };
 
+type SnapshotPut = readonly [key: SessionKey, snapshot: FoldSnapshot];
 type Opened = ReturnType<typeof openWriter>;
-/** As the event loop calls them: single appends, which the thread puts together. */
-export type WriterOperations = Omit<Opened, 'appendAll'> & {
+/** As the event loop calls them: single appends and snapshots, which the thread puts together. */
+export type WriterOperations = Omit<Opened, 'appendAll' | 'putSnapshots'> & {
   readonly append: (request: AppendRequest) => Answer<AppendReply>;
+  readonly putSnapshot: (...put: SnapshotPut) => Answer<void>;
 };
 
 const requestOf = (call: Call): AppendRequest => call.args[0] as AppendRequest;
@@ -74,10 +78,15 @@ export const serveWrites = (data: ThreadData): void => {
     return opened;
   };
   const queue: Call[] = [];
+  /** Apart, since they come from many sessions at once and must not tear their appends from each other. */
+  let snapshots: Call[] = [];
 
+  const take = (calls: readonly Call[]): void => {
+    for (const call of calls) (call.op === 'putSnapshot' ? snapshots : queue).push(call);
+  };
   const receive = (): boolean => {
     const received = receiveMessageOnPort(port);
-    if (received) queue.push(...(received.message as readonly Call[]));
+    if (received) take(received.message as readonly Call[]);
     return received !== undefined;
   };
   const waitForMore = (): boolean => {
@@ -102,13 +111,29 @@ export const serveWrites = (data: ThreadData): void => {
     port.postMessage({ replies });
   };
 
+  const putSnapshots = (calls: readonly Call[]): void => {
+    try {
+      operations().putSnapshots(calls.map(({ args }) => args as unknown as SnapshotPut));
+      port.postMessage({ replies: calls.map(({ id }) => ({ id, value: undefined })) });
+    } catch (error) {
+      if (calls.length > 1) for (const call of calls) putSnapshots([call]);
+      else port.postMessage({ replies: calls.map(({ id }) => failedReply(id, error, file)) });
+    }
+  };
+  /** Appends before snapshots, since somebody waits for them; all else after, since an import keeps its transaction open. */
+  const serveNext = (): void => {
+    if (queue[0]?.op === 'append') serveAppends();
+    const calls = snapshots;
+    snapshots = [];
+    if (calls.length > 0) putSnapshots(calls);
+    const next = queue[0]?.op === 'append' ? undefined : queue.shift();
+    if (next) serveCall(port, file, operations, next);
+  };
+
   port.on('message', (calls: readonly Call[]) => {
-    queue.push(...calls);
+    take(calls);
     do {
-      while (queue.length > 0) {
-        if (queue[0]!.op === 'append') serveAppends();
-        else serveCall(port, file, operations, queue.shift()!);
-      }
+      while (queue.length + snapshots.length > 0) serveNext();
     } while (waitForMore());
   });
 };
