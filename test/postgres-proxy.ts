@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * `pass` lets everything through. `lose-request` and `lose-answer` break the next connection that says or hears something, before the
- * server gets it or after it has answered, and go on as `afterwards`. `refuse` breaks all and lets none in.
+ * `pass` lets everything through. `lose-request` breaks the next connection that asks something, before the server hears it;
+ * `lose-answer` breaks the next one whose transaction has ended, before the client hears that; both go on as `afterwards`. `refuse` breaks
+ * all and lets none in.
  */
 export type ProxyMode = 'pass' | 'lose-request' | 'lose-answer' | 'refuse';
 
@@ -16,6 +17,9 @@ export interface PostgresProxy {
   close(): Promise<void>;
 }
 
+/** The message ReadyForQuery, outside a transaction. */
+const readyAndIdle = Buffer.from('Z\0\0\0\x05I', 'latin1');
+
 /** A network between a store and its server that loses what a test wants lost. */
 export const startProxy = async (target: string): Promise<PostgresProxy> => {
   const { hostname, port } = new URL(target);
@@ -27,11 +31,11 @@ export const startProxy = async (target: string): Promise<PostgresProxy> => {
       client.destroy();
       upstream.destroy();
     };
-    const forward = (from: Socket, to: Socket, losing: ProxyMode) => {
+    const forward = (from: Socket, to: Socket, isLost: (chunk: Buffer) => boolean) => {
       sockets.add(from);
       from.on('error', drop).on('close', drop);
       from.on('data', (chunk) => {
-        if (proxy.mode === losing) proxy.mode = proxy.afterwards;
+        if (isLost(chunk)) proxy.mode = proxy.afterwards;
         else if (proxy.mode !== 'refuse') {
           to.write(chunk);
           return;
@@ -39,8 +43,8 @@ export const startProxy = async (target: string): Promise<PostgresProxy> => {
         drop();
       });
     };
-    forward(client, upstream, 'lose-request');
-    forward(upstream, client, 'lose-answer');
+    forward(client, upstream, () => proxy.mode === 'lose-request');
+    forward(upstream, client, (chunk) => proxy.mode === 'lose-answer' && chunk.subarray(-6).equals(readyAndIdle));
     if (proxy.mode === 'refuse') drop();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
