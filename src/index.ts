@@ -1,5 +1,5 @@
 export type { Clock } from './core/ports/clock.ts';
-export type { Imported, Store } from './core/ports/store.ts';
+export type { CallRecord, CallStatus, Imported, Store } from './core/ports/store.ts';
 export type { Adoption, AdoptOptions } from './core/service/adopt.ts';
 export type { Change, CommitOptions } from './core/service/commit.ts';
 export type { CallFilter, CommitFilter, CommitRecord } from './core/service/commits.ts';

@@ -8,8 +8,8 @@ import { createDatabase } from './postgres.ts';
 /** A place for a store of its own; `address` is what openRuntime takes. */
 export interface StorePlace {
   readonly address: string;
-  /** Runs SQL behind the store's back, as someone with the database's own tools could. `events` names the table. */
-  edit(sql: (events: string) => string): Promise<void>;
+  /** Runs SQL behind the store's back, as someone with the database's own tools could. Tables stand behind `prefix`. */
+  edit(sql: (events: string, prefix: string) => string): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ const makers: Record<StoreKind, () => Promise<StorePlace>> = {
       address: `sqlite:${file}`,
       edit: async (sql) => {
         const database = new DatabaseSync(file);
-        database.exec(sql('events'));
+        database.exec(sql('events', ''));
         database.close();
       },
       remove: () => rm(folder, { recursive: true }),
@@ -37,7 +37,7 @@ const makers: Record<StoreKind, () => Promise<StorePlace>> = {
       edit: async (sql) => {
         const client = new pg.Client(database.adminUrl);
         await client.connect();
-        await client.query(sql('perdure.events'));
+        await client.query(sql('perdure.events', 'perdure.'));
         await client.end();
       },
       remove: database.drop,

@@ -110,6 +110,30 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     await restarted.close();
   });
 
+  test('[FAULT2, QRY4] a summary that cannot be read is listed and said, and made anew from the log', async () => {
+    const { sessions } = runtime.as({ workspace: 'summaries', member: 'ann' });
+    const [broken, odd, sound] = [await sessions.open(), await sessions.open({ title: 'odd' }), await sessions.open()];
+    const spoil = (id: string, summary: string) =>
+      place.edit((_, prefix) => `update ${prefix}sessions set summary = '${summary}' where id = '${id}'`);
+    await spoil(broken.id, 'no JSON');
+    await spoil(odd.id, '{}');
+    const restarted = await openRuntime({ store: place.address });
+    const again = restarted.as({ workspace: 'summaries', member: 'ann' }).sessions;
+    const listed = (await again.list()).sessions;
+    expect(new Set(listed.map(({ id }) => id))).toEqual(new Set([broken.id, odd.id, sound.id]));
+    expect(listed.find(({ id }) => id === odd.id)?.title).toContain('repair --projections');
+    for (const { id } of [broken, odd]) {
+      await expect(again.get(id)).rejects.toMatchObject({
+        code: 'STORE_CORRUPT',
+        message: expect.stringContaining('repair'),
+      });
+    }
+    await (await again.get(sound.id)).append({ role: 'user', content: 'on' });
+    await again.rebuildProjections();
+    expect(await (await again.get(odd.id)).summary()).toMatchObject({ title: 'odd', seq: 1 });
+    await restarted.close();
+  });
+
   test('[EV2] an event of a release to come is refused with the advice to upgrade', async () => {
     const session = await talk();
     await edit(session, 11, "type = 'session.invented'");

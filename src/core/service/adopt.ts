@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import { lowestProvenance, type PatchOperation, type Provenance, pointerOf, type State } from '../../schema/state.ts';
 import type { Head, SessionKey } from '../ports/store.ts';
+import { parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { valueAt } from '../session/state-change.ts';
 import { type CommitRecord, commitRecord } from './commits.ts';
@@ -25,6 +27,8 @@ export interface Adoption {
   readonly adopted: readonly string[];
   readonly conflicts: readonly AdoptConflict[];
 }
+
+const OnConflict = z.enum(['ours', 'theirs', 'fail']);
 
 export interface AdoptOptions {
   /** What becomes of entries that both changed: ours stay (the default), theirs replace them, or nothing is adopted at all. */
@@ -97,6 +101,7 @@ export const adoptBranch = async (
   branch: SessionId,
   { onConflict = 'ours', why }: AdoptOptions = {},
 ): Promise<Adoption> => {
+  parseInput('onConflict', OnConflict, onConflict);
   const branchKey = keyOf(scope, branch);
   const shared = commonSeq(await lineOf(scope, key), await lineOf(scope, branchKey));
   if (shared === 0) {

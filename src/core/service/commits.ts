@@ -181,7 +181,16 @@ export const findCalls = async (
     status: many(filter.status),
     since: time(filter.since),
     until: time(filter.until),
-    limit: filter.limit ?? defaultLimit,
+    limit: pageSize,
   };
-  return (await scope.store.findCalls(scope.workspace, query)).filter(isWanted);
+  const { limit = defaultLimit } = filter;
+  const found: CallRecord[] = [];
+  for (let before: CallQuery['before']; found.length < limit; ) {
+    const page = await scope.store.findCalls(scope.workspace, { ...query, before });
+    found.push(...page.filter(isWanted));
+    const last = page.at(-1);
+    if (page.length < pageSize || !last) break;
+    before = { at: last.at, session: last.session, seq: last.seq };
+  }
+  return found.slice(0, limit);
 };

@@ -3,6 +3,7 @@ import type { Head, SessionKey } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import { parseSummary, summaryAdvice } from '../stored-summary.ts';
 import { prepared } from './database.ts';
 
 export interface HeadRow {
@@ -19,22 +20,12 @@ export interface HeadRow {
 
 export const headColumns = 'id, parent, forked_at, root, seq, hash, at, epoch, summary';
 
-export const parseSummary = (text: string): SessionSummary | undefined => {
-  try {
-    return JSON.parse(text) as SessionSummary;
-  } catch {
-    return undefined;
-  }
-};
-
 export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
   const summary = parseSummary(row.summary);
   if (!summary) {
-    throw new PerdureError(
-      'STORE_CORRUPT',
-      `the summary of ${row.id} is not JSON: restore the session from an export or a backup`,
-      { details: { session: row.id } },
-    );
+    throw new PerdureError('STORE_CORRUPT', `the summary of ${row.id} cannot be read: ${summaryAdvice}`, {
+      details: { session: row.id },
+    });
   }
   return {
     workspace,

@@ -2,8 +2,9 @@ import type { Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { segmentsOf } from '../lineage.ts';
+import { listedSummary } from '../stored-summary.ts';
 import { type Database, prepared } from './database.ts';
-import { type HeadRow, headColumns, headOf, parseSummary } from './head-rows.ts';
+import { type HeadRow, headColumns, headOf } from './head-rows.ts';
 import type { Lineages } from './lineages.ts';
 
 const find = prepared('find_head', `select ${headColumns} from perdure.sessions where workspace = $1 and id = $2`);
@@ -23,7 +24,7 @@ export const findHead = async (
 /** Spans come from the index in order; only what shares one is sorted. */
 const list = prepared(
   'list_sessions',
-  `select id, summary from perdure.sessions
+  `select id, seq, at, status, updated_at, summary from perdure.sessions
    where workspace = $1 and ($2::text[] is null or status = any($2))
      and updated_span <= $3::bigint / 600000 and (updated_at, id) < ($3, $4)
    order by updated_span desc, updated_at desc, id desc limit $5`,
@@ -37,9 +38,8 @@ export const listSessions = async (
   { status, limit, after = afterAll as { updatedAt: number; id: SessionId } }: ListQuery,
 ): Promise<readonly SessionSummary[]> => {
   const statement = list(workspace, status ?? null, after.updatedAt, after.id, limit);
-  const rows = await database.read<Pick<HeadRow, 'id' | 'summary'>>(workspace, statement);
-  // One that cannot be read leaves the others in the list; asking for its head says what is wrong.
-  return rows.flatMap((row) => parseSummary(row.summary) ?? []);
+  const rows = await database.read<Parameters<typeof listedSummary>[0]>(workspace, statement);
+  return rows.map(listedSummary);
 };
 
 const family = prepared(

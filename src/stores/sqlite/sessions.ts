@@ -3,6 +3,7 @@ import type { CommitQuery, Head, ListQuery, SessionKey } from '../../core/ports/
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { type LineageLink, type Segment, segmentsOf, spansOf } from '../lineage.ts';
+import { listedSummary, parseSummary, summaryAdvice } from '../stored-summary.ts';
 import { storeFailure } from './store-error.ts';
 
 export interface Sessions {
@@ -40,17 +41,11 @@ const maxLinks = 100_000;
 const spanMs = 60_000;
 const spanOf = (updatedAt: number): number => Math.floor(updatedAt / spanMs);
 
-const parseSummary = (text: SQLOutputValue | undefined): SessionSummary | undefined => {
-  try {
-    return JSON.parse(String(text)) as SessionSummary;
-  } catch {
-    return undefined;
-  }
-};
-
 const headOf = (row: Row, file: string): Head => {
   const summary = parseSummary(row.summary);
-  if (!summary) throw storeFailure('STORE_CORRUPT', file, `the summary of ${row.id} is not JSON`);
+  if (!summary) {
+    throw storeFailure('STORE_CORRUPT', file, `the summary of ${row.id} cannot be read`, { advice: summaryAdvice });
+  }
   return {
     workspace: row.workspace as WorkspaceId,
     session: row.id as SessionId,
@@ -84,7 +79,7 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
   );
   const link = db.prepare('SELECT parent, forked_at AS forkedAt FROM sessions WHERE workspace = ? AND id = ?');
   const page = (status: string) =>
-    db.prepare(`SELECT summary FROM sessions
+    db.prepare(`SELECT id, seq, at, status, updated_at, summary FROM sessions
       WHERE workspace = ? AND updated_span <= ? AND (updated_at, id) < (?, ?) ${status}
       ORDER BY updated_span DESC, updated_at DESC, id DESC LIMIT ?`);
   const anyStatus = page('');
@@ -130,8 +125,7 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
       const updatedAt = after?.updatedAt ?? Number.MAX_SAFE_INTEGER;
       const from = [workspace, spanOf(updatedAt), updatedAt, after?.id ?? ''] as const;
       const rows = status ? someStatus.all(...from, JSON.stringify(status), limit) : anyStatus.all(...from, limit);
-      // One that cannot be read leaves the others in the list; asking for its head says what is wrong.
-      return rows.flatMap(({ summary }) => parseSummary(summary) ?? []);
+      return rows.map((row) => listedSummary(row as unknown as Parameters<typeof listedSummary>[0]));
     },
     family: (key) => {
       const root = head(key)?.root;
