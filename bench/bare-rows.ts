@@ -15,6 +15,13 @@ export class BareRows {
   rowOf(session: string, message: MessageInput): BareRow {
     const seq = (this.#seqs.get(session) ?? 0) + 1;
     this.#seqs.set(session, seq);
-    return { session, seq, salt: randomBytes(16), hash: randomBytes(32), payload: payloadOf(message) };
+    return {
+      session,
+      seq,
+      opensTurn: message.role === 'user',
+      salt: randomBytes(16),
+      hash: randomBytes(32),
+      payload: payloadOf(message),
+    };
   }
 }

@@ -15,8 +15,8 @@ export interface History {
   readonly diskBytes: number;
 }
 
-/** Long ones would take minutes turn by turn; several turns in an append leave the same rows. */
-const turnsPerAppend = (turns: number): number => (turns > 1000 ? 10 : 1);
+/** Long ones would take minutes turn by turn; a few turns in an append leave the same rows. */
+const turnsPerAppend = (turns: number): number => (turns > 1000 ? 4 : 1);
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 

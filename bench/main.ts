@@ -13,7 +13,16 @@ import { buildLibrary, type Library } from './library.ts';
 import { parseOptions } from './options.ts';
 import { tableOf } from './table.ts';
 
-const options = parseOptions(process.argv.slice(2));
+const readOptions = () => {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(2);
+  }
+};
+
+const options = readOptions();
 const progress = (what: string): void =>
   console.error(`${(performance.now() / 1000).toFixed(1).padStart(6)} s  ${what}`);
 

@@ -5,6 +5,7 @@ export type EngineName = (typeof engineNames)[number];
 export interface BareRow {
   readonly session: string;
   readonly seq: number;
+  readonly opensTurn: boolean;
   readonly salt: Uint8Array;
   readonly hash: Uint8Array;
   readonly payload: Uint8Array;

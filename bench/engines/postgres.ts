@@ -24,14 +24,16 @@ const openBare = async (url: string): Promise<BareLoop> => {
   await client.query('create table bare_events (like perdure.events including all)');
   const text = `insert into bare_events
     (workspace, session, seq, at, turn, opens_turn, type, version, actor, salt, encoding, payload, hash)
-    select 'local', session, seq, $1, seq, true, 'message.appended', 1, 'member:local', salt, 0, payload, hash
-    from unnest($2::text[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bytea[]) as rows (session, seq, salt, payload, hash)`;
+    select 'local', session, seq, $1, seq, opens, 'message.appended', 1, 'member:local', salt, 0, payload, hash
+    from unnest($2::text[], $3::bigint[], $4::boolean[], $5::bytea[], $6::bytea[], $7::bytea[])
+      as rows (session, seq, opens, salt, payload, hash)`;
   return {
     insert: async (rows: readonly BareRow[]) => {
       const values = [
         Date.now(),
         rows.map(({ session }) => session),
         rows.map(({ seq }) => seq),
+        rows.map(({ opensTurn }) => opensTurn),
         byteaArray(rows.map(({ salt }) => salt)),
         byteaArray(rows.map(({ payload }) => payload)),
         byteaArray(rows.map(({ hash }) => hash)),

@@ -22,8 +22,9 @@ const openBare = async (ours: string, file: string): Promise<BareLoop> => {
     insert: (rows: readonly BareRow[]) => {
       const now = Date.now();
       db.exec('BEGIN IMMEDIATE');
-      for (const { session, seq, salt, hash, payload } of rows)
-        insert.run(session, seq, now, seq, 1, salt, hash, payload);
+      for (const { session, seq, opensTurn, salt, hash, payload } of rows) {
+        insert.run(session, seq, now, seq, opensTurn ? 1 : 0, salt, hash, payload);
+      }
       db.exec('COMMIT');
     },
     close: async () => db.close(),
