@@ -9,7 +9,7 @@ interface Transition {
 
 const transitions: Readonly<Record<string, Transition>> = {
   pause: {
-    summary: 'pause a session: nothing is appended until it is resumed',
+    summary: 'pause a session: no message is appended until it is resumed',
     takesReason: true,
     apply: (session, about) => session.pause(about),
   },
