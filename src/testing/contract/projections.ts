@@ -8,6 +8,8 @@ import { callsOf, commitsOf, within } from './record-pages.ts';
 import { copiesOf, inPieces, sendCopies } from './session-copies.ts';
 import { append, expectSound, forkSession, mustAppend, mustHead, openSession, seqs } from './session-log.ts';
 
+const byRun = { writer: runWriter };
+
 const found = async (store: Store, workspace: WorkspaceId) => ({
   commits: await commitsOf(store, workspace),
   calls: await callsOf(store, workspace),
@@ -36,7 +38,7 @@ export const describeProjections = (setup: ContractSetup) =>
       const { workspace } = key;
       await openSession(store, key);
       const add = [committed(['/facts/a']), called('a')] as const;
-      await mustAppend(store, key, add, { writer: runWriter });
+      await mustAppend(store, key, add, byRun);
       expect(seqs(await commitsOf(other, workspace))).toEqual([2]);
       expect(seqs(await callsOf(other, workspace))).toEqual([3]);
       await append(store, key, add, { writer: runWriter, onHead: 1 });
@@ -55,7 +57,7 @@ export const describeProjections = (setup: ContractSetup) =>
       const keys = Array.from({ length: 8 }, () => newKey(workspace));
       await Promise.all(keys.map((key) => openSession(store, key)));
       const send = (...events: readonly [NewEvent, ...NewEvent[]]) =>
-        keys.map((key) => append(store, key, events, { writer: runWriter }));
+        keys.map((key) => append(store, key, events, byRun));
       await Promise.all([
         ...send(committed(['/facts/a', '/facts/b']), called('a')),
         ...send(completed('a'), called('a')),
@@ -162,20 +164,29 @@ export const describeProjections = (setup: ContractSetup) =>
       expect((await mustHead(store, child)).summary).toMatchObject({ parent: root.session, seq: 7 });
     });
 
-    test('[QRY4, LOG2] appends while everything is made anew keep their rows', async () => {
-      const { store, other } = setup;
-      const [root, child] = await family(store);
-      const rebuilding = store.rebuildProjections(root.workspace);
-      const made = Array.from({ length: 5 }, () => newKey(root.workspace));
-      await Promise.all([
-        ...[store, other].map((each) => mustAppend(each, root, [committed(['/facts/late'])], { at: 9_000 })),
-        mustAppend(other, child, [completed('x')], { writer: runWriter, at: 9_000 }),
-        ...made.map((key) => mustAppend(other, key, [opened(), committed(['/facts/late'])], { creates: {} })),
-        rebuilding,
-      ]);
-      expect(await commitsOf(store, root.workspace, { prefix: '/facts/late' })).toHaveLength(7);
-      expect(await callsOf(store, root.workspace, { status: ['running'] })).toEqual([]);
-      expect(await store.list(root.workspace, { limit: 100 })).toHaveLength(7);
-      for (const key of [root, child, ...made]) await expectSound(other, key);
+    test('[QRY4, LOG2] what is appended while everything is made anew keeps its rows, and is kept once', async () => {
+      const { store, other, tamper } = setup;
+      const workspace = newWorkspace();
+      const keys = Array.from({ length: 30 }, () => newKey(workspace));
+      await Promise.all(keys.map((key) => mustAppend(store, key, [opened(), called('x')], { creates: {}, ...byRun })));
+      let isDone = false;
+      const rebuilding = store.rebuildProjections(workspace).finally(() => {
+        isDone = true;
+      });
+      let rounds = 0;
+      do {
+        const add = [committed([`/facts/${rounds++}`]), completed('x'), called('x')] as const;
+        await Promise.all(keys.map((key) => mustAppend(other, key, add, byRun)));
+        const made = newKey(workspace);
+        await mustAppend(other, made, [opened(), ...add], { creates: {}, ...byRun });
+        keys.push(made);
+      } while (!isDone);
+      await rebuilding;
+      const rows = await tamper.projections(workspace);
+      const total = keys.reduce((sum, _, index) => sum + (index < 30 ? rounds : rounds - (index - 30)), 0);
+      expect(await store.findCommits(workspace, { limit: 10_000 })).toHaveLength(total);
+      await store.rebuildProjections(workspace);
+      expect(await tamper.projections(workspace)).toEqual(rows);
+      for (const key of keys) await expectSound(other, key);
     });
   });
