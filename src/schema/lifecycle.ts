@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { holders, statuses } from './statuses.ts';
 
-export const statuses = ['open', 'active', 'pausing', 'paused', 'closed', 'archived'] as const;
 export const Status = z.enum(statuses);
 export type Status = z.infer<typeof Status>;
 
-export const Holder = z.enum(['agent', 'human']);
+export const Holder = z.enum(holders);
 export type Holder = z.infer<typeof Holder>;

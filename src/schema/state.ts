@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { Json, Text } from './json.ts';
 
+export { escapeSegment, pointerOf, segmentsOfPointer } from './pointer.ts';
+
 /** From the least to the most to be relied on. */
 export const provenances = ['unverified', 'imported', 'human', 'verified'] as const;
 export const Provenance = z.enum(provenances);
@@ -91,12 +93,3 @@ export const PatchOperation = z.discriminatedUnion('op', [
   z.strictObject({ op: z.literal('copy'), from: Pointer, path: Pointer }),
 ]);
 export type PatchOperation = z.infer<typeof PatchOperation>;
-
-export const escapeSegment = (segment: string): string => segment.replaceAll('~', '~0').replaceAll('/', '~1');
-export const pointerOf = (...segments: readonly string[]): string =>
-  segments.map((segment) => `/${escapeSegment(segment)}`).join('');
-export const segmentsOfPointer = (pointer: string): readonly string[] =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));

@@ -1,5 +1,5 @@
 import type { SessionPage, Sessions } from '../../core/service/sessions.ts';
-import { type Status, statuses } from '../../schema/lifecycle.ts';
+import { type Status, statuses } from '../../schema/statuses.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { type Context, defineCommand, flag, text } from '../command.ts';
 import { paintStatus } from '../paint.ts';

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
-import { Json, Text } from '../../schema/json.ts';
-import { pointerOf } from '../../schema/state.ts';
+import type { Json } from '../../schema/json.ts';
+import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
+import { pointerOf } from '../../schema/pointer.ts';
 import type { StateProblem } from './state-change.ts';
 
 type OwnState = Record<string, Json>;
@@ -32,11 +32,19 @@ export interface Agent {
   migrate?(own: OwnState, from: { readonly version: number }): unknown;
 }
 
-const Definition = z.object({
-  name: Text.regex(/^[a-z][a-z0-9_-]{0,62}$/i, { error: 'expected a letter, then letters, digits, - or _' }),
-  version: z.int().positive(),
-  instructions: Text.optional(),
-});
+const namePattern = /^[a-z][a-z0-9_-]{0,62}$/i;
+
+/** Agents are defined where a program starts, often by ones that then do something else: this must not load the schemas. */
+const definitionProblem = ({ name, version, instructions }: Partial<Record<string, unknown>>): string | undefined => {
+  if (typeof name !== 'string' || !namePattern.test(name)) {
+    return 'name: expected a letter, then letters, digits, - or _, 63 at most';
+  }
+  if (!Number.isSafeInteger(version) || Number(version) < 1) return 'version: expected a whole number from 1 on';
+  if (instructions === undefined) return undefined;
+  if (typeof instructions !== 'string') return 'instructions: expected text';
+  const problem = textProblem(instructions);
+  return problem && `instructions: ${problem}`;
+};
 
 const invalid = (name: unknown, why: string): PerdureError =>
   new PerdureError('AGENT_INVALID', `the agent ${String(name)} cannot be used: ${why}`, { details: { agent: name } });
@@ -79,17 +87,11 @@ const describe = (schema: StandardSchemaV1, version: number): unknown => {
 };
 
 export const defineAgent = <Own extends object = OwnState>(definition: AgentDefinition<Own>): Agent => {
-  const parsed = Definition.safeParse(definition);
-  if (!parsed.success) {
-    throw invalid(
-      definition?.name,
-      parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '),
-    );
-  }
-  const { name, version, instructions } = parsed.data;
-  const { state, migrate } = definition;
+  const wrong = definitionProblem({ ...definition });
+  if (wrong) throw invalid(definition?.name, wrong);
+  const { name, version, instructions, state, migrate } = definition;
   const initial = (definition.initial ?? {}) as OwnState;
-  if (!Json.safeParse(initial).success) throw invalid(name, 'its initial state is not JSON');
+  if (jsonProblem(initial)) throw invalid(name, 'its initial state is not JSON');
   const problems = state ? ownProblems(name, state, initial) : [];
   if (problems.length > 0) {
     throw invalid(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Actor, newId, type RunId } from '../../schema/ids.ts';
-import { statuses } from '../../schema/lifecycle.ts';
 import { emptyState } from '../../schema/state.ts';
+import { statuses } from '../../schema/statuses.ts';
 import { decide } from './decide.ts';
 import type { SessionFold } from './fold.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type EventType, eventDefinitions } from '../../schema/event.ts';
-import { type Status, statuses } from '../../schema/lifecycle.ts';
+import { type Status, statuses } from '../../schema/statuses.ts';
 import {
   allowedCommands,
   type Command,

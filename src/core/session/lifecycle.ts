@@ -1,6 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventType } from '../../schema/event.ts';
-import { type Status, statuses } from '../../schema/lifecycle.ts';
+import { type Status, statuses } from '../../schema/statuses.ts';
 
 /*
  *          append            requestPause         pause

@@ -1,0 +1,8 @@
+export const escapeSegment = (segment: string): string => segment.replaceAll('~', '~0').replaceAll('/', '~1');
+export const pointerOf = (...segments: readonly string[]): string =>
+  segments.map((segment) => `/${escapeSegment(segment)}`).join('');
+export const segmentsOfPointer = (pointer: string): readonly string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));

@@ -1,0 +1,5 @@
+export const statuses = ['open', 'active', 'pausing', 'paused', 'closed', 'archived'] as const;
+export type Status = (typeof statuses)[number];
+
+export const holders = ['agent', 'human'] as const;
+export type Holder = (typeof holders)[number];
