@@ -47,16 +47,14 @@ describe.each(storeKinds)('appending to %s', (kind) => {
 
   test('[ST1, LOG3] a process that is killed while it makes the database leaves one that opens', async () => {
     const calm = startAppender((await newPlace()).address, 0);
-    await calm.next('opening');
-    const started = performance.now();
-    await calm.next('opened');
-    const openingMs = Math.ceil(performance.now() - started);
+    const now = () => performance.now();
+    const [began, done] = await Promise.all([calm.next('opening').then(now), calm.next('opened').then(now)]);
     await calm.kill();
     for (let round = 1; round <= kills / 8; round++) {
       const { address } = await newPlace();
       const appender = startAppender(address, round);
       await appender.next('opening');
-      await pause(randomInt(0, openingMs + 1));
+      await pause((done - began) * Math.random());
       await appender.kill();
       await checkAfterCrash(newTrial(address), appender.reports);
       const runtime = await openRuntime({ store: address });

@@ -48,14 +48,23 @@ export const startAppender = (address: string, round: number, mode?: 'outages'):
     for (const each of waiting) if (each.kind === report.kind && --each.left === 0) each.resolve();
     waiting = waiting.filter(({ left }) => left > 0);
   });
-  const closed = once(child, 'close');
   const endedByItself = () => new Error(`the appender ended by itself: ${said}`);
-  closed.then(() => {
-    for (const each of waiting) each.reject(endedByItself());
-  });
+  let ended = false;
+  const closed = once(child, 'close')
+    .catch((error) => {
+      said += error;
+    })
+    .then(() => {
+      ended = true;
+      for (const each of waiting) each.reject(endedByItself());
+    });
   return {
     reports,
-    next: (kind, left = 1) => new Promise((resolve, reject) => waiting.push({ kind, left, resolve, reject })),
+    next: (kind, left = 1) =>
+      new Promise((resolve, reject) => {
+        if (ended) reject(endedByItself());
+        else waiting.push({ kind, left, resolve, reject });
+      }),
     kill: async () => {
       child.kill('SIGKILL');
       await closed;

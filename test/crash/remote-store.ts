@@ -23,7 +23,7 @@ export const openRemoteStore = async (address: string): Promise<RemoteStore> => 
   const child = fork(program, [address], { execArgv: [], serialization: 'advanced' });
   const ready: Answer = Promise.withResolvers();
   const answers = new Map<number, Answer>([[0, ready]]);
-  const exited = once(child, 'exit');
+  const exited = once(child, 'exit').catch(() => undefined);
   child.on('message', (reply: StoreReply) => {
     const answer = answers.get(reply.id);
     if ('failed' in reply) answer?.reject(new Error(reply.failed));
