@@ -58,6 +58,7 @@ const writes = (
   { workspace, writeLog }: BatchConnection,
   bases: AppendBases,
   planned: readonly Planned[],
+  fresh: boolean,
 ): readonly Statement[] => {
   const heads = new Map(planned.map(({ outcome: { head } }) => [head.session, head]));
   const next = [...heads.values()].map((head) => ({ head, was: bases.before(head.session)?.hash }));
@@ -69,7 +70,7 @@ const writes = (
   );
   const blobs = planned.flatMap(({ pending }) => pending.blobs);
   return [
-    writeLog(workspace, next, events),
+    writeLog(workspace, { heads: next, events, fresh }),
     ...(keys.length > 0 ? [insertKeys(workspace, keys)] : []),
     ...(blobs.length > 0 ? [insertBlobs(workspace, blobs)] : []),
     ...insertProjections(
@@ -102,7 +103,10 @@ const send = async (
   if (answers.at(-1)!.command !== 'COMMIT') throw new Error('PostgreSQL rolled back a transaction without an error');
 };
 
-/** Commits what was planned, in the transaction that is open or in one to be opened. After an error nothing of it has landed, unless the connection went away. */
+/**
+ * Commits what was planned: with an opening in a transaction of its own, without one in that which has read the bases. After an error
+ * nothing of it has landed, unless the connection went away.
+ */
 const commit = async (
   connection: BatchConnection,
   opening: Statement | undefined,
@@ -112,7 +116,7 @@ const commit = async (
   const { client, known } = connection;
   for (const { pending, outcome } of planned) pending.attempts.push(outcome);
   try {
-    await send(client, opening, writes(connection, bases, planned));
+    await send(client, opening, writes(connection, bases, planned, opening === undefined));
   } catch (error) {
     for (const { pending } of planned) {
       known.delete(keyName(pending.request));

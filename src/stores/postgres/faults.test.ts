@@ -219,7 +219,7 @@ describe('what other writers and people do', () => {
     expect(damaged).toMatchObject({ status: 'rejected', reason: { code: 'STORE_CORRUPT' } });
     expect(landed!.status).toBe('fulfilled');
     await expect(other.head(bad)).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
-    expect(await other.list(workspace, { limit: 10 })).toMatchObject([{ id: good.session }]);
+    expect(await other.list(workspace, { limit: 10 })).toHaveLength(2);
     await store.close();
     await other.close();
   });

@@ -42,9 +42,10 @@ export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
 
 const describe = prepared(
   'describe_session',
-  'update perdure.sessions set summary = $3, status = $4, updated_at = $5 where workspace = $1 and id = $2',
+  `update perdure.sessions set summary = $3, status = $4, updated_at = $5, was = hash
+   where workspace = $1 and id = $2`,
 );
 
-/** The summary alone, whatever stood there. */
+/** The summary alone, whatever stood there; writers who remember the head read it again, see `perdure.append`. */
 export const describeSession = ({ workspace, session }: SessionKey, summary: SessionSummary): pg.QueryConfig =>
   describe(workspace, session, JSON.stringify(summary), summary.status, summary.updatedAt);

@@ -68,7 +68,9 @@ const addCopy = async (
   const keys = newKeys(bases, copy).map((key) => ({ ...key, session }));
   const { rows, blobs } = await encode(plan.added);
   await exchange(client, [
-    rows.length > 0 ? writeLog(workspace, [{ head: plan.head, was: head?.hash }], rows) : undefined,
+    rows.length > 0
+      ? writeLog(workspace, { heads: [{ head: plan.head, was: head?.hash }], events: rows, fresh: true })
+      : undefined,
     keys.length > 0 ? insertKeys(workspace, keys) : undefined,
     blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
     ...insertProjections(workspace, plan.added),

@@ -20,7 +20,8 @@ const tenantTable = (name: string): string => `
  * Heads and events in one call, which is a transaction of its own where no other is open: a message to the server costs as much as a
  * row. Heads are upserted, since the plan of an update with a join would hang on guesses about the size of a workspace. One that goes on
  * from another must find just that (`was`), and comes without a root, so that it shows if it made a session; one that makes a session
- * must find none. Otherwise a head has moved and nothing is written.
+ * must find none. Otherwise a head has moved and nothing is written. A row whose summary was put right since names itself as what it
+ * was: only a writer who has read it in this transaction (`fresh`) may go on from it.
  */
 const appendFunction = `
   create type perdure.new_head as (
@@ -32,7 +33,7 @@ const appendFunction = `
     encoding smallint, payload bytea, hash bytea
   );
   create function perdure.append(
-    tenant text, heads perdure.new_head[], events perdure.new_event[], lock_timeout_ms integer
+    tenant text, heads perdure.new_head[], events perdure.new_event[], fresh boolean, lock_timeout_ms integer
   ) returns void language plpgsql as $function$
   declare
     setting text;
@@ -48,7 +49,7 @@ const appendFunction = `
       on conflict (workspace, id) do update
       set was = excluded.was, seq = excluded.seq, hash = excluded.hash, at = excluded.at, epoch = excluded.epoch,
         status = excluded.status, updated_at = excluded.updated_at, summary = excluded.summary
-      where s.hash = excluded.was
+      where s.hash = excluded.was and (fresh or s.was is distinct from s.hash)
       returning s.root
     )
     select count(*) filter (where root <> '') into moved from written;

@@ -44,6 +44,18 @@ describe('row-level security', () => {
     await database.drop();
   });
 
+  test('[TEN2] is forced on every table with a workspace, for an ordinary role that owns them', async () => {
+    const { rows } = await client.query(
+      `select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as forced,
+         pg_get_userbyid(c.relowner) = current_user as owned, r.rolsuper or r.rolbypassrls as exempt
+       from pg_class c, pg_roles r
+       where c.oid = any (select ('perdure.' || name)::regclass from unnest($1::text[]) name) and r.rolname = current_user`,
+      [await tenantTables()],
+    );
+    expect(rows).toHaveLength((await tenantTables()).length);
+    for (const row of rows) expect(row).toMatchObject({ forced: true, owned: true, exempt: false });
+  });
+
   test('[TEN2] without the workspace set, or with another, the owner of the tables sees and changes no row of any', async () => {
     const tables = await tenantTables();
     expect(tables.toSorted()).toEqual(

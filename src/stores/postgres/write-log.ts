@@ -16,14 +16,17 @@ export interface EncodedEvent {
   readonly payload: Pick<EncodedPayload, 'encoding' | 'stored'>;
 }
 
-/** Makes the statement that writes heads and events. Outside a transaction it is one of its own. */
-export type WriteLog = (
-  workspace: WorkspaceId,
-  heads: readonly NextHead[],
-  events: readonly EncodedEvent[],
-) => pg.QueryConfig;
+export interface LogRows {
+  readonly heads: readonly NextHead[];
+  readonly events: readonly EncodedEvent[];
+  /** The heads that they go on from were read in the same transaction, not remembered. */
+  readonly fresh: boolean;
+}
 
-const append = prepared('append', 'select perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4)');
+/** Makes the statement that writes heads and events. Outside a transaction it is one of its own. */
+export type WriteLog = (workspace: WorkspaceId, rows: LogRows) => pg.QueryConfig;
+
+const append = prepared('append', 'select perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5)');
 
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
   items.reduce((total, item) => total + of(item), 0);
@@ -85,7 +88,9 @@ export const openWriteLog = async (client: pg.Client, lockTimeoutMs: number): Pr
     `select 'perdure.new_head'::regtype::oid as head, 'perdure.new_event'::regtype::oid as event`,
   );
   const types = rows[0]!;
-  // In the order of ids, as all writers lock them.
-  return (workspace, heads, events) =>
-    append(workspace, headRows(types.head, heads.toSorted(byId)), eventRows(types.event, events), lockTimeoutMs);
+  return (workspace, { heads, events, fresh }) => {
+    // In the order of ids, as all writers lock them.
+    const inOrder = headRows(types.head, heads.toSorted(byId));
+    return append(workspace, inOrder, eventRows(types.event, events), fresh, lockTimeoutMs);
+  };
 };
