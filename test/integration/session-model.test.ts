@@ -141,7 +141,7 @@ describe.each(storeKinds)('random sessions on %s', (kind) => {
 
   test('[FOLD1, FOLD5, FORK1, FORK2, REW1, CTX1] a fold from snapshots equals the fold of the whole log, and both what a reader remembers', async () => {
     const count = { workspaces: 0 };
-    const numRuns = Number(process.env.PERDURE_PROPERTY_RUNS ?? 12);
+    const numRuns = Number(process.env.PERDURE_PROPERTY_RUNS ?? 6);
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), (steps) => play(steps, count)),
       { numRuns, endOnFailure: true },
