@@ -86,14 +86,14 @@ export class Lease {
       if (this.#pool.waitingCount > 0) this.release();
       return result;
     } catch (error) {
-      this.release();
+      this.release(isConnectionLost(error));
       throw error;
     }
   }
 
-  /** What a failure left open ends with its connection. */
-  release(): void {
-    this.#client?.release(this.#client.getTransactionStatus() !== 'I');
+  /** What a failure left open ends with its connection; so does one that leads to a server that no longer takes writes. */
+  release(broken = false): void {
+    this.#client?.release(broken || this.#client.getTransactionStatus() !== 'I');
     this.#client = undefined;
   }
 }
