@@ -12,16 +12,20 @@ const notFound = (key: SessionKey, point: Point, why: string): PerdureError =>
     details: { session: key.session, point },
   });
 
-/** The first turn numbered `from` or higher that the live lineage holds. */
-export const firstLiveTurn = async (store: Store, key: SessionKey, head: SessionFold, from: number) => {
+/** The first turns numbered `from` or higher that the live lineage holds. */
+const liveTurns = async (store: Store, key: SessionKey, head: SessionFold, from: number, count: number) => {
+  const found: { readonly turn: number; readonly seq: number }[] = [];
   for (let next = from; ; ) {
     const starts = await store.turnStarts(key, { from: next, limit: 64 });
-    const live = starts.find(({ seq }) => isLive(head.live, seq));
+    found.push(...starts.filter(({ seq }) => isLive(head.live, seq)));
     const last = starts.at(-1);
-    if (live || !last) return live;
+    if (found.length >= count || !last) return found;
     next = last.turn + 1;
   }
 };
+
+export const firstLiveTurn = async (store: Store, key: SessionKey, head: SessionFold, from: number) =>
+  (await liveTurns(store, key, head, from, 1))[0];
 
 /** The seq of a point, as the session stands at `head`. A turn ends where the next one of the live lineage begins. */
 export const resolvePoint = async (
@@ -36,11 +40,14 @@ export const resolvePoint = async (
     if (point.seq > head.seq) throw notFound(key, point, `it has ${head.seq} events`);
     return point.seq;
   }
-  const start = point.turn === 0 ? undefined : await firstLiveTurn(store, key, head, point.turn);
-  if (point.turn > 0 && start?.turn !== point.turn) {
+  if (point.turn === 0) {
+    const first = await firstLiveTurn(store, key, head, 1);
+    return first ? liveAtOrBefore(head.live, first.seq - 1) : head.seq;
+  }
+  const [start, next] = await liveTurns(store, key, head, point.turn, 2);
+  if (start?.turn !== point.turn) {
     const why = point.turn > head.lastTurn ? `its last turn is ${head.lastTurn}` : 'a rewind left that turn behind';
     throw notFound(key, point, why);
   }
-  const next = await firstLiveTurn(store, key, head, point.turn + 1);
   return next ? liveAtOrBefore(head.live, next.seq - 1) : head.seq;
 };
