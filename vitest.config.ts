@@ -11,7 +11,7 @@ const suites = {
     kills: 40,
   },
   slow: { include: ['test/slow/**/*.test.ts', 'test/crash/**/*.test.ts'], testTimeout: 10 * minute, kills: 40 },
-  soak: { include: ['test/soak/**/*.test.ts', 'test/crash/**/*.test.ts'], testTimeout: 120 * minute, kills: 500 },
+  soak: { include: ['test/crash/**/*.test.ts'], testTimeout: 120 * minute, kills: 500 },
 };
 
 export default defineConfig(({ mode }) => {

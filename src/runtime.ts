@@ -35,12 +35,18 @@ const openStore = async (address: string): Promise<Store> => {
     return openPostgresStore({ url: address });
   }
   const file = /^sqlite:(.+)$/.exec(address)?.[1];
-  if (file) {
+  if (file && file !== ':memory:') {
     const { openSqliteStore } = await import('./stores/sqlite/index.ts');
     return openSqliteStore({ file });
   }
   const shown = address.replace(/\/\/[^@/]*@/, '//…@');
   throw new PerdureError('INVALID_INPUT', `"${shown}" is not a store: pass sqlite:PATH or postgres://…`);
+};
+
+const storeOf = async (store: unknown): Promise<Store> => {
+  if (typeof store === 'string') return openStore(store);
+  if (typeof (store as Partial<Store> | undefined)?.append === 'function') return store as Store;
+  throw new PerdureError('INVALID_INPUT', 'openRuntime needs a store: pass { store: "sqlite:PATH" } or "postgres://…"');
 };
 
 const warn = (problem: unknown): void => {
@@ -50,7 +56,7 @@ const warn = (problem: unknown): void => {
 /** The use cases and their schemas take longer to load than to open a database, so both happen at once, and only when they are needed. */
 export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
   const [store, { identitiesOn }] = await Promise.all([
-    typeof options.store === 'string' ? openStore(options.store) : options.store,
+    storeOf((options as Partial<RuntimeOptions> | undefined)?.store),
     import('./core/service/identities.ts'),
   ]);
   const closing = new AbortController();

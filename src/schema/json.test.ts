@@ -19,9 +19,9 @@ describe('JSON and text', () => {
     for (const value of values) expect(Json.parse(value)).toEqual(value);
     const bare = Object.assign(Object.create(null), { a: 1 });
     expect(Json.safeParse(bare).success).toBe(true);
-    const hostile = JSON.parse('{"__proto__":{"polluted":true},"constructor":1,"toString":2}');
-    expect(JSON.stringify(Json.parse(hostile))).toBe(JSON.stringify(hostile));
-    expect(Object.hasOwn({}, 'polluted')).toBe(false);
+    const odd = JSON.parse('{"constructor":1,"toString":2}');
+    expect(JSON.stringify(Json.parse(odd))).toBe(JSON.stringify(odd));
+    expect(problemOf(JSON.parse('{"a":[{"__proto__":{"polluted":true}}]}'))).toMatchObject({ path: 'a.0.__proto__' });
   });
 
   test('[IN1] U+0000 is refused, in values and in keys, naming the path', () => {
@@ -83,7 +83,6 @@ describe('JSON and text', () => {
     }
     const hostile = Metadata.safeParse(JSON.parse('{"__proto__":1,"a":2}'));
     expect(hostile.error?.issues[0]).toMatchObject({ path: ['__proto__'] });
-    const inner = JSON.parse('{"a":{"__proto__":1}}');
-    expect(JSON.stringify(Metadata.parse(inner))).toBe(JSON.stringify(inner));
+    expect(Metadata.safeParse({ large: 'x'.repeat(17_000) }).error?.issues[0]?.message).toContain('16384');
   });
 });

@@ -13,6 +13,9 @@ export const Text = z.string().superRefine((text, context) => {
   if (message) context.addIssue({ code: 'custom', message });
 });
 
+/** It is part of the summary, which is written with every append. */
+const maxMetadataChars = 16 * 1024;
+
 /** A record drops this key without a word; what is given is kept or refused. */
 export const Metadata = z
   .unknown()
@@ -20,5 +23,8 @@ export const Metadata = z
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, '__proto__')) return;
     context.addIssue({ code: 'custom', path: ['__proto__'], message: 'cannot be a key: choose another name' });
   })
-  .pipe(z.record(Text.max(200), Json));
+  .pipe(z.record(Text.max(200), Json))
+  .refine((metadata) => JSON.stringify(metadata).length <= maxMetadataChars, {
+    error: `is longer than ${maxMetadataChars} characters of JSON: keep what is large in messages or facts`,
+  });
 export type Metadata = z.infer<typeof Metadata>;

@@ -129,8 +129,9 @@ const rootOf = ({ parent }: ImportBase, copy: SessionCopy): { seq: number; hash:
 
 /** The keys of a copy that are not here yet; one that was used here for something else refuses the copy. */
 export const newKeysOf = (copy: SessionCopy, keyHere: (key: string) => StoredKey | undefined): readonly StoredKey[] =>
-  copy.keys.filter(({ key, bodyHash }) => {
+  copy.keys.filter(({ key, bodyHash, seq, count }) => {
     const here = keyHere(key);
-    if (here && here.bodyHash !== bodyHash) throw disagrees(copy, `the key ${key} was used for something else`);
+    const isSame = here?.bodyHash === bodyHash && here.seq === seq && here.count === count;
+    if (here && !isSame) throw disagrees(copy, `the key ${key} was used for something else`);
     return !here;
   });

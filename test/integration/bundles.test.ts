@@ -140,6 +140,24 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       expect(error).toMatchObject({ code: 'BUNDLE_CONFLICT', details: { session: session.id } });
     });
 
+    test('[FAULT1] a bundle that comes slowly keeps nobody waiting', async () => {
+      const session = await source.sessions.open();
+      await session.append({ role: 'user', content: 'slow' });
+      const bytes = await collect(session.export());
+      const sessions = elsewhere();
+      const { promise: rest, resolve: sendRest } = Promise.withResolvers<void>();
+      const slow = async function* () {
+        yield bytes.subarray(0, 20);
+        await rest;
+        yield bytes.subarray(20);
+      };
+      const importing = sessions.import(slow());
+      const other = await sessions.open({ title: 'meanwhile' });
+      await other.append({ role: 'user', content: 'not waiting' });
+      sendRest();
+      expect((await importing).sessions).toEqual([{ session: session.id, added: 2 }]);
+    });
+
     test('[BUN3] one changed, missing or added byte anywhere refuses the whole', async () => {
       const session = await source.sessions.open({ title: 'small' });
       await session.append([
@@ -211,6 +229,10 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
         'a version of the future': change(0, (line: never) => {
           (line as { version: number }).version = 2;
         }),
+        'a key for events that are not there': [
+          ...lines,
+          JSON.stringify({ key: { session: fork.id, key: 'k9', bodyHash: '0'.repeat(64), seq: 9000, count: 1 } }),
+        ],
         'turns marked as they are not': change(3, (line: never) => {
           const { event } = line as { event: { opensTurn: boolean } };
           event.opensTurn = !event.opensTurn;

@@ -159,8 +159,8 @@ describe('what every command does', () => {
     const half = await perdure(['fork', child, '--at', 'seq:4']);
     expect(half.err).toContain(`perdure resume ${half.out.trim()}`);
     expect(await said(['rewind', id, '--to', '1', '--reason', 'wrong'])).toContain('goes on from turn 1, 2 messages');
-    const [tree, again, shown, log] = await Promise.all([
-      said(['tree', child]),
+    const tree = await said(['tree', child]);
+    const [again, shown, log] = await Promise.all([
       answered(['fork', id]),
       answered(['show', id]),
       said(['log', id, '--at', 'turn:1', '--after', '1']),

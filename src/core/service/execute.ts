@@ -118,8 +118,18 @@ const earlierEvents = async (
   count: number,
 ): Promise<readonly SessionEvent[]> => {
   const stored = await scope.store.read(key, { after: seq - 1, upTo: seq + count - 1, limit: count });
+  if (stored.length < count) throw keyWithoutEvents(key, seq);
   return stored.map((event) => decodeEvent(key.workspace, event));
 };
+
+const keyWithoutEvents = (key: SessionKey, seq: number): PerdureError =>
+  new PerdureError(
+    'EVENT_DAMAGED',
+    `event ${seq} of ${key.session}, which this idempotency key stands for, is missing; run \`perdure verify ${key.session}\``,
+    {
+      details: { ...key, seq },
+    },
+  );
 
 /** What a key was used for before. A repetition gets the first answer, whatever became of the session since. */
 const usedBefore = async (scope: Scope, key: SessionKey, wanted: IdempotencyKey | undefined) => {

@@ -1,24 +1,21 @@
+import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { newId, type SessionId } from '../../schema/ids.ts';
-import type { Point } from '../../schema/point.ts';
+import { Text } from '../../schema/json.ts';
+import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decideFork } from '../session/decide.ts';
-import { encodeEvent } from '../session/event-codec.ts';
+import { encodeEvent, parseInput } from '../session/event-codec.ts';
 import { eventsOf } from './execute.ts';
 import { resolvePoint } from './points.ts';
 import { keyOf, type Scope } from './scope.ts';
 
-export interface ForkOptions {
-  readonly at?: Point | undefined;
-  readonly title?: string | undefined;
-}
+const ForkOptions = z.strictObject({ at: Point.optional(), title: Text.max(500).optional() });
+export type ForkOptions = z.input<typeof ForkOptions>;
 
 /** Makes a child that goes on from a point. The past does not change, so nothing has to be decided twice. */
-export const forkSession = async (
-  scope: Scope,
-  key: SessionKey,
-  { at, title }: ForkOptions = {},
-): Promise<SessionId> => {
+export const forkSession = async (scope: Scope, key: SessionKey, options: ForkOptions = {}): Promise<SessionId> => {
+  const { at, title } = parseInput('the fork', ForkOptions, options);
   const head = await scope.folds.head(key);
   const seq = await resolvePoint(scope.store, key, head, at);
   const point = await scope.folds.at(key, seq);

@@ -3,7 +3,7 @@ import { createZstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
-import type { SessionCopy, StoredEvent } from '../ports/store.ts';
+import type { SessionCopy, StoredEvent, StoredKey } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
 import { invalidInput } from '../session/event-codec.ts';
 import { BundleHeader, BundleLine, maxLineChars } from './bundle-format.ts';
@@ -107,6 +107,13 @@ class ChainCheck {
     if (this.#forkPoints.has(pointName(event))) this.#forkPoints.set(pointName(event), { seq, hash: event.hash });
   }
 
+  /** A key says where the events stand that it brought: an append that repeats it is answered with them. */
+  addKey(session: SessionId, { key, seq, count }: StoredKey): void {
+    const { parent, seq: end } = this.entry(session);
+    if (seq > (parent?.seq ?? 0) && seq + count - 1 <= end) return;
+    throw invalid(`the key ${key} of ${session} stands for events that it does not have`);
+  }
+
   finish(): void {
     for (const { session, seq, hash } of this.#header.sessions) {
       const last = this.#newest.get(session);
@@ -157,6 +164,7 @@ async function* copiesOf(lines: AsyncGenerator<string, void, void>): AsyncGenera
       } else if ('key' in content) {
         yield* piece();
         const { session, ...key } = content.key;
+        check.addKey(session, key);
         yield { session, parent: check.entry(session).parent, events: [], keys: [key] };
       } else {
         const { lines: expected, sha256 } = content.end;

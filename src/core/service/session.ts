@@ -4,7 +4,7 @@ import type { SessionEvent } from '../../schema/event.ts';
 import { newId, SessionId } from '../../schema/ids.ts';
 import { Metadata, Text } from '../../schema/json.ts';
 import { Message, type MessageInput } from '../../schema/message.ts';
-import type { Point } from '../../schema/point.ts';
+import { Point } from '../../schema/point.ts';
 import type { Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { CallRecord, SessionKey } from '../ports/store.ts';
@@ -130,6 +130,8 @@ const pinProblem = (fact: string): PerdureError =>
 
 const Description = z.strictObject({ title: Text.max(500).optional(), metadata: Metadata.optional() });
 const Messages = z.array(Message);
+const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
+const RewindOptions = WithReason.extend({ to: Point });
 
 /** Plain text becomes one text part; ids are given where there are none. Everything else is left for the schema to judge. */
 const messageOf = (input: MessageInput): unknown => {
@@ -163,9 +165,9 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     events: (options) => readEvents(scope, key, options),
     transcript: (options) => readTranscript(scope, key, options),
     context: (options) => readContext(scope, key, options),
-    pause: (options) => move({ type: 'pause', reason: options?.reason }),
+    pause: async (options = {}) => move({ type: 'pause', ...parseInput('the pause', WithReason, options) }),
     resume: () => move({ type: 'resume' }),
-    close: (options) => move({ type: 'close', reason: options?.reason }),
+    close: async (options = {}) => move({ type: 'close', ...parseInput('the closing', WithReason, options) }),
     reopen: () => move({ type: 'reopen' }),
     archive: () => move({ type: 'archive' }),
     restore: () => move({ type: 'restore' }),
@@ -204,7 +206,8 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     track: (tools, declarations) => wrapTools(journaledDispatch(scope, key, declarations as ToolDeclarations), tools),
     retry: (options) => retryTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
-    rewind: async ({ to, reason }) => {
+    rewind: async (options) => {
+      const { to, reason } = parseInput('the rewind', RewindOptions, options);
       const head = await scope.folds.head(key);
       const seq = await resolvePoint(scope.store, key, head, to);
       await move({ type: 'rewind', target: await scope.folds.at(key, seq), reason });

@@ -10,7 +10,7 @@ import { decideOpen } from '../session/decide-open.ts';
 import { encodeEvent, parseInput } from '../session/event-codec.ts';
 import { type CallFilter, type CommitFilter, type CommitRecord, findCalls, findCommits } from './commits.ts';
 import { eventsOf } from './execute.ts';
-import { readBundle } from './read-bundle.ts';
+import { importBundle } from './import-bundle.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { type Session, sessionHandle } from './session.ts';
 import { sessionNotFound } from './session-folds.ts';
@@ -65,7 +65,7 @@ const parseCursor = (cursor: string | undefined) => {
 };
 
 const openSession = async (scope: Scope, input: OpenOptions): Promise<Session> => {
-  const { agent, carryFrom, ...rest } = input;
+  const { agent, carryFrom, ...rest } = input ?? {};
   const about = parseInput('the session', Description, rest);
   const key = keyOf(scope, newId('ses', scope.clock.now()));
   const carry = carryFrom && (await scope.folds.head(keyOf(scope, carryFrom.id)));
@@ -100,7 +100,7 @@ export const sessionsOf = (scope: Scope): Sessions => ({
     return { sessions, ...(found.length > limit && { cursor: cursorOf(sessions.at(-1)!) }) };
   },
   export: (ids) => writeBundle(scope, parseInput('the session ids', z.array(SessionId).min(1), ids)),
-  import: (bundle) => scope.store.importCopies(scope.workspace, readBundle(bundle)),
+  import: (bundle) => importBundle(scope, bundle),
   commits: (filter) => findCommits(scope, undefined, filter),
   toolCalls: (filter) => findCalls(scope, undefined, filter),
   rebuildProjections: () => scope.store.rebuildProjections(scope.workspace),

@@ -1,11 +1,11 @@
 import type pg from 'pg';
-import type { Imported, SessionCopy, StoredEvent, StoredKey } from '../../core/ports/store.ts';
+import type { Imported, SessionCopy, StoredEvent } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { type EncodedPayload, payloadEncoding } from '../payload-codec.ts';
-import { overlapAt, planImport } from '../plan-import.ts';
+import { newKeysOf, overlapAt, planImport } from '../plan-import.ts';
 import type { Change } from '../watchers.ts';
-import { type AppendBases, readBases } from './append-bases.ts';
+import { readBases } from './append-bases.ts';
 import { insertBlobs } from './blobs.ts';
 import { type Database, exchange, prepared } from './database.ts';
 import { encodePayloads } from './encode-payloads.ts';
@@ -23,20 +23,6 @@ const findHash = prepared(
   'find_hash',
   'select hash from perdure.events where workspace = $1 and session = $2 and seq = $3',
 );
-
-const keyConflict = (session: SessionId, key: string): PerdureError =>
-  new PerdureError(
-    'BUNDLE_CONFLICT',
-    `the key ${key} of ${session} was used for something else in this store; import into another workspace or store`,
-    { details: { session, key } },
-  );
-
-const newKeys = (bases: AppendBases, { session, keys }: SessionCopy): readonly StoredKey[] =>
-  keys.filter((key) => {
-    const here = bases.baseOf({ session, key }).key;
-    if (here && here.bodyHash !== key.bodyHash) throw keyConflict(session, key.key);
-    return !here;
-  });
 
 const encode = async (events: readonly StoredEvent[]) => {
   const bytes = events.flatMap(({ body }) => (body.kind === 'bytes' ? body.bytes : []));
@@ -65,7 +51,10 @@ const addCopy = async (
   const common = overlapAt(copy, head);
   const [overlap] = common === undefined ? [] : (await client.query(findHash(workspace, session, common))).rows;
   const plan = planImport(workspace, { head, parent, overlapHash: overlap?.hash }, copy);
-  const keys = newKeys(bases, copy).map((key) => ({ ...key, session }));
+  const keys = newKeysOf(copy, (key) => bases.baseOf({ session, key: { key, bodyHash: '' } }).key).map((key) => ({
+    ...key,
+    session,
+  }));
   const { rows, blobs } = await encode(plan.added);
   await exchange(client, [
     rows.length > 0

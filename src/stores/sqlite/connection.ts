@@ -7,7 +7,7 @@ export interface ConnectionOptions {
   readonly busyTimeoutMs: number;
 }
 
-/** Takes effect on an empty file alone, before anything is written to it. */
+/** Takes effect before anything is written; on a file that has something, it would be a write that changes nothing. */
 const layout = 'PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;';
 
 /** An acknowledged commit is on the disk: FULL syncs the WAL at every commit, fullfsync makes macOS mean it. */
@@ -20,6 +20,8 @@ PRAGMA cell_size_check = 1;
 PRAGMA temp_store = MEMORY;
 PRAGMA trusted_schema = 0;
 `;
+
+const isEmpty = (db: DatabaseSync): boolean => Object.values(db.prepare('PRAGMA page_count').get()!)[0] === 0;
 
 const busy = 5;
 const retryMs = 10;
@@ -43,7 +45,7 @@ const retryWhileBusy = (timeoutMs: number, work: () => void): void => {
 export const openConnection = ({ file, busyTimeoutMs }: ConnectionOptions): DatabaseSync => {
   const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
   try {
-    db.exec(layout);
+    if (isEmpty(db)) db.exec(layout);
     retryWhileBusy(busyTimeoutMs, () => {
       isBegun(db, file);
       const { journal_mode: mode } = db.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { SessionCopy, SessionKey, StoredEvent, StoredKey } from '../../core/ports/store.ts';
+import type { SessionCopy, StoredEvent } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { type EncodedPayload, encodeBlobSync, encodePayload } from '../payload-codec.ts';
-import { overlapAt, planImport } from '../plan-import.ts';
+import { newKeysOf, overlapAt, planImport } from '../plan-import.ts';
 import { redactedPayload } from './event-rows.ts';
 import { readForkPoint } from './fork-point.ts';
 import type { Tables } from './tables.ts';
@@ -23,20 +23,6 @@ const encode = ({ session, seq, body }: StoredEvent): EncodedPayload => {
   throw new PerdureError('BUNDLE_INVALID', `event ${seq} of ${session} is damaged: ${body.reason}`);
 };
 
-const addKeys = ({ keys }: Tables, key: SessionKey, copied: readonly StoredKey[]): void => {
-  for (const each of copied) {
-    const here = keys.one(key, each.key);
-    if (!here) keys.insert(key, each);
-    else if (here.bodyHash !== each.bodyHash) {
-      throw new PerdureError(
-        'BUNDLE_CONFLICT',
-        `the key ${each.key} of ${key.session} was used for something else in this store; import into another workspace or store`,
-        { details: { session: key.session, key: each.key } },
-      );
-    }
-  }
-};
-
 const addCopy = (tables: Tables, workspace: WorkspaceId, copy: SessionCopy): number => {
   const key = { workspace, session: copy.session };
   const head = tables.heads.read(key);
@@ -54,7 +40,7 @@ const addCopy = (tables: Tables, workspace: WorkspaceId, copy: SessionCopy): num
     tables.projections.add(workspace, event);
   }
   if (plan.added.length > 0) tables.heads.write(plan.head);
-  addKeys(tables, key, copy.keys);
+  for (const each of newKeysOf(copy, (name) => tables.keys.one(key, name))) tables.keys.insert(key, each);
   return plan.added.length;
 };
 

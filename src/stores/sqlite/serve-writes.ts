@@ -40,7 +40,7 @@ const openWriter = (data: ThreadData) => {
     rebuildProjections: (workspace: WorkspaceId) => ({ value: rebuildProjections(db, tables, events, workspace) }),
     /** Leaves everything in the main file, when no other process reads from the log just now. */
     close: () => {
-      db.exec('PRAGMA busy_timeout = 100; PRAGMA wal_checkpoint(TRUNCATE)');
+      db.exec('PRAGMA busy_timeout = 100; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)');
       return { value: db.close() };
     },
   };
