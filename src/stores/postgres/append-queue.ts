@@ -12,6 +12,8 @@ import type { WriteLog } from './write-log.ts';
 
 const maxBatchRequests = 256;
 const maxBatchBytes = 8 * 1024 * 1024;
+/** When more than this waits already, the event loop's time is dearer than space: what comes then is stored as it is. */
+const maxCompressBytes = 64 * 1024;
 const maxTries = 5;
 const retryForMs = 4000;
 
@@ -41,6 +43,7 @@ export interface AppendQueueOptions {
 export class AppendQueue {
   readonly #options: AppendQueueOptions;
   #waiting: Waiting[] = [];
+  #waitingBytes = 0;
   #running = false;
 
   constructor(options: AppendQueueOptions) {
@@ -52,7 +55,8 @@ export class AppendQueue {
     const bytes = request.events.reduce((sum, { payload }) => sum + payload.length, 0);
     const waiting: Waiting = { request, bytes, pending: undefined, resolve, reject };
     this.#waiting.push(waiting);
-    const prepared = prepareAppend(request);
+    const prepared = prepareAppend(request, { compress: this.#waitingBytes <= maxCompressBytes });
+    this.#waitingBytes += bytes;
     if (prepared instanceof Promise) {
       prepared.then(
         (pending) => this.#ready(waiting, pending),
@@ -71,6 +75,7 @@ export class AppendQueue {
 
   #drop(waiting: Waiting, error: unknown): void {
     this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+    this.#waitingBytes -= waiting.bytes;
     waiting.reject(error);
     if (!this.#running) void this.#run();
   }
@@ -110,6 +115,7 @@ export class AppendQueue {
       }
     }
     this.#waiting = rest;
+    this.#waitingBytes -= bytes;
     return batch;
   }
 

@@ -1,17 +1,20 @@
 import type { AppendRequest } from '../../core/ports/store.ts';
-import { encodeBlob, encodePayload } from '../payload-codec.ts';
+import { encodeBlob, encodePayload, encodeUncompressed } from '../payload-codec.ts';
 import { sealPayload, sealPayloadInPool } from '../seal-payload.ts';
 import type { PendingAppend } from './append-batch.ts';
 import { encodePayloads, isLarge } from './encode-payloads.ts';
 
 /** What of an append needs no head: at once for small payloads, through the thread pool for large ones. */
-export const prepareAppend = (request: AppendRequest): PendingAppend | Promise<PendingAppend> => {
+export const prepareAppend = (
+  request: AppendRequest,
+  options: { readonly compress: boolean },
+): PendingAppend | Promise<PendingAppend> => {
   const payloads = request.events.map(({ payload }) => payload);
   if (payloads.some(isLarge) || request.blobs?.length) return prepareLarge(request, payloads);
   return {
     request,
     seals: payloads.map(sealPayload),
-    payloads: payloads.map(encodePayload),
+    payloads: payloads.map(options.compress ? encodePayload : encodeUncompressed),
     blobs: [],
     attempts: [],
   };
