@@ -24,6 +24,8 @@ export default defineConfig(({ mode }) => {
       hookTimeout: suite.testTimeout,
       env: { PERDURE_KILLS: process.env.PERDURE_KILLS ?? String(suite.kills) },
       pool: 'forks',
+      // Most of a test is waiting for disks and other processes: two at once do not get in each other's way, even on two cores.
+      maxWorkers: mode === 'test' ? '100%' : 1,
       globalSetup: ['test/postgres-server.ts'],
     },
   };
