@@ -15,11 +15,14 @@ export interface PostgresServer extends PostgresAddress {
 }
 
 async function ask(child: ChildProcess, request: PostgresRequest): Promise<PostgresReply> {
+  const answered = new AbortController();
+  const { signal } = answered;
   child.send(request);
   const [reply] = await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(([code]) => [{ failed: `the PostgreSQL process ended with ${code}` }]),
+    once(child, 'message', { signal }),
+    once(child, 'exit', { signal }).then(([code]) => [{ failed: `the PostgreSQL process ended with ${code}` }]),
   ]);
+  answered.abort();
   if ('failed' in reply) throw new Error(reply.failed);
   return reply;
 }
