@@ -73,8 +73,10 @@ const blank = (event: SessionEvent): SessionFold => ({
   attempts: {},
 });
 
-const without = (calls: OpenCalls, callId: string): OpenCalls =>
-  Object.fromEntries(Object.entries(calls).filter(([each]) => each !== callId));
+const without = (calls: OpenCalls, callId: string): OpenCalls => {
+  const { [callId]: _, ...others } = calls;
+  return others;
+};
 
 /** The provenance that the model's conclusions of this turn cannot exceed. */
 const turnProvenanceAfter = (base: SessionFold, event: SessionEvent): Provenance | undefined => {
@@ -105,13 +107,15 @@ const attemptsAfter = (attempts: SessionFold['attempts'], turn: number, retries:
 
 const callsAfter = (calls: SessionFold['openCalls'], message: Message, seq: number): SessionFold['openCalls'] => {
   if (message.role === 'tool') {
+    const [first, ...others] = message.content;
+    if (first && others.length === 0) return without(calls, first.callId);
     const settled = new Set(message.content.map((part) => part.callId));
     return Object.fromEntries(Object.entries(calls).filter(([callId]) => !settled.has(callId)));
   }
   if (message.role !== 'assistant') return calls;
   const made = message.content.filter((part) => part.type === 'tool-call');
   if (made.length === 0) return calls;
-  return Object.fromEntries([...Object.entries(calls), ...made.map((part) => [part.callId, { tool: part.tool, seq }])]);
+  return { ...calls, ...Object.fromEntries(made.map((part) => [part.callId, { tool: part.tool, seq }])) };
 };
 
 /** Applies one event. A rewind also needs the fold at the point it goes back to; every other event needs none. */
