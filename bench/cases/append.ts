@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { MessageInput, Runtime, Session } from '../../src/index.ts';
 import { BareRows } from '../bare-rows.ts';
 import type { Bench, BenchCase } from '../bench-case.ts';
-import type { BareLoop } from '../engines/engine.ts';
+import type { BareLoop, Place } from '../engines/engine.ts';
 import type { Figure } from '../figure.ts';
 import { show } from '../figure.ts';
 import { median, sum, timeOf } from '../statistics.ts';
@@ -9,6 +10,7 @@ import { oneEvent, oneTurn, realContent } from '../workload.ts';
 
 const target = { atLeast: 60 };
 const manySessions = 100;
+const warmUpRounds = 3;
 
 /** Times of single operations, and of a round of them. */
 interface Side {
@@ -21,22 +23,27 @@ interface Measured {
   readonly bare: Side;
 }
 
+/** What ours is set against. */
+interface Against {
+  readonly place: Place;
+  readonly bare: BareLoop;
+}
+
 const emptySide = (): Side => ({ operations: [], rounds: [] });
 
-/** Ours and bare take turns, so that a noisy neighbour meets both; the first round warms up and does not count. */
-const takeTurns = async (
-  rounds: number,
-  ours: (side: Side) => Promise<void>,
-  bare: (side: Side) => Promise<void>,
-): Promise<Measured> => {
+/** Makes what a round needs and gives the work that is timed. */
+type Round = (side: Side) => () => Promise<void>;
+
+/** Ours and bare take turns, so that a noisy neighbour meets both; the first rounds warm up and do not count. */
+const takeTurns = async (rounds: number, ours: Round, bare: Round): Promise<Measured> => {
   const measured = { ours: emptySide(), bare: emptySide() };
-  for (let round = 0; round <= rounds; round++) {
-    const into = round === 0 ? { ours: emptySide(), bare: emptySide() } : measured;
+  for (let round = -warmUpRounds; round < rounds; round++) {
+    const into = round < 0 ? { ours: emptySide(), bare: emptySide() } : measured;
     const both = [
-      async () => into.ours.rounds.push(await timeOf(() => ours(into.ours))),
-      async () => into.bare.rounds.push(await timeOf(() => bare(into.bare))),
+      { work: ours(into.ours), times: into.ours.rounds },
+      { work: bare(into.bare), times: into.bare.rounds },
     ];
-    for (const one of round % 2 === 0 ? both : both.toReversed()) await one();
+    for (const { work, times } of round % 2 === 0 ? both : both.toReversed()) times.push(await timeOf(work));
   }
   return measured;
 };
@@ -58,30 +65,54 @@ const figureOf = (name: string, measured: Measured, perRound: number, extra = ''
   };
 };
 
+/** One after another, each as soon as the one before is through. */
+const oneByOne =
+  <Input>(perRound: number, make: () => Input, operation: (input: Input) => Promise<unknown> | unknown): Round =>
+  ({ operations }) => {
+    const inputs = Array.from({ length: perRound }, make);
+    return async () => {
+      for (const input of inputs) operations.push(await timeOf(() => operation(input)));
+    };
+  };
+
+const insertsInto = (loop: BareLoop, perRound: number, make: () => readonly MessageInput[]): Round => {
+  const rows = new BareRows();
+  const session = `ses_${randomUUID()}`;
+  return oneByOne(
+    perRound,
+    () => make().map((message) => rows.rowOf(session, message)),
+    (group) => loop.insert(group),
+  );
+};
+
+/** What is left of the bare loop when a thread does it: the limit of a store that keeps the event loop free. */
+const behindThread = async (
+  name: string,
+  perRound: number,
+  rounds: number,
+  { place, bare }: Against,
+  make: () => readonly MessageInput[],
+): Promise<readonly Figure[]> => {
+  const threaded = await place.openBehindThread?.();
+  if (!threaded) return [];
+  const measured = await takeTurns(rounds, insertsInto(threaded, perRound, make), insertsInto(bare, perRound, make));
+  await threaded.close();
+  const { target: _, ...figure } = figureOf(`the bare loop behind a thread, ${name}`, measured, perRound);
+  return [figure];
+};
+
 const serial = async (
   name: string,
   { quick }: Bench,
   session: Session,
-  bareLoop: BareLoop,
+  against: Against,
   make: () => readonly MessageInput[],
-): Promise<Figure> => {
-  const rows = new BareRows();
+): Promise<readonly Figure[]> => {
   const perRound = quick ? 50 : 100;
-  const inputs = () => Array.from({ length: perRound }, make);
-  let ours = inputs();
-  let bare = ours.map((messages) => messages.map((message) => rows.rowOf(name, message)));
-  const measured = await takeTurns(
-    quick ? 6 : 20,
-    async ({ operations }) => {
-      for (const messages of ours) operations.push(await timeOf(() => session.append(messages)));
-      ours = inputs();
-    },
-    async ({ operations }) => {
-      for (const group of bare) operations.push(await timeOf(() => bareLoop.insert(group)));
-      bare = inputs().map((messages) => messages.map((message) => rows.rowOf(name, message)));
-    },
-  );
-  return figureOf(name, measured, perRound);
+  const rounds = quick ? 6 : 20;
+  const ours = oneByOne(perRound, make, (messages) => session.append(messages));
+  const measured = await takeTurns(rounds, ours, insertsInto(against.bare, perRound, make));
+  return [figureOf(name, measured, perRound), ...(await behindThread(name, perRound, rounds, against, make))];
 };
 
 /** Answers of one transaction arrive in one go: counts the goes. */
@@ -113,33 +144,30 @@ const atOnce = async ({ quick }: Bench, runtime: Runtime, bareLoop: BareLoop): P
   const perSession = quick ? 5 : 10;
   const perRound = perSession * manySessions;
   const groups = new Groups();
-  let next = { ours: [] as MessageInput[][], bare: [] as ReturnType<BareRows['rowOf']>[] };
-  const refill = () => {
-    next = {
-      ours: sessions.map(() => Array.from({ length: perSession }, () => oneEvent(content))),
-      bare: Array.from({ length: perRound }, (_, at) => rows.rowOf(names[at % names.length]!, oneEvent(content))),
-    };
-  };
-  refill();
   const measured = await takeTurns(
     quick ? 6 : 20,
-    async ({ operations }) => {
-      await Promise.all(
-        sessions.map(async (session, at) => {
-          for (const message of next.ours[at]!) {
-            operations.push(await timeOf(() => session.append(message)));
-            groups.acknowledged();
-          }
-        }),
-      );
-      next.ours = sessions.map(() => Array.from({ length: perSession }, () => oneEvent(content)));
+    ({ operations }) => {
+      const inputs = sessions.map(() => Array.from({ length: perSession }, () => oneEvent(content)));
+      const appendAll = async (session: Session, at: number): Promise<void> => {
+        for (const message of inputs[at]!) {
+          operations.push(await timeOf(() => session.append(message)));
+          groups.acknowledged();
+        }
+      };
+      return async () => {
+        await Promise.all(sessions.map(appendAll));
+      };
     },
-    async ({ operations }) => {
-      const size = Math.round(groups.meanSize) || manySessions;
-      for (let at = 0; at < next.bare.length; at += size) {
-        operations.push(await timeOf(() => bareLoop.insert(next.bare.slice(at, at + size))));
-      }
-      next.bare = Array.from({ length: perRound }, (_, at) => rows.rowOf(names[at % names.length]!, oneEvent(content)));
+    ({ operations }) => {
+      const inputs = Array.from({ length: perRound }, (_, at) =>
+        rows.rowOf(names[at % names.length]!, oneEvent(content)),
+      );
+      return async () => {
+        const size = Math.round(groups.meanSize) || manySessions;
+        for (let at = 0; at < inputs.length; at += size) {
+          operations.push(await timeOf(() => bareLoop.insert(inputs.slice(at, at + size))));
+        }
+      };
     },
   );
   const size = show(groups.meanSize, '');
@@ -153,9 +181,12 @@ export const append: BenchCase = async (bench) => {
   const bare = await place.openBare();
   bench.progress('append');
   try {
+    const against = { place, bare };
     return [
-      await serial('1 event of 5 kB', bench, await runtime.sessions.open(), bare, () => [oneEvent(content)]),
-      await serial('a turn of 8 events, 15.2 kB', bench, await runtime.sessions.open(), bare, () => oneTurn(content)),
+      ...(await serial('1 event of 5 kB', bench, await runtime.sessions.open(), against, () => [oneEvent(content)])),
+      ...(await serial('a turn of 8 events, 15.2 kB', bench, await runtime.sessions.open(), against, () =>
+        oneTurn(content),
+      )),
       ...(await atOnce(bench, runtime, bare)),
     ];
   } finally {

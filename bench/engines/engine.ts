@@ -25,6 +25,8 @@ export interface Place {
   bytes(): Promise<number>;
   /** A table with the columns and indexes of our events, in another database. Ours must have been opened once. */
   openBare(): Promise<BareLoop>;
+  /** The same, where the engine works inside our process and must not hold up its event loop. */
+  openBehindThread?(): Promise<BareLoop>;
   remove(): Promise<void>;
 }
 

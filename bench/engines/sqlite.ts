@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { BareLoop, BareRow, Engine, Place } from './engine.ts';
+import { Worker } from 'node:worker_threads';
+import type { BareLoop, Engine, Place } from './engine.ts';
+import { openRows } from './sqlite-rows.ts';
 
 const ourSchema = (file: string): string => {
   const db = new DatabaseSync(file, { readOnly: true });
@@ -11,23 +15,23 @@ const ourSchema = (file: string): string => {
   return rows.map(({ sql }) => `${sql};`).join('\n');
 };
 
-const openBare = async (ours: string, file: string): Promise<BareLoop> => {
-  const db = new DatabaseSync(file);
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-  db.exec(ourSchema(ours));
-  const insert = db.prepare(`INSERT INTO events
-    (workspace, session, seq, at, turn, opens_turn, run, type, version, actor, salt, hash, encoding, payload)
-    VALUES ('local', ?, ?, ?, ?, ?, NULL, 'message.appended', 1, 'member:local', ?, ?, 0, ?)`);
+const openBare = (ours: string, file: string): BareLoop => {
+  const rows = openRows(file, ourSchema(ours));
+  return { insert: rows.insert, close: async () => rows.close() };
+};
+
+const openBehindThread = (ours: string, file: string): BareLoop => {
+  const worker = new Worker(new URL('./sqlite-thread.ts', import.meta.url), {
+    workerData: { file, schema: ourSchema(ours) },
+  });
   return {
-    insert: (rows: readonly BareRow[]) => {
-      const now = Date.now();
-      db.exec('BEGIN IMMEDIATE');
-      for (const { session, seq, opensTurn, salt, hash, payload } of rows) {
-        insert.run(session, seq, now, seq, opensTurn ? 1 : 0, salt, hash, payload);
-      }
-      db.exec('COMMIT');
+    insert: async (rows) => {
+      worker.postMessage(rows);
+      await once(worker, 'message');
     },
-    close: async () => db.close(),
+    close: async () => {
+      await worker.terminate();
+    },
   };
 };
 
@@ -44,7 +48,8 @@ export const sqliteEngine = async (): Promise<Engine> => ({
         db.close();
         return (await stat(file)).size;
       },
-      openBare: () => openBare(file, join(folder, 'bare.db')),
+      openBare: async () => openBare(file, join(folder, 'bare.db')),
+      openBehindThread: async () => openBehindThread(file, join(folder, `${randomUUID()}.db`)),
       remove: () => rm(folder, { recursive: true }),
     };
   },

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { receiveMessageOnPort } from 'node:worker_threads';
 import type { AppendRequest, FoldSnapshot, SessionCopy, SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
@@ -19,6 +20,8 @@ const maxBatchBytes = 8 * 1024 * 1024;
 const maxBatchCalls = 1000;
 /** Going back to the event loop and being called from there takes longer than waiting at the bell: after work, more is to be expected. */
 const waitMs = 50;
+/** Being woken takes a good part of what a commit takes. Somebody who appends one after another is back within this time. */
+const watchMs = availableParallelism() > 1 ? 0.3 : 0;
 
 const openWriter = (data: ThreadData) => {
   const db = openConnection(data);
@@ -92,6 +95,8 @@ export const serveWrites = (data: ThreadData): void => {
   const waitForMore = (): boolean => {
     const rung = Atomics.load(bell, 0);
     if (receive()) return true;
+    const watchEnd = performance.now() + watchMs;
+    while (Atomics.load(bell, 0) === rung && performance.now() < watchEnd);
     Atomics.wait(bell, 0, rung, waitMs);
     return receive();
   };
