@@ -40,7 +40,7 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
     const writeLog = await database.use(async (client) => {
       const { rows } = await client.query(`select current_setting('fsync') as fsync`);
       refuseNoSync(rows[0].fsync);
-      await migrate(client, options.release ?? currentRelease());
+      await migrate(client, options.release ?? currentRelease(), statementTimeoutMs);
       return openWriteLog(client, statementTimeoutMs);
     });
     return new PostgresStore(database, writeLog, new Changes(database, { listenUrl, fallbackPollMs }));

@@ -1,11 +1,13 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { askPostgres } from '../../../test/ask-postgres.ts';
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
+import { moduleUrl, runScript } from '../../../test/run-script.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
-import { rawText } from '../../testing/contract/new-events.ts';
-import { expectSound, mustAppend, openSession } from '../../testing/contract/session-log.ts';
+import { openSession } from '../../testing/contract/session-log.ts';
 import { currentRelease } from '../release.ts';
 import { openPostgresStore } from './index.ts';
+import { migrationLock } from './migrations.ts';
 
 const databases: TestDatabase[] = [];
 let database: TestDatabase;
@@ -15,6 +17,25 @@ beforeEach(async () => {
 });
 afterAll(() => Promise.all(databases.map((each) => each.drop())));
 
+const connect = async (url: string): Promise<pg.Client> => {
+  const client = new pg.Client(url);
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+};
+
+/** Until a connection waits for a lock in such a statement. */
+const waiting = async (statement: string): Promise<void> => {
+  const find = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
+  while ((await askPostgres(database.adminUrl, find, statement)).length === 0);
+};
+
+const opener = (url: string): string => `
+  import { openPostgresStore } from ${moduleUrl('src/stores/postgres/index.ts')};
+  await openPostgresStore({ url: ${JSON.stringify(url)} });
+`;
+
 const meta = () =>
   askPostgres<{ schema: number; oldest_reader: string }>(
     database.url,
@@ -22,16 +43,41 @@ const meta = () =>
   );
 
 describe('migrations', () => {
-  test('[ST1] stores that open a new database at once end with one schema', async () => {
-    const stores = await Promise.all(
-      Array.from({ length: 8 }, () => openPostgresStore({ url: database.url, poolSize: 2 })),
-    );
+  test('[ST1] who was killed in the middle of the first opening leaves nothing behind, and the next one does the work', async () => {
+    const other = await connect(database.url);
+    await other.query('begin; create schema perdure');
+    const killed = runScript(opener(database.url));
+    await waiting('create schema%');
+    const next = openPostgresStore({ url: database.url });
+    await waiting('select pg_advisory_xact_lock%');
+    killed.kill();
+    await killed.ended;
+    await other.query('rollback');
+    const store = await next;
+    await openSession(store, newKey());
+    await store.close();
     expect(await meta()).toHaveLength(1);
-    const key = newKey();
-    await openSession(stores[0]!, key);
-    for (const store of stores) await mustAppend(store, key, [rawText('a')]);
-    expect(await expectSound(stores[7]!, key)).toHaveLength(9);
-    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  test('[ST1, FAULT1] who waits too long for another that migrates gets STORE_BUSY, and opens later', async () => {
+    const other = await connect(database.url);
+    await other.query('select pg_advisory_lock($1)', [migrationLock]);
+    await expect(openPostgresStore({ url: database.url, statementTimeoutMs: 100 })).rejects.toMatchObject({
+      code: 'STORE_BUSY',
+      message: expect.stringContaining('try again'),
+    });
+    await other.end();
+    await (await openPostgresStore({ url: database.url })).close();
+  });
+
+  test('[ST2] an older release that waits for the migration of a newer one is refused when that is through', async () => {
+    const newer = await connect(database.url);
+    await newer.query(`begin; select pg_advisory_xact_lock(${migrationLock}); create schema perdure`);
+    await newer.query(`create table perdure.meta as select 9 as schema, '9.10.0' as oldest_reader`);
+    const older = openPostgresStore({ url: database.url, release: '9.9.12' });
+    await waiting('select pg_advisory_xact_lock%');
+    await newer.query('commit');
+    await expect(older).rejects.toMatchObject({ code: 'STORE_NEWER', details: { needs: '9.10.0' } });
   });
 
   test('[ST1] a database that has its schema is opened without the right to change it', async () => {

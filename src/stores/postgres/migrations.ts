@@ -220,7 +220,7 @@ const refuseNewer = (meta: Meta | undefined, release: string): void => {
 };
 
 /** Any number, as long as every release asks for the same. */
-const migrationLock = 7_313_825_671;
+export const migrationLock = 7_313_825_671;
 
 const runPending = async (client: pg.Client, release: string): Promise<void> => {
   await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
@@ -237,12 +237,19 @@ const runPending = async (client: pg.Client, release: string): Promise<void> => 
   }
 };
 
+/** Nobody waits without end for another who migrates, nor for one whose machine went away in the middle of it. */
+const opening = (waitMs: number): string => `
+  begin isolation level read committed;
+  set local lock_timeout = ${Math.trunc(waitMs)};
+  set local idle_in_transaction_session_timeout = ${Math.trunc(waitMs)};
+`;
+
 /** Brings the database to this release's schema, in one transaction and under a lock: of several processes one does the work. */
-export const migrate = async (client: pg.Client, release: string): Promise<void> => {
+export const migrate = async (client: pg.Client, release: string, waitMs: number): Promise<void> => {
   const meta = await readMeta(client);
   refuseNewer(meta, release);
   if (meta && meta.schema >= migrations.length) return;
-  await client.query('begin isolation level read committed');
+  await client.query(opening(waitMs));
   try {
     await runPending(client, release);
     await client.query('commit');

@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { moduleUrl, runScript } from '../../../test/run-script.ts';
 import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
-import { expectSound, openSession } from '../../testing/contract/session-log.ts';
-import { applicationId, migrations } from './migrations.ts';
+import { openSession } from '../../testing/contract/session-log.ts';
+import { openConnection } from './connection.ts';
+import { applicationId, isBegun, migrate, migrations } from './migrations.ts';
 
 const withDatabase = <T>(file: string, work: (db: DatabaseSync) => T): T => {
   const db = new DatabaseSync(file);
@@ -15,34 +15,54 @@ const withDatabase = <T>(file: string, work: (db: DatabaseSync) => T): T => {
   }
 };
 
-const opener = (file: string, key: object): string => `
-  import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
-  import { openSession } from ${moduleUrl('src/testing/contract/session-log.ts')};
-  process.stdin.once('data', async () => {
-    const store = await openSqliteStore({ file: ${JSON.stringify(file)} });
-    await openSession(store, ${JSON.stringify(key)});
-    await store.close();
-    process.exit(0);
+/** A connection before whose nth statement another process does something. */
+const interrupted = (db: DatabaseSync, nth: number, interrupt: () => void): DatabaseSync => {
+  let count = 0;
+  const prepare = (sql: string) => {
+    count += 1;
+    if (count === nth) interrupt();
+    return db.prepare(sql);
+  };
+  return new Proxy(db, {
+    get: (target, name) => {
+      if (name === 'prepare') return prepare;
+      const value = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
   });
-  console.log('ready');
-`;
+};
 
 describe('migrations', () => {
-  test('[ST1, ST4] processes that open a new file at once end with one schema, and all can write', async () => {
-    const file = newSqliteFile();
-    const keys = Array.from({ length: 5 }, () => newKey());
-    const scripts = keys.map((key) => runScript(opener(file, key)));
-    await Promise.all(scripts.map((script) => script.line()));
-    for (const script of scripts) script.tell('go');
-    expect(await Promise.all(scripts.map(({ ended }) => ended))).toEqual(scripts.map(() => ({ code: 0, said: '' })));
-    withDatabase(file, (db) => {
-      expect(db.prepare('SELECT * FROM meta').all()).toEqual([
+  test('[ST1] whenever another process makes the schema while this one looks for it, there is one and it is ours', () => {
+    for (let nth = 1; nth <= 6; nth++) {
+      const file = newSqliteFile();
+      const [mine, theirs] = [1, 2].map(() => openConnection({ file, busyTimeoutMs: 1000 })) as [
+        DatabaseSync,
+        DatabaseSync,
+      ];
+      const meanwhile = interrupted(mine, nth, () => !mine.isTransaction && migrate(theirs, file, '0.0.1'));
+      expect([true, false]).toContain(isBegun(meanwhile, file));
+      migrate(meanwhile, file, '0.0.1');
+      expect(mine.prepare('SELECT * FROM meta').all()).toEqual([
         { schema: migrations.length, oldest_reader: migrations.at(-1)!.oldestReader },
       ]);
-      expect(db.prepare('PRAGMA application_id').get()).toEqual({ application_id: applicationId });
-    });
-    const store = await openSqlite(file);
-    for (const key of keys) await expectSound(store, key);
+      expect(mine.prepare('PRAGMA application_id').get()).toEqual({ application_id: applicationId });
+      theirs.close();
+      mine.close();
+    }
+  });
+
+  test('[ST2] an older release that waits for the migration of a newer one is refused when that is through', async () => {
+    const file = newSqliteFile();
+    const newer = openConnection({ file, busyTimeoutMs: 1000 });
+    newer.exec(`BEGIN IMMEDIATE; PRAGMA application_id = ${applicationId}`);
+    newer.exec("CREATE TABLE meta AS SELECT 9 AS schema, '9.10.0' AS oldest_reader");
+    const older = openSqlite(file, { release: '9.9.12' });
+    older.catch(() => undefined);
+    await openSqlite(newSqliteFile());
+    newer.exec('COMMIT');
+    newer.close();
+    await expect(older).rejects.toMatchObject({ code: 'STORE_NEWER', details: { needs: '9.10.0' } });
   });
 
   test('[ST1] opening again changes nothing', async () => {

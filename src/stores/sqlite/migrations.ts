@@ -77,13 +77,14 @@ CREATE INDEX tool_calls_by_time ON tool_calls (workspace, at, session, seq);
   },
 ];
 
-const pragma = (db: DatabaseSync, name: string): unknown => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+/** In one statement: between two, another process may fill the file. */
+const ownership = `SELECT application_id AS owner, EXISTS (SELECT 1 FROM sqlite_schema) AS used FROM pragma_application_id`;
 
 /** Whether anything was made in the file yet. Refuses one that is not ours before anything in it is changed. */
 export const isBegun = (db: DatabaseSync, file: string): boolean => {
-  const owner = pragma(db, 'application_id');
+  const { owner, used } = db.prepare(ownership).get() as { owner: number; used: number };
   if (owner === applicationId) return true;
-  if (owner === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) return false;
+  if (owner === 0 && used === 0) return false;
   const advice = 'give perdure a file of its own';
   throw storeFailure('STORE_CORRUPT', file, 'the database belongs to another application', { advice });
 };
