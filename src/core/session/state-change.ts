@@ -90,24 +90,39 @@ const entryDelta = (entry: string, before: unknown, after: unknown): readonly St
   return [...tests, ...operations.map((operation) => ({ ...operation, path: entry + operation.path }))];
 };
 
+/** What stands at a path on either side; undefined where nothing does. */
+interface Difference {
+  readonly path: string;
+  readonly old: unknown;
+  readonly now: unknown;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+const ownValue = (values: Values, key: string): unknown => (Object.hasOwn(values, key) ? values[key] : undefined);
+
+const keysThatDiffer = (old: Values, now: Values): readonly string[] => [
+  ...Object.keys(old).filter((key) => old[key] !== ownValue(now, key)),
+  ...Object.keys(now).filter((key) => !Object.hasOwn(old, key)),
+];
+
 /** Entry by entry. Those that are the same object need not be looked into, and a change leaves most of them so. */
-const deltaBetween = (before: State, after: State): readonly StoredOperation[] =>
-  [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((part): readonly StoredOperation[] => {
+const differencesBetween = (before: State, after: State): readonly Difference[] =>
+  keysThatDiffer(before as unknown as Values, after as unknown as Values).flatMap((part): readonly Difference[] => {
     const [old, now]: readonly unknown[] = [before[part as keyof State], after[part as keyof State]];
-    if (old === now) return [];
-    if (!isRecord(old) || !isRecord(now)) {
-      return now === undefined
-        ? [{ op: 'remove', path: pointerOf(part) }]
-        : [{ op: old === undefined ? 'add' : 'replace', path: pointerOf(part), value: now as Json }];
-    }
-    return [...new Set([...Object.keys(old), ...Object.keys(now)])].flatMap((id): readonly StoredOperation[] => {
-      const path = pointerOf(part, id);
-      if (!Object.hasOwn(now, id)) return [{ op: 'remove', path }];
-      const value = now[id] as Json;
-      if (!Object.hasOwn(old, id)) return [{ op: 'add', path, value }];
-      return old[id] === value ? [] : entryDelta(path, old[id], value);
-    });
+    if (!isRecord(old) || !isRecord(now)) return [{ path: pointerOf(part), old, now }];
+    return keysThatDiffer(old, now).map((id) => ({
+      path: pointerOf(part, id),
+      old: ownValue(old, id),
+      now: ownValue(now, id),
+    }));
   });
+
+const operationsFor = (path: string, from: unknown, to: unknown): readonly StoredOperation[] => {
+  if (to === undefined) return [{ op: 'remove', path }];
+  if (from === undefined) return [{ op: 'add', path, value: to as Json }];
+  return entryDelta(path, from, to);
+};
 
 const patched = (before: State, operations: readonly PatchOperation[]): State => {
   const result = applyOperations(before, operations);
@@ -126,7 +141,12 @@ const mutated = (before: State, mutation: Mutation): State =>
 /** Lets a caller's function, or a patch, change the state; what comes out is the smallest delta and its inverse. */
 export const changeState = (before: State, change: Mutation | readonly PatchOperation[]): StateChange => {
   const state = typeof change === 'function' ? mutated(before, change) : patched(before, change);
-  return { state, delta: deltaBetween(before, state), inverse: deltaBetween(state, before) };
+  const differences = differencesBetween(before, state);
+  return {
+    state,
+    delta: differences.flatMap(({ path, old, now }) => operationsFor(path, old, now)),
+    inverse: differences.flatMap(({ path, old, now }) => operationsFor(path, now, old)),
+  };
 };
 
 /** Applies a stored delta, which applied when it was committed. */

@@ -1,0 +1,119 @@
+import type { Runtime, Session } from '../../src/index.ts';
+import type { Bench, BenchCase } from '../bench-case.ts';
+import type { Place } from '../engines/engine.ts';
+import { type Figure, show } from '../figure.ts';
+import { median, timeOf } from '../statistics.ts';
+import { type Content, realContent } from '../workload.ts';
+
+const facts = 200;
+const factBytes = 500;
+const files = 100;
+const lastTurns = 5;
+const rounds = { quick: 60, full: 200 };
+
+/** A state of 100 kB. */
+const openWithState = async (runtime: Runtime, content: Content): Promise<Session> => {
+  const session = await runtime.sessions.open();
+  await session.commit((draft) => {
+    for (let fact = 0; fact < facts; fact++) draft.facts[`fact-${fact}`] = content.prose(factBytes);
+  });
+  return session;
+};
+
+/** Each change in turn with a message that takes as many bytes. */
+const commitCost = async (session: Session, content: Content, times: number): Promise<Figure> => {
+  const taken = { commit: [] as number[], append: [] as number[] };
+  for (let time = 0; time < times; time++) {
+    const value = content.prose(factBytes);
+    const change = () =>
+      session.commit((draft) => {
+        draft.facts[`fact-${time % facts}`] = value;
+      });
+    taken.commit.push(await timeOf(change));
+    const [committed] = await session.commits({ limit: 1 });
+    const { delta, inverse } = committed!;
+    const text = JSON.stringify({ delta, inverse });
+    taken.append.push(await timeOf(() => session.append({ role: 'user', content: text })));
+  }
+  const [commit, append] = [median(taken.commit), median(taken.append)];
+  return {
+    name: 'a commit against a plain append of the same bytes, state of 100 kB',
+    value: commit / append,
+    unit: 'x',
+    target: { atMost: 1.5 },
+    detail: `${show(commit, 'ms')} against ${show(append, 'ms')}`,
+  };
+};
+
+/** Turns of a question, an answer, and a file that was changed. */
+const writeTurns = async (session: Session, turns: number): Promise<void> => {
+  for (let turn = 1; turn <= turns; turn++) {
+    await session.append([
+      { role: 'user', content: `Mend part ${turn}.` },
+      { role: 'assistant', content: `Part ${turn} is mended.` },
+    ]);
+    await session.commit((draft) => {
+      draft.filesModified[`src/part-${turn % files}.ts`] = { change: 'modified', tool: 'edit', callId: `call_${turn}` };
+    });
+  }
+};
+
+interface Times {
+  readonly turns: number;
+  readonly query: number;
+  readonly diff: number;
+}
+
+const questions = async (session: Session, turns: number, times: number): Promise<Times> => {
+  const taken = { query: [] as number[], diff: [] as number[] };
+  for (let time = 0; time < times; time++) {
+    const turn = 2 + ((time * 7919) % (turns - 2));
+    taken.query.push(await timeOf(() => session.commits({ path: '/filesModified/**', last: { turns: lastTurns } })));
+    taken.diff.push(await timeOf(() => session.diff({ turn: turn - 1 }, { turn })));
+  }
+  return { turns, query: median(taken.query), diff: median(taken.diff) };
+};
+
+const against = (name: string, shortest: Times, longest: Times, kind: 'query' | 'diff'): Figure => ({
+  name: `${name}, ${longest.turns} turns against ${shortest.turns}`,
+  value: longest[kind] / shortest[kind],
+  unit: 'x',
+  target: { atMost: 2 },
+  detail: `${show(longest[kind], 'ms')} against ${show(shortest[kind], 'ms')}`,
+});
+
+const measureQuestions = async (bench: Bench, place: Place, content: Content, turns: number): Promise<Times> => {
+  bench.progress(`state: ${turns} turns`);
+  const writing = await bench.library.openRuntime({ store: place.address });
+  const written = await openWithState(writing, content);
+  await writeTurns(written, turns);
+  await writing.close();
+  const runtime = await bench.library.openRuntime({ store: place.address });
+  const times = await questions(
+    await runtime.sessions.get(written.id),
+    turns,
+    bench.quick ? rounds.quick : rounds.full,
+  );
+  await runtime.close();
+  return times;
+};
+
+/** What the typed state costs, and what asking about it costs in a long session. */
+export const state: BenchCase = async (bench) => {
+  const content = realContent();
+  const place = await bench.engine.newPlace();
+  bench.progress('state: commits');
+  const runtime = await bench.library.openRuntime({ store: place.address });
+  const session = await openWithState(runtime, content);
+  const commit = await commitCost(session, content, bench.quick ? rounds.quick : rounds.full);
+  await runtime.close();
+  const all: Times[] = [];
+  for (const turns of bench.turns) all.push(await measureQuestions(bench, place, content, turns));
+  await place.remove();
+  const [shortest, longest] = [all[0]!, all.at(-1)!];
+  return [
+    commit,
+    against(`files modified in the last ${lastTurns} turns`, shortest, longest, 'query'),
+    against('diff of neighbouring turns', shortest, longest, 'diff'),
+  ];
+};
