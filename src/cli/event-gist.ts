@@ -52,11 +52,26 @@ const gists: Gists = {
       .map(({ op, path }) => `${changeSigns[op]}${path}`)
       .join(' ')}${cause ? ` by ${cause.tool}` : ''} (${provenance})${why ? `: ${why}` : ''}`,
   'tool.called': ({ tool, callId }) => `${tool} ${callId}`,
+  'tool.retried': ({ tool, attempt }) => `${tool}, attempt ${attempt}`,
   'tool.completed': ({ tool, durationMs }) => `${tool} ok in ${Math.round(durationMs)} ms`,
   'tool.failed': ({ tool, outcome, error }) => `${tool} ${outcome}: ${error.message}`,
   'context.compacted': ({ from, to, evicted }) => `seq:${from} to seq:${to}, ${evicted[0] ?? ''}`,
+  'input.admitted': ({ message, policy }) => `${policy}: ${messageGist(message)}`,
+  'run.resumed': () => '',
+  'run.waiting': ({ for: what, reason }) => `for ${what}${reason ? `: ${reason}` : ''}`,
+  'model.called': ({ model, attempt, requestTokens }) =>
+    `${model}, about ${requestTokens} tokens${attempt > 1 ? `, attempt ${attempt}` : ''}`,
+  'model.completed': ({ usage, finish }) => `${finish}, ${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
+  'model.failed': ({ failure, message }) => `${failure}: ${message}`,
+  'message.abandoned': ({ message }) => message,
+  'approval.requested': ({ tool, summary, approval }) => `${tool}: ${summary} (${approval})`,
+  'approval.settled': ({ answer, reason, approval }) => `${approval} ${answer}${reason ? `: ${reason}` : ''}`,
+  'question.asked': ({ question }) => question,
+  'question.answered': ({ answer }) => answer,
+  'budget.set': ({ limits }) => JSON.stringify(limits),
+  'session.handed': ({ to, reason }) => `to ${to}${reason ? `: ${reason}` : ''}`,
   'run.started': ({ attempt }) => (attempt > 1 ? `attempt ${attempt}` : ''),
-  'run.ended': ({ status }) => status,
+  'run.ended': ({ status, error }) => `${status}${error ? `: ${error.message}` : ''}`,
 };
 
 /** What an event says, in a few words on one line. */

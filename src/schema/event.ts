@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { PerdureError } from './error.ts';
-import { Actor, RunId, SessionId, type WorkspaceId } from './ids.ts';
+import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
 import { Json, Metadata, Text } from './json.ts';
 import { Message, ToolOutcome } from './message.ts';
+import { Limits, modelFailures, runEnds, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
 
 /** The upcaster from version n to n + 1 stands at index n - 1; the schema is that of the newest version. */
@@ -28,6 +29,9 @@ const CommitOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('carry'), session: SessionId, seq: Seq }),
   z.strictObject({ kind: z.literal('migrate'), from: z.int().positive(), to: z.int().positive() }),
 ]);
+const ErrorRecord = z.strictObject({ name: Text.max(200), message: Text });
+const CallRef = { callId: Text.max(200), tool: Text.max(200) };
+const DurationMs = z.number().nonnegative();
 const AgentRef = z.strictObject({ name: Text.min(1).max(100), version: z.int().positive() });
 
 export const eventDefinitions = {
@@ -81,26 +85,23 @@ export const eventDefinitions = {
       origin: CommitOrigin.optional(),
     }),
   ),
-  'tool.called': event(z.strictObject({ callId: Text.max(200), tool: Text.max(200), input: Json, inputHash: Hash })),
+  'tool.called': event(z.strictObject({ ...CallRef, input: Json, inputHash: Hash })),
+  /** After a crash or a failure that the tool allows to be tried again. */
+  'tool.retried': event(z.strictObject({ ...CallRef, attempt: z.int().min(2), reason: Reason })),
   'tool.completed': event(
     z.strictObject({
-      callId: Text.max(200),
-      tool: Text.max(200),
+      ...CallRef,
       output: Json,
       outputHash: Hash,
-      durationMs: z.number().nonnegative(),
+      durationMs: DurationMs,
       /** The tool is declared trusted: what it says counts as verified. */
       trusted: z.boolean(),
+      /** What the tool wants back at its next call in this session, such as a working folder. */
+      keeps: Json.optional(),
     }),
   ),
   'tool.failed': event(
-    z.strictObject({
-      callId: Text.max(200),
-      tool: Text.max(200),
-      outcome: ToolOutcome.exclude(['ok']),
-      error: z.strictObject({ name: Text.max(200), message: Text }),
-      durationMs: z.number().nonnegative(),
-    }),
+    z.strictObject({ ...CallRef, outcome: ToolOutcome.exclude(['ok']), error: ErrorRecord, durationMs: DurationMs }),
   ),
   /** An overlay: the events stay, a context holds the summary in their place. */
   'context.compacted': event(
@@ -113,8 +114,84 @@ export const eventDefinitions = {
       summarizer: Text.max(200),
     }),
   ),
+  /** An input and the run that will answer it, in one. The message joins the transcript when the run begins. */
+  'input.admitted': event(
+    z.strictObject({
+      run: RunId,
+      message: Message,
+      policy: z.enum(['queue', 'steer', 'interrupt']),
+      /** The turn that this one tries again. */
+      retries: z.int().positive().optional(),
+      /** What the answer has to look like, as JSON Schema. */
+      output: Json.optional(),
+    }),
+  ),
+  /** A worker takes the run on: the first time, or after a crash of the one before. */
   'run.started': event(z.strictObject({ attempt: z.int().positive() })),
-  'run.ended': event(z.strictObject({ status: z.enum(['succeeded', 'failed', 'cancelled']) })),
+  /** A worker takes it on again after a wait or a pause. */
+  'run.resumed': event(z.strictObject({})),
+  'run.waiting': event(z.strictObject({ for: z.enum(waitReasons), reason: Reason })),
+  'run.ended': event(
+    z.strictObject({
+      status: z.enum(runEnds),
+      output: Json.optional(),
+      error: z.strictObject({ code: Text.max(100), message: Text }).optional(),
+    }),
+  ),
+  /** Durable before the model is asked. */
+  'model.called': event(
+    z.strictObject({
+      model: Text.max(200),
+      attempt: z.int().positive(),
+      settings: Json,
+      tools: z.array(Text.max(200)),
+      instructionsHash: Hash,
+      /** An estimate of the request; with what the answer may take it is reserved from the budget. */
+      requestTokens: z.int().nonnegative(),
+      reservedTokens: z.int().nonnegative(),
+    }),
+  ),
+  'model.completed': event(
+    z.strictObject({ model: Text.max(200), finish: Text.max(50), usage: Usage, durationMs: DurationMs }),
+  ),
+  'model.failed': event(
+    z.strictObject({
+      model: Text.max(200),
+      attempt: z.int().positive(),
+      failure: z.enum(modelFailures),
+      message: Text,
+      /** Absent when it is not tried again. */
+      retryInMs: z.int().nonnegative().optional(),
+    }),
+  ),
+  /** What was shown of a message that never came to its end. */
+  'message.abandoned': event(z.strictObject({ message: MessageId })),
+  'approval.requested': event(
+    z.strictObject({
+      approval: ApprovalId,
+      ...CallRef,
+      inputHash: Hash,
+      /** For the person who is asked. */
+      summary: Text.max(2000),
+      requestedBy: Actor,
+      roles: z.array(Text.max(50)).optional(),
+      notRequester: z.boolean().optional(),
+      expiresAt: z.int().positive().optional(),
+    }),
+  ),
+  'approval.settled': event(
+    z.strictObject({
+      approval: ApprovalId,
+      answer: z.enum(['approved', 'denied', 'expired', 'voided']),
+      reason: Reason,
+    }),
+  ),
+  'question.asked': event(
+    z.strictObject({ ...CallRef, question: Text.max(10_000), options: z.array(Text.max(500)).optional() }),
+  ),
+  'question.answered': event(z.strictObject({ callId: Text.max(200), answer: Text.max(100_000) })),
+  'budget.set': event(z.strictObject({ limits: Limits, reason: Reason })),
+  'session.handed': event(z.strictObject({ to: z.enum(['agent', 'human']), reason: Reason })),
 } satisfies Record<string, EventDefinition>;
 
 type Definitions = typeof eventDefinitions;

@@ -16,7 +16,7 @@ export interface AppendBase {
 
 const refuseForeignTypes = (request: AppendRequest): void => {
   if (request.writer.kind === 'run') return;
-  const foreign = request.events.find(({ type }) => type.startsWith('run.') || type.startsWith('tool.'));
+  const foreign = request.events.find(({ type }) => /^(run|tool|model)\./.test(type));
   if (!foreign) return;
   throw new PerdureError(
     'WRITER_FORBIDDEN',

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type Actor, newId, type RunId } from '../../schema/ids.ts';
+import { type Actor, newId } from '../../schema/ids.ts';
 import { emptyState } from '../../schema/state.ts';
 import { statuses } from '../../schema/statuses.ts';
 import { decide } from './decide.ts';
 import type { SessionFold } from './fold.ts';
+import { type ActiveRun, noRuns } from './run-fold.ts';
 
 const actor = 'member:ann' as Actor;
 const state = (part: Partial<SessionFold> = {}): SessionFold => ({
@@ -19,13 +20,24 @@ const state = (part: Partial<SessionFold> = {}): SessionFold => ({
   live: [[1, 5]],
   openCalls: {},
   runningCalls: {},
+  ...noRuns,
   inputKey: '00'.repeat(32),
   state: emptyState,
   provenance: {},
   attempts: {},
   ...part,
 });
-const run: RunId = newId('run');
+const run: ActiveRun = {
+  id: newId('run'),
+  turn: 2,
+  attempt: 1,
+  requestedBy: actor,
+  steps: 0,
+  failures: 0,
+  overflowed: false,
+  usage: { inputTokens: 0, outputTokens: 0 },
+  reserved: 0,
+};
 
 describe('a decision about a session with a run at work', () => {
   test('[LIFE1] a pause waits for the next safe point', () => {

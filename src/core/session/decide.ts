@@ -106,7 +106,7 @@ const decideAppend = (
 const refuseWhileRunning = ({ run, status }: SessionFold, command: Command): void => {
   if (!run) return;
   throw new PerdureError('ILLEGAL_TRANSITION', `cannot ${command} while a run is at work: pause or cancel it first`, {
-    details: { status, command, run },
+    details: { status, command, run: run.id },
   });
 };
 
@@ -149,7 +149,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     }
     case 'pause': {
       const payload = { reason: command.reason };
-      if (state.run) {
+      if (state.run && !state.run.waitingFor) {
         return one({ type: 'session.pausing', payload, ...common }, allow(state, 'requestPause'));
       }
       return one({ type: 'session.paused', payload, ...common }, allow(state, 'pause'));

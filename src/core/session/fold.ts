@@ -1,5 +1,5 @@
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
-import type { RunId, SessionId } from '../../schema/ids.ts';
+import type { SessionId } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
 import type { Holder, Status } from '../../schema/lifecycle.ts';
 import type { Message, Role } from '../../schema/message.ts';
@@ -7,13 +7,14 @@ import { emptyState, lowestProvenance, type Provenance, type State } from '../..
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
 import { isTurnInput, provenanceOf } from './provenance.ts';
+import { foldRuns, noRuns, type RunFold } from './run-fold.ts';
 import { applyDelta, entriesTouched, valueAt } from './state-change.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
-export const foldVersion = 2;
+export const foldVersion = 3;
 
 /** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
-export interface SessionFold {
+export interface SessionFold extends RunFold {
   readonly session: SessionId;
   readonly seq: number;
   readonly at: number;
@@ -31,8 +32,6 @@ export interface SessionFold {
   /** Messages of the live lineage. */
   readonly messages: number;
   readonly lastRole?: Role | undefined;
-  /** The run that is at work. */
-  readonly run?: RunId | undefined;
   readonly live: readonly LiveRange[];
   /** Tool calls of the live lineage that have no result yet. */
   readonly openCalls: OpenCalls;
@@ -67,6 +66,7 @@ const blank = (event: SessionEvent): SessionFold => ({
   live: [],
   openCalls: {},
   runningCalls: {},
+  ...noRuns,
   inputKey: event.hash,
   state: emptyState,
   provenance: {},
@@ -123,6 +123,7 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
   const base = before ?? blank(event);
   const moved: SessionFold = {
     ...base,
+    ...foldRuns(base, event),
     seq: event.seq,
     at: event.at,
     turn: event.turn,
@@ -145,7 +146,6 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
         parent: { session: parent, seq: at },
         holder: 'agent',
         status: statusOfFork(event.payload),
-        run: undefined,
         runningCalls: {},
         title: title ?? moved.title,
         metadata: metadata ?? moved.metadata,
@@ -157,9 +157,9 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
     }
     case 'session.rewound': {
       if (!target) throw new TypeError(`the fold at seq ${event.payload.to} is needed to go back to it`);
-      const { messages, lastRole, openCalls, state, provenance, bound, compaction, turnProvenance } = target;
+      const { messages, lastRole, openCalls, state, provenance, bound, compaction, turnProvenance, kept } = target;
       const live = extendLive(target.live, event.seq);
-      return { ...moved, messages, lastRole, openCalls, state, provenance, bound, compaction, turnProvenance, live };
+      return { ...moved, messages, lastRole, openCalls, state, provenance, bound, compaction, turnProvenance, kept, live };
     }
     case 'message.appended': {
       const { message } = event.payload;
@@ -182,10 +182,8 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
     case 'tool.completed':
     case 'tool.failed':
       return { ...moved, runningCalls: without(moved.runningCalls, event.payload.callId) };
-    case 'run.started':
-      return { ...moved, run: event.run };
-    case 'run.ended':
-      return { ...moved, run: undefined };
+    case 'session.handed':
+      return { ...moved, holder: event.payload.to };
     default:
       return moved;
   }

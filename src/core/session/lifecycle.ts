@@ -153,12 +153,26 @@ const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'tool.completed': 'same',
   'tool.failed': 'same',
   'context.compacted': 'same',
+  'tool.retried': 'same',
+  'input.admitted': 'same',
   'run.started': 'same',
+  'run.resumed': 'same',
+  'run.waiting': 'same',
+  'model.called': 'same',
+  'model.completed': 'same',
+  'model.failed': 'same',
+  'message.abandoned': 'same',
+  'approval.requested': 'same',
+  'approval.settled': 'same',
+  'question.asked': 'same',
+  'question.answered': 'same',
+  'budget.set': 'same',
+  'session.handed': 'same',
   'run.ended': 'same',
 };
 
 export const statusAfter = (status: Status, type: EventType): Status => {
-  if (type === 'message.appended' && status === 'open') return 'active';
+  if ((type === 'message.appended' || type === 'input.admitted') && status === 'open') return 'active';
   const next = statusAfterEvent[type];
   return next === 'same' ? status : next;
 };

@@ -7,7 +7,8 @@ export const provenanceOf = (event: SessionEvent): Provenance | undefined => {
     case 'message.appended':
       if (event.actor.startsWith('importer:')) return 'imported';
       if (event.payload.message.role === 'user') return event.actor.startsWith('member:') ? 'human' : 'unverified';
-      return event.payload.message.role === 'tool' ? 'unverified' : undefined;
+      // What a run's tool gave is told by the journal, which knows whether the tool is trusted.
+      return event.payload.message.role === 'tool' && !event.run ? 'unverified' : undefined;
     case 'tool.completed':
       return event.payload.trusted ? 'verified' : 'unverified';
     case 'tool.failed':

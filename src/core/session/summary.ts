@@ -39,6 +39,7 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
   const type: EventType | undefined = isEventType(event.type) ? event.type : undefined;
   const after = { ...before, ...moved, status: type ? statusAfter(before.status, type) : before.status };
   if (type === 'message.appended') return { ...after, messages: before.messages + 1 };
+  if (type === 'session.handed') return { ...after, holder: decodePayload(event, type).to };
   if (type === 'session.rewound') return { ...after, messages: decodePayload(event, type).messages };
   if (type === 'session.described') return described(after, decodePayload(event, type));
   return after;

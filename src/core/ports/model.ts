@@ -1,0 +1,74 @@
+import type { Json } from '../../schema/json.ts';
+import type { AssistantPart, Message } from '../../schema/message.ts';
+import type { ModelFailureKind, Usage } from '../../schema/run.ts';
+
+export type JsonSchema = { readonly [key: string]: Json };
+
+/** A tool as a model is told of it. */
+export interface ToolOffer {
+  readonly name: string;
+  readonly description: string;
+  readonly input: JsonSchema;
+}
+
+export interface ModelSettings {
+  readonly maxOutputTokens?: number | undefined;
+  readonly temperature?: number | undefined;
+  /** As the provider names them, by provider. */
+  readonly provider?: Readonly<Record<string, Readonly<Record<string, Json>>>> | undefined;
+}
+
+export interface ModelRequest {
+  readonly instructions: string;
+  /** Every tool call among them has its result. */
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolOffer[];
+  /** The answer has to be JSON of this form. */
+  readonly output?: JsonSchema | undefined;
+  readonly settings: ModelSettings;
+  readonly signal: AbortSignal;
+}
+
+/** A piece of the answer while it is being written. */
+export interface ModelDelta {
+  readonly kind: 'text' | 'reasoning' | 'tool-input';
+  readonly text: string;
+}
+
+export type Finish = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other';
+
+export interface ModelAnswer {
+  /** With what the provider wants back word for word. */
+  readonly parts: readonly AssistantPart[];
+  readonly finish: Finish;
+  readonly usage: Usage;
+}
+
+export interface Model {
+  /** Such as `anthropic/claude-sonnet-5`. */
+  readonly name: string;
+  /** Of a request and its answer together. */
+  readonly contextTokens: number;
+  /** Throws ModelFailure. */
+  answer(request: ModelRequest, onDelta: (delta: ModelDelta) => void): Promise<ModelAnswer>;
+}
+
+/** The model that an agent names, or a PerdureError HOSTED_MODEL_UNAVAILABLE that says what to set. */
+export type ResolveModel = (model: unknown) => Promise<Model>;
+
+export class ModelFailure extends Error {
+  override readonly name = 'ModelFailure';
+  readonly failure: ModelFailureKind;
+  /** What the provider asked to wait. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    failure: ModelFailureKind,
+    message: string,
+    options: { readonly retryAfterMs?: number | undefined; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.failure = failure;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}

@@ -1,0 +1,81 @@
+import type { RunId, SessionId, WorkspaceId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
+import type { State } from '../../schema/state.ts';
+import type { JsonSchema } from './model.ts';
+
+/** What running a call twice would do: nothing more, nothing more under the same key, or harm. */
+export type Effects = 'none' | 'idempotent' | 'once';
+
+export interface ToolContext {
+  readonly workspace: WorkspaceId;
+  readonly session: SessionId;
+  readonly run: RunId;
+  readonly callId: string;
+  /** The same for every attempt of this call, and for no other call. */
+  readonly idempotencyKey: string;
+  /** Counts from 1. */
+  readonly attempt: number;
+  /** Aborted by a cancel, a timeout, or when the worker has lost the session. */
+  readonly signal: AbortSignal;
+  /** The folder that the session works in. */
+  readonly folder: string;
+  /** The state when the call began. */
+  readonly state: State;
+  /** What the tool kept at its last call in this session. */
+  readonly kept: Json | undefined;
+  /** Kept with the outcome, for the next call. */
+  keep(value: Json): void;
+  /** Shown while the call runs; not part of its outcome. */
+  progress(text: string): void;
+  /** What was left out of the context, by its key. */
+  recall(key: string): Promise<unknown>;
+}
+
+/** What became of a call whose runner died. `unknown` is told to the model as such. */
+export type Reconciled =
+  | { readonly outcome: 'ok'; readonly output: unknown }
+  | { readonly outcome: 'not-run' }
+  | { readonly outcome: 'unknown'; readonly message?: string };
+
+export interface ApprovalRule {
+  /** Who may answer; by default approvers and admins. */
+  readonly roles?: readonly string[] | undefined;
+  /** Not the member whose input the run answers. */
+  readonly notRequester?: boolean | undefined;
+  /** When nobody has answered by then, it counts as denied. */
+  readonly expiresInMs?: number | undefined;
+}
+
+type FileChange = State['filesModified'][string]['change'];
+/** Collections of the state that a tool may write, each entry by its id. */
+export type LedgerDraft = { -readonly [Part in keyof State]: Record<string, State[Part][string]> };
+
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly effects: Effects;
+  /** Undefined when the call may run at once. */
+  approvalFor(input: Json, context: { readonly state: State }): ApprovalRule | undefined | Promise<ApprovalRule | undefined>;
+  readonly timeoutMs: number;
+  /** Further attempts after a failure; only where effects allow it. */
+  readonly retry: { readonly times: number; readonly backoffMs: number };
+  /** The input as `execute` gets it, or what is wrong with it. */
+  parse(input: Json): { readonly value: unknown } | { readonly problem: string };
+  /** Set for a call that a person answers: the run waits, and nothing is executed. */
+  question?(input: never): { readonly text: string; readonly options?: readonly string[] | undefined };
+  execute(input: never, context: ToolContext): unknown;
+  reconcile?(input: never, context: ToolContext): Promise<Reconciled> | Reconciled;
+  readonly trusted: boolean;
+  /** A line for people. */
+  summarize?(output: never, input: never): string;
+  /** What a call that went well changes in the state. */
+  files?(input: never, output: never): Readonly<Record<string, FileChange>>;
+  decisions?(input: never, output: never): Readonly<Record<string, State['decisions'][string]>>;
+  change?(draft: LedgerDraft, input: never, output: never): void;
+}
+
+/** What a tool throws to be told apart from a defect: the model reads the message. */
+export class ToolFailure extends Error {
+  override readonly name: string = 'ToolFailure';
+}

@@ -1,0 +1,238 @@
+import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
+import type { Actor, ApprovalId, RunId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
+import type { Limits, Spent, Usage, WaitReason } from '../../schema/run.ts';
+
+/** An input that waits for its turn. */
+export type QueuedInput = PayloadOf<'input.admitted'> & { readonly seq: number; readonly by: Actor };
+
+/** The one run that has begun and not ended. */
+export interface ActiveRun {
+  readonly id: RunId;
+  readonly turn: number;
+  readonly attempt: number;
+  /** Whose input it answers. */
+  readonly requestedBy: Actor;
+  readonly output?: Json | undefined;
+  /** Absent while it is at work, or is to be. */
+  readonly waitingFor?: WaitReason | undefined;
+  /** Answers the model gave so far. */
+  readonly steps: number;
+  /** Failures of the model since its last answer. */
+  readonly failures: number;
+  /** Whether the context was compacted since the model last said that it was too long. */
+  readonly overflowed: boolean;
+  readonly usage: Usage;
+  /** Tokens set aside for the answer that is being waited for. */
+  readonly reserved: number;
+  /** Since when it is at work; what lies between a start and a wait counts as active time. */
+  readonly activeSince?: number | undefined;
+}
+
+export interface ApprovalState {
+  readonly callId: string;
+  readonly tool: string;
+  readonly inputHash: string;
+  readonly summary: string;
+  readonly requestedBy: Actor;
+  readonly requestedAt: number;
+  readonly roles?: readonly string[] | undefined;
+  readonly notRequester?: boolean | undefined;
+  readonly expiresAt?: number | undefined;
+  /** Absent while nobody has answered. */
+  readonly settled?: (Omit<PayloadOf<'approval.settled'>, 'approval'> & { readonly by: Actor }) | undefined;
+}
+
+export interface QuestionState {
+  readonly tool: string;
+  readonly question: string;
+  readonly options?: readonly string[] | undefined;
+  readonly answer?: string | undefined;
+  readonly by?: Actor | undefined;
+}
+
+/** What the fold of a session knows of its runs. */
+export interface RunFold {
+  readonly run?: ActiveRun | undefined;
+  readonly queue: readonly QueuedInput[];
+  /** Of calls that have no result yet. */
+  readonly approvals: Readonly<Record<ApprovalId, ApprovalState>>;
+  readonly questions: Readonly<Record<string, QuestionState>>;
+  readonly limits: Limits;
+  readonly spent: Spent;
+  /** What tools keep between their calls, by tool. */
+  readonly kept: Readonly<Record<string, Json>>;
+}
+
+export const noRuns: RunFold = {
+  queue: [],
+  approvals: {},
+  questions: {},
+  limits: {},
+  spent: { turns: 0, tokens: 0, usd: 0, unpriced: 0, activeMs: 0 },
+  kept: {},
+};
+
+const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
+
+const optionalSum = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
+
+export const addUsage = (a: Usage, b: Usage): Usage => ({
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  cachedTokens: optionalSum(a.cachedTokens, b.cachedTokens),
+  reasoningTokens: optionalSum(a.reasoningTokens, b.reasoningTokens),
+  usd: optionalSum(a.usd, b.usd),
+});
+
+const withoutKey = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
+  if (!Object.hasOwn(record, key)) return record;
+  const { [key]: _, ...others } = record;
+  return others;
+};
+
+/** The run as `change` makes it; nothing where there is none. */
+const onRun = (before: RunFold, change: (run: ActiveRun) => ActiveRun): RunFold =>
+  before.run ? { ...before, run: change(before.run) } : before;
+
+const stopClock = (before: RunFold, at: number): RunFold => {
+  const { run, spent } = before;
+  if (run?.activeSince === undefined) return before;
+  const activeMs = spent.activeMs + Math.max(0, at - run.activeSince);
+  return { ...before, run: { ...run, activeSince: undefined }, spent: { ...spent, activeMs } };
+};
+
+const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => {
+  const { attempt } = event.payload;
+  if (attempt > 1) {
+    const stopped = stopClock(before, event.at);
+    return onRun(stopped, (run) => ({ ...run, attempt, reserved: 0, waitingFor: undefined, activeSince: event.at }));
+  }
+  const input = before.queue.find(({ run }) => run === event.run);
+  const run: ActiveRun = {
+    id: event.run!,
+    turn: event.turn,
+    attempt,
+    requestedBy: input?.by ?? event.actor,
+    output: input?.output,
+    steps: 0,
+    failures: 0,
+    overflowed: false,
+    usage: noUsage,
+    reserved: 0,
+    activeSince: event.at,
+  };
+  const spent = { ...before.spent, turns: before.spent.turns + 1 };
+  return { ...before, run, spent, queue: before.queue.filter((each) => each !== input) };
+};
+
+const spend = (before: RunFold, { usage }: PayloadOf<'model.completed'>): RunFold => {
+  const { spent } = before;
+  const answered = onRun(before, (run) => ({
+    ...run,
+    steps: run.steps + 1,
+    failures: 0,
+    overflowed: false,
+    usage: addUsage(run.usage, usage),
+    reserved: 0,
+  }));
+  return {
+    ...answered,
+    spent: {
+      ...spent,
+      tokens: spent.tokens + usage.inputTokens + usage.outputTokens,
+      usd: spent.usd + (usage.usd ?? 0),
+      unpriced: spent.unpriced + (usage.usd === undefined ? 1 : 0),
+    },
+  };
+};
+
+/** Nothing is asked any more about a call that has its result. */
+const settleCall = (before: RunFold, callId: string): RunFold => ({
+  ...before,
+  approvals: Object.fromEntries(Object.entries(before.approvals).filter(([, each]) => each.callId !== callId)),
+  questions: withoutKey(before.questions, callId),
+});
+
+const request = (before: RunFold, { payload, at }: SessionEvent<'approval.requested'>): RunFold => {
+  const { approval, ...about } = payload;
+  return { ...before, approvals: { ...before.approvals, [approval]: { ...about, requestedAt: at } } };
+};
+
+const settle = (before: RunFold, { payload, actor }: SessionEvent<'approval.settled'>): RunFold => {
+  const { approval, ...settled } = payload;
+  const open = before.approvals[approval];
+  if (!open) return before;
+  return { ...before, approvals: { ...before.approvals, [approval]: { ...open, settled: { ...settled, by: actor } } } };
+};
+
+const answer = (before: RunFold, { payload, actor }: SessionEvent<'question.answered'>): RunFold => {
+  const asked = before.questions[payload.callId];
+  if (!asked) return before;
+  const answered = { ...asked, answer: payload.answer, by: actor };
+  return { ...before, questions: { ...before.questions, [payload.callId]: answered } };
+};
+
+/** What an event changes in the runs of a session. */
+export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
+  switch (event.type) {
+    case 'session.forked':
+      return { ...before, run: undefined, queue: [], approvals: {}, questions: {} };
+    case 'session.rewound':
+      return { ...before, queue: [], approvals: {}, questions: {} };
+    case 'session.paused':
+    case 'session.closed':
+      return stopClock(before, event.at);
+    case 'input.admitted':
+      return { ...before, queue: [...before.queue, { ...event.payload, seq: event.seq, by: event.actor }] };
+    case 'message.appended': {
+      const { id } = event.payload.message;
+      const queue = before.queue.filter(({ message }) => message.id !== id);
+      return queue.length === before.queue.length ? before : { ...before, queue };
+    }
+    case 'run.started':
+      return begin(before, event);
+    case 'run.resumed':
+      return onRun(before, (run) => ({ ...run, waitingFor: undefined, activeSince: event.at }));
+    case 'run.waiting':
+      return onRun(stopClock(before, event.at), (run) => ({ ...run, waitingFor: event.payload.for }));
+    case 'run.ended': {
+      const isQueued = before.queue.some(({ run }) => run === event.run);
+      if (isQueued) return { ...before, queue: before.queue.filter(({ run }) => run !== event.run) };
+      return { ...stopClock(before, event.at), run: undefined, approvals: {}, questions: {} };
+    }
+    case 'model.called':
+      return onRun(before, (run) => ({ ...run, reserved: event.payload.reservedTokens }));
+    case 'model.completed':
+      return spend(before, event.payload);
+    case 'model.failed':
+      return onRun(before, (run) => ({
+        ...run,
+        failures: run.failures + 1,
+        overflowed: run.overflowed || event.payload.failure === 'overflow',
+        reserved: 0,
+      }));
+    case 'approval.requested':
+      return request(before, event);
+    case 'approval.settled':
+      return settle(before, event);
+    case 'question.asked': {
+      const { callId, ...asked } = event.payload;
+      return { ...before, questions: { ...before.questions, [callId]: asked } };
+    }
+    case 'question.answered':
+      return answer(before, event);
+    case 'tool.completed': {
+      const { tool, callId, keeps } = event.payload;
+      const settled = settleCall(before, callId);
+      return keeps === undefined ? settled : { ...settled, kept: { ...settled.kept, [tool]: keeps } };
+    }
+    case 'tool.failed':
+      return settleCall(before, event.payload.callId);
+    case 'budget.set':
+      return { ...before, limits: event.payload.limits };
+    default:
+      return before;
+  }
+};

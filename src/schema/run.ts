@@ -1,0 +1,46 @@
+import { z } from 'zod';
+
+export const inputPolicies = ['queue', 'steer', 'interrupt', 'reject'] as const;
+export const InputPolicy = z.enum(inputPolicies);
+export type InputPolicy = z.infer<typeof InputPolicy>;
+
+export const runEnds = ['succeeded', 'failed', 'cancelled'] as const;
+export const waitReasons = ['approval', 'question', 'budget', 'human', 'agent'] as const;
+export type WaitReason = (typeof waitReasons)[number];
+export const runStatuses = ['queued', 'running', 'waiting', 'paused', ...runEnds] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+/** Why a model gave no answer. `refused` is the provider's judgement of the request itself. */
+export const modelFailures = ['overflow', 'rate-limit', 'unavailable', 'timeout', 'broken-stream', 'refused'] as const;
+export type ModelFailureKind = (typeof modelFailures)[number];
+
+const Count = z.int().nonnegative();
+
+export const Usage = z.strictObject({
+  inputTokens: Count,
+  outputTokens: Count,
+  /** Of the input, what the provider had cached. */
+  cachedTokens: Count.optional(),
+  reasoningTokens: Count.optional(),
+  /** Absent when the model's price is not known. */
+  usd: z.number().nonnegative().optional(),
+});
+export type Usage = z.infer<typeof Usage>;
+
+/** What a session may use in all. What is left out is not limited. */
+export const Limits = z.strictObject({
+  turns: Count.optional(),
+  tokens: Count.optional(),
+  usd: z.number().nonnegative().optional(),
+  activeMs: Count.optional(),
+});
+export type Limits = z.infer<typeof Limits>;
+
+/** What a session has used. `unpriced` counts model calls whose price is not known. */
+export interface Spent {
+  readonly turns: number;
+  readonly tokens: number;
+  readonly usd: number;
+  readonly unpriced: number;
+  readonly activeMs: number;
+}
