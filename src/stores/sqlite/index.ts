@@ -4,6 +4,7 @@ import type { Store } from '../../core/ports/store.ts';
 import { currentRelease } from '../release.ts';
 import { Watchers } from '../watchers.ts';
 import { followFile } from './follow-file.ts';
+import { newFileMark } from './opened-files.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import { SqliteStore } from './sqlite-store.ts';
@@ -29,7 +30,7 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<Store> =>
     throw folderError(error, file);
   });
   const { busyTimeoutMs = 10_000, fallbackPollMs = 1000, release = currentRelease() } = options;
-  const data = { file, busyTimeoutMs, fallbackPollMs, release };
+  const data = { file, busyTimeoutMs, fallbackPollMs, release, mark: newFileMark() };
   const lost = (cause: unknown) =>
     storeFailure('STORE_UNAVAILABLE', file, 'a thread of the store ended while this was under way', {
       cause,
