@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import type { Store } from '../../core/ports/store.ts';
 import { currentRelease } from '../release.ts';
@@ -8,7 +8,7 @@ import { newFileMark } from './opened-files.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import { SqliteStore } from './sqlite-store.ts';
-import { folderError, storeFailure } from './store-error.ts';
+import { folderError, isFolder, storeFailure } from './store-error.ts';
 import { ThreadClient } from './thread-client.ts';
 
 export interface SqliteOptions {
@@ -29,6 +29,7 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<Store> =>
   await mkdir(dirname(file), { recursive: true }).catch((error) => {
     throw folderError(error, file);
   });
+  if ((await stat(file).catch(() => undefined))?.isDirectory()) throw isFolder(file);
   const { busyTimeoutMs = 10_000, fallbackPollMs = 1000, release = currentRelease() } = options;
   const data = { file, busyTimeoutMs, fallbackPollMs, release, mark: newFileMark() };
   const lost = (cause: unknown) =>
