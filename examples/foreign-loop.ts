@@ -1,9 +1,9 @@
-/** A loop that is not ours, made durable by one line: `session.track`. Every claim is checked. */
+/** A loop that is not ours, with every tool call on record: it is given tracked tools, and is not changed. Every claim is checked. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openRuntime, type Session } from '../src/index.ts';
+import { openRuntime } from '../src/index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-foreign-loop-'));
 
@@ -32,23 +32,23 @@ const plainTools = {
   },
 };
 
-/** The foreign loop. It knows nothing of sessions: all that is new is the line with `track`. */
-const runLoop = async (session: Session, task: string): Promise<readonly string[]> => {
-  const tools = session.track(plainTools, { writeFile: { files: ({ path }) => ({ [path]: 'created' }) } });
-  await session.append({ role: 'user', content: task });
+/** The foreign loop. It knows nothing of sessions. */
+const runLoop = async (tools: typeof plainTools): Promise<readonly string[]> => {
   const seen: string[] = [];
   for (let step = model(seen); step; step = model(seen)) {
     const result = tools[step.tool](step.input as never);
     seen.push(await result.catch((error: Error) => `failed: ${error.message}`));
   }
-  await session.append({ role: 'assistant', content: `Done: ${seen.at(-1)}` });
   return seen;
 };
 
 const runtime = await openRuntime({ store: `sqlite:${join(folder, 'store.db')}` });
 try {
   const session = await runtime.sessions.open({ title: 'A foreign loop' });
-  const seen = await runLoop(session, 'Make the port configurable');
+  await session.append({ role: 'user', content: 'Make the port configurable' });
+  const tools = session.track(plainTools, { writeFile: { files: ({ path }) => ({ [path]: 'created' }) } });
+  const seen = await runLoop(tools);
+  await session.append({ role: 'assistant', content: `Done: ${seen.at(-1)}` });
   assert.deepEqual(seen, ['25 characters', 'failed: no tests found for auth', '10 characters', '1 passed']);
 
   const calls = await session.toolCalls();

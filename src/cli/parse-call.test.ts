@@ -22,7 +22,8 @@ test('text that begins with a dash goes after --, and a dash alone is an argumen
 });
 
 test('help and version are found wherever they stand', () => {
-  expect(parseCall(['--version'])).toEqual({ kind: 'version' });
+  expect(parseCall(['--version'])).toEqual({ kind: 'version', json: false });
+  expect(parseCall(['--json', '--version'])).toEqual({ kind: 'version', json: true });
   for (const argv of [['--help'], ['-h'], ['help'], ['help', '--json']])
     expect(parseCall(argv)).toEqual({ kind: 'help' });
   for (const argv of [

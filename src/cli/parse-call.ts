@@ -13,7 +13,7 @@ export const commonOptions = {
 } as const satisfies Options;
 
 export type ParsedCall =
-  | { readonly kind: 'version' }
+  | { readonly kind: 'version'; readonly json: boolean }
   | { readonly kind: 'help'; readonly about?: Command | undefined }
   | ({ readonly kind: 'run'; readonly command: Command } & Call<typeof commonOptions>);
 
@@ -91,11 +91,22 @@ export const looseOptions = (argv: readonly string[]) => {
   };
 };
 
+/** What bytes that are not UTF-8 have become before we see them. */
+const replacement = '\ufffd';
+
+const refuseAltered = (argv: readonly string[]): void => {
+  if (!argv.some((arg) => arg.includes(replacement))) return;
+  throw wrongCall(
+    'an argument holds U+FFFD, the mark of bytes that are not UTF-8: convert it, or give the text on stdin (`append … -`, `commit … --patch -`)',
+  );
+};
+
 /** Options of every command may also stand before its name. */
 export const parseCall = (argv: readonly string[]): ParsedCall => {
-  const { commandIndex, positionals, version } = looseOptions(argv);
+  const { commandIndex, positionals, version, json } = looseOptions(argv);
+  refuseAltered(argv);
   if (commandIndex === undefined) {
-    if (version) return { kind: 'version' };
+    if (version) return { kind: 'version', json };
     if (argv.some((arg) => arg === '--help' || arg === '-h')) return { kind: 'help' };
     const [option] = argv;
     throw wrongCall(option ? `${option} needs a command: \`perdure help\` lists them` : 'a command is missing');

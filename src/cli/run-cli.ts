@@ -25,8 +25,9 @@ const obey = async (world: World): Promise<number> => {
   const call = parseCall(world.argv);
   if (call.kind === 'run') return runCommand(world, call);
   const { out } = world;
-  if (call.kind === 'version') await out.write(`${manifest.version}\n`);
-  else await out.write(linesText(call.about ? commandHelp(call.about, out) : overview(manifest.version, out)));
+  const { version } = manifest;
+  if (call.kind === 'version') await out.write(call.json ? `${printableJson({ version })}\n` : `${version}\n`);
+  else await out.write(linesText(call.about ? commandHelp(call.about, out) : overview(version, out)));
   return exitCodes.success;
 };
 

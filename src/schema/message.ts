@@ -5,7 +5,7 @@ import { Json, Text } from './json.ts';
 /** What a provider needs back word for word to resume a turn (signed reasoning, encrypted content). */
 const provider = Json.optional();
 /** The id a model gave its call. Foreign loops bring their own form, so any short text will do. */
-const ToolCallId = Text.min(1).max(200);
+export const ToolCallId = Text.min(1).max(200);
 
 export const toolOutcomes = [
   'ok',

@@ -1,7 +1,9 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { openRuntime, type Session, type SessionEvent } from '../../src/index.ts';
@@ -73,8 +75,15 @@ const changeEvent = (session: string, seq: number): void => {
 
 describe('what every command does', () => {
   test('[CLI1] version and help are there without a store', async () => {
-    const [version, help, about] = await Promise.all([said(['--version']), said(['--help']), said(['help', 'fork'])]);
+    const [version, help, about, helpForAll] = await Promise.all([
+      said(['--version']),
+      said(['--help']),
+      said(['help', 'fork']),
+      said(['help', '--json']),
+    ]);
     expect(version).toBe(`${manifest.version}\n`);
+    expect(await answered(['--version'])).toEqual({ version: manifest.version });
+    expect(helpForAll).toBe(help);
     expect(help).toMatch(/commands\n {2}open .*\n {2}append /);
     expect(about).toMatch(/^perdure fork SESSION \[options\]\n.*--at POINT.*examples\n {2}perdure fork/s);
     expect(readdirSync(cwd)).toEqual([]);
@@ -353,6 +362,34 @@ describe('wrong calls and faults', () => {
       }
       expect(readFileSync(join(cwd, name))).toEqual(before);
     }
+  });
+
+  test('[CLI1, FAULT1] a folder in the place of the store is named, with what to pass instead', async () => {
+    mkdirSync(join(cwd, 'folder'));
+    for (const command of ['ls', 'open']) {
+      const { code, out, err } = await perdure([command, '--json', '--store', 'sqlite:folder']);
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(JSON.parse(err).error).toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringMatching(/folder: it is a folder; name a file in it: .*folder\/perdure\.db$/),
+      });
+    }
+    expect(readdirSync(join(cwd, 'folder'))).toEqual([]);
+  });
+
+  test('[CLI5] bytes that are not UTF-8 are refused in arguments, where they come altered, and the mark itself is taken on stdin', async () => {
+    const id = await makeSession();
+    const script = `exec "$0" "$1" append ${id} "$(printf 'caf\\351')"`;
+    const bin = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', script, process.execPath, bin], {
+      cwd,
+      encoding: 'utf8',
+    });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(/^error INVALID_INPUT: an argument holds U\+FFFD.*stdin/);
+    expect(await eventsOf(id)).toHaveLength(7);
+    await said(['append', id, '-'], { stdin: 'a \ufffd b' });
+    expect(await said(['show', id])).toContain('a \ufffd b');
   });
 
   test('[CLI1, CLI3, FAULT1] a database that cannot be reached is told without its password', async () => {

@@ -78,7 +78,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(call!.durationMs).toBeGreaterThanOrEqual(0);
   });
 
-  test('[TRACK1] failures are typed results, and thrown to the loop all the same', async () => {
+  test('[TRACK4] failures are typed results, and thrown to the loop all the same', async () => {
     const session = await begin();
     const tools = session.track({
       fails: async () => {
@@ -179,41 +179,5 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await session.toolCalls({ status: 'ok' })).toHaveLength(1);
     expect(await failure(tools.idle())).toMatchObject({ code: 'ILLEGAL_TRANSITION' });
     expect(await session.toolCalls()).toHaveLength(1);
-  });
-
-  test('[TRACK1] tools of the AI SDK keep their shape and bring their own call ids', async () => {
-    const session = await begin();
-    const weather = {
-      description: 'the weather',
-      inputSchema: { jsonSchema: {} },
-      execute: async (input: { city: string }, _options: { toolCallId: string; messages: unknown[] }) =>
-        `rain in ${input.city}`,
-    };
-    const asking = { description: 'a question for a person', inputSchema: {} };
-    const tools = session.track({ weather, asking });
-    expect(tools.weather.description).toBe('the weather');
-    expect(tools.asking).toBe(asking);
-    expect(await tools.weather.execute({ city: 'Bonn' }, { toolCallId: 'toolu_1', messages: [] })).toBe('rain in Bonn');
-    expect(await session.toolCalls()).toMatchObject([{ callId: 'toolu_1', tool: 'weather', status: 'ok' }]);
-  });
-
-  test('[TRACK1] an MCP client is tracked by its callTool, and a result that says isError is a failure', async () => {
-    const session = await begin();
-    class Client {
-      #calls = 0;
-      async listTools() {
-        return { tools: [{ name: 'echo' }], calls: this.#calls };
-      }
-      async callTool(request: { name: string; arguments?: Record<string, unknown> | undefined }) {
-        this.#calls += 1;
-        const isError = request.arguments?.fail === true;
-        return { content: [{ type: 'text', text: isError ? 'it broke' : 'fine' }], isError };
-      }
-    }
-    const client = session.track(new Client());
-    expect(await client.callTool({ name: 'echo', arguments: { a: 1 } })).toMatchObject({ isError: false });
-    expect(await client.callTool({ name: 'echo', arguments: { fail: true } })).toMatchObject({ isError: true });
-    expect(await client.listTools()).toEqual({ tools: [{ name: 'echo' }], calls: 2 });
-    expect((await session.toolCalls()).map(({ status }) => status)).toEqual(['threw', 'ok']);
   });
 });

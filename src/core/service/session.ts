@@ -33,11 +33,11 @@ import { resolvePoint } from './points.ts';
 import { retryTurn } from './retry.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
-import { journaledDispatch, type ToolDeclarations } from './track.ts';
+import { journaledCalls, type ToolDeclarations } from './track.ts';
 import { readTranscript, type TranscriptEntry, type TranscriptOptions } from './transcript.ts';
 import { readTree, type TreeNode } from './tree.ts';
 import { type Verification, verifySession } from './verify.ts';
-import { type DeclarationsFor, type ToolClient, type ToolSet, wrapTools } from './wrap-tools.ts';
+import { type DeclarationsFor, type ToolClient, type ToolSet, type Tracked, wrapTools } from './wrap-tools.ts';
 import { writeBundle } from './write-bundle.ts';
 
 /** A handle on a session. It holds no resource: `close` ends the session itself, and `reopen` undoes that. */
@@ -90,7 +90,7 @@ export interface Session {
    * The same tools, with every call journaled: recorded before it runs, with its outcome after, and with what it is declared to change.
    * Holds the session until another tracks it, or it is rewound: then calls fail with FENCED before anything is run.
    */
-  track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tools;
+  track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
   /** Asks again what a turn was asked, as a new attempt beside the old one. */
   retry(options: { readonly turn: number }): Promise<SessionEvent<'message.appended'>>;
   fork(options?: ForkOptions): Promise<Session>;
@@ -203,7 +203,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     },
     compact: (options) => compactSession(scope, key, options),
     recall: (wanted) => recallKey(scope, key, wanted),
-    track: (tools, declarations) => wrapTools(journaledDispatch(scope, key, declarations as ToolDeclarations), tools),
+    track: (tools, declarations) => wrapTools(journaledCalls(scope, key, declarations as ToolDeclarations), tools),
     retry: (options) => retryTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
     rewind: async (options) => {

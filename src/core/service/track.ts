@@ -2,7 +2,7 @@ import type { EventDraft } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
 import { newId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
-import type { ToolOutcome } from '../../schema/message.ts';
+import { ToolCallId } from '../../schema/message.ts';
 import type { State } from '../../schema/state.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { asJson } from '../session/as-json.ts';
@@ -10,8 +10,10 @@ import { decideCommit } from '../session/decide-commit.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { inputHash, outputHash } from '../session/input-hash.ts';
 import type { StateDraft } from '../session/state-change.ts';
+import type { CallEnd } from './call-end.ts';
 import { Journal } from './journal.ts';
 import type { Scope } from './scope.ts';
+import type { BeginCall } from './tracked-call.ts';
 
 /** What a tool changes, as far as it is to be found in the state. Everything is optional. */
 export interface ToolDeclaration<Input = never, Output = never> {
@@ -36,33 +38,14 @@ const summaryOf = (output: Json): string => {
   return text.length > maxSummaryChars ? `${text.slice(0, maxSummaryChars).toWellFormed()}…` : text;
 };
 
-/** How a thrown error is told to the model. */
-const outcomeOf = (error: unknown): Exclude<ToolOutcome, 'ok'> => {
-  const name = error instanceof Error ? error.name : '';
-  if (name === 'TimeoutError') return 'timeout';
-  return name === 'AbortError' ? 'cancelled' : 'threw';
-};
-
-const errorOf = (error: unknown): { name: string; message: string } => {
-  const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
-  return { name: String(asJson(name.slice(0, 200))), message: String(asJson(message.slice(0, 20_000))) };
-};
-
 interface Call {
   readonly tool: string;
   readonly callId: string;
   readonly input: Json;
 }
 
-type Ended =
-  | { readonly outcome: 'ok'; readonly output: unknown }
-  | {
-      readonly outcome: Exclude<ToolOutcome, 'ok'>;
-      readonly error: { readonly name: string; readonly message: string };
-    };
-
 /** One use of a tool in the state: counted, and with what its declaration says it changed. */
-const applyUse = (draft: StateDraft, call: Call, declaration: ToolDeclaration, ended: Ended): void => {
+const applyUse = (draft: StateDraft, call: Call, declaration: ToolDeclaration, ended: CallEnd): void => {
   const { tool, callId } = call;
   const used = Object.hasOwn(draft.toolsUsed, tool) ? draft.toolsUsed[tool]! : { calls: 0, ok: 0, failed: 0 };
   const isOk = ended.outcome === 'ok';
@@ -81,7 +64,7 @@ const endFact = (
   fold: SessionFold,
   { tool, callId }: Call,
   trusted: boolean,
-  ended: Ended,
+  ended: CallEnd,
   durationMs: number,
 ): EventDraft => {
   const common = { actor: `tool:${tool}` as Actor, turn: fold.turn };
@@ -94,7 +77,7 @@ const endFact = (
   return { type: 'tool.completed', payload, ...common };
 };
 
-const endCommit = (scope: Scope, fold: SessionFold, call: Call, declaration: ToolDeclaration, ended: Ended) => {
+const endCommit = (scope: Scope, fold: SessionFold, call: Call, declaration: ToolDeclaration, ended: CallEnd) => {
   const { tool, callId } = call;
   const summary =
     ended.outcome === 'ok'
@@ -116,15 +99,8 @@ const endCommit = (scope: Scope, fold: SessionFold, call: Call, declaration: Too
   );
 };
 
-/** A dispatch of tools whose every call is in the log before it runs, and its outcome after. */
-export type Dispatch = <Output>(
-  call: { readonly tool: string; readonly callId?: string | undefined; readonly input: unknown },
-  run: () => Promise<Output> | Output,
-  /** For dispatches that give failures back instead of throwing them. */
-  failureOf?: (output: Output) => string | undefined,
-) => Promise<Output>;
-
-export const journaledDispatch = (scope: Scope, key: SessionKey, declarations: ToolDeclarations = {}): Dispatch => {
+/** A journal of tool calls: each is in the log before it runs, and its outcome after. */
+export const journaledCalls = (scope: Scope, key: SessionKey, declarations: ToolDeclarations = {}): BeginCall => {
   const journal = new Journal(scope, key, scope.actor);
   let ending: Promise<unknown> = Promise.resolve();
   /** Outcomes of calls that ran beside each other are written one after another. */
@@ -133,8 +109,8 @@ export const journaledDispatch = (scope: Scope, key: SessionKey, declarations: T
     ending = mine.catch(() => undefined);
     return mine;
   };
-  return async (request, run, failureOf) => {
-    const { tool, callId = newId('call') } = request;
+  return async ({ tool, ...request }) => {
+    const { data: callId = newId('call') } = ToolCallId.safeParse(request.callId);
     const declaration = (Object.hasOwn(declarations, tool) ? declarations[tool] : undefined) ?? {};
     const call: Call = { tool, callId, input: asJson(request.input) };
     await inOrder(async () => {
@@ -143,7 +119,7 @@ export const journaledDispatch = (scope: Scope, key: SessionKey, declarations: T
       await journal.begin([{ type: 'tool.called', payload, actor: scope.actor, turn: 'current' }]);
     });
     const startedAt = performance.now();
-    const end = (ended: Ended) => {
+    return (ended) => {
       const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
       return inOrder(() =>
         journal.end(
@@ -152,19 +128,5 @@ export const journaledDispatch = (scope: Scope, key: SessionKey, declarations: T
         ),
       );
     };
-    let output: Awaited<ReturnType<typeof run>>;
-    try {
-      output = await run();
-    } catch (error) {
-      await end({ outcome: outcomeOf(error), error: errorOf(error) });
-      throw error;
-    }
-    const failure = failureOf?.(output);
-    await end(
-      failure === undefined
-        ? { outcome: 'ok', output }
-        : { outcome: 'threw', error: { name: 'ToolError', message: failure } },
-    );
-    return output;
   };
 };

@@ -84,7 +84,9 @@ export const appendBatch = (
     try {
       return inTransaction(db, () => {
         tables.heads.refresh();
-        return batch.map(attempt);
+        const results = batch.map(attempt);
+        tables.files.check();
+        return results;
       });
     } catch (cause) {
       tables.heads.forget();

@@ -1,10 +1,13 @@
 import { DatabaseSync } from 'node:sqlite';
 import { isBegun } from './migrations.ts';
+import { checkMark, type FileMark, newFileMark } from './opened-files.ts';
 import { storeFailure } from './store-error.ts';
 
 export interface ConnectionOptions {
   readonly file: string;
   readonly busyTimeoutMs: number;
+  /** Connections that share one must find the same file. */
+  readonly mark?: FileMark;
 }
 
 /** Takes effect before anything is written; on a file that has something, it would be a write that changes nothing. */
@@ -42,7 +45,8 @@ const retryWhileBusy = (timeoutMs: number, work: () => void): void => {
   }
 };
 
-export const openConnection = ({ file, busyTimeoutMs }: ConnectionOptions): DatabaseSync => {
+export const openConnection = ({ file, busyTimeoutMs, mark = newFileMark() }: ConnectionOptions): DatabaseSync => {
+  checkMark(file, mark); // opening would make a new file in the place of one that is gone
   const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
   try {
     if (isEmpty(db)) db.exec(layout);
@@ -55,6 +59,7 @@ export const openConnection = ({ file, busyTimeoutMs }: ConnectionOptions): Data
       }
     });
     db.exec(settings);
+    checkMark(file, mark);
     return db;
   } catch (error) {
     db.close();

@@ -54,7 +54,10 @@ export const openCopyImport = (db: DatabaseSync, tables: Tables): CopyImport => 
     if (!db.isTransaction) throw new Error('the import has no transaction');
     return addCopy(tables, workspace, copy);
   },
-  commit: () => db.exec('COMMIT'),
+  commit: () => {
+    tables.files.check();
+    db.exec('COMMIT');
+  },
   cancel: () => {
     tables.heads.forget();
     if (db.isTransaction) db.exec('ROLLBACK');

@@ -1,13 +1,14 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import type { Store } from '../../core/ports/store.ts';
 import { currentRelease } from '../release.ts';
 import { Watchers } from '../watchers.ts';
 import { followFile } from './follow-file.ts';
+import { newFileMark } from './opened-files.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import { SqliteStore } from './sqlite-store.ts';
-import { folderError, storeFailure } from './store-error.ts';
+import { folderError, isFolder, storeFailure } from './store-error.ts';
 import { ThreadClient } from './thread-client.ts';
 
 export interface SqliteOptions {
@@ -28,8 +29,9 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<Store> =>
   await mkdir(dirname(file), { recursive: true }).catch((error) => {
     throw folderError(error, file);
   });
+  if ((await stat(file).catch(() => undefined))?.isDirectory()) throw isFolder(file);
   const { busyTimeoutMs = 10_000, fallbackPollMs = 1000, release = currentRelease() } = options;
-  const data = { file, busyTimeoutMs, fallbackPollMs, release };
+  const data = { file, busyTimeoutMs, fallbackPollMs, release, mark: newFileMark() };
   const lost = (cause: unknown) =>
     storeFailure('STORE_UNAVAILABLE', file, 'a thread of the store ended while this was under way', {
       cause,

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { ErrorCode } from '../../schema/error.ts';
 import { PerdureError } from '../../schema/error.ts';
 
@@ -81,3 +82,9 @@ export const folderError = (error: unknown, file: string): unknown => {
   const full = error.code === 'ENOSPC' || error.code === 'EDQUOT';
   return storeFailure(full ? 'STORE_FULL' : 'STORE_UNAVAILABLE', file, error.message, { cause: error });
 };
+
+/** SQLite would only say that it cannot open it. */
+export const isFolder = (file: string): PerdureError =>
+  storeFailure('STORE_UNAVAILABLE', file, 'it is a folder', {
+    advice: `name a file in it: ${join(file, 'perdure.db')}`,
+  });

@@ -3,6 +3,7 @@ import { type Blobs, openBlobs } from './blobs.ts';
 import { type EventRows, openEventRows } from './event-rows.ts';
 import { type Heads, openHeads } from './heads.ts';
 import { type Keys, openKeys } from './keys.ts';
+import { type OpenedFiles, openedFiles } from './opened-files.ts';
 import { openProjectionRows, type ProjectionRows } from './projection-rows.ts';
 import { openSessions, type Sessions } from './sessions.ts';
 
@@ -14,6 +15,7 @@ export interface Tables {
   readonly keys: Keys;
   readonly blobs: Blobs;
   readonly projections: ProjectionRows;
+  readonly files: OpenedFiles;
 }
 
 export const openTables = (db: DatabaseSync, file: string): Tables => {
@@ -25,5 +27,6 @@ export const openTables = (db: DatabaseSync, file: string): Tables => {
     keys: openKeys(db),
     blobs: openBlobs(db),
     projections: openProjectionRows(db),
+    files: openedFiles(file),
   };
 };
