@@ -56,7 +56,10 @@ export interface Tool {
   readonly inputSchema: JsonSchema;
   readonly effects: Effects;
   /** Undefined when the call may run at once. */
-  approvalFor(input: Json, context: { readonly state: State }): ApprovalRule | undefined | Promise<ApprovalRule | undefined>;
+  approvalFor(
+    input: Json,
+    context: { readonly state: State },
+  ): ApprovalRule | undefined | Promise<ApprovalRule | undefined>;
   readonly timeoutMs: number;
   /** Further attempts after a failure; only where effects allow it. */
   readonly retry: { readonly times: number; readonly backoffMs: number };

@@ -159,7 +159,19 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
       if (!target) throw new TypeError(`the fold at seq ${event.payload.to} is needed to go back to it`);
       const { messages, lastRole, openCalls, state, provenance, bound, compaction, turnProvenance, kept } = target;
       const live = extendLive(target.live, event.seq);
-      return { ...moved, messages, lastRole, openCalls, state, provenance, bound, compaction, turnProvenance, kept, live };
+      return {
+        ...moved,
+        messages,
+        lastRole,
+        openCalls,
+        state,
+        provenance,
+        bound,
+        compaction,
+        turnProvenance,
+        kept,
+        live,
+      };
     }
     case 'message.appended': {
       const { message } = event.payload;
