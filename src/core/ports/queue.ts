@@ -29,9 +29,9 @@ export interface Work extends SessionKey {
  * An append of an event that calls for work enters the session here in the same transaction.
  */
 export interface Queue {
-  /** Sessions with something to look at now: news since the last `release`, or a time that has come. Oldest first. */
+  /** Sessions with something to look at now: news since the last `release`, or a time that has come. Oldest first, and last those that somebody has. */
   findWork(workspace: WorkspaceId, limit: number): Promise<readonly Work[]>;
-  /** Takes a session that nobody has, or whose lease has lapsed, or that `from` had; renews one's own. False when somebody else has it. */
+  /** Takes a session that nobody has, or whose lease has lapsed, or that `from` had; renews one's own. False when somebody else has it, or there is nothing to have. */
   lease(
     key: SessionKey,
     options: { readonly holder: Holder; readonly forMs: number; readonly from?: Holder | undefined },

@@ -1,4 +1,4 @@
-import { type CallEnd, givenEnd, leftEnd, thrownEnd } from './call-end.ts';
+import { type CallEnd, givenEnd, leftEnd, thrownEnd } from '../session/call-end.ts';
 
 export interface ToolCall {
   readonly tool: string;

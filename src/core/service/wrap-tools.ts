@@ -1,5 +1,5 @@
 import { PerdureError } from '../../schema/error.ts';
-import type { ToolDeclaration } from './track.ts';
+import type { ToolDeclaration } from '../session/call-events.ts';
 import { type BeginCall, runTracked, streamTracked, type ToolCall } from './tracked-call.ts';
 
 type PlainTool = (input: never, ...rest: never[]) => unknown;

@@ -36,7 +36,6 @@ const run: ActiveRun = {
   failures: 0,
   overflowed: false,
   usage: { inputTokens: 0, outputTokens: 0 },
-  reserved: 0,
 };
 
 describe('a decision about a session with a run at work', () => {

@@ -36,7 +36,7 @@ export interface SessionFold extends RunFold {
   /** Tool calls of the live lineage that have no result yet. */
   readonly openCalls: OpenCalls;
   /** Calls in the journal that have no outcome yet. */
-  readonly runningCalls: OpenCalls;
+  readonly runningCalls: RunningCalls;
   /** What keys the hashes of tool inputs: the hash of the first event of all, which no other session has. */
   readonly inputKey: string;
   readonly bound?: PayloadOf<'agent.bound'> | undefined;
@@ -52,6 +52,9 @@ export interface SessionFold extends RunFold {
 }
 
 type OpenCalls = Readonly<Record<string, { readonly tool: string; readonly seq: number }>>;
+type RunningCalls = Readonly<
+  Record<string, { readonly tool: string; readonly seq: number; readonly at: number; readonly attempt: number }>
+>;
 
 const blank = (event: SessionEvent): SessionFold => ({
   session: event.session,
@@ -73,9 +76,9 @@ const blank = (event: SessionEvent): SessionFold => ({
   attempts: {},
 });
 
-const without = (calls: OpenCalls, callId: string): OpenCalls => {
+const without = <Calls extends OpenCalls>(calls: Calls, callId: string): Calls => {
   const { [callId]: _, ...others } = calls;
-  return others;
+  return others as Calls;
 };
 
 /** The provenance that the model's conclusions of this turn cannot exceed. */
@@ -189,7 +192,13 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
       return { ...moved, compaction: event.payload };
     case 'tool.called': {
       const { callId, tool } = event.payload;
-      return { ...moved, runningCalls: { ...moved.runningCalls, [callId]: { tool, seq: event.seq } } };
+      const running = { tool, seq: event.seq, at: event.at, attempt: 1 };
+      return { ...moved, runningCalls: { ...moved.runningCalls, [callId]: running } };
+    }
+    case 'tool.retried': {
+      const { callId, attempt } = event.payload;
+      const running = moved.runningCalls[callId];
+      return running ? { ...moved, runningCalls: { ...moved.runningCalls, [callId]: { ...running, attempt } } } : moved;
     }
     case 'tool.completed':
     case 'tool.failed':

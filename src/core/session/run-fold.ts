@@ -1,5 +1,5 @@
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
-import type { Actor, ApprovalId, RunId } from '../../schema/ids.ts';
+import type { Actor, ApprovalId, MessageId, RunId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Limits, Spent, Usage, WaitReason } from '../../schema/run.ts';
 
@@ -13,7 +13,6 @@ export interface ActiveRun {
   readonly attempt: number;
   /** Whose input it answers. */
   readonly requestedBy: Actor;
-  readonly output?: Json | undefined;
   /** Absent while it is at work, or is to be. */
   readonly waitingFor?: WaitReason | undefined;
   /** Answers the model gave so far. */
@@ -23,8 +22,8 @@ export interface ActiveRun {
   /** Whether the context was compacted since the model last said that it was too long. */
   readonly overflowed: boolean;
   readonly usage: Usage;
-  /** Tokens set aside for the answer that is being waited for. */
-  readonly reserved: number;
+  /** The answer that is being waited for, and the tokens set aside for it. */
+  readonly asked?: { readonly message: MessageId; readonly tokens: number } | undefined;
   /** Since when it is at work; what lies between a start and a wait counts as active time. */
   readonly activeSince?: number | undefined;
 }
@@ -107,7 +106,7 @@ const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => 
   const { attempt } = event.payload;
   if (attempt > 1) {
     const stopped = stopClock(before, event.at);
-    return onRun(stopped, (run) => ({ ...run, attempt, reserved: 0, waitingFor: undefined, activeSince: event.at }));
+    return onRun(stopped, (run) => ({ ...run, attempt, asked: undefined, waitingFor: undefined, activeSince: event.at }));
   }
   const input = before.queue.find(({ run }) => run === event.run);
   const run: ActiveRun = {
@@ -115,12 +114,10 @@ const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => 
     turn: event.turn,
     attempt,
     requestedBy: input?.by ?? event.actor,
-    output: input?.output,
     steps: 0,
     failures: 0,
     overflowed: false,
     usage: noUsage,
-    reserved: 0,
     activeSince: event.at,
   };
   const spent = { ...before.spent, turns: before.spent.turns + 1 };
@@ -135,7 +132,7 @@ const spend = (before: RunFold, { usage }: PayloadOf<'model.completed'>): RunFol
     failures: 0,
     overflowed: false,
     usage: addUsage(run.usage, usage),
-    reserved: 0,
+    asked: undefined,
   }));
   return {
     ...answered,
@@ -203,7 +200,10 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
       return { ...stopClock(before, event.at), run: undefined, approvals: {}, questions: {} };
     }
     case 'model.called':
-      return onRun(before, (run) => ({ ...run, reserved: event.payload.reservedTokens }));
+      return onRun(before, (run) => ({
+        ...run,
+        asked: { message: event.payload.message, tokens: event.payload.reservedTokens },
+      }));
     case 'model.completed':
       return spend(before, event.payload);
     case 'model.failed':
@@ -211,7 +211,7 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
         ...run,
         failures: run.failures + 1,
         overflowed: run.overflowed || event.payload.failure === 'overflow',
-        reserved: 0,
+        asked: undefined,
       }));
     case 'approval.requested':
       return request(before, event);

@@ -1,5 +1,5 @@
 import type { ToolOutcome } from '../../schema/message.ts';
-import { asJson } from '../session/as-json.ts';
+import { asJson } from './as-json.ts';
 
 type Failure = Exclude<ToolOutcome, 'ok'>;
 
@@ -8,7 +8,7 @@ export type CallEnd =
   | { readonly outcome: 'ok'; readonly output: unknown }
   | { readonly outcome: Failure; readonly error: { readonly name: string; readonly message: string } };
 
-const failed = (outcome: Failure, name: string, message: string): CallEnd => ({
+export const failedEnd = (outcome: Failure, name: string, message: string): CallEnd => ({
   outcome,
   error: { name: String(asJson(name.slice(0, 200))), message: String(asJson(message.slice(0, 20_000))) },
 });
@@ -29,15 +29,15 @@ const outcomeOf = (error: unknown, signal: AbortSignal | undefined): Failure => 
 
 export const thrownEnd = (error: unknown, signal: AbortSignal | undefined): CallEnd => {
   const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
-  return failed(outcomeOf(error, signal), name, message);
+  return failedEnd(outcomeOf(error, signal), name, message);
 };
 
-export const leftEnd = failed('cancelled', 'AbortError', 'what it gives was not read to its end');
+export const leftEnd = failedEnd('cancelled', 'AbortError', 'what it gives was not read to its end');
 
 /** MCP gives failures back instead of throwing them. */
 export const givenEnd = (output: unknown): CallEnd => {
   const { isError, content } = (output ?? {}) as { isError?: unknown; content?: unknown };
   if (isError !== true || !Array.isArray(content)) return { outcome: 'ok', output };
   const texts = content.flatMap((part: { text?: unknown } | null) => (typeof part?.text === 'string' ? part.text : []));
-  return failed('threw', 'ToolError', texts.join('\n') || 'the tool failed');
+  return failedEnd('threw', 'ToolError', texts.join('\n') || 'the tool failed');
 };

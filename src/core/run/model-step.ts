@@ -1,0 +1,178 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventDraft } from '../../schema/event.ts';
+import { newId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
+import { type Model, type ModelAnswer, ModelFailure, type ModelRequest } from '../ports/model.ts';
+import { compactSession } from '../service/compact.ts';
+import { readContext } from '../service/context.ts';
+import { asJson } from '../session/as-json.ts';
+import type { Context } from '../session/context.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { exhausted } from '../session/work-for.ts';
+import type { RunContext } from './run-context.ts';
+import { agentActor } from './tool-step.ts';
+
+/** How asking the model ended, as far as the run has to know. */
+export type Asked =
+  | { readonly ended: 'answered' }
+  | { readonly ended: 'no-budget'; readonly limit: string }
+  | { readonly ended: 'failed'; readonly code: string; readonly message: string };
+
+const defaultOutputTokens = 8192;
+/** Of the model's window; beyond it the older turns are compacted before the model is asked. */
+const compactAt = 0.8;
+const keptTurns = 4;
+const maxFailures = 5;
+const maxBackoffMs = 60_000;
+
+const settingsOf = ({ agent }: RunContext) => agent.settings;
+
+const backoffMs = (failures: number, { retryAfterMs }: ModelFailure, baseMs: number): number =>
+  Math.min(maxBackoffMs, retryAfterMs ?? Math.round(baseMs * 2 ** failures * (0.5 + Math.random() / 2)));
+
+const offersOf = ({ tools }: RunContext): ModelRequest['tools'] =>
+  [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
+
+const instructionsFor = ({ agent, scope }: RunContext, fold: SessionFold): string =>
+  [
+    agent.instructions,
+    `You work for ${fold.run!.requestedBy} in the workspace ${scope.workspace}.`,
+  ].filter(Boolean).join('\n\n');
+
+/** The context, after the older turns were compacted where they had grown too long. */
+const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Promise<Context> => {
+  const { scope, writer } = run;
+  const room = model.contextTokens - (settingsOf(run).maxOutputTokens ?? defaultOutputTokens);
+  const read = () =>
+    readContext(scope, writer.key, { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run, fold) });
+  const whole = await read();
+  const isLong = whole.tokens > room * compactAt;
+  if (!isLong && !fold.run!.overflowed) return whole;
+  const keepTurns = fold.run!.overflowed ? 1 : keptTurns;
+  const compacted = await compactSession(scope, writer.key, { keepTurns, summarize: run.agent.summarize });
+  return compacted ? read() : whole;
+};
+
+const called = (run: RunContext, model: Model, fold: SessionFold, context: Context): EventDraft<'model.called'> => {
+  const settings = settingsOf(run);
+  return {
+    type: 'model.called',
+    payload: {
+      model: model.name,
+      attempt: fold.run!.failures + 1,
+      message: newId('msg', run.scope.clock.now()),
+      settings: asJson(settings),
+      tools: [...run.tools.keys()],
+      instructionsHash: hash('sha256', context.system, 'hex'),
+      requestTokens: context.tokens,
+      reservedTokens: context.tokens + (settings.maxOutputTokens ?? defaultOutputTokens),
+    },
+    actor: agentActor(run),
+    turn: 'current',
+    run: run.run,
+  };
+};
+
+const answered = (
+  run: RunContext,
+  model: Model,
+  call: EventDraft<'model.called'>,
+  { parts, finish, usage }: ModelAnswer,
+  durationMs: number,
+): readonly EventDraft[] => {
+  const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
+  const content = parts.map((part) => ({ ...part }));
+  return [
+    { type: 'model.completed', payload: { model: model.name, finish, usage, durationMs }, ...common },
+    {
+      type: 'message.appended',
+      payload: { message: { id: call.payload.message, role: 'assistant', content } },
+      ...common,
+    },
+  ];
+};
+
+const failureOf = (error: unknown): ModelFailure => {
+  if (error instanceof ModelFailure) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new ModelFailure('refused', message, { cause: error });
+};
+
+const mayTryAgain = (failure: ModelFailure, fold: SessionFold): boolean => {
+  const { failures, overflowed } = fold.run!;
+  if (failure.failure === 'refused') return false;
+  return failure.failure === 'overflow' ? !overflowed : failures + 1 < maxFailures;
+};
+
+/** Asks the model once; the call is in the log before, the answer or the failure after. */
+export const askModel = async (run: RunContext, model: Model): Promise<Asked> => {
+  const { writer, signal, preview, scope } = run;
+  const fold = await writer.fold();
+  const context = await contextFor(run, model, fold);
+  const settings = settingsOf(run);
+  const call = called(run, model, fold, context);
+  const limit = exhausted(fold, scope.clock.now(), call.payload.reservedTokens);
+  if (limit) return { ended: 'no-budget', limit };
+  await writer.record(call);
+  const startedAt = performance.now();
+  const { message } = call.payload;
+  try {
+    const answer = await model.answer(
+      {
+        instructions: context.system,
+        messages: context.messages,
+        tools: offersOf(run),
+        output: run.agent.output?.schema,
+        settings,
+        signal,
+      },
+      (delta) => preview({ type: 'delta', message, ...delta }),
+    );
+    signal.throwIfAborted();
+    await writer.record(...answered(run, model, call, answer, Math.round(performance.now() - startedAt)));
+    return finished(answer);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ModelFailure) && isOurs(error)) throw error;
+    return failed(run, model, call, failureOf(error));
+  }
+};
+
+const isOurs = (error: unknown): boolean => error instanceof Error && error.name === 'PerdureError';
+
+const finished = ({ finish }: ModelAnswer): Asked => {
+  if (finish === 'stop' || finish === 'tool-calls' || finish === 'other') return { ended: 'answered' };
+  const why = {
+    length: 'the answer was cut off at the limit of output tokens: raise settings.maxOutputTokens',
+    'content-filter': "the provider's filter stopped the answer",
+    error: 'the provider ended the answer with an error',
+  }[finish];
+  return { ended: 'failed', code: `MODEL_${finish.replace('-', '_').toUpperCase()}`, message: why };
+};
+
+const failed = async (
+  run: RunContext,
+  model: Model,
+  call: EventDraft<'model.called'>,
+  failure: ModelFailure,
+): Promise<Asked> => {
+  const fold = await run.writer.fold();
+  const isRetried = mayTryAgain(failure, fold);
+  const retryInMs = isRetried ? backoffMs(fold.run!.failures, failure, run.scope.timing.modelBackoffMs) : undefined;
+  const { attempt } = call.payload;
+  await run.writer.record({
+    type: 'model.failed',
+    payload: { model: model.name, attempt, failure: failure.failure, message: String(asJson(failure.message)), retryInMs },
+    actor: agentActor(run),
+    turn: 'current',
+    run: run.run,
+  });
+  if (retryInMs === undefined) {
+    return { ended: 'failed', code: `MODEL_${failure.failure.replace('-', '_').toUpperCase()}`, message: failure.message };
+  }
+  if (failure.failure !== 'overflow') await sleep(retryInMs, undefined, { signal: run.signal });
+  return { ended: 'answered' };
+};
+
+export type { Json };

@@ -1,0 +1,131 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { EventDraft, SessionEvent } from '../../schema/event.ts';
+import type { AppendOutcome, SessionKey } from '../ports/store.ts';
+import { encodeAll, eventsOf, payloadBytes, turnAside } from '../service/execute.ts';
+import type { Scope } from '../service/scope.ts';
+import { sessionNotFound } from '../service/session-folds.ts';
+import type { SessionFold } from '../session/fold.ts';
+
+const maxDecisions = 20;
+
+export const takenOver = (key: SessionKey, epoch: number): PerdureError =>
+  new PerdureError('FENCED', `another writer has taken over ${key.session}: this one stops`, {
+    details: { ...key, epoch },
+  });
+
+/** What to write on this fold; undefined when there is nothing to write any more. */
+export type Decide = (fold: SessionFold) => readonly EventDraft[] | undefined;
+
+/**
+ * Writes as the run of a session. It holds the epoch from its claim on: when another claims the session, every write of this one is refused
+ * and throws FENCED.
+ */
+export class RunWriter {
+  readonly #scope: Scope;
+  readonly key: SessionKey;
+  #epoch: number | undefined;
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(scope: Scope, key: SessionKey) {
+    this.#scope = scope;
+    this.key = key;
+  }
+
+  get epoch(): number | undefined {
+    return this.#epoch;
+  }
+
+  fold(): Promise<SessionFold> {
+    return this.#scope.folds.recent(this.key);
+  }
+
+  /** Fences all others. Decided on the newest head, and again when that moves. */
+  async claim(decide: Decide): Promise<readonly SessionEvent[] | undefined> {
+    for (let attempt = 0; attempt < maxDecisions; attempt++) {
+      const head = await this.#scope.store.head(this.key);
+      if (!head) throw sessionNotFound(this.key);
+      const fold = await this.#scope.folds.head(this.key);
+      const drafts = decide(fold);
+      if (!drafts) return undefined;
+      const { outcome, events } = await this.#append(fold, drafts, { epoch: head.epoch, onHead: fold.seq, claims: true });
+      if (outcome.outcome === 'appended') {
+        this.#epoch = outcome.head.epoch;
+        return events;
+      }
+      if (outcome.outcome !== 'conflict' && outcome.outcome !== 'fenced') throw this.#refusal(outcome);
+      await turnAside(attempt);
+    }
+    throw this.#refusal({ outcome: 'conflict', head: 0 });
+  }
+
+  /** A fact lands at any head. */
+  record(...drafts: readonly EventDraft[]): Promise<readonly SessionEvent[]> {
+    return this.#inOrder(async () => {
+      const { outcome, events } = await this.#append(await this.fold(), drafts, { epoch: this.#held() });
+      if (outcome.outcome !== 'appended') throw this.#refusal(outcome);
+      return events;
+    });
+  }
+
+  /** A decision lands on the head it was made on, and is made again when that has moved. */
+  decide(decide: Decide): Promise<readonly SessionEvent[]> {
+    return this.#inOrder(() => this.#decide(decide));
+  }
+
+  async #decide(decide: Decide): Promise<readonly SessionEvent[]> {
+    for (let attempt = 0; attempt < maxDecisions; attempt++) {
+      const fold = await (attempt === 0 ? this.fold() : this.#scope.folds.head(this.key));
+      const drafts = decide(fold);
+      if (!drafts || drafts.length === 0) return [];
+      const { outcome, events } = await this.#append(fold, drafts, { epoch: this.#held(), onHead: fold.seq });
+      if (outcome.outcome === 'appended') return events;
+      if (outcome.outcome !== 'conflict') throw this.#refusal(outcome);
+      await turnAside(attempt);
+    }
+    throw this.#refusal({ outcome: 'conflict', head: 0 });
+  }
+
+  /** Calls that run beside each other write one after another. */
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#writing.then(work, work);
+    this.#writing = mine.catch(() => undefined);
+    return mine;
+  }
+
+  #held(): number {
+    if (this.#epoch === undefined) throw new TypeError('a run writes nothing before it has claimed the session');
+    return this.#epoch;
+  }
+
+  async #append(
+    fold: SessionFold,
+    drafts: readonly EventDraft[],
+    { epoch, onHead, claims }: { epoch: number; onHead?: number; claims?: boolean },
+  ): Promise<{ outcome: AppendOutcome; events: readonly SessionEvent[] }> {
+    const { store, clock, folds } = this.#scope;
+    const encoded = encodeAll(drafts)!;
+    const outcome = await store.append({
+      ...this.key,
+      writer: { kind: 'run', epoch },
+      at: clock.now(),
+      events: encoded,
+      ...(onHead !== undefined && { onHead }),
+      ...(claims && { raisesEpoch: true }),
+    });
+    if (outcome.outcome !== 'appended') {
+      folds.forget(this.key);
+      return { outcome, events: [] };
+    }
+    const events = eventsOf(this.key, drafts, outcome);
+    folds.advance(this.key, fold, events, payloadBytes(encoded));
+    return { outcome, events };
+  }
+
+  #refusal(outcome: Exclude<AppendOutcome, { outcome: 'appended' }>): PerdureError {
+    if (outcome.outcome === 'fenced') return takenOver(this.key, outcome.epoch);
+    if (outcome.outcome === 'missing') return sessionNotFound(this.key);
+    return new PerdureError('CONFLICT', `${this.key.session} kept changing: try again when it is quieter`, {
+      details: { ...this.key, outcome: outcome.outcome },
+    });
+  }
+}

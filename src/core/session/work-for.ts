@@ -1,0 +1,60 @@
+import type { SessionFold } from './fold.ts';
+import type { ActiveRun, QueuedInput } from './run-fold.ts';
+
+/** What a worker has to do in a session, as its log stands. */
+export type WorkFor =
+  | { readonly do: 'begin'; readonly input: QueuedInput }
+  /** The one who was at work is gone, or was told to stop. */
+  | { readonly do: 'take-over'; readonly run: ActiveRun }
+  /** What it waited for has come, or the pause is over. */
+  | { readonly do: 'resume'; readonly run: ActiveRun }
+  /** Nothing, before that time unless something happens. */
+  | { readonly do: 'nothing'; readonly dueAt?: number | undefined };
+
+const nothing: WorkFor = { do: 'nothing' };
+
+const tokensLeft = ({ limits, spent }: SessionFold): number => (limits.tokens ?? Number.POSITIVE_INFINITY) - spent.tokens;
+
+/** The limit that is reached, for people; undefined while there is room for a model call of so many tokens. */
+export const exhausted = (fold: SessionFold, now: number, tokens = 1): string | undefined => {
+  const { limits, spent, run } = fold;
+  const active = spent.activeMs + (run?.activeSince === undefined ? 0 : Math.max(0, now - run.activeSince));
+  if (limits.turns !== undefined && spent.turns > limits.turns) return `${limits.turns} turns`;
+  if (tokens > tokensLeft(fold)) return `${limits.tokens} tokens`;
+  if (limits.usd !== undefined && spent.usd >= limits.usd) return `${limits.usd} USD`;
+  if (limits.activeMs !== undefined && active >= limits.activeMs) return `${limits.activeMs} ms of active time`;
+  return undefined;
+};
+
+const earliest = (times: readonly (number | undefined)[]): number | undefined => {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+};
+
+const whenWaiting = (fold: SessionFold, run: ActiveRun, now: number): WorkFor => {
+  const approvals = Object.values(fold.approvals).filter(({ settled }) => !settled);
+  const goesOn: WorkFor = { do: 'resume', run };
+  switch (run.waitingFor) {
+    case 'approval':
+    case 'question': {
+      const isAnswered =
+        Object.values(fold.approvals).some(({ settled }) => settled) ||
+        Object.values(fold.questions).some(({ answer }) => answer !== undefined);
+      const dueAt = earliest(approvals.map(({ expiresAt }) => expiresAt));
+      return isAnswered || (dueAt !== undefined && dueAt <= now) ? goesOn : { do: 'nothing', dueAt };
+    }
+    case 'budget':
+      return exhausted(fold, now) ? nothing : goesOn;
+    default:
+      return goesOn;
+  }
+};
+
+/** Pure: reads nothing but the fold. */
+export const workFor = (fold: SessionFold, now: number): WorkFor => {
+  const { status, holder, run, queue } = fold;
+  if (holder !== 'agent' || (status !== 'active' && status !== 'pausing')) return nothing;
+  if (!run) return queue[0] && status === 'active' ? { do: 'begin', input: queue[0] } : nothing;
+  if (run.waitingFor) return whenWaiting(fold, run, now);
+  return run.activeSince === undefined ? { do: 'resume', run } : { do: 'take-over', run };
+};
