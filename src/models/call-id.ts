@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto';
+import type { Message } from '../schema/message.ts';
+
+const accepted = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Calls of foreign loops bring ids that providers refuse. */
+export const wireCallId = (callId: string): string =>
+  accepted.test(callId) ? callId : `call_${createHash('sha256').update(callId).digest('hex').slice(0, 32)}`;
+
+/** Gives each call of an answer an id that no call of the conversation has: some servers count from 1 in every answer. */
+export const callIdsFor = (messages: readonly Message[]): ((given: string) => string) => {
+  const taken = new Set(
+    messages.flatMap(({ content }) => content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))),
+  );
+  return (given) => {
+    const id = wireCallId(given);
+    let free = id;
+    for (let count = 2; taken.has(free); count++) free = `${id.slice(0, 56)}_${count}`;
+    taken.add(free);
+    return free;
+  };
+};

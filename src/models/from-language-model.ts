@@ -1,0 +1,137 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
+import {
+  type Finish,
+  type Model,
+  type ModelAnswer,
+  ModelFailure,
+  type ModelRequest,
+  type ModelSettings,
+} from '../core/ports/model.ts';
+import type { AssistantPart } from '../schema/message.ts';
+import { callIdsFor } from './call-id.ts';
+import { type Collector, collectAnswer } from './collect-answer.ts';
+import { type Price, toUsage } from './price.ts';
+import { guardAgainstStall, type StallGuard } from './stall-guard.ts';
+import { toFailure } from './to-failure.ts';
+import { toPrompt } from './to-prompt.ts';
+
+export const defaultContextTokens = 128_000;
+const defaultStallMs = 120_000;
+
+export interface LanguageModelOptions {
+  readonly name?: string | undefined;
+  readonly contextTokens?: number | undefined;
+  readonly price?: Price | undefined;
+  /** How long nothing may come before the request is given up. */
+  readonly stallMs?: number | undefined;
+  /** Told to whoever has to set it. */
+  readonly keyName?: string | undefined;
+  /** Options by provider that hold unless an agent's settings say otherwise. */
+  readonly provider?: ModelSettings['provider'];
+}
+
+const mergeOptions = (...options: ModelSettings['provider'][]): SharedV4ProviderOptions => {
+  const all: Record<string, object> = {};
+  for (const byProvider of options) {
+    for (const [name, values] of Object.entries(byProvider ?? {})) all[name] = { ...all[name], ...values };
+  }
+  return all as SharedV4ProviderOptions;
+};
+
+const toCall = (request: ModelRequest, options: LanguageModelOptions): LanguageModelV4CallOptions => {
+  const { maxOutputTokens, temperature, provider } = request.settings;
+  const tools = request.tools.map(({ name, description, input }) => ({
+    type: 'function' as const,
+    name,
+    description,
+    inputSchema: input as object,
+  }));
+  return {
+    prompt: toPrompt(request.instructions, request.messages),
+    providerOptions: mergeOptions(options.provider, provider),
+    ...(tools.length > 0 && { tools, toolChoice: { type: 'auto' } }),
+    ...(request.output && { responseFormat: { type: 'json', schema: request.output as object, name: 'answer' } }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(temperature !== undefined && { temperature }),
+  };
+};
+
+const readAll = async (stream: ReadableStream<LanguageModelV4StreamPart>, guard: StallGuard, to: Collector) => {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await guard.race(reader.read());
+      if (done) return;
+      guard.touch();
+      if (value.type === 'error') throw value.error;
+      to.add(value);
+    }
+  } catch (error) {
+    // What was whole before the connection broke stays whole.
+    if (to.finish === undefined) throw error;
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+};
+
+/** Some servers say `stop` beside their calls. */
+const finishOf = (said: Finish, parts: readonly AssistantPart[]): Finish =>
+  (said === 'stop' || said === 'other') && parts.some(({ type }) => type === 'tool-call') ? 'tool-calls' : said;
+
+const answerOf = (model: string, collected: Collector, price: Price | undefined): ModelAnswer => {
+  const said = collected.finish?.finishReason.unified;
+  if (!collected.finish || said === undefined || said === 'interrupted' || said === 'error') {
+    throw new ModelFailure('broken-stream', `${model} broke off its answer before the end`);
+  }
+  const parts = collected.parts();
+  const usage = toUsage(collected.finish.usage, price);
+  // A model may choose to add nothing: then it has counted the tokens of its silence.
+  if (parts.length === 0 && usage.outputTokens === 0) {
+    throw new ModelFailure('broken-stream', `${model} gave an empty answer`);
+  }
+  return { parts, finish: finishOf(said, parts), usage };
+};
+
+/** Whether the caller ended it, nothing came, or the provider failed: exactly one of them is told. */
+const failureOf = (error: unknown, guard: StallGuard, streaming: boolean, name: string, keyName?: string): unknown => {
+  if (error instanceof ModelFailure) return error;
+  if (guard.stalled) return new ModelFailure('timeout', `${name} sent nothing for too long`, { cause: error });
+  return toFailure(error, { model: name, keyName, streaming });
+};
+
+/** A model of the AI SDK behind our port. Nothing is retried here: the run decides. An abort rejects with its reason. */
+export const fromLanguageModel = (languageModel: LanguageModelV4, options: LanguageModelOptions = {}): Model => {
+  const { contextTokens = defaultContextTokens, stallMs = defaultStallMs, price, keyName } = options;
+  const name = options.name ?? nameOf(languageModel);
+  return {
+    name,
+    contextTokens,
+    async answer(request, onDelta) {
+      request.signal.throwIfAborted();
+      const guard = guardAgainstStall(stallMs, request.signal);
+      const collected = collectAnswer(callIdsFor(request.messages), onDelta);
+      let streaming = false;
+      try {
+        const call = { ...toCall(request, options), abortSignal: guard.signal };
+        const { stream } = await guard.race(languageModel.doStream(call));
+        streaming = true;
+        guard.touch();
+        await readAll(stream, guard, collected);
+        return answerOf(name, collected, price);
+      } catch (error) {
+        request.signal.throwIfAborted();
+        throw failureOf(error, guard, streaming, name, keyName);
+      } finally {
+        guard.end();
+      }
+    },
+  };
+};
+
+/** `anthropic.messages` serves `anthropic/…`. */
+export const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split('.')[0]}/${modelId}`;

@@ -1,0 +1,100 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { ModelSettings } from '../core/ports/model.ts';
+
+/** `chat`: OpenAI Chat Completions and all that is compatible; `responses`: OpenAI Responses; `messages`: Anthropic Messages. */
+export type ProviderApi = 'chat' | 'responses' | 'messages';
+
+export interface ProviderConfig {
+  readonly baseUrl?: string | undefined;
+  readonly apiKey?: string | undefined;
+  readonly api?: ProviderApi | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whether a `chat` server takes JSON schemas for its answers; true unless said otherwise. */
+  readonly structuredOutput?: boolean | undefined;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A provider as it is going to be asked. */
+export interface Provider extends ProviderConfig {
+  readonly name: string;
+  readonly api: ProviderApi;
+  readonly keyName: string;
+  readonly urlName: string;
+  readonly needsKey: boolean;
+}
+
+interface Known {
+  readonly api: ProviderApi;
+  readonly keyName: string;
+  readonly urlName: string;
+}
+
+const known: Readonly<Record<string, Known>> = {
+  anthropic: { api: 'messages', keyName: 'ANTHROPIC_API_KEY', urlName: 'ANTHROPIC_BASE_URL' },
+  openai: { api: 'responses', keyName: 'OPENAI_API_KEY', urlName: 'OPENAI_BASE_URL' },
+};
+
+const namesFor = (name: string): Known => {
+  const prefix = `PERDURE_PROVIDER_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
+  return { api: 'chat', keyName: `${prefix}_API_KEY`, urlName: `${prefix}_BASE_URL` };
+};
+
+const isKnown = (name: string): boolean => Object.hasOwn(known, name);
+
+export const providerFor = (name: string, config: ProviderConfig | undefined, env: Environment): Provider => {
+  const { api, keyName, urlName } = isKnown(name) ? known[name]! : namesFor(name);
+  return {
+    ...config,
+    name,
+    api: config?.api ?? api,
+    keyName,
+    urlName,
+    needsKey: isKnown(name),
+    baseUrl: config?.baseUrl ?? (env[urlName] || undefined),
+    apiKey: config?.apiKey ?? (env[keyName] || undefined),
+  };
+};
+
+/** What has to be set before the provider can be asked; undefined when nothing is missing. */
+export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsKey }: Provider): string | undefined => {
+  if (needsKey) return apiKey ? undefined : `set ${keyName}, or providers.${name}.apiKey in perdure.config.ts`;
+  if (baseUrl) return undefined;
+  return `set ${urlName} (and ${keyName} if it wants a key), or in perdure.config.ts providers: { ${name}: { baseUrl: '…', api: '${api}' } }`;
+};
+
+/** Options that hold unless an agent's settings say otherwise. */
+export const defaultsOf = ({ api, name }: Provider): ModelSettings['provider'] => {
+  if (api === 'responses') return { openai: { store: false } };
+  if (api !== 'messages') return undefined;
+  return { anthropic: { includePings: true, ...(name === 'anthropic' && { cacheControl: { type: 'ephemeral' } }) } };
+};
+
+/** Anthropic's own tools write the address without the version, the SDK wants it with it. */
+const versioned = (address: string): string =>
+  new URL(address).pathname === '/' ? `${address.replace(/\/+$/, '')}/v1` : address;
+
+/** Loads the provider's package on first use: whoever does not ask it does not wait for it. */
+export const openProvider = async (provider: Provider): Promise<(model: string) => LanguageModelV4> => {
+  const { name, api, baseUrl, apiKey, headers, structuredOutput = true } = provider;
+  // A server without keys still gets one: the SDK insists, and looks for that of OpenAI or Anthropic in the environment.
+  const settings = { ...(headers && { headers }), apiKey: apiKey ?? 'none' };
+  if (api === 'messages') {
+    const { createAnthropic } = await import('@ai-sdk/anthropic');
+    return createAnthropic({ ...settings, baseURL: versioned(baseUrl ?? 'https://api.anthropic.com') });
+  }
+  if (api === 'responses' || name === 'openai') {
+    const { createOpenAI } = await import('@ai-sdk/openai');
+    const openai = createOpenAI({ ...settings, baseURL: baseUrl ?? 'https://api.openai.com/v1' });
+    return (model) => (api === 'responses' ? openai.responses(model) : openai.chat(model));
+  }
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+  return createOpenAICompatible({
+    name,
+    baseURL: baseUrl ?? '',
+    includeUsage: true,
+    supportsStructuredOutputs: structuredOutput,
+    ...(headers && { headers }),
+    ...(apiKey && { apiKey }),
+  });
+};

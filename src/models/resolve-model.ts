@@ -1,0 +1,95 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { Model, ResolveModel } from '../core/ports/model.ts';
+import { PerdureError } from '../schema/error.ts';
+import { demoScript } from './demo-script.ts';
+import { fromLanguageModel, type LanguageModelOptions, nameOf } from './from-language-model.ts';
+import type { Price } from './price.ts';
+import { defaultsOf, missingOf, openProvider, type ProviderConfig, providerFor } from './providers.ts';
+import type { Script } from './script.ts';
+import { scriptedModel } from './scripted.ts';
+
+export interface ModelConfig {
+  readonly contextTokens?: number | undefined;
+  readonly price?: Price | undefined;
+}
+
+export interface ModelsConfig {
+  /** By the name before the slash: where it is and how it speaks. */
+  readonly providers?: Readonly<Record<string, ProviderConfig>> | undefined;
+  /** By the whole name, such as `ollama/qwen3`. */
+  readonly models?: Readonly<Record<string, ModelConfig>> | undefined;
+  readonly scripts?: readonly Script[] | undefined;
+  /** Of models that do not say. */
+  readonly contextTokens?: number | undefined;
+  readonly stallMs?: number | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Waited for before each word of a script. */
+  readonly pause?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
+}
+
+const unavailable = (model: string, next: string) =>
+  new PerdureError('HOSTED_MODEL_UNAVAILABLE', `the model ${model} is not configured: ${next}`, { details: { model } });
+
+const isModel = (value: unknown): value is Model =>
+  typeof value === 'object' && value !== null && 'answer' in value && typeof value.answer === 'function';
+
+const isLanguageModel = (value: unknown): value is { specificationVersion: string } =>
+  typeof value === 'object' && value !== null && 'doStream' in value && 'specificationVersion' in value;
+
+const examples = '`anthropic/NAME`, `openai/NAME`, `PROVIDER/NAME` or `scripted/demo`';
+
+/** `openrouter/qwen/qwen3` is the model `qwen/qwen3` of the provider `openrouter`. */
+const split = (model: string): readonly [provider: string, name: string] => {
+  const at = model.indexOf('/');
+  if (at < 1 || at === model.length - 1) throw unavailable(JSON.stringify(model), `name it as ${examples}`);
+  return [model.slice(0, at), model.slice(at + 1)];
+};
+
+export const resolveModels = (config: ModelsConfig = {}): ResolveModel => {
+  const scripts = new Map([demoScript, ...(config.scripts ?? [])].map((script) => [script.name, script]));
+  const opened = new Map<string, Model>();
+
+  const optionsOf = (name: string): LanguageModelOptions => ({
+    stallMs: config.stallMs,
+    contextTokens: config.contextTokens,
+    ...config.models?.[name],
+    name,
+  });
+
+  const openScript = (model: string, name: string): Model => {
+    const script = scripts.get(name);
+    if (!script) throw unavailable(model, `there are the scripts ${[...scripts.keys()].join(', ')}`);
+    return scriptedModel(script, { contextTokens: optionsOf(model).contextTokens, pause: config.pause });
+  };
+
+  const open = async (model: string): Promise<Model> => {
+    const [providerName, name] = split(model);
+    if (providerName === 'scripted') return openScript(model, name);
+    const provider = providerFor(providerName, config.providers?.[providerName], config.env ?? process.env);
+    const missing = missingOf(provider);
+    if (missing) throw unavailable(model, missing);
+    const languageModel = (await openProvider(provider))(name);
+    return fromLanguageModel(languageModel, {
+      ...optionsOf(model),
+      keyName: provider.keyName,
+      provider: defaultsOf(provider),
+    });
+  };
+
+  const adopt = (given: { specificationVersion: string }): Model => {
+    const languageModel = given as LanguageModelV4;
+    const name = nameOf(languageModel);
+    if (given.specificationVersion === 'v4') return fromLanguageModel(languageModel, optionsOf(name));
+    throw unavailable(name, `it speaks ${given.specificationVersion} of the AI SDK, v4 is needed: update its package`);
+  };
+
+  return async (model) => {
+    if (isModel(model)) return model;
+    if (isLanguageModel(model)) return adopt(model);
+    if (typeof model !== 'string')
+      throw unavailable(String(model), `name it as ${examples}, or pass a LanguageModelV4`);
+    const known = opened.get(model) ?? (await open(model));
+    opened.set(model, known);
+    return known;
+  };
+};

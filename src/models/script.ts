@@ -1,0 +1,128 @@
+import { PerdureError } from '../schema/error.ts';
+import type { Json } from '../schema/json.ts';
+import type { Message, ToolOutcome, ToolResultPart } from '../schema/message.ts';
+
+/** All that is named has to hold. Patterns are regular expressions, case does not matter. */
+export interface Condition {
+  /** One of the results that the last calls gave. */
+  readonly last?: { readonly tool?: string; readonly outcome?: ToolOutcome; readonly matches?: string };
+  /** The newest text of the user. */
+  readonly userMatches?: string;
+  /** How many answers were given since that text. */
+  readonly answers?: number;
+}
+
+export interface ScriptStep {
+  readonly name?: string;
+  readonly when?: Condition;
+  readonly reasoning?: string;
+  readonly text?: string;
+  readonly calls?: readonly { readonly tool: string; readonly input: Json }[];
+}
+
+/** Steps are played in order; one whose condition does not hold is passed over. */
+export interface Script {
+  readonly name: string;
+  readonly steps: readonly ScriptStep[];
+  /** Begins anew with each text of the user. */
+  readonly everyTurn?: boolean;
+}
+
+/** What an answer of a script carries, so that the next request tells how far it has come. */
+export interface Mark {
+  readonly script: string;
+  /** Index of the last step that was played. */
+  readonly step: number;
+  /** Counts the answers of the conversation from 1. */
+  readonly answer: number;
+}
+
+const invalid = (script: string, problem: string) =>
+  new PerdureError('INVALID_INPUT', `the script "${script}" ${problem}`, { details: { script } });
+
+export const defineScript = (script: Script): Script => {
+  if (!/^[a-z0-9][a-z0-9_-]*$/i.test(script.name))
+    throw invalid(script.name, 'needs a name of letters, digits, - or _');
+  if (script.steps.length === 0) throw invalid(script.name, 'has no steps');
+  for (const [index, { name, when, reasoning, text, calls = [] }] of script.steps.entries()) {
+    const step = name ?? `step ${index + 1}`;
+    if (!reasoning && !text && calls.length === 0) throw invalid(script.name, `says and calls nothing in ${step}`);
+    for (const pattern of [when?.userMatches, when?.last?.matches]) {
+      try {
+        new RegExp(pattern ?? '', 'i');
+      } catch {
+        throw invalid(script.name, `has a pattern in ${step} that is no regular expression: ${pattern}`);
+      }
+    }
+  }
+  return script;
+};
+
+/** Where a conversation stands, told by its messages alone. */
+export interface Place {
+  readonly mark: Mark | undefined;
+  readonly user: Extract<Message, { role: 'user' }> | undefined;
+  readonly results: readonly ToolResultPart[];
+  readonly answersSinceUser: number;
+  readonly answers: number;
+}
+
+const markOf = (message: Message | undefined, script: string): Mark | undefined => {
+  for (const { provider } of message?.content ?? []) {
+    const mark = (provider as { scripted?: Mark } | undefined)?.scripted;
+    if (mark?.script === script) return mark;
+  }
+  return undefined;
+};
+
+export const placeIn = (messages: readonly Message[], script: string): Place => {
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user');
+  const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant');
+  const user = messages[lastUser];
+  const isAnswer = ({ role }: Message) => role === 'assistant';
+  return {
+    mark: markOf(
+      messages.findLast((message) => markOf(message, script)),
+      script,
+    ),
+    user: user?.role === 'user' ? user : undefined,
+    results:
+      lastAnswer < lastUser
+        ? []
+        : messages.slice(lastAnswer + 1).flatMap((each) => (each.role === 'tool' ? each.content : [])),
+    answersSinceUser: messages.slice(lastUser + 1).filter(isAnswer).length,
+    answers: messages.filter(isAnswer).length,
+  };
+};
+
+const matches = (pattern: string | undefined, text: string) =>
+  pattern === undefined || new RegExp(pattern, 'i').test(text);
+const textOf = (output: Json) => (typeof output === 'string' ? output : JSON.stringify(output));
+const userText = ({ user }: Place) =>
+  (user?.content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+
+const holds = ({ last, userMatches, answers }: Condition, place: Place): boolean => {
+  if (answers !== undefined && answers !== place.answersSinceUser) return false;
+  if (!matches(userMatches, userText(place))) return false;
+  return (
+    last === undefined ||
+    place.results.some(
+      ({ tool, outcome, output }) =>
+        (last.tool ?? tool) === tool && (last.outcome ?? outcome) === outcome && matches(last.matches, textOf(output)),
+    )
+  );
+};
+
+export interface Turn {
+  /** How far the script had come; -1 before its first step. */
+  readonly played: number;
+  /** Undefined when no step that is left answers this. */
+  readonly step: number | undefined;
+}
+
+export const nextStep = ({ steps, everyTurn }: Script, place: Place): Turn => {
+  const beginsAnew = everyTurn === true && place.answersSinceUser === 0;
+  const played = beginsAnew ? -1 : (place.mark?.step ?? -1);
+  const found = steps.findIndex(({ when = {} }, index) => index > played && holds(when, place));
+  return { played, step: found < 0 ? undefined : found };
+};

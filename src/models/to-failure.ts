@@ -1,0 +1,121 @@
+import { ModelFailure } from '../core/ports/model.ts';
+import type { ModelFailureKind } from '../schema/run.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+export interface FailureContext {
+  readonly model: string;
+  /** Where its key is set, such as ANTHROPIC_API_KEY. */
+  readonly keyName: string | undefined;
+  /** Whether the answer had begun. */
+  readonly streaming: boolean;
+}
+
+/** What the SDK's errors, the frames of streams and fetch have in common. */
+interface Trouble {
+  readonly name: string;
+  readonly message: string;
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  /** Codes and types by which providers and sockets tell failures apart. */
+  readonly codes: string;
+  readonly cause: unknown;
+}
+
+type Loose = { readonly [key: string]: unknown };
+const loose = (value: unknown): Loose => (typeof value === 'object' && value !== null ? (value as Loose) : {});
+
+const chainOf = (error: unknown): readonly Loose[] => {
+  const chain: Loose[] = [];
+  for (let each = error; typeof each === 'object' && each !== null && chain.length < 8; each = loose(each).cause) {
+    chain.push(loose(each));
+  }
+  return chain;
+};
+
+const parsed = (text: unknown): unknown => {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return undefined;
+  }
+};
+
+const troubleOf = (error: unknown): Trouble => {
+  const { name, message, statusCode, responseHeaders, responseBody, data } = loose(error);
+  const body = loose(data ?? parsed(responseBody));
+  const inner = [loose(body.error), loose(loose(body.response).error), body, loose(loose(error).error)];
+  const texts = [typeof error === 'string' ? error : message, ...inner.map((each) => each.message)];
+  const codes = [...chainOf(error), ...inner].flatMap(({ code, type }) => [code, type]);
+  return {
+    name: String(name ?? ''),
+    message: texts.find((text): text is string => typeof text === 'string' && text !== '') ?? '',
+    status: typeof statusCode === 'number' ? statusCode : undefined,
+    headers: responseHeaders as Trouble['headers'],
+    codes: codes.filter((code) => typeof code === 'string').join(' '),
+    // An APICallError holds the whole conversation, which is no business of a log.
+    cause: statusCode === undefined && responseBody === undefined ? error : undefined,
+  };
+};
+
+const tooLong =
+  /context_length_exceeded|exceed_context_size|model_context_window_exceeded|request_too_large|(prompt|input|context|request) (is|was) too (long|large)|too long for|exceeds? (the )?(model'?s? )?(available |maximum )?(context|prompt length|input length)|(maximum|max) (context|prompt|input) (length|size|tokens)|input token count.*exceeds|exceeds? the maximum number of (input )?tokens|reduce the length of (the|your) (messages|prompt|input)/i;
+const quotaGone = /insufficient_quota|billing|credit_balance|exceeded_current_quota/i;
+const slow = /TIMEDOUT|_TIMEOUT|TimeoutError/;
+const limited = /rate_?limit|too_many_requests/i;
+const overloaded = /overloaded|unavailable|server_error|api_error/i;
+const ourRequest =
+  /^AI_(LoadAPIKey|LoadSetting|UnsupportedFunctionality|InvalidPrompt|InvalidArgument|NoSuchModel)Error$/;
+
+const kindByStatus = (status: number, { codes }: Trouble): ModelFailureKind => {
+  if (status === 429) return quotaGone.test(codes) ? 'refused' : 'rate-limit';
+  if (status === 408) return 'timeout';
+  if (status >= 500) return 'unavailable';
+  return status >= 400 ? 'refused' : 'broken-stream';
+};
+
+const kindOf = (trouble: Trouble, streaming: boolean): ModelFailureKind => {
+  const { name, message, status, codes } = trouble;
+  if (status !== 429 && tooLong.test(`${codes} ${message}`)) return 'overflow';
+  if (status === 413) return 'overflow';
+  if (status !== undefined) return kindByStatus(status, trouble);
+  if (ourRequest.test(name)) return 'refused';
+  if (slow.test(`${codes} ${name}`)) return 'timeout';
+  if (limited.test(codes)) return 'rate-limit';
+  if (overloaded.test(codes)) return 'unavailable';
+  const isConnection = name === 'AI_APICallError' || name === 'TypeError';
+  return isConnection && !streaming ? 'unavailable' : 'broken-stream';
+};
+
+const said: Readonly<Record<ModelFailureKind, string>> = {
+  overflow: 'says that the conversation is too long for it',
+  'rate-limit': 'asks to slow down',
+  unavailable: 'is not available',
+  timeout: 'did not answer in time',
+  'broken-stream': 'broke off its answer',
+  refused: 'refused the request',
+};
+
+const adviceFor = (kind: ModelFailureKind, status: number | undefined, keyName: string | undefined): string => {
+  if (kind !== 'refused') return '';
+  const key = keyName ?? "the provider's API key";
+  if (status === 401) return `: check that ${key} is set and valid`;
+  if (status === 403) return `: check that the account of ${key} may use this model`;
+  if (status === 404) return ": check the model's name and the base URL";
+  if (status === 402 || status === 429) return `: check the credit of the account of ${key}`;
+  return '';
+};
+
+const longest = 2000;
+
+export const toFailure = (error: unknown, context: FailureContext, nowMs = Date.now()): ModelFailure => {
+  const trouble = troubleOf(error);
+  const { status } = trouble;
+  const kind = kindOf(trouble, context.streaming);
+  const code = status === undefined ? '' : ` (HTTP ${status})`;
+  const message = trouble.message === '' ? '' : `: ${trouble.message.slice(0, longest)}`;
+  return new ModelFailure(
+    kind,
+    `${context.model} ${said[kind]}${code}${message}${adviceFor(kind, status, context.keyName)}`,
+    { retryAfterMs: retryAfterMs(trouble.headers, nowMs), cause: trouble.cause },
+  );
+};

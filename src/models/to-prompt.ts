@@ -1,0 +1,118 @@
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolResultOutput,
+  LanguageModelV4ToolResultPart,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
+import type { Json } from '../schema/json.ts';
+import type { AssistantPart, Message, ToolResultPart } from '../schema/message.ts';
+import { wireCallId } from './call-id.ts';
+
+type Role = LanguageModelV4Message['role'];
+type PartOf<R extends Role> = Exclude<Extract<LanguageModelV4Message, { role: R }>['content'], string>[number];
+type UserPart = Extract<Message, { role: 'user' }>['content'][number];
+type FilePart = Extract<UserPart, { type: 'file' }>;
+
+const isRecord = (value: unknown): value is { readonly [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const given = (provider: Json | undefined): { providerOptions?: SharedV4ProviderOptions } =>
+  isRecord(provider) ? { providerOptions: provider as SharedV4ProviderOptions } : {};
+
+const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+const toFile = ({ mediaType, name, data, provider }: FilePart): LanguageModelV4FilePart => ({
+  type: 'file',
+  mediaType,
+  data: { type: 'data', data },
+  ...(name !== undefined && { filename: name }),
+  ...given(provider),
+});
+
+/** Providers refuse empty text. */
+const toUserPart = (part: UserPart): PartOf<'user'>[] => {
+  if (part.type === 'file') return [toFile(part)];
+  return part.text === '' ? [] : [{ type: 'text', text: part.text, ...given(part.provider) }];
+};
+
+const toAssistantPart = (part: AssistantPart): PartOf<'assistant'>[] => {
+  switch (part.type) {
+    case 'text':
+      return toUserPart(part);
+    case 'file':
+      return [toFile(part)];
+    case 'reasoning':
+      return [{ type: 'reasoning', text: part.text, ...given(part.provider) }];
+    case 'tool-call':
+      return [
+        {
+          type: 'tool-call',
+          toolCallId: wireCallId(part.callId),
+          toolName: part.tool,
+          // Providers refuse a call whose input is no object, also one that they wrote themselves.
+          input: isRecord(part.input) ? part.input : { invalid: part.input },
+          ...given(part.provider),
+        },
+      ];
+  }
+};
+
+const toOutput = ({ outcome, output }: ToolResultPart): LanguageModelV4ToolResultOutput => {
+  if (outcome === 'ok') {
+    return typeof output === 'string' ? { type: 'text', value: output } : { type: 'json', value: output as never };
+  }
+  const text = `[${outcome}] ${asText(output)}`;
+  return outcome === 'denied' ? { type: 'execution-denied', reason: text } : { type: 'error-text', value: text };
+};
+
+const toResult = (part: ToolResultPart, ofCall: Json | undefined): LanguageModelV4ToolResultPart => ({
+  type: 'tool-result',
+  toolCallId: wireCallId(part.callId),
+  toolName: part.tool,
+  output: toOutput(part),
+  ...given(part.provider ?? ofCall),
+});
+
+/** What a provider noted at a call, it looks for at the result too. */
+const notesOfCalls = (messages: readonly Message[]): ReadonlyMap<string, Json | undefined> =>
+  new Map(
+    messages.flatMap(({ content }) =>
+      content.flatMap((part) => (part.type === 'tool-call' ? [[part.callId, part.provider] as const] : [])),
+    ),
+  );
+
+const textOf = (message: Extract<Message, { role: 'system' }>): string =>
+  message.content.map(({ text }) => text).join('\n\n');
+
+export const toPrompt = (instructions: string, messages: readonly Message[]): LanguageModelV4Prompt => {
+  const prompt: LanguageModelV4Prompt = instructions === '' ? [] : [{ role: 'system', content: instructions }];
+  const notes = notesOfCalls(messages);
+  for (const message of messages) {
+    switch (message.role) {
+      case 'system': {
+        // Only few models take a system message behind the first one of a user.
+        const opens = prompt.every(({ role }) => role === 'system');
+        const text = textOf(message);
+        if (text === '') break;
+        if (opens) prompt.push({ role: 'system', content: text });
+        else prompt.push({ role: 'user', content: [{ type: 'text', text }] });
+        break;
+      }
+      case 'user': {
+        const content = message.content.flatMap(toUserPart);
+        if (content.length > 0) prompt.push({ role: 'user', content });
+        break;
+      }
+      case 'assistant': {
+        const content = message.content.flatMap(toAssistantPart);
+        if (content.length > 0) prompt.push({ role: 'assistant', content });
+        break;
+      }
+      case 'tool':
+        prompt.push({ role: 'tool', content: message.content.map((part) => toResult(part, notes.get(part.callId))) });
+    }
+  }
+  return prompt;
+};
