@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Queue } from '../src/core/ports/queue.ts';
 import type { Store } from '../src/core/ports/store.ts';
 import { openSqliteStore, type SqliteOptions } from '../src/stores/sqlite/index.ts';
 
@@ -13,7 +14,7 @@ export const newSqliteFile = (): string => {
 };
 
 /** Closed with the test at the latest. */
-export const openSqlite = async (file: string, options: Omit<SqliteOptions, 'file'> = {}): Promise<Store> => {
+export const openSqlite = async (file: string, options: Omit<SqliteOptions, 'file'> = {}): Promise<Store & Queue> => {
   const store = await openSqliteStore({ file, ...options });
   onTestFinished(() => store.close());
   return store;

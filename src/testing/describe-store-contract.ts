@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import type { Queue } from '../core/ports/queue.ts';
 import type { Store } from '../core/ports/store.ts';
 import { describeAppends } from './contract/append.ts';
 import { describeBatches } from './contract/batches.ts';
@@ -11,8 +12,11 @@ import { describeDamagedBundles } from './contract/damaged-bundles.ts';
 import { describeForks } from './contract/forks.ts';
 import { describeHashes } from './contract/hashes.ts';
 import { describeKeys } from './contract/keys.ts';
+import { describeLeases } from './contract/leases.ts';
 import { describeListings } from './contract/listing.ts';
 import { describeProjections } from './contract/projections.ts';
+import { describeQueue } from './contract/queue.ts';
+import { describeQueueCopies } from './contract/queue-copies.ts';
 import { describeRandomRecords } from './contract/random-records.ts';
 import { describeRandomSequences } from './contract/random-sequences.ts';
 import { describeReads } from './contract/read.ts';
@@ -21,15 +25,16 @@ import { describeSnapshots } from './contract/snapshots.ts';
 import { describeTenants } from './contract/tenants.ts';
 import { describeTurns } from './contract/turns.ts';
 import { describeWakeUps } from './contract/wake-ups.ts';
+import { describeWorkWakeUps } from './contract/work-wake-ups.ts';
 import { describeWriters } from './contract/writers.ts';
 import type { StoreHarness } from './store-harness.ts';
 
 /** The rules of SPEC.md that every store keeps, as tests. Run it first when you write a store, and trust nothing before it passes. */
 export const describeStoreContract = (name: string, harness: StoreHarness): void => {
   describe(`the store contract: ${name}`, () => {
-    let lasting: readonly Store[] = [];
-    const passing: Store[] = [];
-    const lastingStore = (index: number): Store => {
+    let lasting: readonly (Store & Queue)[] = [];
+    const passing: (Store & Queue)[] = [];
+    const lastingStore = (index: number): Store & Queue => {
       const store = lasting[index];
       if (!store) throw new Error('stores are open only while tests run');
       return store;
@@ -79,6 +84,10 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeTenants(setup);
     describeSharing(setup);
     describeWakeUps(setup);
+    describeQueue(setup);
+    describeLeases(setup);
+    describeQueueCopies(setup);
+    describeWorkWakeUps(setup);
     describeClosing(setup);
     describeRandomSequences(setup);
     describeRandomRecords(setup);

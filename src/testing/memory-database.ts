@@ -1,3 +1,4 @@
+import type { Holder } from '../core/ports/queue.ts';
 import {
   type CallRecord,
   type Head,
@@ -33,8 +34,16 @@ export interface MemorySession {
   readonly calls: CallRecord[];
 }
 
+export interface MemoryWork {
+  readonly seq: number;
+  readonly done: number;
+  readonly dueAt?: number | undefined;
+  readonly lease?: { readonly holder: Holder; readonly expiresAt: number } | undefined;
+}
+
 export interface MemoryWorkspace {
   readonly sessions: Map<SessionId, MemorySession>;
+  readonly work: Map<SessionId, MemoryWork>;
   readonly blobs: Map<string, Uint8Array>;
   readonly parts: Map<string, Uint8Array>;
 }
@@ -43,11 +52,21 @@ export interface MemoryWorkspace {
 export interface MemoryDatabase {
   readonly workspaces: Map<WorkspaceId, MemoryWorkspace>;
   readonly watchers: Set<{ readonly key: SessionKey; readonly wake: () => void }>;
+  readonly workers: Set<{ readonly workspace: WorkspaceId; readonly wake: () => void }>;
 }
 
-export const newMemoryDatabase = (): MemoryDatabase => ({ workspaces: new Map(), watchers: new Set() });
+export const newMemoryDatabase = (): MemoryDatabase => ({
+  workspaces: new Map(),
+  watchers: new Set(),
+  workers: new Set(),
+});
 
-const newWorkspace = (): MemoryWorkspace => ({ sessions: new Map(), blobs: new Map(), parts: new Map() });
+const newWorkspace = (): MemoryWorkspace => ({
+  sessions: new Map(),
+  work: new Map(),
+  blobs: new Map(),
+  parts: new Map(),
+});
 
 export const workspaceOf = ({ workspaces }: MemoryDatabase, name: WorkspaceId): MemoryWorkspace => {
   const workspace = workspaces.get(name) ?? newWorkspace();
@@ -56,7 +75,7 @@ export const workspaceOf = ({ workspaces }: MemoryDatabase, name: WorkspaceId): 
 };
 
 /** A copy to work on, so that a failure in the middle leaves nothing behind. Events never change, so they are shared. */
-export const copyWorkspace = ({ sessions, blobs, parts }: MemoryWorkspace): MemoryWorkspace => ({
+export const copyWorkspace = ({ sessions, work, blobs, parts }: MemoryWorkspace): MemoryWorkspace => ({
   sessions: new Map(
     [...sessions].map(([id, { head, events, keys, snapshots, paths, calls }]) => [
       id,
@@ -70,6 +89,7 @@ export const copyWorkspace = ({ sessions, blobs, parts }: MemoryWorkspace): Memo
       },
     ]),
   ),
+  work: new Map(work),
   blobs: new Map(blobs),
   parts: new Map(parts),
 });

@@ -6,6 +6,7 @@ import { clipPath } from '../stores/path-range.ts';
 import { madeCall, projectionOf, settledCall } from '../stores/projected-rows.ts';
 import { foldSummary, type SummaryFold } from '../stores/summary-fold.ts';
 import { type MemorySession, type MemoryWorkspace, segmentsIn, withBlob } from './memory-database.ts';
+import { enterWork } from './memory-queue.ts';
 
 export const keepProjections = ({ paths, calls }: MemorySession, event: StoredEvent): void => {
   const { session, seq, turn, at, actor } = event;
@@ -85,6 +86,7 @@ export const rebuildIn = (workspace: MemoryWorkspace): number => {
       summary = foldSummary(summary, event);
       count += 1;
     }
+    enterWork(workspace, session.head.session, [...session.events.values()]);
     if (summary && summary !== 'unreadable') session.head = { ...session.head, summary };
   }
   return count;

@@ -1,3 +1,4 @@
+import type { Queue } from '../core/ports/queue.ts';
 import type {
   AppendOutcome,
   AppendRequest,
@@ -14,6 +15,7 @@ import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { clipSegments } from '../stores/lineage.ts';
 import { planAppend } from '../stores/plan-append.ts';
 import { newKeysOf, overlapAt, planImport } from '../stores/plan-import.ts';
+import { workSeqOf } from '../stores/work-seq.ts';
 import {
   copyWorkspace,
   eventAt,
@@ -29,6 +31,7 @@ import {
   workspaceOf,
 } from './memory-database.ts';
 import { findCallsIn, findCommitsIn, keepProjections, rebuildIn } from './memory-projections.ts';
+import { enterWork, findWorkIn, leaseIn, releaseIn } from './memory-queue.ts';
 
 const keep = (workspace: MemoryWorkspace, session: MemorySession, events: readonly StoredEvent[]): void => {
   for (const event of events) {
@@ -36,6 +39,7 @@ const keep = (workspace: MemoryWorkspace, session: MemorySession, events: readon
     session.events.set(event.seq, event);
     keepProjections(session, event);
   }
+  enterWork(workspace, session.head.session, events);
 };
 
 const newSession = (head: MemorySession['head']): MemorySession => ({
@@ -139,7 +143,7 @@ const snapshotFor = (
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
 /** A store that keeps everything in memory, for tests. Stores opened on the same database share it, as processes would. */
-export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()): Store => {
+export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()): Store & Queue => {
   let closed = false;
   const unwatch = new Set<() => void>();
   const within = async <T>(name: WorkspaceId, work: (workspace: MemoryWorkspace) => T): Promise<T> => {
@@ -151,11 +155,26 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
       if (key.workspace === workspace && key.session === session) queueMicrotask(wake);
     }
   };
+  const wakeWorkers = (name: WorkspaceId): void => {
+    for (const { workspace, wake } of database.workers) if (workspace === name) queueMicrotask(wake);
+  };
+  const keepWatcher = <Watcher>(watchers: Set<Watcher>, watcher: Watcher): (() => void) => {
+    if (closed) throw closedError();
+    watchers.add(watcher);
+    const stop = () => {
+      watchers.delete(watcher);
+      unwatch.delete(stop);
+    };
+    unwatch.add(stop);
+    return stop;
+  };
   return {
     append: (request) =>
       within(request.workspace, (workspace) => {
         const outcome = appendTo(workspace, request);
-        if (outcome.outcome === 'appended') wake(request);
+        if (outcome.outcome !== 'appended') return outcome;
+        wake(request);
+        if (workSeqOf(outcome.events) !== undefined) wakeWorkers(request.workspace);
         return outcome;
       }),
     head: (key) => within(key.workspace, ({ sessions }) => sessions.get(key.session)?.head),
@@ -202,24 +221,27 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         const sessions = importInto(name, staged, pieces);
         database.workspaces.set(name, staged);
         for (const { session } of sessions) wake({ workspace: name, session });
+        if (staged.work.size > 0) wakeWorkers(name);
         return { sessions };
       });
     },
     findCommits: (name, query) =>
       within(name, (workspace) => findCommitsIn(workspace, query).map((event) => withBlob(workspace, event))),
     findCalls: (name, query) => within(name, (workspace) => findCallsIn(workspace, query)),
-    rebuildProjections: (name) => within(name, rebuildIn),
-    watch: (key, wake) => {
-      if (closed) throw closedError();
-      const watcher = { key, wake };
-      database.watchers.add(watcher);
-      const stop = () => {
-        database.watchers.delete(watcher);
-        unwatch.delete(stop);
-      };
-      unwatch.add(stop);
-      return stop;
-    },
+    rebuildProjections: (name) =>
+      within(name, (workspace) => {
+        const count = rebuildIn(workspace);
+        wakeWorkers(name);
+        return count;
+      }),
+    findWork: (name, limit) => within(name, (workspace) => findWorkIn(name, workspace, limit)),
+    lease: (key, options) => within(key.workspace, (workspace) => leaseIn(workspace, key.session, options)),
+    release: (key, options) =>
+      within(key.workspace, (workspace) => {
+        if (releaseIn(workspace, key.session, options)) wakeWorkers(key.workspace);
+      }),
+    watch: (key, wake) => keepWatcher(database.watchers, { key, wake }),
+    watchWork: (workspace, wake) => keepWatcher(database.workers, { workspace, wake }),
     close: async () => {
       closed = true;
       for (const stop of unwatch) stop();

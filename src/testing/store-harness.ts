@@ -1,3 +1,4 @@
+import type { Queue } from '../core/ports/queue.ts';
 import type { SessionKey, Store } from '../core/ports/store.ts';
 import type { WorkspaceId } from '../schema/ids.ts';
 
@@ -23,7 +24,7 @@ export interface StoreTamper {
 /** One database for a run of the contract. It begins empty; every test works in workspaces of its own. */
 export interface StoreHarness {
   /** A new store on the same database: another process, or the same after a restart. */
-  open(): Promise<Store>;
+  open(): Promise<Store & Queue>;
   readonly tamper: StoreTamper;
   /** Removes the database; every store is closed by then. */
   destroy(): Promise<void>;

@@ -3,7 +3,7 @@ import type { Appended, AppendOutcome, AppendRequest, Head } from '../../core/po
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { inSlices } from '../in-slices.ts';
-import type { Change } from '../watchers.ts';
+import { type Change, changeOf } from '../watchers.ts';
 import { type AppendResult, appendBatch, type PendingAppend } from './append-batch.ts';
 import type { Database, Lease } from './database.ts';
 import { prepareAppend } from './prepare-append.ts';
@@ -134,7 +134,9 @@ export class AppendQueue {
       }
       return;
     }
-    this.#options.onCommit(results.flatMap((result) => (isAppended(result) ? result.head : [])));
+    this.#options.onCommit(
+      results.flatMap((result) => (isAppended(result) ? changeOf(result.head, result.events) : [])),
+    );
     const answered = batch.map((waiting, place) => ({ waiting, result: results[place]! }));
     void inSlices(answered, ({ waiting, result }) => {
       if (result instanceof PerdureError) waiting.reject(result);

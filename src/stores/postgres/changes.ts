@@ -1,9 +1,10 @@
 import type { SessionKey } from '../../core/ports/store.ts';
-import type { SessionId } from '../../schema/ids.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { type Change, Watchers } from '../watchers.ts';
 import { type Database, prepared } from './database.ts';
 import { Listener } from './listener.ts';
 import { Notifier, parseChange } from './notifier.ts';
+import { hasFreeWork } from './work-rows.ts';
 
 const findSeqs = prepared(
   'find_seqs',
@@ -28,21 +29,30 @@ export class Changes {
       onListening: () => this.#watchers.wakeAll(),
       onNotification: (payload) => {
         const change = parseChange(payload);
-        if (change) this.#watchers.wake(change);
+        if (change) this.#watchers.wake([change]);
       },
     });
   }
 
   committed(changes: readonly Change[]): void {
-    for (const change of changes) this.#watchers.wake(change);
+    this.#watchers.wake(changes);
     this.#notifier.notify(changes);
   }
 
   watch(key: SessionKey, wake: () => void): () => void {
-    this.#listener.start();
-    this.#poll ??= setInterval(() => void this.#look().catch(() => undefined), this.#pollMs).unref();
+    this.#start();
     const remove = this.#watchers.add(key, wake);
     return () => void remove();
+  }
+
+  watchWork(workspace: WorkspaceId, wake: () => void): () => void {
+    this.#start();
+    const remove = this.#watchers.addWorker(workspace, wake);
+    return () => void remove();
+  }
+
+  wakeWorkers(workspace: WorkspaceId): void {
+    this.#watchers.wakeWorkers(workspace);
   }
 
   async close(): Promise<void> {
@@ -51,16 +61,23 @@ export class Changes {
     await Promise.all([this.#notifier.flush(), this.#listener.close()]);
   }
 
+  #start(): void {
+    this.#listener.start();
+    this.#poll ??= setInterval(() => void this.#look().catch(() => undefined), this.#pollMs).unref();
+  }
+
   async #look(): Promise<void> {
+    for (const workspace of this.#watchers.workspaces) {
+      if (await hasFreeWork(this.#database, workspace)) this.#watchers.wakeWorkers(workspace);
+    }
     const watched = Map.groupBy(this.#watchers.keys, ({ workspace }) => workspace);
     for (const [workspace, keys] of watched) {
       const statement = findSeqs(
         workspace,
         keys.map(({ session }) => session),
       );
-      for (const { id, seq } of await this.#database.read<{ id: SessionId; seq: number }>(workspace, statement)) {
-        this.#watchers.wake({ workspace, session: id, seq });
-      }
+      const rows = await this.#database.read<{ id: SessionId; seq: number }>(workspace, statement);
+      this.#watchers.wake(rows.map(({ id, seq }) => ({ workspace, session: id, seq, work: false })));
     }
   }
 }

@@ -142,16 +142,25 @@ export class Database {
 
   /** One round trip; tried once more when the connection turns out to be dead. */
   async read<Row extends pg.QueryResultRow>(workspace: WorkspaceId, statement: Statement): Promise<Rows<Row>> {
-    const statements = [this.opening(workspace, 'read only'), statement, 'commit'];
-    const ask = () => this.use((client) => exchange(client, statements));
-    const results = await ask().catch((error: unknown) => {
-      if (!isConnectionLost(error)) throw error;
-      return ask();
-    });
-    return results[1]!.rows;
+    const [answer] = await this.#ask(this.opening(workspace, 'read only'), [statement]);
+    return answer!.rows;
+  }
+
+  /** As `read`; for what may as well be done twice. */
+  write(workspace: WorkspaceId, statements: readonly Statement[]): Promise<readonly Answer[]> {
+    return this.#ask(this.opening(workspace, 'read write'), statements);
   }
 
   async close(): Promise<void> {
     await this.#pool.end();
+  }
+
+  async #ask(opening: string, statements: readonly Statement[]): Promise<readonly Answer[]> {
+    const ask = () => this.use((client) => exchange(client, [opening, ...statements, 'commit']));
+    const answers = await ask().catch((error: unknown) => {
+      if (!isConnectionLost(error)) throw error;
+      return ask();
+    });
+    return answers.slice(1, -1);
   }
 }

@@ -4,7 +4,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { type EncodedPayload, payloadEncoding } from '../payload-codec.ts';
 import { newKeysOf, overlapAt, planImport } from '../plan-import.ts';
-import type { Change } from '../watchers.ts';
+import { type Change, changeOf, joined } from '../watchers.ts';
 import { readBases } from './append-bases.ts';
 import { insertBlobs } from './blobs.ts';
 import { type Database, exchange, prepared } from './database.ts';
@@ -82,7 +82,8 @@ export const importCopies = async (
       for await (const copy of copies) {
         const { session, events } = copy;
         added.set(session, (added.get(session) ?? 0) + (await addCopy(client, writeLog, workspace, copy)));
-        changes.set(session, { workspace, session, seq: events.at(-1)?.seq ?? 0 });
+        const change = changeOf({ workspace, session, seq: events.at(-1)?.seq ?? 0 }, events);
+        changes.set(session, joined(changes.get(session), change));
       }
       await exchange(client, ['commit']);
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { Queue } from '../../core/ports/queue.ts';
 import type { Store } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { currentRelease } from '../release.ts';
@@ -33,7 +34,7 @@ const refuseNoSync = (fsync: string): void => {
   );
 };
 
-export const openPostgresStore = async (options: PostgresStoreOptions): Promise<Store> => {
+export const openPostgresStore = async (options: PostgresStoreOptions): Promise<Store & Queue> => {
   const { url, listenUrl = url, poolSize = 8, fallbackPollMs = 5000, statementTimeoutMs = 10_000 } = options;
   const database = new Database({ url, poolSize, statementTimeoutMs });
   try {

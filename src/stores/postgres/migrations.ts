@@ -16,12 +16,38 @@ const tenantTable = (name: string): string => `
     with check (workspace = current_setting('perdure.workspace', true));
 `;
 
+const workTable = `
+  create table perdure.work (
+    workspace text collate "C" not null,
+    session text collate "C" not null,
+    seq bigint not null,
+    done bigint not null default 0,
+    due_at timestamptz,
+    entered_at timestamptz not null default clock_timestamp(),
+    worker text,
+    machine text,
+    process bigint,
+    process_start text,
+    expires_at timestamptz,
+    primary key (workspace, session)
+  ) with (fillfactor = 60);
+  ${tenantTable('work')}
+  create function perdure.enter_work(tenant text, sessions text[], seqs bigint[]) returns void language sql as $function$
+    insert into perdure.work as w (workspace, session, seq)
+    select tenant, n.session, n.seq from unnest(sessions, seqs) n(session, seq)
+    on conflict (workspace, session) do update
+    set seq = excluded.seq, entered_at = case when w.seq > w.done then w.entered_at else excluded.entered_at end
+    where excluded.seq > w.seq;
+  $function$;
+`;
+
 /**
  * Heads and events in one call, which is a transaction of its own where no other is open: a message to the server costs as much as a
  * row. Heads are upserted, since the plan of an update with a join would hang on guesses about the size of a workspace. One that goes on
  * from another must find just that (`was`), and comes without a root, so that it shows if it made a session; one that makes a session
  * must find none. Otherwise a head has moved and nothing is written. A row whose summary was put right since names itself as what it
- * was: only a writer who has read it in this transaction (`fresh`) may go on from it.
+ * was: only a writer who has read it in this transaction (`fresh`) may go on from it. Where no event calls for work, `work_sessions` is
+ * null.
  */
 const appendFunction = `
   create type perdure.new_head as (
@@ -33,7 +59,8 @@ const appendFunction = `
     encoding smallint, payload bytea, hash bytea
   );
   create function perdure.append(
-    tenant text, heads perdure.new_head[], events perdure.new_event[], fresh boolean, lock_timeout_ms integer
+    tenant text, heads perdure.new_head[], events perdure.new_event[], fresh boolean, lock_timeout_ms integer,
+    work_sessions text[], work_seqs bigint[]
   ) returns void language plpgsql as $function$
   declare
     setting text;
@@ -59,6 +86,9 @@ const appendFunction = `
     insert into perdure.events
       (workspace, session, seq, at, turn, opens_turn, run, type, version, actor, salt, encoding, payload, hash)
     select tenant, e.* from unnest(events) e;
+    if work_sessions is not null then
+      perform perdure.enter_work(tenant, work_sessions, work_seqs);
+    end if;
   end
   $function$;
 `;
@@ -182,6 +212,7 @@ const migrations: readonly Migration[] = [
       create index tool_calls_by_time on perdure.tool_calls (workspace, at, session, seq);
       ${tenantTable('tool_calls')}
 
+      ${workTable}
       ${appendFunction}
     `,
   },

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
-import type { Change } from '../watchers.ts';
+import { type Change, joined } from '../watchers.ts';
 import { type Database, prepared } from './database.ts';
 
 export const channel = 'perdure';
@@ -12,13 +13,19 @@ const notify = prepared(
   `select set_config('synchronous_commit', 'off', true), pg_notify('${channel}', change) from unnest($1::text[]) change`,
 );
 
-const nameOf = ({ workspace, session }: Change): string => `${workspace}/${session}`;
+const textOf = ({ seq, work, ...key }: Change): string => `${nameOf(key)}/${seq}${work ? '/work' : ''}`;
+const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
 /** undefined for what is not ours. */
 export const parseChange = (text = ''): Change | undefined => {
-  const [workspace, session, seq] = text.split('/');
+  const [workspace, session, seq, work] = text.split('/');
   if (!workspace || !session || !seq) return undefined;
-  return { workspace: workspace as WorkspaceId, session: session as SessionId, seq: Number(seq) };
+  return {
+    workspace: workspace as WorkspaceId,
+    session: session as SessionId,
+    seq: Number(seq),
+    work: work === 'work',
+  };
 };
 
 /**
@@ -35,7 +42,10 @@ export class Notifier {
   }
 
   notify(changes: readonly Change[]): void {
-    for (const change of changes) this.#pending.set(nameOf(change), change);
+    for (const change of changes) {
+      const name = nameOf(change);
+      this.#pending.set(name, joined(this.#pending.get(name), change));
+    }
     if (this.#pending.size > 0) this.#sending ??= this.#send();
   }
 
@@ -45,7 +55,7 @@ export class Notifier {
 
   async #send(): Promise<void> {
     while (this.#pending.size > 0) {
-      const texts = [...this.#pending].map(([name, { seq }]) => `${name}/${seq}`);
+      const texts = [...this.#pending.values()].map(textOf);
       this.#pending.clear();
       const sent = this.#database.use((client) => client.query(notify(texts))).catch(() => undefined);
       await Promise.all([sent, pause(intervalMs, undefined, { ref: false })]);

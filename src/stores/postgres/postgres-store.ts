@@ -1,3 +1,4 @@
+import type { Queue, Work } from '../../core/ports/queue.ts';
 import type {
   AppendOutcome,
   AppendRequest,
@@ -33,12 +34,13 @@ import { rebuildProjections } from './rebuild-projections.ts';
 import { findFamily, findHead, findTurnStarts, listSessions } from './sessions.ts';
 import { findSnapshot, putSnapshot } from './snapshots.ts';
 import { storeError } from './store-error.ts';
+import { findWork, leaseWork, releaseWork } from './work-rows.ts';
 import type { WriteLog } from './write-log.ts';
 
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
 /** Hands every call to its file, keeps count of those under way, and tells the engine's failures in our words. */
-export class PostgresStore implements Store {
+export class PostgresStore implements Store, Queue {
   readonly #database: Database;
   readonly #writeLog: WriteLog;
   readonly #changes: Changes;
@@ -118,12 +120,38 @@ export class PostgresStore implements Store {
   }
 
   rebuildProjections(workspace: WorkspaceId): Promise<number> {
-    return this.#run(() => rebuildProjections(this.#database, workspace));
+    return this.#run(async () => {
+      const count = await rebuildProjections(this.#database, workspace);
+      this.#changes.wakeWorkers(workspace);
+      return count;
+    });
+  }
+
+  findWork(workspace: WorkspaceId, limit: number): Promise<readonly Work[]> {
+    return this.#run(() => findWork(this.#database, workspace, limit));
+  }
+
+  lease(...[key, options]: Parameters<Queue['lease']>): Promise<boolean> {
+    return this.#run(() => leaseWork(this.#database, key, options));
+  }
+
+  release(...[key, options]: Parameters<Queue['release']>): Promise<void> {
+    return this.#run(async () => {
+      const seq = await releaseWork(this.#database, key, options);
+      if (seq === undefined) return;
+      const { workspace, session } = key;
+      this.#changes.committed([{ workspace, session, seq, work: true }]);
+    });
   }
 
   watch(key: SessionKey, wake: () => void): () => void {
     if (this.#closing) throw closedError();
     return this.#changes.watch(key, wake);
+  }
+
+  watchWork(workspace: WorkspaceId, wake: () => void): () => void {
+    if (this.#closing) throw closedError();
+    return this.#changes.watchWork(workspace, wake);
   }
 
   close(): Promise<void> {

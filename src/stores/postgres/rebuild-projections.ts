@@ -7,6 +7,7 @@ import { describeSession } from './head-rows.ts';
 import { waitForOthers } from './import-copies.ts';
 import { insertProjections } from './projection-rows.ts';
 import { readSegments } from './read-events.ts';
+import { enterWork } from './work-rows.ts';
 
 const page = { limit: 1000, maxBytes: 4 * 1024 * 1024 };
 
@@ -47,7 +48,7 @@ const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey
   let summary: SummaryFold;
   let count = 0;
   for await (const events of ownPages(source, key.workspace, start)) {
-    await exchange(client, insertProjections(key.workspace, events));
+    await exchange(client, [...insertProjections(key.workspace, events), enterWork(key, events)]);
     summary = events.reduce(foldSummary, summary);
     count += events.length;
   }

@@ -5,6 +5,7 @@ import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { idempotencyKey, noise } from '../../testing/contract/new-events.ts';
 import { called, committed, runWriter } from '../../testing/contract/record-events.ts';
 import { mustAppend, openSession } from '../../testing/contract/session-log.ts';
+import { calling } from '../../testing/contract/work-events.ts';
 import { openPostgresStore } from './index.ts';
 
 const database = await createDatabase();
@@ -34,7 +35,7 @@ describe('row-level security', () => {
   beforeAll(async () => {
     const store = await openPostgresStore({ url: database.url });
     await openSession(store, key, { blobs: [noise(100, 1)], key: idempotencyKey('k', 'body') });
-    await mustAppend(store, key, [committed(['/facts/a']), called('a')], { writer: runWriter });
+    await mustAppend(store, key, [committed(['/facts/a']), called('a'), calling()], { writer: runWriter });
     await store.putSnapshot(key, { seq: 1, foldVersion: 1, parts: {} });
     await store.close();
     await client.connect();
@@ -59,7 +60,7 @@ describe('row-level security', () => {
   test('[TEN2] without the workspace set, or with another, the owner of the tables sees and changes no row of any', async () => {
     const tables = await tenantTables();
     expect(tables.toSorted()).toEqual(
-      ['blobs', 'commit_paths', 'events', 'keys', 'sessions', 'snapshots', 'tool_calls'].toSorted(),
+      ['blobs', 'commit_paths', 'events', 'keys', 'sessions', 'snapshots', 'tool_calls', 'work'].toSorted(),
     );
     for (const table of tables) {
       const count = `select count(*)::int as n from perdure.${table}`;

@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import type { Head, StoredEvent } from '../../core/ports/store.ts';
-import type { WorkspaceId } from '../../schema/ids.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { EncodedPayload } from '../payload-codec.ts';
+import { workSeqOf } from '../work-seq.ts';
 import { prepared } from './database.ts';
 import { RowWriter } from './row-writer.ts';
 
@@ -26,7 +27,10 @@ export interface LogRows {
 /** Makes the statement that writes heads and events. Outside a transaction it is one of its own. */
 export type WriteLog = (workspace: WorkspaceId, rows: LogRows) => pg.QueryConfig;
 
-const append = prepared('append', 'select perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5)');
+const append = prepared(
+  'append',
+  'select perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5, $6::text[], $7::bigint[])',
+);
 
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
   items.reduce((total, item) => total + of(item), 0);
@@ -80,6 +84,18 @@ const eventRows = (rowType: number, events: readonly EncodedEvent[]): Buffer => 
   return rows.finish();
 };
 
+/** Sessions with something for a worker to look at, in the order of ids, as all writers lock them; nulls when there are none. */
+const workOf = (events: readonly EncodedEvent[]): readonly [sessions: SessionId[] | null, seqs: number[] | null] => {
+  const seqs = new Map<SessionId, number>();
+  for (const { event } of events) {
+    const seq = workSeqOf([event]);
+    if (seq !== undefined) seqs.set(event.session, seq);
+  }
+  if (seqs.size === 0) return [null, null];
+  const sessions = [...seqs.keys()].sort();
+  return [sessions, sessions.map((session) => seqs.get(session)!)];
+};
+
 const byId = (a: NextHead, b: NextHead): number => (a.head.session < b.head.session ? -1 : 1);
 
 /** Row types have other numbers in each database. `lockTimeoutMs` is how long to wait for another writer of the same session. */
@@ -91,6 +107,6 @@ export const openWriteLog = async (client: pg.Client, lockTimeoutMs: number): Pr
   return (workspace, { heads, events, fresh }) => {
     // In the order of ids, as all writers lock them.
     const inOrder = headRows(types.head, heads.toSorted(byId));
-    return append(workspace, inOrder, eventRows(types.event, events), fresh, lockTimeoutMs);
+    return append(workspace, inOrder, eventRows(types.event, events), fresh, lockTimeoutMs, ...workOf(events));
   };
 };

@@ -74,7 +74,7 @@ test('[WAKE1] where the file system tells nothing, the slow poll does', async ()
   const changes = openChanges(db, { file: `${file}/not/there`, fallbackPollMs: 5 }, told.resolve);
   changes.start();
   await openSession(writer, key);
-  expect(await told.promise).toEqual([{ ...key, seq: 1 }]);
+  expect(await told.promise).toEqual([{ ...key, seq: 1, work: false }]);
   changes.stop();
   db.close();
 });

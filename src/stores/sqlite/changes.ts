@@ -1,12 +1,17 @@
 import { type FSWatcher, realpathSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { callsForWork } from '../../core/ports/queue.ts';
 import type { Change } from '../watchers.ts';
 
 export interface Changes {
   start(): void;
   stop(): void;
 }
+
+type Row = Omit<Change, 'work'> & { readonly id: number; readonly work: number };
+
+const lastId = (rows: readonly Row[], before: number): number => rows.reduce((id, row) => Math.max(id, row.id), before);
 
 /** A busy writer touches the file far more often than anyone wants to be woken. */
 const minIntervalMs = 10;
@@ -16,20 +21,24 @@ const minIntervalMs = 10;
  */
 const lookAgainForMs = 250;
 
+const workTypes = [...callsForWork].map((type) => `'${type}'`).join(', ');
+
 /**
  * Learns of commits by any process from the file system, or at worst from a slow poll, and tells which sessions they touched. Rows of
- * events are never deleted, so what is new has a higher id than all before.
+ * events are never deleted, so what is new has a higher id than all before; so has work that was given back or found again.
  */
 export const openChanges = (
   db: DatabaseSync,
   options: { readonly file: string; readonly fallbackPollMs: number },
   tell: (changes: readonly Change[]) => void,
 ): Changes => {
-  const newest = db.prepare('SELECT max(id) AS id FROM events');
-  const since = db.prepare(`SELECT workspace, session, max(seq) AS seq, max(id) AS id FROM events NOT INDEXED
-    WHERE id > ? GROUP BY workspace, session`);
+  const newest = db.prepare('SELECT (SELECT max(id) FROM events) AS event, (SELECT max(id) FROM work) AS work');
+  const since =
+    db.prepare(`SELECT workspace, session, max(seq) AS seq, max(id) AS id, max(type IN (${workTypes})) AS work
+    FROM events NOT INDEXED WHERE id > ? GROUP BY workspace, session`);
+  const workSince = db.prepare('SELECT workspace, session, seq, id, seq > done AS work FROM work WHERE id > ?');
   const version = db.prepare('PRAGMA data_version');
-  let seen = { id: 0, version: 0 };
+  let seen = { event: 0, work: 0, version: 0 };
   let foundMs = 0;
   let lookUntilMs = 0;
   let lookAgainMs = 1;
@@ -42,9 +51,11 @@ export const openChanges = (
     const now = versionNow();
     if (now === seen.version) return;
     foundMs = performance.now();
-    const rows = since.all(seen.id) as unknown as (Change & { id: number })[];
-    seen = { version: now, id: rows.reduce((id, row) => Math.max(id, row.id), seen.id) };
-    if (rows.length > 0) tell(rows.map(({ workspace, session, seq }) => ({ workspace, session, seq })));
+    const events = since.all(seen.event) as unknown as readonly Row[];
+    const work = workSince.all(seen.work) as unknown as readonly Row[];
+    seen = { version: now, event: lastId(events, seen.event), work: lastId(work, seen.work) };
+    const rows = [...events, ...work];
+    if (rows.length > 0) tell(rows.map(({ id, ...change }) => ({ ...change, work: Boolean(change.work) })));
   };
   const find = (): void => {
     try {
@@ -85,7 +96,8 @@ export const openChanges = (
       } catch {
         // No watch to be had (their number is limited): the poll goes on.
       }
-      seen = { version: versionNow(), id: Number(newest.get()?.id ?? 0) };
+      const { event, work } = newest.get() ?? {};
+      seen = { version: versionNow(), event: Number(event ?? 0), work: Number(work ?? 0) };
     },
     stop: () => {
       watcher?.close();

@@ -1,6 +1,6 @@
 import type { Imported, SessionCopy } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
-import type { Change } from '../watchers.ts';
+import { type Change, changeOf, joined } from '../watchers.ts';
 import { packEvents } from './packed-events.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import type { ThreadClient } from './thread-client.ts';
@@ -25,7 +25,8 @@ export const feedImport = async (
     for await (const copy of copies) {
       const { session, events } = copy;
       added.set(session, (added.get(session) ?? 0) + (await addCopy(writer, workspace, copy)));
-      changes.set(session, { workspace, session, seq: events.at(-1)?.seq ?? 0 });
+      const change = changeOf({ workspace, session, seq: events.at(-1)?.seq ?? 0 }, events);
+      changes.set(session, joined(changes.get(session), change));
     }
     await writer.call('importCommit', []);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
+import type { Queue } from '../../core/ports/queue.ts';
 import type { Store } from '../../core/ports/store.ts';
 import { currentRelease } from '../release.ts';
 import { Watchers } from '../watchers.ts';
@@ -24,7 +25,7 @@ export interface SqliteOptions {
 
 const entry = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 
-export const openSqliteStore = async (options: SqliteOptions): Promise<Store> => {
+export const openSqliteStore = async (options: SqliteOptions): Promise<Store & Queue> => {
   const file = resolve(options.file);
   await mkdir(dirname(file), { recursive: true }).catch((error) => {
     throw folderError(error, file);
@@ -42,9 +43,7 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<Store> =>
     entry,
     data: { ...data, role: 'reader' },
     lost,
-    onChanges: (changes) => {
-      for (const change of changes) watchers.wake(change);
-    },
+    onChanges: (changes) => watchers.wake(changes),
     onLost: () => watchers.any && followFile(reader, watchers),
   });
   const writer = new ThreadClient<WriterOperations>({ entry, data: { ...data, role: 'writer' }, lost });

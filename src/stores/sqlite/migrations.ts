@@ -73,6 +73,13 @@ CREATE TABLE tool_calls (
 CREATE INDEX tool_calls_open ON tool_calls (workspace, session, call_id, seq) WHERE ended_seq IS NULL;
 CREATE INDEX tool_calls_by_tool ON tool_calls (workspace, tool, at, session, seq);
 CREATE INDEX tool_calls_by_time ON tool_calls (workspace, at, session, seq);
+
+CREATE TABLE work (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, done INTEGER NOT NULL DEFAULT 0, due_at INTEGER,
+  worker TEXT, machine TEXT, process INTEGER, process_start TEXT, expires_at INTEGER,
+  UNIQUE (workspace, session)
+) STRICT;
 `,
   },
 ];

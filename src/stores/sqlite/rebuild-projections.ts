@@ -24,6 +24,7 @@ const rebuildSession = (tables: Tables, reader: EventReader, key: SessionKey, fo
   let count = 0;
   for (const event of ownEvents(reader, key, forkedAt)) {
     tables.projections.add(key.workspace, event);
+    tables.work.enter(key, [event]);
     summary = foldSummary(summary, event);
     count += 1;
   }

@@ -14,6 +14,7 @@ import { serveCall } from './serve-calls.ts';
 import { openSessions } from './sessions.ts';
 import { openSnapshots } from './snapshots.ts';
 import type { ThreadData } from './thread-data.ts';
+import { openWorkFinder } from './work-rows.ts';
 
 const openReader = (data: ThreadData) => {
   const db = openConnection(data);
@@ -26,6 +27,7 @@ const openReader = (data: ThreadData) => {
   const snapshots = openSnapshots(db, sessions, blobs);
   const commits = openCommitFinder(db, sessions, blobs);
   const calls = openCallFinder(db, sessions);
+  const findWork = openWorkFinder(db);
   const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
   return {
     open: () => ({ value: undefined }),
@@ -49,6 +51,7 @@ const openReader = (data: ThreadData) => {
       return { value: page.events, transfer: [page.transfer] };
     },
     findCalls: (workspace: WorkspaceId, query: CallQuery) => ({ value: calls.find(workspace, query) }),
+    findWork: (workspace: WorkspaceId, limit: number) => ({ value: findWork(workspace, limit) }),
     watch: () => ({ value: changes.start() }),
     unwatch: () => ({ value: changes.stop() }),
     close: () => {

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { receiveMessageOnPort } from 'node:worker_threads';
+import type { Queue } from '../../core/ports/queue.ts';
 import type { AppendRequest, FoldSnapshot, SessionCopy, SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { appendBatch } from './append-batch.ts';
@@ -41,6 +42,8 @@ const openWriter = (data: ThreadData) => {
     importCommit: () => ({ value: copies.commit() }),
     importCancel: () => ({ value: copies.cancel() }),
     rebuildProjections: (workspace: WorkspaceId) => ({ value: rebuildProjections(db, tables, events, workspace) }),
+    lease: (...asked: Parameters<Queue['lease']>) => ({ value: tables.work.lease(...asked) }),
+    release: (...asked: Parameters<Queue['release']>) => ({ value: tables.work.release(...asked) }),
     /** Leaves everything in the main file, when no other process reads from the log just now. */
     close: () => {
       db.exec('PRAGMA busy_timeout = 100; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)');

@@ -1,3 +1,4 @@
+import type { Queue, Work } from '../../core/ports/queue.ts';
 import type {
   AppendOutcome,
   AppendRequest,
@@ -18,7 +19,7 @@ import type {
 import { PerdureError } from '../../schema/error.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import type { Watchers } from '../watchers.ts';
+import { changeOf, type Watchers } from '../watchers.ts';
 import { feedImport } from './feed-import.ts';
 import { followFile } from './follow-file.ts';
 import { packRequest, unpackOutcome } from './packed-append.ts';
@@ -27,7 +28,7 @@ import type { WriterOperations } from './serve-writes.ts';
 import type { ThreadClient } from './thread-client.ts';
 
 /** The event loop's side of the store: hands every call to one of the two threads, and never waits for the disk itself. */
-export class SqliteStore implements Store {
+export class SqliteStore implements Store, Queue {
   readonly #reader: ThreadClient<ReaderOperations>;
   readonly #writer: ThreadClient<WriterOperations>;
   readonly #watchers: Watchers;
@@ -47,7 +48,7 @@ export class SqliteStore implements Store {
     if (this.#importing) await this.#importing;
     const reply = await writer.call('append', [packed.request], [packed.transfer]);
     const outcome = unpackOutcome(request, reply);
-    if (outcome.outcome === 'appended') this.#watchers.wake(outcome.head);
+    if (outcome.outcome === 'appended') this.#watchers.wake([changeOf(outcome.head, outcome.events)]);
     return outcome;
   }
 
@@ -106,7 +107,7 @@ export class SqliteStore implements Store {
     this.#importing = settled;
     try {
       const { imported, changes } = await work;
-      for (const change of changes) this.#watchers.wake(change);
+      this.#watchers.wake(changes);
       return imported;
     } finally {
       if (this.#importing === settled) this.#importing = undefined;
@@ -124,13 +125,40 @@ export class SqliteStore implements Store {
   async rebuildProjections(workspace: WorkspaceId): Promise<number> {
     const writer = this.#open(this.#writer);
     if (this.#importing) await this.#importing;
-    return writer.call('rebuildProjections', [workspace]);
+    const count = await writer.call('rebuildProjections', [workspace]);
+    this.#watchers.wakeWorkers(workspace);
+    return count;
+  }
+
+  async findWork(workspace: WorkspaceId, limit: number): Promise<readonly Work[]> {
+    return this.#open(this.#reader).call('findWork', [workspace, limit]);
+  }
+
+  async lease(...asked: Parameters<Queue['lease']>): Promise<boolean> {
+    const writer = this.#open(this.#writer);
+    if (this.#importing) await this.#importing;
+    return writer.call('lease', asked);
+  }
+
+  async release(...asked: Parameters<Queue['release']>): Promise<void> {
+    const writer = this.#open(this.#writer);
+    if (this.#importing) await this.#importing;
+    const isLeft = await writer.call('release', asked);
+    if (isLeft) this.#watchers.wakeWorkers(asked[0].workspace);
   }
 
   watch(key: SessionKey, wake: () => void): () => void {
+    return this.#follow(() => this.#watchers.add(key, wake));
+  }
+
+  watchWork(workspace: WorkspaceId, wake: () => void): () => void {
+    return this.#follow(() => this.#watchers.addWorker(workspace, wake));
+  }
+
+  #follow(add: () => () => boolean): () => void {
     const reader = this.#open(this.#reader);
     const wasQuiet = !this.#watchers.any;
-    const remove = this.#watchers.add(key, wake);
+    const remove = add();
     if (wasQuiet) followFile(reader, this.#watchers);
     return () => {
       if (remove() && !this.#watchers.any && !this.#closing) reader.call('unwatch', []).catch(() => undefined);

@@ -6,6 +6,7 @@ import { type Keys, openKeys } from './keys.ts';
 import { type OpenedFiles, openedFiles } from './opened-files.ts';
 import { openProjectionRows, type ProjectionRows } from './projection-rows.ts';
 import { openSessions, type Sessions } from './sessions.ts';
+import { openWorkRows, type WorkRows } from './work-rows.ts';
 
 /** What the writer works on: statements that are prepared once for the life of the connection. */
 export interface Tables {
@@ -15,6 +16,7 @@ export interface Tables {
   readonly keys: Keys;
   readonly blobs: Blobs;
   readonly projections: ProjectionRows;
+  readonly work: WorkRows;
   readonly files: OpenedFiles;
 }
 
@@ -27,6 +29,7 @@ export const openTables = (db: DatabaseSync, file: string): Tables => {
     keys: openKeys(db),
     blobs: openBlobs(db),
     projections: openProjectionRows(db),
+    work: openWorkRows(db),
     files: openedFiles(file),
   };
 };

@@ -75,7 +75,7 @@ const runOperations = async (
 ): Promise<readonly ModelSession[]> => {
   const sessions: ModelSession[] = [];
   let stores = [setup.store, setup.other];
-  let reopened: Store | undefined;
+  let reopened: (typeof stores)[number] | undefined;
   const create = async (session: ModelSession, creation: ModelAppend, creates: AppendRequest['creates']) => {
     const outcome = await stores[0]!.append({ ...requestOf(session.key, creation), creates: creates ?? {} });
     expect(outcome).toMatchObject({ outcome: 'appended', head: { seq: session.events.length } });

@@ -5,6 +5,7 @@ import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { idempotencyKey, noise, rawText } from './new-events.ts';
 import { copiesOf, sendCopies } from './session-copies.ts';
 import { append, expectSound, mustAppend, mustHead, openSession, readAll, textOf } from './session-log.ts';
+import { leaseAs } from './work-events.ts';
 
 export const describeSharing = (setup: ContractSetup) =>
   describe('several stores on one database', () => {
@@ -122,9 +123,13 @@ export const describeClosing = (setup: ContractSetup) =>
         () => store.snapshot(key, { seq: 1, foldVersion: 1 }),
         () => store.keys(key),
         () => store.importCopies(newWorkspace(), sendCopies(copies)),
+        () => store.findWork(key.workspace, 1),
+        () => leaseAs(store, key, 'w1'),
+        () => store.release(key, { worker: 'w1', seq: 1 }),
       ];
       for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
-      expect(() => store.watch(key, () => undefined)).toThrow(expect.objectContaining({ code: 'RUNTIME_CLOSED' }));
+      const watches = [() => store.watch(key, () => undefined), () => store.watchWork(key.workspace, () => undefined)];
+      for (const watch of watches) expect(watch).toThrow(expect.objectContaining({ code: 'RUNTIME_CLOSED' }));
       expect(await readAll(setup.other, key)).toHaveLength(1);
     });
   });
