@@ -1,0 +1,67 @@
+/** What a provider is made to answer. */
+export interface ScriptedAnswer {
+  readonly thinking?: string;
+  readonly text?: string;
+  /** `input` is sent as it stands, so that it can be no JSON. */
+  readonly calls?: readonly { readonly id: string; readonly tool: string; readonly input: string }[];
+}
+
+/** How a stream goes wrong after its first half; `empty` sends nothing at all. */
+export type StreamFault = 'disconnect' | 'unfinished' | 'malformed' | 'stall' | 'empty' | 'error-frame';
+
+export interface StatusFault {
+  readonly status: number;
+  readonly message: string;
+  readonly code?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type Reply =
+  | { readonly answer: ScriptedAnswer; readonly fault?: StreamFault }
+  | { readonly status: StatusFault }
+  | { readonly overflow: true };
+
+// biome-ignore lint/suspicious/noExplicitAny: bodies of three foreign APIs, judged field by field
+export type Body = any;
+
+/** What a provider handed out with calls and wants to see again beside them. */
+export interface Issued {
+  readonly calls: readonly string[];
+  readonly thinking: string;
+  readonly signature: string;
+}
+
+export interface ProviderApi {
+  readonly path: string;
+  readonly keyHeader: (key: string) => readonly [name: string, value: string];
+  /** What the real one answers 400 to. */
+  problemOf(body: Body, issued: readonly Issued[]): string | undefined;
+  frames(answer: ScriptedAnswer, body: Body, issued: Issued): readonly string[];
+  errorFrame(): string;
+  errorBody(fault: StatusFault): unknown;
+  readonly overflow: StatusFault;
+}
+
+export const usage = { input: 100, cached: 40, output: 30, reasoning: 10 };
+
+export const words = (text: string): readonly string[] => text.match(/\S+\s*/g) ?? [];
+export const halves = (text: string): readonly [string, string] => {
+  const middle = Math.floor(text.length / 2);
+  return [text.slice(0, middle), text.slice(middle)];
+};
+
+export const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const isObjectText = (text: unknown): boolean => {
+  try {
+    return isObject(JSON.parse(String(text)));
+  } catch {
+    return false;
+  }
+};
+
+export const firstProblem = (problems: Iterable<string | false | undefined>): string | undefined => {
+  for (const problem of problems) if (problem) return problem;
+  return undefined;
+};
