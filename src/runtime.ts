@@ -1,15 +1,24 @@
 import { type Clock, systemClock } from './core/ports/clock.ts';
+import type { Queue } from './core/ports/queue.ts';
 import type { Store } from './core/ports/store.ts';
+import type { Worker, WorkerOptions } from './core/run/worker.ts';
+import type { Timing } from './core/service/scope.ts';
 import type { SnapshotPolicy } from './core/service/session-folds.ts';
 import type { Sessions } from './core/service/sessions.ts';
 import type { Agent } from './core/session/agent.ts';
+import type { ModelsConfig } from './models/resolve-model.ts';
 import { PerdureError } from './schema/error.ts';
 
 export interface RuntimeOptions {
   /** `sqlite:PATH`, `postgres://…`, or a store of your own. */
-  readonly store: string | Store;
+  readonly store: string | (Store & Queue);
   /** The agents whose sessions this runtime can work on. */
   readonly agents?: readonly Agent[];
+  /** Providers and models beyond what the environment says. */
+  readonly models?: ModelsConfig;
+  /** Where tools work; the current folder by default. */
+  readonly folder?: string;
+  readonly timing?: Partial<Timing>;
   readonly clock?: Clock;
   readonly snapshots?: SnapshotPolicy;
   /** Told of what went wrong beside the calls, such as a fold snapshot that could not be kept. By default a process warning. */
@@ -19,6 +28,8 @@ export interface RuntimeOptions {
 /** The runtime as one member of one workspace sees it. */
 export interface ScopedRuntime {
   readonly sessions: Sessions;
+  /** Works on runs in this process. */
+  worker(options?: WorkerOptions): Worker;
 }
 
 export interface Runtime extends ScopedRuntime {
@@ -29,7 +40,7 @@ export interface Runtime extends ScopedRuntime {
 }
 
 /** Engines are loaded when they are first used: a program on SQLite never pays for PostgreSQL's. */
-const openStore = async (address: string): Promise<Store> => {
+const openStore = async (address: string): Promise<Store & Queue> => {
   if (/^postgres(ql)?:\/\//.test(address)) {
     const { openPostgresStore } = await import('./stores/postgres/index.ts');
     return openPostgresStore({ url: address });
@@ -43,9 +54,9 @@ const openStore = async (address: string): Promise<Store> => {
   throw new PerdureError('INVALID_INPUT', `"${shown}" is not a store: pass sqlite:PATH or postgres://…`);
 };
 
-const storeOf = async (store: unknown): Promise<Store> => {
+const storeOf = async (store: unknown): Promise<Store & Queue> => {
   if (typeof store === 'string') return openStore(store);
-  if (typeof (store as Partial<Store> | undefined)?.append === 'function') return store as Store;
+  if (typeof (store as Partial<Store> | undefined)?.append === 'function') return store as Store & Queue;
   throw new PerdureError('INVALID_INPUT', 'openRuntime needs a store: pass { store: "sqlite:PATH" } or "postgres://…"');
 };
 
@@ -60,9 +71,22 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     import('./core/service/identities.ts'),
   ]);
   const closing = new AbortController();
-  const { clock = systemClock, snapshots, agents, onWarning = warn } = options;
-  const identities = identitiesOn({ store, clock, snapshots, agents, onWarning, closing: closing.signal });
-  const as: Runtime['as'] = (identity) => ({ sessions: identities.sessionsFor(identity) });
+  const { clock = systemClock, snapshots, agents, onWarning = warn, folder = process.cwd(), timing } = options;
+  const identities = identitiesOn({
+    store,
+    clock,
+    snapshots,
+    agents,
+    onWarning,
+    folder,
+    timing,
+    closing: closing.signal,
+    models: async (model) => (await import('./models/resolve-model.ts')).resolveModels(options.models ?? {})(model),
+  });
+  const as: Runtime['as'] = (identity) => ({
+    sessions: identities.sessionsFor(identity),
+    worker: (workerOptions) => identities.workerFor(identity, workerOptions),
+  });
   return {
     as,
     ...as({ workspace: 'local', member: 'local' }),

@@ -122,8 +122,6 @@ export const eventDefinitions = {
       policy: z.enum(['queue', 'steer', 'interrupt']),
       /** The turn that this one tries again. */
       retries: z.int().positive().optional(),
-      /** What the answer has to look like, as JSON Schema. */
-      output: Json.optional(),
     }),
   ),
   /** A worker takes the run on: the first time, or after a crash of the one before. */
@@ -143,6 +141,8 @@ export const eventDefinitions = {
     z.strictObject({
       model: Text.max(200),
       attempt: z.int().positive(),
+      /** The id that the answer will have. */
+      message: MessageId,
       settings: Json,
       tools: z.array(Text.max(200)),
       instructionsHash: Hash,

@@ -1,11 +1,12 @@
 import type { EventDraft } from '../../schema/event.ts';
-import type { Json } from '../../schema/json.ts';
 import { newId, systemActor } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
 import type { WaitReason } from '../../schema/run.ts';
 import type { Model } from '../ports/model.ts';
 import { messagesBackwards } from '../service/transcript.ts';
 import { nextStep } from '../session/next-step.ts';
 import type { QueuedInput } from '../session/run-fold.ts';
+import { endDrafts } from './end-run.ts';
 import { askModel } from './model-step.ts';
 import type { RunContext } from './run-context.ts';
 import { agentActor, callTools, recoverCalls } from './tool-step.ts';
@@ -14,7 +15,10 @@ type End = Pick<Extract<EventDraft, { type: 'run.ended' }>['payload'], 'status' 
 
 const by = (run: RunContext) => ({ actor: agentActor(run), turn: 'current' as const, run: run.run });
 
-const end = (run: RunContext, payload: End) => run.writer.record({ type: 'run.ended', payload, ...by(run) });
+const end = (run: RunContext, payload: End) =>
+  run.writer.decide((fold) =>
+    endDrafts(fold, payload, { run: run.run, actor: agentActor(run), now: run.scope.clock.now() }),
+  );
 
 /** Nobody at work while it waits; decided again when what it waits for has come meanwhile. */
 const wait = async (run: RunContext, reason: WaitReason, why?: string): Promise<void> => {
@@ -65,7 +69,9 @@ const finish = async (run: RunContext, repairs: number): Promise<'ended' | 'aske
     await end(run, { status: 'failed', error: { code: 'OUTPUT_INVALID', message: parsed.problem } });
     return 'ended';
   }
-  const content = [{ type: 'text' as const, text: `That is not the form asked for: ${parsed.problem}. Answer with the JSON alone.` }];
+  const content = [
+    { type: 'text' as const, text: `That is not the form asked for: ${parsed.problem}. Answer with the JSON alone.` },
+  ];
   await run.writer.record({
     type: 'message.appended',
     payload: { message: { id: newId('msg'), role: 'user', content } },
@@ -115,7 +121,8 @@ export const driveRun = async (run: RunContext, model: Model): Promise<void> => 
         break;
       case 'ask': {
         const asked = await askModel(run, model);
-        if (asked.ended === 'no-budget') return wait(run, 'budget', `the session's budget of ${asked.limit} is used up`);
+        if (asked.ended === 'no-budget')
+          return wait(run, 'budget', `the session's budget of ${asked.limit} is used up`);
         if (asked.ended === 'failed') {
           await end(run, { status: 'failed', error: { code: asked.code, message: asked.message } });
           return;

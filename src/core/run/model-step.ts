@@ -35,10 +35,9 @@ const offersOf = ({ tools }: RunContext): ModelRequest['tools'] =>
   [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
 
 const instructionsFor = ({ agent, scope }: RunContext, fold: SessionFold): string =>
-  [
-    agent.instructions,
-    `You work for ${fold.run!.requestedBy} in the workspace ${scope.workspace}.`,
-  ].filter(Boolean).join('\n\n');
+  [agent.instructions, `You work for ${fold.run!.requestedBy} in the workspace ${scope.workspace}.`]
+    .filter(Boolean)
+    .join('\n\n');
 
 /** The context, after the older turns were compacted where they had grown too long. */
 const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Promise<Context> => {
@@ -163,13 +162,23 @@ const failed = async (
   const { attempt } = call.payload;
   await run.writer.record({
     type: 'model.failed',
-    payload: { model: model.name, attempt, failure: failure.failure, message: String(asJson(failure.message)), retryInMs },
+    payload: {
+      model: model.name,
+      attempt,
+      failure: failure.failure,
+      message: String(asJson(failure.message)),
+      retryInMs,
+    },
     actor: agentActor(run),
     turn: 'current',
     run: run.run,
   });
   if (retryInMs === undefined) {
-    return { ended: 'failed', code: `MODEL_${failure.failure.replace('-', '_').toUpperCase()}`, message: failure.message };
+    return {
+      ended: 'failed',
+      code: `MODEL_${failure.failure.replace('-', '_').toUpperCase()}`,
+      message: failure.message,
+    };
   }
   if (failure.failure !== 'overflow') await sleep(retryInMs, undefined, { signal: run.signal });
   return { ended: 'answered' };

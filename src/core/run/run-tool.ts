@@ -56,7 +56,9 @@ export const runTool = async (
     const context = contextFor(attempt);
     const end = await runOnce(call, context);
     if (context.signal.aborted || !mayRunAgain(call, end, attempt)) return end;
-    await sleep(call.tool.retry.backoffMs * 2 ** (attempt - 1), undefined, { signal: context.signal }).catch(() => undefined);
+    await sleep(call.tool.retry.backoffMs * 2 ** (attempt - 1), undefined, { signal: context.signal }).catch(
+      () => undefined,
+    );
     if (context.signal.aborted) return end;
     await onRetry(attempt + 1, end.outcome === 'ok' ? '' : end.error.message.slice(0, 2000));
   }

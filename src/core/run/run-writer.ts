@@ -47,7 +47,11 @@ export class RunWriter {
       const fold = await this.#scope.folds.head(this.key);
       const drafts = decide(fold);
       if (!drafts) return undefined;
-      const { outcome, events } = await this.#append(fold, drafts, { epoch: head.epoch, onHead: fold.seq, claims: true });
+      const { outcome, events } = await this.#append(fold, drafts, {
+        epoch: head.epoch,
+        onHead: fold.seq,
+        claims: true,
+      });
       if (outcome.outcome === 'appended') {
         this.#epoch = outcome.head.epoch;
         return events;

@@ -49,8 +49,16 @@ const asked = (fold: SessionFold, run: RunContext, { tool, callId, value }: Read
   if (!question) return undefined;
   const known = fold.questions[callId];
   if (known?.answer !== undefined) return { do: 'end', end: { outcome: 'ok', output: known.answer } };
-  const payload = { callId, tool: tool.name, question: question.text, options: question.options && [...question.options] };
-  return { do: 'ask', draft: { type: 'question.asked', payload, actor: agentActor(run), turn: fold.turn, run: run.run } };
+  const payload = {
+    callId,
+    tool: tool.name,
+    question: question.text,
+    options: question.options && [...question.options],
+  };
+  return {
+    do: 'ask',
+    draft: { type: 'question.asked', payload, actor: agentActor(run), turn: fold.turn, run: run.run },
+  };
 };
 
 /** An answer holds for the input that was shown, and for no other. */
@@ -62,7 +70,8 @@ const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Pr
   if (known) {
     if (!known.settled) return refused('nobody answered in time');
     const { answer, reason, by } = known.settled;
-    if (answer === 'approved') return known.inputHash === wanted ? undefined : refused('the input is not the approved one');
+    if (answer === 'approved')
+      return known.inputHash === wanted ? undefined : refused('the input is not the approved one');
     return refused(`${answer} by ${by}${reason ? `: ${reason}` : ''}`);
   }
   const rule = await tool.approvalFor(input, { state: fold.state });
@@ -78,7 +87,10 @@ const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Pr
     notRequester: rule.notRequester,
     expiresAt: rule.expiresInMs === undefined ? undefined : now + rule.expiresInMs,
   };
-  return { do: 'ask', draft: { type: 'approval.requested', payload, actor: agentActor(run), turn: fold.turn, run: run.run } };
+  return {
+    do: 'ask',
+    draft: { type: 'approval.requested', payload, actor: agentActor(run), turn: fold.turn, run: run.run },
+  };
 };
 
 export const agentActor = ({ agent }: Pick<RunContext, 'agent'>): Actor => `agent:${agent.name}` as Actor;
@@ -118,7 +130,11 @@ const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about: About
     } catch (error) {
       problem = error instanceof Error ? error.message : String(error);
     }
-    const drafts = [endFact(fold, call, declaration, end, about), resultMessage(call, end, problem), ...(change ? [change] : [])];
+    const drafts = [
+      endFact(fold, call, declaration, end, about),
+      resultMessage(call, end, problem),
+      ...(change ? [change] : []),
+    ];
     return drafts.map((draft) => ({ ...draft, run: run.run }));
   });
 };

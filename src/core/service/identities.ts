@@ -1,16 +1,28 @@
 import { z } from 'zod';
 import { MemberId, memberActor, WorkspaceId } from '../../schema/ids.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { ResolveModel } from '../ports/model.ts';
+import type { Queue } from '../ports/queue.ts';
 import type { Store } from '../ports/store.ts';
+import { Previews } from '../run/previews.ts';
+import { RunWorker, type Worker, type WorkerOptions } from '../run/worker.ts';
 import { type Agent, agentRegistry } from '../session/agent.ts';
 import { parseInput } from '../session/event-codec.ts';
+import type { Scope, Timing } from './scope.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './session-folds.ts';
 import { type Sessions, sessionsOf } from './sessions.ts';
 
+type Identity = { readonly workspace: string; readonly member: string };
 const Identity = z.strictObject({ workspace: WorkspaceId, member: MemberId });
 
+const defaultTiming: Timing = { modelBackoffMs: 1000 };
+
 export interface IdentityOptions {
-  readonly store: Store;
+  readonly store: Store & Queue;
+  readonly models: ResolveModel;
+  /** Where the tools of a session work. */
+  readonly folder: string;
+  readonly timing?: Partial<Timing> | undefined;
   readonly clock: Clock;
   readonly snapshots?: SnapshotPolicy | undefined;
   readonly onWarning: (problem: unknown) => void;
@@ -20,21 +32,45 @@ export interface IdentityOptions {
 
 export interface Identities {
   /** The sessions as a member of a workspace sees them. */
-  sessionsFor(identity: { readonly workspace: string; readonly member: string }): Sessions;
+  sessionsFor(identity: Identity): Sessions;
+  workerFor(identity: Identity, options?: WorkerOptions): Worker;
   /** Waits for what is being written beside the calls. */
   settle(): Promise<void>;
 }
 
 /** All members of all workspaces share one store and the folds of the sessions in use. */
 export const identitiesOn = (options: IdentityOptions): Identities => {
-  const { store, clock, snapshots = defaultSnapshotPolicy, onWarning, closing } = options;
+  const { store, clock, snapshots = defaultSnapshotPolicy, onWarning, closing, models, folder } = options;
   const agents = agentRegistry(options.agents ?? []);
   const folds = new SessionFolds(store, snapshots, onWarning);
+  const shared = {
+    store,
+    queue: store,
+    models,
+    clock,
+    folds,
+    agents,
+    closing,
+    onWarning,
+    previews: new Previews(),
+    timing: { ...defaultTiming, ...options.timing },
+    folderOf: () => folder,
+  };
+  const scopeFor = (identity: Identity): Scope => {
+    const { workspace, member } = parseInput('the identity', Identity, identity);
+    return { ...shared, workspace, actor: memberActor(member) };
+  };
+  const workers = new Set<Worker>();
   return {
-    sessionsFor: (identity) => {
-      const { workspace, member } = parseInput('the identity', Identity, identity);
-      return sessionsOf({ store, clock, folds, agents, workspace, actor: memberActor(member), closing });
+    sessionsFor: (identity) => sessionsOf(scopeFor(identity)),
+    workerFor: (identity, workerOptions) => {
+      const worker = new RunWorker(scopeFor(identity), workerOptions);
+      workers.add(worker);
+      return worker;
     },
-    settle: () => folds.settle(),
+    settle: async () => {
+      await Promise.all([...workers].map((worker) => worker.stop()));
+      await folds.settle();
+    },
   };
 };

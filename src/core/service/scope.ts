@@ -1,12 +1,28 @@
 import type { Actor, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { ResolveModel } from '../ports/model.ts';
+import type { Queue } from '../ports/queue.ts';
 import type { SessionKey, Store } from '../ports/store.ts';
+import type { Previews } from '../run/previews.ts';
 import type { Agent } from '../session/agent.ts';
 import type { SessionFolds } from './session-folds.ts';
+
+/** Waits, so that tests need not have them. */
+export interface Timing {
+  readonly modelBackoffMs: number;
+}
 
 /** One member of one workspace at work: what every use case is given. */
 export interface Scope {
   readonly store: Store;
+  readonly queue: Queue;
+  readonly models: ResolveModel;
+  readonly previews: Previews;
+  readonly timing: Timing;
+  /** Where a session's tools work. */
+  folderOf(key: SessionKey): string;
+  /** Told of what went wrong beside the calls. */
+  onWarning(problem: unknown): void;
   readonly clock: Clock;
   readonly folds: SessionFolds;
   /** The agents that this runtime holds. */

@@ -1,19 +1,22 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import { newId, SessionId } from '../../schema/ids.ts';
+import { ApprovalId, newId, type RunId, SessionId } from '../../schema/ids.ts';
 import { Metadata, Text } from '../../schema/json.ts';
 import { Message, type MessageInput } from '../../schema/message.ts';
 import { Point } from '../../schema/point.ts';
+import { Limits } from '../../schema/run.ts';
 import type { Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { CallRecord, SessionKey } from '../ports/store.ts';
+import type { Preview } from '../run/run-context.ts';
 import type { Agent } from '../session/agent.ts';
 import type { ToolDeclarations } from '../session/call-events.ts';
 import type { Context } from '../session/context.ts';
 import type { SessionCommand } from '../session/decide.ts';
 import { encodeValid, parseInput } from '../session/event-codec.ts';
 import { type Adoption, type AdoptOptions, adoptBranch } from './adopt.ts';
+import { cancelRun } from './cancel.ts';
 import { type Change, type CommitOptions, commitState, liftProvenance, revertCommit } from './commit.ts';
 import {
   type CallFilter,
@@ -30,9 +33,12 @@ import { type DiffPlace, diffPlaces, type SessionDiff } from './diff.ts';
 import { type EventsOptions, readEvents } from './events.ts';
 import { type ExecuteOptions, execute } from './execute.ts';
 import { type ForkOptions, forkSession } from './fork.ts';
+import { handOver } from './handoff.ts';
 import { resolvePoint } from './points.ts';
 import { retryTurn } from './retry.ts';
+import type { Run } from './runs.ts';
 import { keyOf, type Scope } from './scope.ts';
+import { admitInput, type SendInput, type SendOptions } from './send.ts';
 import { sessionNotFound } from './session-folds.ts';
 import { journaledCalls } from './track.ts';
 import { readTranscript, type TranscriptEntry, type TranscriptOptions } from './transcript.ts';
@@ -61,6 +67,20 @@ export interface Session {
   reopen(): Promise<void>;
   archive(): Promise<void>;
   restore(): Promise<void>;
+  /** Stores the input and makes the run that will answer it; a worker takes it from there. */
+  send(input: SendInput, options?: SendOptions): Promise<Run>;
+  /** Ends the run under way at once, or the one named; gives its id, if there was one. */
+  cancel(run?: RunId): Promise<RunId | undefined>;
+  /** Answers what the agent asked, by the id of its call. */
+  answer(callId: string, text: string): Promise<void>;
+  approve(approval: string): Promise<void>;
+  deny(approval: string, reason?: string): Promise<void>;
+  /** Gives the session to a person, or back to the agent. */
+  handoff(options: { readonly to: 'human' | 'agent'; readonly reason?: string | undefined }): Promise<void>;
+  /** What the session may use in all. A run that waits for its budget goes on. */
+  limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
+  /** What is being written and done by workers of this process. */
+  previews(listener: (preview: Preview) => void): () => void;
   /** The typed state, now or at a point. */
   state(options?: { readonly at?: Point | undefined }): Promise<State>;
   /** Changes the state by a function on a draft, or by an RFC 6902 patch; undefined when nothing changed. */
@@ -147,6 +167,14 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
   const move = async (command: SessionCommand): Promise<void> => {
     await run(command);
   };
+  const answerApproval = async (approval: string, answer: 'approved' | 'denied', reason?: string): Promise<void> =>
+    move({
+      type: 'answer',
+      approval: parseInput('the approval', ApprovalId, approval),
+      answer,
+      ...parseInput('the answer', WithReason, { reason }),
+      now: scope.clock.now(),
+    });
   return {
     id,
     summary: async () => {
@@ -162,6 +190,20 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       const events = await run({ type: 'append', messages, encoded }, { idempotencyKey, body: inputs });
       return events as readonly SessionEvent<'message.appended'>[];
     },
+    send: (input, options) => admitInput(scope, key, input, options),
+    cancel: (wanted) => cancelRun(scope, key, wanted),
+    answer: async (question, text) =>
+      move({ type: 'answer', question, text: parseInput('the answer', Text.max(100_000), text) }),
+    approve: (approval) => answerApproval(approval, 'approved'),
+    deny: (approval, reason) => answerApproval(approval, 'denied', reason),
+    handoff: (options) => handOver(scope, key, options),
+    limit: async (limits, options = {}) =>
+      move({
+        type: 'limit',
+        limits: parseInput('the limits', Limits, limits),
+        ...parseInput('the options', WithReason, options),
+      }),
+    previews: (listener) => scope.previews.listen(key, listener),
     describe: async (about) => move({ type: 'describe', ...parseInput('the description', Description, about) }),
     events: (options) => readEvents(scope, key, options),
     transcript: (options) => readTranscript(scope, key, options),

@@ -4,6 +4,10 @@ import { PerdureError } from '../../schema/error.ts';
 import type { Json } from '../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
 import { pointerOf } from '../../schema/pointer.ts';
+import type { Limits } from '../../schema/run.ts';
+import type { JsonSchema, ModelSettings } from '../ports/model.ts';
+import type { Tool } from '../ports/tool.ts';
+import type { Summarize } from './compaction.ts';
 import type { StateProblem } from './state-change.ts';
 
 type OwnState = Record<string, Json>;
@@ -12,6 +16,13 @@ export interface AgentDefinition<Own extends object = OwnState> {
   readonly name: string;
   readonly version: number;
   readonly instructions?: string;
+  /** Such as `anthropic/…`, or an AI SDK language model. Needed by `session.send`; a foreign loop brings its own. */
+  readonly model?: unknown;
+  readonly settings?: ModelSettings;
+  readonly tools?: readonly Tool[];
+  /** What the answer to an input has to be: text by default, JSON of this form with a schema. */
+  readonly output?: StandardSchemaV1;
+  readonly policies?: AgentPolicies;
   /** The agent's own part of a session's state. */
   readonly state?: StandardSchemaV1<unknown, Own>;
   /** What `state.own` is in a new session; needed when the schema does not accept `{}`. */
@@ -20,10 +31,32 @@ export interface AgentDefinition<Own extends object = OwnState> {
   readonly migrate?: (own: OwnState, from: { readonly version: number }) => Own;
 }
 
+export interface AgentPolicies {
+  /** Answers of the model in one run; 100 by default. */
+  readonly maxSteps?: number;
+  /** In place of the summary that needs no model. */
+  readonly summarize?: Summarize;
+  /** What a session may use in all, unless it is opened with limits of its own. */
+  readonly budget?: Limits;
+}
+
+/** How an answer is made to fit a schema. */
+export interface AnswerForm {
+  readonly schema: JsonSchema;
+  parse(text: string): { readonly value: unknown } | { readonly problem: string };
+}
+
 export interface Agent {
   readonly name: string;
   readonly version: number;
   readonly instructions?: string | undefined;
+  readonly model: unknown;
+  readonly settings: ModelSettings;
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly output?: AnswerForm | undefined;
+  readonly maxSteps: number;
+  readonly summarize?: Summarize | undefined;
+  readonly budget?: Limits | undefined;
   readonly initial: OwnState;
   /** Stands for the schema of the own part; another one needs `migrate`. */
   readonly schemaHash: string;
@@ -74,22 +107,55 @@ interface DescribesItself {
   readonly '~standard': { readonly jsonSchema?: { input(options: { target: string }): unknown } };
 }
 
+/** The schema as JSON Schema where it can be put so. */
+export const jsonSchemaOf = (schema: StandardSchemaV1): JsonSchema | undefined => {
+  try {
+    const json = (schema as unknown as DescribesItself)['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
+    return json as JsonSchema | undefined;
+  } catch {
+    return undefined;
+  }
+};
+
 /** A schema's JSON Schema where it can give one; else its version number alone tells it from another. */
 const describe = (schema: StandardSchemaV1, version: number): unknown => {
   const { vendor } = schema['~standard'];
-  try {
-    const json = (schema as unknown as DescribesItself)['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
-    if (json !== undefined) return { vendor, json };
-  } catch {
-    // Not every schema can be put as JSON Schema.
-  }
-  return { vendor, version };
+  const json = jsonSchemaOf(schema);
+  return json === undefined ? { vendor, version } : { vendor, json };
+};
+
+const defaultMaxSteps = 100;
+
+const toolsByName = (name: string, tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  if (byName.size < tools.length) throw invalid(name, 'two of its tools have the same name');
+  return byName;
+};
+
+const answerForm = (name: string, schema: StandardSchemaV1): AnswerForm => {
+  const json = jsonSchemaOf(schema);
+  if (!json) throw invalid(name, 'its output schema cannot be put as JSON Schema: use one that can, such as Zod 4');
+  return {
+    schema: json,
+    parse: (text) => {
+      let value: unknown;
+      try {
+        value = JSON.parse(text);
+      } catch {
+        return { problem: 'the answer is not JSON' };
+      }
+      const result = validateNow(name, schema, value);
+      if (!result.issues) return { value: result.value };
+      const [first] = result.issues;
+      return { problem: `${pointerOf(...(first?.path ?? []).map(segmentOf))}: ${first?.message}` };
+    },
+  };
 };
 
 export const defineAgent = <Own extends object = OwnState>(definition: AgentDefinition<Own>): Agent => {
   const wrong = definitionProblem({ ...definition });
   if (wrong) throw invalid(definition?.name, wrong);
-  const { name, version, instructions, state, migrate } = definition;
+  const { name, version, instructions, state, migrate, model, settings = {}, policies = {} } = definition;
   const initial = (definition.initial ?? {}) as OwnState;
   if (jsonProblem(initial)) throw invalid(name, 'its initial state is not JSON');
   const problems = state ? ownProblems(name, state, initial) : [];
@@ -103,6 +169,13 @@ export const defineAgent = <Own extends object = OwnState>(definition: AgentDefi
     name,
     version,
     instructions,
+    model,
+    settings,
+    tools: toolsByName(name, definition.tools ?? []),
+    output: definition.output && answerForm(name, definition.output),
+    maxSteps: policies.maxSteps ?? defaultMaxSteps,
+    summarize: policies.summarize,
+    budget: policies.budget,
     initial,
     hasState: state !== undefined,
     schemaHash: hash('sha256', JSON.stringify(state ? describe(state, version) : null), 'hex'),

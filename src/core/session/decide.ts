@@ -1,13 +1,16 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
-import { type Actor, newId, systemActor } from '../../schema/ids.ts';
+import type { Actor } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
-import type { Message, ToolResultPart } from '../../schema/message.ts';
+import type { Message } from '../../schema/message.ts';
+import type { Limits } from '../../schema/run.ts';
 import type { Agent } from './agent.ts';
+import { type AnswerCommand, decideAnswer } from './decide-answer.ts';
 import { decideBind } from './decide-bind.ts';
 import { type CommitCommand, decideCommit } from './decide-commit.ts';
 import { isMidTurn, type SessionFold } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
+import { settleOpenCalls } from './settle-calls.ts';
 
 /** What a caller wants of a session. A rewind and a fork bring the fold at the point that they go to. */
 export type SessionCommand =
@@ -17,10 +20,18 @@ export type SessionCommand =
       /** The payloads of their events, where they were encoded before. */
       readonly encoded?: readonly Uint8Array[];
     }
+  | {
+      readonly type: 'admit';
+      readonly input: PayloadOf<'input.admitted'>;
+      /** Refused while a run is under way. */
+      readonly whileIdle?: boolean;
+    }
   | { readonly type: 'describe'; readonly title?: string | undefined; readonly metadata?: Metadata | undefined }
   | { readonly type: 'pause' | 'close'; readonly reason?: string | undefined }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'restore' }
   | CommitCommand
+  | AnswerCommand
+  | { readonly type: 'limit'; readonly limits: Limits; readonly reason?: string | undefined }
   | { readonly type: 'compact'; readonly overlay: PayloadOf<'context.compacted'> }
   | {
       readonly type: 'retry';
@@ -45,22 +56,6 @@ export interface Decision {
 const allow = (state: SessionFold, command: Command): Command => {
   if (lifecycle[state.status][command] === undefined) throw illegalTransition(state.status, command);
   return command;
-};
-
-/** The answer to every call that will never get its own: stored, so that the model is told and no context lacks a result. */
-const settleOpenCalls = (state: SessionFold): readonly EventDraft<'message.appended'>[] => {
-  const results = Object.entries(state.openCalls).map(
-    ([callId, { tool }]): ToolResultPart => ({
-      type: 'tool-result',
-      callId,
-      tool,
-      outcome: 'interrupted',
-      output: 'The call was interrupted; whether it took effect is not known.',
-    }),
-  );
-  if (results.length === 0) return [];
-  const message: Message = { id: newId('msg'), role: 'tool', content: results };
-  return [{ type: 'message.appended', payload: { message }, actor: systemActor, turn: state.turn }];
 };
 
 const refuseResultsWithoutCall = (state: SessionFold, messages: readonly Message[]): void => {
@@ -103,6 +98,11 @@ const decideAppend = (
   return { drafts, command, fact: true };
 };
 
+const busy = ({ session, run, queue }: SessionFold): PerdureError =>
+  new PerdureError('SESSION_BUSY', `${session} is at work: wait for it, or send with another policy`, {
+    details: { session, run: run?.id ?? queue[0]?.run },
+  });
+
 const refuseWhileRunning = ({ run, status }: SessionFold, command: Command): void => {
   if (!run) return;
   throw new PerdureError('ILLEGAL_TRANSITION', `cannot ${command} while a run is at work: pause or cancel it first`, {
@@ -128,6 +128,24 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
   switch (command.type) {
     case 'append':
       return decideAppend(state, command, actor);
+    case 'admit': {
+      if (command.whileIdle && (state.run || state.queue.length > 0)) throw busy(state);
+      const draft: EventDraft = {
+        type: 'input.admitted',
+        payload: command.input,
+        actor,
+        turn: state.turn,
+        run: command.input.run,
+      };
+      return { drafts: [draft], command: allow(state, 'admit'), fact: !command.whileIdle };
+    }
+    case 'answer':
+      return decideAnswer(state, command, actor);
+    case 'limit':
+      return one(
+        { type: 'budget.set', payload: { limits: command.limits, reason: command.reason }, ...common },
+        allow(state, 'commit'),
+      );
     case 'commit': {
       const allowed = allow(state, 'commit');
       const draft = decideCommit(state, command, actor);

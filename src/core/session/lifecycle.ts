@@ -14,6 +14,7 @@ import { type Status, statuses } from '../../schema/statuses.ts';
  */
 export const commands = [
   'append',
+  'admit',
   'describe',
   'commit',
   'requestPause',
@@ -34,6 +35,7 @@ const no = undefined;
 export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status | undefined>>>> = {
   open: {
     append: 'active',
+    admit: 'active',
     describe: 'open',
     commit: 'open',
     requestPause: no,
@@ -48,6 +50,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   },
   active: {
     append: 'active',
+    admit: 'active',
     describe: 'active',
     commit: 'active',
     requestPause: 'pausing',
@@ -62,6 +65,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   },
   pausing: {
     append: 'pausing',
+    admit: 'pausing',
     describe: 'pausing',
     commit: 'pausing',
     requestPause: no,
@@ -76,6 +80,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   },
   paused: {
     append: no,
+    admit: 'paused',
     describe: 'paused',
     commit: 'paused',
     requestPause: no,
@@ -90,6 +95,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   },
   closed: {
     append: no,
+    admit: no,
     describe: 'closed',
     commit: no,
     requestPause: no,
@@ -104,6 +110,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   },
   archived: {
     append: no,
+    admit: no,
     describe: no,
     commit: no,
     requestPause: no,

@@ -17,7 +17,8 @@ export const approvalOf = (fold: SessionFold, callId: string): ApprovalState | u
 
 const isPending = (fold: SessionFold, callId: string, now: number): 'approval' | 'question' | undefined => {
   const approval = approvalOf(fold, callId);
-  if (approval && !approval.settled && !(approval.expiresAt !== undefined && approval.expiresAt <= now)) return 'approval';
+  if (approval && !approval.settled && !(approval.expiresAt !== undefined && approval.expiresAt <= now))
+    return 'approval';
   const question = fold.questions[callId];
   return question && question.answer === undefined ? 'question' : undefined;
 };

@@ -106,7 +106,13 @@ const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => 
   const { attempt } = event.payload;
   if (attempt > 1) {
     const stopped = stopClock(before, event.at);
-    return onRun(stopped, (run) => ({ ...run, attempt, asked: undefined, waitingFor: undefined, activeSince: event.at }));
+    return onRun(stopped, (run) => ({
+      ...run,
+      attempt,
+      asked: undefined,
+      waitingFor: undefined,
+      activeSince: event.at,
+    }));
   }
   const input = before.queue.find(({ run }) => run === event.run);
   const run: ActiveRun = {

@@ -13,7 +13,8 @@ export type WorkFor =
 
 const nothing: WorkFor = { do: 'nothing' };
 
-const tokensLeft = ({ limits, spent }: SessionFold): number => (limits.tokens ?? Number.POSITIVE_INFINITY) - spent.tokens;
+const tokensLeft = ({ limits, spent }: SessionFold): number =>
+  (limits.tokens ?? Number.POSITIVE_INFINITY) - spent.tokens;
 
 /** The limit that is reached, for people; undefined while there is room for a model call of so many tokens. */
 export const exhausted = (fold: SessionFold, now: number, tokens = 1): string | undefined => {

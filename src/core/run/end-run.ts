@@ -1,0 +1,30 @@
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
+import type { Actor, RunId } from '../../schema/ids.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { endRunningCalls, interruptedCalls, settleOpenCalls } from '../session/settle-calls.ts';
+
+/** The end of a run, with which every call gets its result: what follows can build on the transcript. */
+export const endDrafts = (
+  fold: SessionFold,
+  payload: PayloadOf<'run.ended'>,
+  { run, actor, now }: { readonly run: RunId; readonly actor: Actor; readonly now: number },
+): readonly EventDraft[] => {
+  const common = { actor, turn: fold.turn, run };
+  if (fold.run?.id !== run) return [{ type: 'run.ended', payload, ...common }];
+  const how =
+    payload.status === 'cancelled'
+      ? {
+          outcome: 'cancelled' as const,
+          text: 'The run was cancelled; whether the call took effect is not known.',
+          run,
+        }
+      : { ...interruptedCalls, run };
+  return [
+    ...endRunningCalls(fold, how, now),
+    ...settleOpenCalls(fold, how),
+    ...(fold.run.asked
+      ? [{ type: 'message.abandoned', payload: { message: fold.run.asked.message }, ...common } as const]
+      : []),
+    { type: 'run.ended', payload, ...common },
+  ];
+};

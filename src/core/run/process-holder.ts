@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import type { Holder } from '../ports/queue.ts';
+
+/** Field 22 of /proc/PID/stat: when the process started, in ticks since boot. Elsewhere the number of the process has to do. */
+const startOf = (process: number): string => {
+  try {
+    const stat = readFileSync(`/proc/${process}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch {
+    return '';
+  }
+};
+
+const bootId = (): string => {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '';
+  }
+};
+
+export const machineName = (host: string): string => [host, bootId()].filter(Boolean).join('/');
+
+export const processHolder = (worker: string, host: string): Holder => ({
+  worker,
+  machine: machineName(host),
+  process: process.pid,
+  processStart: startOf(process.pid),
+});
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};
+
+/** Whether the holder is known to be dead. Only the machine it ran on can tell. */
+export const isGone = (holder: Holder, here: string): boolean =>
+  holder.machine === here && (!isAlive(holder.process) || startOf(holder.process) !== holder.processStart);

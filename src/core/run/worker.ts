@@ -1,0 +1,260 @@
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import type { EventDraft } from '../../schema/event.ts';
+import { newId, type SessionId } from '../../schema/ids.ts';
+import type { Holder, Work } from '../ports/queue.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { Scope } from '../service/scope.ts';
+import { agentName } from '../session/agent.ts';
+import { asJson } from '../session/as-json.ts';
+import type { SessionFold } from '../session/fold.ts';
+import type { QueuedInput } from '../session/run-fold.ts';
+import { settleOpenCalls } from '../session/settle-calls.ts';
+import { type WorkFor, workFor } from '../session/work-for.ts';
+import { driveRun } from './drive-run.ts';
+import { endDrafts } from './end-run.ts';
+import { isGone, processHolder } from './process-holder.ts';
+import type { Preview, RunContext } from './run-context.ts';
+import { RunWriter } from './run-writer.ts';
+import { agentActor } from './tool-step.ts';
+
+export interface WorkerOptions {
+  /** Sessions worked on at once; 4 by default. */
+  readonly concurrency?: number | undefined;
+  /** Only this session. */
+  readonly session?: SessionId | undefined;
+  /** Without a sign of life for so long, others take over; 30 s by default. */
+  readonly leaseMs?: number | undefined;
+  /** Looks for work at least this often, should a hint be lost; 5 s by default. */
+  readonly pollMs?: number | undefined;
+}
+
+/** After the store failed. */
+const restMs = 1000;
+
+export interface Worker {
+  /** Takes on what there is to do until it is stopped. */
+  start(): Promise<void>;
+  /** Works until there is nothing to do, then returns. */
+  runUntilIdle(): Promise<void>;
+  /** Lets go of its sessions at once; whoever takes them on continues from the log. */
+  stop(): Promise<void>;
+}
+
+/** The first event of a run and the message it answers. Calls that a foreign loop left open are none of its business. */
+const beginDrafts = (fold: SessionFold, input: QueuedInput): readonly EventDraft[] => [
+  ...settleOpenCalls(fold),
+  { type: 'run.started', payload: { attempt: 1 }, actor: input.by, turn: 'next', run: input.run },
+  {
+    type: 'message.appended',
+    payload: { message: input.message, retries: input.retries },
+    actor: input.by,
+    turn: 'current',
+    run: input.run,
+  },
+];
+
+const claimDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | undefined => {
+  if (work.do === 'nothing') return undefined;
+  if (work.do === 'begin') return beginDrafts(fold, work.input);
+  const { run } = work;
+  const common = { actor: run.requestedBy, turn: fold.turn, run: run.id };
+  if (work.do === 'resume') return [{ type: 'run.resumed', payload: {}, ...common }];
+  return [
+    { type: 'run.started', payload: { attempt: run.attempt + 1 }, ...common },
+    ...(run.asked ? [{ type: 'message.abandoned', payload: { message: run.asked.message }, ...common } as const] : []),
+  ];
+};
+
+const isStoreFailure = (error: unknown): boolean => isPerdureError(error) && /^(STORE_|RUNTIME_)/.test(error.code);
+
+/** Works on the runs of one workspace. Any number of them, in any number of processes, share the work. */
+export class RunWorker implements Worker {
+  readonly #scope: Scope;
+  readonly #options: { concurrency: number; leaseMs: number; pollMs: number; session: SessionId | undefined };
+  readonly #holder: Holder = processHolder(newId('run').replace('run_', 'worker_'), hostname());
+  readonly #stopping = new AbortController();
+  readonly #busy = new Map<string, Promise<void>>();
+  /** Of agents that this runtime does not hold: not to be looked at again before something happens in them. */
+  readonly #foreign = new Map<string, number>();
+  readonly #notBefore = new Map<string, number>();
+  #wake: (() => void) | undefined;
+  #loop: Promise<void> | undefined;
+
+  constructor(scope: Scope, options: WorkerOptions = {}) {
+    this.#scope = scope;
+    const { concurrency = 4, leaseMs = 30_000, pollMs = 5000, session } = options;
+    this.#options = { concurrency, leaseMs, pollMs, session };
+  }
+
+  async start(): Promise<void> {
+    this.#loop ??= this.#work(false);
+  }
+
+  async runUntilIdle(): Promise<void> {
+    this.#loop ??= this.#work(true);
+    await this.#loop;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new PerdureError('RUNTIME_CLOSED', 'the worker was stopped'));
+    this.#wake?.();
+    await this.#loop?.catch(() => undefined);
+    await Promise.all(this.#busy.values());
+  }
+
+  async #work(untilIdle: boolean): Promise<void> {
+    const { queue, workspace, onWarning } = this.#scope;
+    const unwatch = queue.watchWork(workspace, () => this.#wake?.());
+    try {
+      while (!this.#stopping.signal.aborted) {
+        let found: readonly Work[] = [];
+        try {
+          found = await this.#takeOn();
+        } catch (error) {
+          onWarning(error);
+        }
+        if (untilIdle && found.length === 0 && this.#busy.size === 0) return;
+        await this.#rest();
+      }
+    } finally {
+      unwatch();
+    }
+  }
+
+  /** Until a hint, the end of something at work, or the next look round. */
+  async #rest(): Promise<void> {
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    const signal = AbortSignal.any([woken.signal, this.#stopping.signal]);
+    await sleep(this.#options.pollMs, undefined, { signal }).catch(() => undefined);
+    this.#wake = undefined;
+  }
+
+  /** Gives what there is to do that nobody else is doing. */
+  async #takeOn(): Promise<readonly Work[]> {
+    const { queue, workspace } = this.#scope;
+    const free = this.#options.concurrency - this.#busy.size;
+    if (free <= 0) return [];
+    const found = (await queue.findWork(workspace, 100)).filter((work) => this.#isForUs(work));
+    for (const work of found.slice(0, free)) {
+      const { session } = work;
+      const { leaseMs } = this.#options;
+      const isTaken = await queue.lease(work, { holder: this.#holder, forMs: leaseMs, from: work.lease?.holder });
+      if (!isTaken) continue;
+      const done = this.#serve(work)
+        .catch((error) => {
+          this.#notBefore.set(session, performance.now() + restMs);
+          this.#scope.onWarning(error);
+        })
+        .finally(() => {
+          this.#busy.delete(session);
+          this.#wake?.();
+        });
+      this.#busy.set(session, done);
+    }
+    return found;
+  }
+
+  #isForUs({ session, seq, lease }: Work): boolean {
+    if (this.#options.session !== undefined && session !== this.#options.session) return false;
+    if (this.#busy.has(session) || this.#foreign.get(session) === seq) return false;
+    if ((this.#notBefore.get(session) ?? 0) > performance.now()) return false;
+    return !lease || lease.isExpired || isGone(lease.holder, this.#holder.machine);
+  }
+
+  async #serve(work: Work): Promise<void> {
+    const { queue, clock, folds } = this.#scope;
+    const key: SessionKey = { workspace: work.workspace, session: work.session };
+    const lost = new AbortController();
+    const heart = setInterval(() => void this.#beat(key, lost), this.#options.leaseMs / 3);
+    let done: { seq: number; dueAt?: number | undefined } = { seq: 0 };
+    try {
+      for (;;) {
+        const fold = await folds.head(key);
+        const next = workFor(fold, clock.now());
+        done = { seq: fold.seq, dueAt: next.do === 'nothing' ? next.dueAt : undefined };
+        if (next.do === 'nothing' || this.#stopping.signal.aborted) break;
+        if (!(await this.#workOnce(key, fold, lost.signal))) {
+          this.#foreign.set(key.session, work.seq);
+          done = { seq: 0 };
+          break;
+        }
+      }
+    } catch (error) {
+      if (!isPerdureError(error, 'FENCED') && !lost.signal.aborted && !this.#stopping.signal.aborted) throw error;
+      done = { seq: 0 };
+    } finally {
+      clearInterval(heart);
+      if (!lost.signal.aborted) await queue.release(key, { worker: this.#holder.worker, ...done });
+    }
+  }
+
+  async #beat(key: SessionKey, lost: AbortController): Promise<void> {
+    try {
+      const { leaseMs } = this.#options;
+      if (await this.#scope.queue.lease(key, { holder: this.#holder, forMs: leaseMs })) return;
+      lost.abort(new PerdureError('FENCED', `another worker has ${key.session} now`));
+    } catch (error) {
+      this.#scope.onWarning(error);
+    }
+  }
+
+  /** Claims the session and goes on with its run. False when this worker does not hold its agent. */
+  async #workOnce(key: SessionKey, seen: SessionFold, lost: AbortSignal): Promise<boolean> {
+    const scope = this.#scope;
+    const agent = seen.bound && scope.agents.get(agentName(seen.bound.agent));
+    if (!agent) return false;
+    const writer = new RunWriter(scope, key);
+    const claimed = await writer.claim((fold) => claimDrafts(fold, workFor(fold, scope.clock.now())));
+    if (!claimed) return true;
+    const run = claimed.find((event) => event.run)!.run!;
+    const fenced = new AbortController();
+    const unwatch = scope.store.watch(key, () => void this.#checkFence(writer, fenced));
+    const context: RunContext = {
+      scope,
+      writer,
+      run,
+      agent,
+      tools: agent.tools,
+      folder: scope.folderOf(key),
+      signal: AbortSignal.any([lost, fenced.signal, this.#stopping.signal]),
+      preview: (preview: Preview) => scope.previews.tell(key, preview),
+    };
+    try {
+      await driveRun(context, await scope.models(agent.model));
+    } catch (error) {
+      if (fenced.signal.aborted || isPerdureError(error, 'FENCED')) return true;
+      if (context.signal.aborted || isStoreFailure(error)) throw error;
+      await this.#fail(context, error);
+    } finally {
+      unwatch();
+    }
+    return true;
+  }
+
+  /** What no step can deal with ends the run, and is said there. */
+  async #fail({ writer, run, agent }: RunContext, cause: unknown): Promise<void> {
+    const code = isPerdureError(cause) ? cause.code : 'DEFECT';
+    const message = String(asJson(cause instanceof Error ? cause.message : String(cause)));
+    if (code === 'DEFECT') this.#scope.onWarning(cause);
+    await writer.decide((fold) =>
+      endDrafts(
+        fold,
+        { status: 'failed', error: { code, message } },
+        {
+          run,
+          actor: agentActor({ agent }),
+          now: this.#scope.clock.now(),
+        },
+      ),
+    );
+  }
+
+  /** Whoever raised the epoch has ended what this worker was doing: its tools are told at once. */
+  async #checkFence(writer: RunWriter, fenced: AbortController): Promise<void> {
+    const head = await this.#scope.store.head(writer.key).catch(() => undefined);
+    if (head && head.epoch !== writer.epoch) fenced.abort(new PerdureError('FENCED', 'the run was taken away'));
+  }
+}

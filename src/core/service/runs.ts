@@ -1,0 +1,98 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { MessageId, RunId, SessionId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
+import type { RunStatus, Usage, WaitReason } from '../../schema/run.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { addUsage } from '../session/run-fold.ts';
+import { cancelRun } from './cancel.ts';
+import { readEvents } from './events.ts';
+import type { Scope } from './scope.ts';
+
+export interface RunResult {
+  readonly run: RunId;
+  readonly status: Extract<RunStatus, 'waiting' | 'paused' | 'succeeded' | 'failed' | 'cancelled'>;
+  /** Text, or the value that the agent's output schema gives. */
+  readonly output?: Json | undefined;
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
+  readonly waitingFor?: WaitReason | undefined;
+  readonly usage: Usage;
+}
+
+/** One execution of a turn. The handle holds nothing: the run goes on without it. */
+export interface Run {
+  readonly id: RunId;
+  readonly session: SessionId;
+  /** Its events from the admission on, as they come, until it ends; `after` a seq to go on from there. */
+  events(options?: {
+    readonly after?: number;
+    readonly signal?: AbortSignal;
+  }): AsyncGenerator<SessionEvent, void, void>;
+  /** When it has ended, or waits for somebody, or was paused. */
+  result(options?: { readonly signal?: AbortSignal }): Promise<RunResult>;
+  cancel(): Promise<void>;
+}
+
+const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
+
+/** Where an input that joined another run went. */
+const joinedRun = (event: SessionEvent, message: MessageId | undefined, id: RunId): RunId | undefined =>
+  event.type === 'message.appended' && event.payload.message.id === message && event.run !== id ? event.run : undefined;
+
+export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: number): Run => {
+  async function* events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}) {
+    const { after = admittedAt - 1, signal } = options;
+    let run = id;
+    let message: MessageId | undefined;
+    for await (const event of readEvents(scope, key, { after, follow: true, signal })) {
+      if (event.type === 'input.admitted' && event.payload.run === id) message = event.payload.message.id;
+      run = joinedRun(event, message, run) ?? run;
+      if (event.run === run || event.run === id || isOfSession(event)) yield event;
+      if (event.run === run && event.type === 'run.ended') return;
+    }
+  }
+  return {
+    id,
+    session: key.session,
+    events,
+    result: async ({ signal } = {}) => {
+      const { seq: now } = await scope.folds.head(key);
+      let run = id;
+      let message: MessageId | undefined;
+      let usage = noUsage;
+      let rest: RunResult | undefined;
+      for await (const event of readEvents(scope, key, { after: admittedAt - 1, follow: true, signal })) {
+        if (event.type === 'input.admitted' && event.payload.run === id) message = event.payload.message.id;
+        run = joinedRun(event, message, run) ?? run;
+        if (event.run === run && event.type === 'model.completed') usage = addUsage(usage, event.payload.usage);
+        if (event.run === run && event.type === 'run.ended') return { run: id, usage, ...event.payload };
+        rest = restAfter(rest, event, run);
+        if (rest && event.seq >= now) break;
+      }
+      if (!rest)
+        throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed, or the wait was ended: the run goes on');
+      return { ...rest, run: id, usage };
+    },
+    cancel: async () => {
+      await cancelRun(scope, key, id);
+    },
+  };
+};
+
+const isOfSession = ({ type }: SessionEvent): boolean => type.startsWith('session.');
+
+/** Where the run rests after the event: waiting or paused, until something takes it on again. */
+const restAfter = (before: RunResult | undefined, event: SessionEvent, run: RunId): RunResult | undefined => {
+  switch (event.type) {
+    case 'run.waiting':
+      return event.run === run ? { run, status: 'waiting', waitingFor: event.payload.for, usage: noUsage } : before;
+    case 'session.paused':
+      return { run, status: 'paused', usage: noUsage };
+    case 'run.started':
+    case 'run.resumed':
+    case 'session.resumed':
+      return undefined;
+    default:
+      return before;
+  }
+};

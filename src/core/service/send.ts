@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
+import { newId, type RunId } from '../../schema/ids.ts';
+import { type Message, UserPart } from '../../schema/message.ts';
+import { InputPolicy } from '../../schema/run.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { parseInput } from '../session/event-codec.ts';
+import { cancelRun } from './cancel.ts';
+import { execute } from './execute.ts';
+import { type Run, runHandle } from './runs.ts';
+import type { Scope } from './scope.ts';
+
+/** Text, or parts: text and files with their bytes as base64. */
+export type SendInput = string | readonly z.input<typeof UserPart>[];
+
+export interface SendOptions {
+  readonly idempotencyKey?: string | undefined;
+  /** What becomes of it while a run is under way; `queue` by default. */
+  readonly policy?: InputPolicy | undefined;
+}
+
+const Content = z.array(UserPart).min(1);
+const Options = z.strictObject({ idempotencyKey: z.string().optional(), policy: InputPolicy.default('queue') });
+
+const contentOf = (input: SendInput) =>
+  parseInput('the input', Content, typeof input === 'string' ? [{ type: 'text', text: input }] : input);
+
+const noAgent = (key: SessionKey): PerdureError =>
+  new PerdureError(
+    'AGENT_INVALID',
+    `${key.session} has no agent that could answer: open it with one, or bind one; a loop of your own uses append`,
+    { details: { ...key } },
+  );
+
+const busy = (key: SessionKey, run: RunId): PerdureError =>
+  new PerdureError('SESSION_BUSY', `${key.session} is at work on ${run}: wait for it, or send with another policy`, {
+    details: { ...key, run },
+  });
+
+/** Stores the input and makes the run that will answer it, in one: what is acknowledged here will be worked on. */
+export const admitInput = async (
+  scope: Scope,
+  key: SessionKey,
+  input: SendInput,
+  options: SendOptions = {},
+): Promise<Run> => {
+  const { idempotencyKey, policy } = parseInput('the options', Options, options);
+  const content = contentOf(input);
+  const fold = await scope.folds.head(key);
+  if (!fold.bound) throw noAgent(key);
+  if (policy === 'reject' && fold.run) throw busy(key, fold.run.id);
+  if (policy === 'interrupt' && fold.run) await cancelRun(scope, key);
+  const now = scope.clock.now();
+  const message: Message = { id: newId('msg', now), role: 'user', content };
+  const [event] = await execute(
+    scope,
+    key,
+    {
+      type: 'admit',
+      input: { run: newId('run', now), message, policy: policy === 'reject' ? 'queue' : policy },
+      ...(policy === 'reject' && { whileIdle: true }),
+    },
+    { idempotencyKey, body: { content, policy } },
+  );
+  if (event?.type !== 'input.admitted') throw new TypeError('an admission gives one event');
+  return runHandle(scope, key, event.payload.run, event.seq);
+};

@@ -1,0 +1,60 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { Actor, ApprovalId } from '../../schema/ids.ts';
+import type { Decision } from './decide.ts';
+import type { SessionFold } from './fold.ts';
+
+/** A person's answer to what a run asks. */
+export type AnswerCommand =
+  | {
+      readonly type: 'answer';
+      readonly approval: ApprovalId;
+      readonly answer: 'approved' | 'denied';
+      readonly reason?: string | undefined;
+      /** Of the member who answers; undefined where there are no roles. */
+      readonly role?: string | undefined;
+      readonly now: number;
+    }
+  | { readonly type: 'answer'; readonly question: string; readonly text: string };
+
+const notOpen = (what: string): PerdureError =>
+  new PerdureError(
+    'APPROVAL_NOT_FOUND',
+    `${what} is not open in this session: \`perdure approvals\` lists those that are`,
+    {
+      details: { id: what },
+    },
+  );
+
+const settledAlready = (approval: ApprovalId, answer: string, by: Actor): PerdureError =>
+  new PerdureError('APPROVAL_SETTLED', `${approval} was ${answer} by ${by} already: an answer is given once`, {
+    details: { approval, answer, by },
+  });
+
+const forbidden = (approval: ApprovalId, why: string): PerdureError =>
+  new PerdureError('APPROVAL_FORBIDDEN', `you may not answer ${approval}: ${why}`, { details: { approval } });
+
+/** The same answer by the same person again succeeds and writes nothing. */
+export const decideAnswer = (fold: SessionFold, command: AnswerCommand, actor: Actor): Decision => {
+  const common = { actor, turn: fold.turn, run: fold.run?.id };
+  if ('question' in command) {
+    const asked = fold.questions[command.question];
+    if (!asked || asked.answer !== undefined) throw notOpen(command.question);
+    const payload = { callId: command.question, answer: command.text };
+    return { drafts: [{ type: 'question.answered', payload, ...common }], command: 'commit' };
+  }
+  const { approval, answer, reason, role, now } = command;
+  const open = fold.approvals[approval];
+  if (!open) throw notOpen(approval);
+  if (open.settled) {
+    if (open.settled.answer === answer && open.settled.by === actor) return { drafts: [], command: 'commit' };
+    throw settledAlready(approval, open.settled.answer, open.settled.by);
+  }
+  if (open.expiresAt !== undefined && open.expiresAt <= now) throw settledAlready(approval, 'expired', actor);
+  if (open.notRequester && open.requestedBy === actor) throw forbidden(approval, 'it was your own request');
+  if (open.roles && role !== undefined && !open.roles.includes(role))
+    throw forbidden(approval, `it takes ${open.roles.join(' or ')}`);
+  return {
+    drafts: [{ type: 'approval.settled', payload: { approval, answer, reason }, ...common }],
+    command: 'commit',
+  };
+};

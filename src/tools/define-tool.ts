@@ -1,0 +1,115 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { JsonSchema } from '../core/ports/model.ts';
+import type { ApprovalRule, Effects, LedgerDraft, Reconciled, Tool, ToolContext } from '../core/ports/tool.ts';
+import { PerdureError } from '../schema/error.ts';
+import type { Json } from '../schema/json.ts';
+import type { State } from '../schema/state.ts';
+
+type FileChange = State['filesModified'][string]['change'];
+type Approval<Input> =
+  | boolean
+  | ApprovalRule
+  | ((input: Input, context: { readonly state: State }) => boolean | ApprovalRule | Promise<boolean | ApprovalRule>);
+
+export interface ToolDefinition<Schema extends StandardSchemaV1, Output> {
+  readonly name: string;
+  readonly description?: string;
+  /** Any synchronous Standard Schema that can be put as JSON Schema, such as Zod 4. */
+  readonly input: Schema;
+  /** What running a call twice would do; `once` by default, the careful answer. */
+  readonly effects?: Effects;
+  /** Whether a person is asked before it runs. */
+  readonly approval?: Approval<StandardSchemaV1.InferOutput<Schema>>;
+  /** 2 minutes by default. */
+  readonly timeoutMs?: number;
+  /** Further attempts after a failure, where the effects allow it; none by default. */
+  readonly retry?: { readonly times: number; readonly backoffMs?: number };
+  /** What it says counts as verified. */
+  readonly trusted?: boolean;
+  execute(
+    input: StandardSchemaV1.InferOutput<Schema>,
+    context: ToolContext,
+  ): Output | Promise<Output> | AsyncIterable<Output>;
+  /** For `once`: finds out what became of a call whose process died. */
+  reconcile?(input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext): Promise<Reconciled> | Reconciled;
+  /** A line for people. */
+  summarize?(output: Output, input: StandardSchemaV1.InferOutput<Schema>): string;
+  files?(input: StandardSchemaV1.InferOutput<Schema>, output: Output): Readonly<Record<string, FileChange>>;
+  decisions?(
+    input: StandardSchemaV1.InferOutput<Schema>,
+    output: Output,
+  ): Readonly<Record<string, State['decisions'][string]>>;
+  change?(draft: LedgerDraft, input: StandardSchemaV1.InferOutput<Schema>, output: Output): void;
+  question?(input: StandardSchemaV1.InferOutput<Schema>): {
+    readonly text: string;
+    readonly options?: readonly string[];
+  };
+}
+
+const namePattern = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
+const defaultTimeoutMs = 120_000;
+const defaultBackoffMs = 500;
+
+const invalid = (name: unknown, why: string): PerdureError =>
+  new PerdureError('TOOL_INVALID', `the tool ${String(name)} cannot be used: ${why}`, { details: { tool: name } });
+
+interface DescribesItself {
+  readonly '~standard': { readonly jsonSchema?: { input(options: { target: string }): unknown } };
+}
+
+const jsonSchemaOf = (name: string, schema: StandardSchemaV1): JsonSchema => {
+  try {
+    const json = (schema as unknown as DescribesItself)['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
+    if (json) return json as JsonSchema;
+  } catch (cause) {
+    throw invalid(name, `its input cannot be put as JSON Schema: ${cause instanceof Error ? cause.message : cause}`);
+  }
+  throw invalid(name, 'its input schema cannot be put as JSON Schema: use one that can, such as Zod 4');
+};
+
+const parseWith = (name: string, schema: StandardSchemaV1, input: Json) => {
+  const result = schema['~standard'].validate(input);
+  if (result instanceof Promise) throw invalid(name, 'its input schema validates asynchronously');
+  if (!result.issues) return { value: result.value };
+  const lines = result.issues.slice(0, 5).map(({ path = [], message }) => {
+    const at = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
+    return at ? `${at}: ${message}` : message;
+  });
+  return { problem: lines.join('; ') };
+};
+
+const ruleOf = (approval: boolean | ApprovalRule): ApprovalRule | undefined => {
+  if (approval === false) return undefined;
+  return approval === true ? {} : approval;
+};
+
+/** A tool that an agent can be given. */
+export const defineTool = <Schema extends StandardSchemaV1, Output = unknown>(
+  definition: ToolDefinition<Schema, Output>,
+): Tool => {
+  const { name, input, approval = false, retry } = definition;
+  if (!namePattern.test(name)) throw invalid(name, 'its name takes letters, digits, - and _, 64 at most');
+  const { effects = 'once' } = definition;
+  if (retry && effects === 'once')
+    throw invalid(name, 'what may run once only cannot be tried again: say which effects it has');
+  const parse = (value: Json) => parseWith(name, input, value);
+  return {
+    ...(definition as unknown as Pick<
+      Tool,
+      'execute' | 'reconcile' | 'summarize' | 'files' | 'decisions' | 'change' | 'question'
+    >),
+    name,
+    description: definition.description ?? '',
+    inputSchema: jsonSchemaOf(name, input),
+    effects,
+    timeoutMs: definition.timeoutMs ?? defaultTimeoutMs,
+    retry: { times: retry?.times ?? 0, backoffMs: retry?.backoffMs ?? defaultBackoffMs },
+    trusted: definition.trusted ?? false,
+    parse,
+    approvalFor: async (value, context) => {
+      if (typeof approval !== 'function') return ruleOf(approval);
+      const parsed = parse(value);
+      return 'value' in parsed ? ruleOf(await approval(parsed.value as never, context)) : undefined;
+    },
+  };
+};
