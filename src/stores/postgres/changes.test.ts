@@ -2,16 +2,18 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { askPostgres } from '../../../test/ask-postgres.ts';
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
 import { moduleUrl, runScript } from '../../../test/run-script.ts';
+import type { Queue } from '../../core/ports/queue.ts';
 import type { Store } from '../../core/ports/store.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { rawText } from '../../testing/contract/new-events.ts';
 import { mustAppend, mustHead, openSession } from '../../testing/contract/session-log.ts';
 import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
+import { calling, enterSession, foundIn, leaseAs } from '../../testing/contract/work-events.ts';
 import { openPostgresStore } from './index.ts';
 
 const hourMs = 3_600_000;
 let database: TestDatabase;
-const stores: Store[] = [];
+const stores: (Store & Queue)[] = [];
 beforeAll(async () => {
   database = await createDatabase();
 });
@@ -20,7 +22,7 @@ afterEach(async () => {
 });
 afterAll(() => database.drop());
 
-const open = async (fallbackPollMs = hourMs): Promise<Store> => {
+const open = async (fallbackPollMs = hourMs): Promise<Store & Queue> => {
   const store = await openPostgresStore({ url: database.url, fallbackPollMs });
   stores.push(store);
   return store;
@@ -117,5 +119,54 @@ describe('wake-ups', () => {
     }
     await mine.next();
     expect(theirs.count).toBe(0);
+  });
+
+  test('[QUEUE5] a worker hears of news and of what a release leaves without any polling, and of nothing else', async () => {
+    const [store, other] = [await open(), await open()];
+    const key = await enterSession(store);
+    const signal = newWakeSignal();
+    store.watchWork(key.workspace, signal.wake);
+    await signal.next();
+    await mustAppend(other, key, [rawText('x')]);
+    await leaseAs(other, key, 'w1');
+    const before = signal.count;
+    await mustAppend(other, key, [calling()]);
+    await signal.next();
+    expect(signal.count).toBe(before + 1);
+    await other.release(key, { worker: 'w1', seq: 2 });
+    await signal.next();
+    expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 4 }]);
+    expect(await listeners()).toHaveLength(1);
+  });
+
+  test('[QUEUE5] news, notes and a release told together are told as the newest of them', async () => {
+    const [store, other] = [await open(), await open()];
+    const key = await enterSession(store);
+    const [news, notes] = [newWakeSignal(), await listening(store, key)];
+    store.watchWork(key.workspace, news.wake);
+    await leaseAs(other, key, 'w1');
+    for (let round = 0; round < 10; round++) {
+      const { head } = await mustAppend(other, key, [calling(), rawText('x')]);
+      await other.release(key, { worker: 'w1', seq: 2 });
+      await leaseAs(other, key, 'w1');
+      await news.next();
+      while ((await mustHead(store, key)).seq < head.seq) await notes.next();
+      await notes.next();
+    }
+  });
+
+  test('[QUEUE5] a notification that got lost is made up for by a slow look at the queue, as long as nobody has the work', async () => {
+    const store = await open(50);
+    const key = await enterSession(store);
+    await leaseAs(store, key, 'w1');
+    const signal = newWakeSignal();
+    store.watchWork(key.workspace, signal.wake);
+    await signal.next();
+    await askPostgres(
+      database.adminUrl,
+      'update perdure.work set expires_at = now() where workspace = $1',
+      key.workspace,
+    );
+    await signal.next();
   });
 });

@@ -5,6 +5,7 @@ import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
 import { openSession, seqs } from '../../testing/contract/session-log.ts';
 import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
+import { enterSession, foundIn } from '../../testing/contract/work-events.ts';
 import type { Change } from '../watchers.ts';
 import { openChanges } from './changes.ts';
 import { openConnection } from './connection.ts';
@@ -47,6 +48,52 @@ test('[WAKE1] a follower is woken by another process through the file alone, and
     expect(await other.line()).toBe('done');
   }
   expect(idleSignal.count).toBe(before);
+  other.kill();
+});
+
+/** Does one thing for every line it is told, and says when it is done. */
+const worker = (file: string, key: object): string => `
+  import { createInterface } from 'node:readline';
+  import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
+  import { rawText } from ${moduleUrl('src/testing/contract/new-events.ts')};
+  import { mustAppend } from ${moduleUrl('src/testing/contract/session-log.ts')};
+  import { calling, leaseAs } from ${moduleUrl('src/testing/contract/work-events.ts')};
+  const store = await openSqliteStore({ file: ${JSON.stringify(file)} });
+  const key = ${JSON.stringify(key)};
+  const deeds = {
+    call: () => mustAppend(store, key, [calling()]),
+    note: () => mustAppend(store, key, [rawText('x')]),
+    lease: () => leaseAs(store, key, 'w1'),
+    leave: () => store.release(key, { worker: 'w1', seq: 0 }),
+  };
+  console.log('ready');
+  for await (const deed of createInterface({ input: process.stdin })) {
+    await deeds[deed]();
+    console.log(deed);
+  }
+`;
+
+test('[QUEUE5] a worker is woken by another process through the file alone, by what calls for work and by what is left of it', async () => {
+  const file = newSqliteFile();
+  const store = await openSqlite(file, { fallbackPollMs: hourMs });
+  const key = await enterSession(store);
+  const [signal, elsewhere] = [newWakeSignal(), newWakeSignal()];
+  store.watchWork(key.workspace, signal.wake);
+  store.watchWork(newKey().workspace, elsewhere.wake);
+  await Promise.all([signal.next(), elsewhere.next()]);
+  const other = runScript(worker(file, key));
+  expect(await other.line()).toBe('ready');
+  for (const deeds of [['call'], ['note', 'lease', 'leave'], ['lease', 'call'], ['leave']]) {
+    const before = signal.count;
+    for (const [index, deed] of deeds.entries()) {
+      if (index === deeds.length - 1) expect(signal.count).toBe(before);
+      other.tell(deed);
+      expect(await other.line()).toBe(deed);
+    }
+    await signal.next();
+  }
+  expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 5 }]);
+  expect(elsewhere.count).toBe(1);
   other.kill();
 });
 

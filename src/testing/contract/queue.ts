@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { callsForWork } from '../../core/ports/queue.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
-import { idempotencyKey, message, opened, rawText } from './new-events.ts';
+import { event, idempotencyKey, message, opened, rawText } from './new-events.ts';
 import { runWriter } from './record-events.ts';
 import { append, forkSession, mustAppend, openSession } from './session-log.ts';
 import {
@@ -34,10 +34,11 @@ export const describeQueue = (setup: ContractSetup) =>
     test('[QUEUE1] each type that calls for work does', async () => {
       const { store } = setup;
       for (const type of callsForWork) {
-        if (type === 'session.handed') continue; // its payload is read: see the lifecycle
         const key = newKey();
         await openSession(store, key);
-        await mustAppend(store, key, [calling('x', type)], { writer: runWriter });
+        await mustAppend(store, key, [type === 'session.handed' ? event(type, { to: 'human' }) : calling('x', type)], {
+          writer: runWriter,
+        });
         expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 2 }]);
       }
     });
