@@ -139,22 +139,6 @@ describe('wake-ups', () => {
     expect(await listeners()).toHaveLength(1);
   });
 
-  test('[QUEUE5] news, notes and a release told together are told as the newest of them', async () => {
-    const [store, other] = [await open(), await open()];
-    const key = await enterSession(store);
-    const [news, notes] = [newWakeSignal(), await listening(store, key)];
-    store.watchWork(key.workspace, news.wake);
-    await leaseAs(other, key, 'w1');
-    for (let round = 0; round < 10; round++) {
-      const { head } = await mustAppend(other, key, [calling(), rawText('x')]);
-      await other.release(key, { worker: 'w1', seq: 2 });
-      await leaseAs(other, key, 'w1');
-      await news.next();
-      while ((await mustHead(store, key)).seq < head.seq) await notes.next();
-      await notes.next();
-    }
-  });
-
   test('[QUEUE5] a notification that got lost is made up for by a slow look at the queue, as long as nobody has the work', async () => {
     const store = await open(50);
     const key = await enterSession(store);
