@@ -86,6 +86,14 @@ const notesOfCalls = (messages: readonly Message[]): ReadonlyMap<string, Json | 
 const textOf = (message: Extract<Message, { role: 'system' }>): string =>
   message.content.map(({ text }) => text).join('\n\n');
 
+/** Many servers want users and assistants to alternate. */
+const addUser = (prompt: LanguageModelV4Prompt, content: PartOf<'user'>[]): void => {
+  const last = prompt.at(-1);
+  if (content.length === 0) return;
+  if (last?.role === 'user') last.content.push(...content);
+  else prompt.push({ role: 'user', content });
+};
+
 export const toPrompt = (instructions: string, messages: readonly Message[]): LanguageModelV4Prompt => {
   const prompt: LanguageModelV4Prompt = instructions === '' ? [] : [{ role: 'system', content: instructions }];
   const notes = notesOfCalls(messages);
@@ -97,14 +105,12 @@ export const toPrompt = (instructions: string, messages: readonly Message[]): La
         const text = textOf(message);
         if (text === '') break;
         if (opens) prompt.push({ role: 'system', content: text });
-        else prompt.push({ role: 'user', content: [{ type: 'text', text }] });
+        else addUser(prompt, [{ type: 'text', text }]);
         break;
       }
-      case 'user': {
-        const content = message.content.flatMap(toUserPart);
-        if (content.length > 0) prompt.push({ role: 'user', content });
+      case 'user':
+        addUser(prompt, message.content.flatMap(toUserPart));
         break;
-      }
       case 'assistant': {
         const content = message.content.flatMap(toAssistantPart);
         if (content.length > 0) prompt.push({ role: 'assistant', content });

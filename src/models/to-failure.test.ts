@@ -1,0 +1,54 @@
+import { APICallError, LoadAPIKeyError } from '@ai-sdk/provider';
+import { expect, test } from 'vitest';
+import { toFailure } from './to-failure.ts';
+
+const context = { model: 'local/m', keyName: 'KEY', streaming: false };
+const called = (statusCode: number | undefined, message: string, more: object = {}) =>
+  new APICallError({ message, url: 'http://x', requestBodyValues: { secret: true }, statusCode: statusCode!, ...more });
+const coded = (code: string) => Object.assign(new Error('socket'), { code });
+
+test.each([
+  'prompt is too long: 213462 tokens > 200000 maximum',
+  'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000',
+  "This model's maximum context length is 128000 tokens. However, you requested 130000 tokens",
+  'Your input exceeds the context window of this model. Please adjust your input and try again.',
+  'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+  'the request exceeds the available context size. try increasing the context size',
+  'Input is too long for requested model.',
+  'Please reduce the length of the messages or completion.',
+  "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+  'input length exceeds maximum context length',
+])('[MODEL5] overflow: %s', (message) => {
+  expect(toFailure(called(400, message), context).failure).toBe('overflow');
+});
+
+test.each([
+  'max_tokens: 99999 > 8192, which is the maximum allowed number of output tokens',
+  'messages.0.content: Field required',
+  'Invalid value for temperature',
+])('[MODEL5] no overflow: %s', (message) => {
+  expect(toFailure(called(400, message), context)).toMatchObject({ failure: 'refused' });
+});
+
+test('[MODEL5] used-up credit is not worth a wait', () => {
+  const data = { error: { code: 'insufficient_quota', message: 'You exceeded your current quota' } };
+  const failure = toFailure(called(429, 'You exceeded your current quota', { data }), context);
+  expect(failure.failure).toBe('refused');
+  expect(failure.message).toContain('check the credit');
+});
+
+test('[MODEL5] a socket tells whether it was slow or shut', () => {
+  const wrapped = (code: string) => called(undefined, 'Cannot connect to API', { cause: coded(code) });
+  expect(toFailure(wrapped('ECONNREFUSED'), context).failure).toBe('unavailable');
+  expect(toFailure(wrapped('ENOTFOUND'), context).failure).toBe('unavailable');
+  expect(toFailure(wrapped('UND_ERR_CONNECT_TIMEOUT'), context).failure).toBe('timeout');
+  expect(toFailure(new TypeError('terminated'), { ...context, streaming: true }).failure).toBe('broken-stream');
+});
+
+test('[MODEL5] a request that cannot be made is refused', () => {
+  expect(toFailure(new LoadAPIKeyError({ message: 'no key' }), context).failure).toBe('refused');
+});
+
+test('[MODEL5] a failure does not carry the conversation', () => {
+  expect(toFailure(called(500, 'oops'), context).cause).toBeUndefined();
+});
