@@ -8,6 +8,7 @@ import type { ModelDelta } from '../core/ports/model.ts';
 import type { Json } from '../schema/json.ts';
 import { jsonProblem } from '../schema/json-problem.ts';
 import type { AssistantPart } from '../schema/message.ts';
+import { storable } from './storable.ts';
 
 export type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 type Metadata = SharedV4ProviderMetadata | undefined;
@@ -17,9 +18,6 @@ interface Block {
   text: string;
   metadata: Metadata;
 }
-
-/** No log can keep U+0000 or half a surrogate pair. */
-const storable = (text: string): string => text.replaceAll('\u0000', '\uFFFD').toWellFormed();
 
 const noted = (metadata: Metadata): { provider?: Json } => {
   if (metadata === undefined) return {};
@@ -49,7 +47,7 @@ const partOfFile = ({ mediaType, data, providerMetadata }: LanguageModelV4File):
   const bytes = typeof data.data === 'string' ? Buffer.from(data.data, 'base64') : Buffer.from(data.data);
   return {
     type: 'file',
-    mediaType: storable(mediaType).slice(0, 200),
+    mediaType: storable(mediaType.slice(0, 200)),
     data: bytes.toString('base64'),
     ...noted(providerMetadata),
   };
@@ -88,7 +86,7 @@ export const collectAnswer = (
   };
   const call = ({ toolCallId, toolName, input, providerExecuted, providerMetadata }: LanguageModelV4ToolCall) => {
     if (providerExecuted) return;
-    const tool = storable(toolName).slice(0, 200) || 'unnamed';
+    const tool = storable(toolName.slice(0, 200)) || 'unnamed';
     parts.push({
       type: 'tool-call',
       callId: callIdFor(toolCallId),

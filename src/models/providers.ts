@@ -58,6 +58,8 @@ export const providerFor = (name: string, config: ProviderConfig | undefined, en
 
 /** What has to be set before the provider can be asked; undefined when nothing is missing. */
 export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsKey }: Provider): string | undefined => {
+  if (baseUrl && !URL.canParse(baseUrl))
+    return `its base URL "${baseUrl}" is none: correct ${urlName} or perdure.config.ts`;
   if (needsKey) return apiKey ? undefined : `set ${keyName}, or providers.${name}.apiKey in perdure.config.ts`;
   if (baseUrl) return undefined;
   return `set ${urlName} (and ${keyName} if it wants a key), or in perdure.config.ts providers: { ${name}: { baseUrl: '…', api: '${api}' } }`;

@@ -30,6 +30,11 @@ test('[MODEL8] an empty key is no key', async () => {
   expect(await refusalOf('openai/gpt-5', { env: { OPENAI_API_KEY: '' } })).toContain('set OPENAI_API_KEY');
 });
 
+test('[MODEL8] an address that is none is told by where it was set', async () => {
+  const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'not a url' };
+  expect(await refusalOf('anthropic/claude-sonnet-5', { env })).toContain('ANTHROPIC_BASE_URL');
+});
+
 test('[MODEL8] a model passed in code is taken as it is, by its name in the configuration', async () => {
   const resolve = resolveModels({ models: { 'mock/m': { contextTokens: 9 } }, contextTokens: 77 });
   const mock = (modelId: string) => new MockLanguageModelV4({ provider: 'mock.chat', modelId });

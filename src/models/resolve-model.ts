@@ -11,6 +11,8 @@ import { scriptedModel } from './scripted.ts';
 export interface ModelConfig {
   readonly contextTokens?: number | undefined;
   readonly price?: Price | undefined;
+  /** How long it may send nothing. */
+  readonly stallMs?: number | undefined;
 }
 
 export interface ModelsConfig {

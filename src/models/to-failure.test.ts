@@ -49,6 +49,18 @@ test('[MODEL5] a request that cannot be made is refused', () => {
   expect(toFailure(new LoadAPIKeyError({ message: 'no key' }), context).failure).toBe('refused');
 });
 
+test('[MODEL5] an error of a stream is judged by its code', () => {
+  const frame = (code: string) => ({ message: 'as told', code, data: { error: { code } } });
+  const kinds = { rate_limit_exceeded: 'rate-limit', server_error: 'unavailable', context_length_exceeded: 'overflow' };
+  for (const [code, kind] of Object.entries(kinds)) {
+    expect(toFailure(frame(code), { ...context, streaming: true }).failure).toBe(kind);
+  }
+  expect(toFailure('just words\u0000', { ...context, streaming: true })).toMatchObject({
+    failure: 'broken-stream',
+    message: 'local/m broke off its answer: just words\uFFFD',
+  });
+});
+
 test('[MODEL5] a failure does not carry the conversation', () => {
   expect(toFailure(called(500, 'oops'), context).cause).toBeUndefined();
 });

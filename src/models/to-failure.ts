@@ -1,6 +1,7 @@
 import { ModelFailure } from '../core/ports/model.ts';
 import type { ModelFailureKind } from '../schema/run.ts';
 import { retryAfterMs } from './retry-after.ts';
+import { storable } from './storable.ts';
 
 export interface FailureContext {
   readonly model: string;
@@ -112,7 +113,7 @@ export const toFailure = (error: unknown, context: FailureContext, nowMs = Date.
   const { status } = trouble;
   const kind = kindOf(trouble, context.streaming);
   const code = status === undefined ? '' : ` (HTTP ${status})`;
-  const message = trouble.message === '' ? '' : `: ${trouble.message.slice(0, longest)}`;
+  const message = trouble.message === '' ? '' : `: ${storable(trouble.message.slice(0, longest))}`;
   return new ModelFailure(
     kind,
     `${context.model} ${said[kind]}${code}${message}${adviceFor(kind, status, context.keyName)}`,

@@ -83,9 +83,6 @@ const notesOfCalls = (messages: readonly Message[]): ReadonlyMap<string, Json | 
     ),
   );
 
-const textOf = (message: Extract<Message, { role: 'system' }>): string =>
-  message.content.map(({ text }) => text).join('\n\n');
-
 /** Many servers want users and assistants to alternate. */
 const addUser = (prompt: LanguageModelV4Prompt, content: PartOf<'user'>[]): void => {
   const last = prompt.at(-1);
@@ -94,20 +91,23 @@ const addUser = (prompt: LanguageModelV4Prompt, content: PartOf<'user'>[]): void
   else prompt.push({ role: 'user', content });
 };
 
+/** Many take one system message, at the beginning: what comes later is said as a user. */
+const addSystem = (prompt: LanguageModelV4Prompt, text: string): void => {
+  const last = prompt.at(-1);
+  if (text === '') return;
+  if (last === undefined) prompt.push({ role: 'system', content: text });
+  else if (last.role === 'system') last.content += `\n\n${text}`;
+  else addUser(prompt, [{ type: 'text', text }]);
+};
+
 export const toPrompt = (instructions: string, messages: readonly Message[]): LanguageModelV4Prompt => {
   const prompt: LanguageModelV4Prompt = instructions === '' ? [] : [{ role: 'system', content: instructions }];
   const notes = notesOfCalls(messages);
   for (const message of messages) {
     switch (message.role) {
-      case 'system': {
-        // Only few models take a system message behind the first one of a user.
-        const opens = prompt.every(({ role }) => role === 'system');
-        const text = textOf(message);
-        if (text === '') break;
-        if (opens) prompt.push({ role: 'system', content: text });
-        else addUser(prompt, [{ type: 'text', text }]);
+      case 'system':
+        addSystem(prompt, message.content.map(({ text }) => text).join('\n\n'));
         break;
-      }
       case 'user':
         addUser(prompt, message.content.flatMap(toUserPart));
         break;
