@@ -1,0 +1,114 @@
+import { fork } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { crashAgent, crashFree, crashScript, doneIn } from './run-agent.ts';
+import type { CrashPlan } from './run-worker.ts';
+
+const kills = Number(process.env.PERDURE_KILLS);
+const places = ['before', 'after'] as const;
+const tools = ['look', 'count', 'pay', 'mail'];
+
+/** Works until it has died as planned. */
+const dieOnce = async (plan: CrashPlan): Promise<void> => {
+  const child = fork(new URL('./run-worker.ts', import.meta.url), [JSON.stringify(plan)], { stdio: 'inherit' });
+  const [, signal] = await once(child, 'exit');
+  expect(signal).toBe('SIGKILL');
+};
+
+const resultsOf = async (session: Session): Promise<readonly { outcome: string; output: unknown }[]> =>
+  (await session.transcript()).flatMap(({ message }) =>
+    message.role === 'tool' ? message.content.map(({ outcome, output }) => ({ outcome, output })) : [],
+  );
+
+/** What must hold of a finished run, whatever happened to its workers. */
+const check = async (session: Session, folder: string): Promise<void> => {
+  const count = doneIn(folder, 'count');
+  const pay = doneIn(folder, 'pay');
+  const mail = doneIn(folder, 'mail');
+  expect(new Set(count).size, 'idempotent calls, each counted').toBe(2);
+  expect(count.length, 'idempotent calls, counted once').toBe(2);
+  expect(pay.length, 'once, at most once').toBeLessThanOrEqual(1);
+  expect(mail.length, 'once with reconcile, exactly once').toBe(1);
+  const results = await resultsOf(session);
+  expect(results.map(({ outcome, output }, index) => (outcome === 'interrupted' ? crashFree[index] : output))).toEqual(
+    crashFree,
+  );
+  const interrupted = results.flatMap(({ outcome }, index) => (outcome === 'ok' ? [] : [crashFree[index]]));
+  expect(['', 'pay done']).toContain(interrupted.join());
+  if (pay.length === 0) expect(interrupted, 'a call that never ran is not told as done').toEqual(['pay done']);
+  const { messages } = await session.context();
+  const calls = messages.flatMap(({ content }) =>
+    content.flatMap((part) => (part.type === 'tool-call' ? part.callId : [])),
+  );
+  const answers = messages.flatMap(({ content }) =>
+    content.flatMap((part) => (part.type === 'tool-result' ? part.callId : [])),
+  );
+  expect(answers).toEqual(calls);
+  expect(await session.verify()).toMatchObject({ ok: true });
+};
+
+describe.each(storeKinds)('runs on %s', (kind) => {
+  const undo: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const each of undo.splice(0).reverse()) await each();
+  });
+  const newFolder = async (): Promise<string> => {
+    const folder = await mkdtemp(join(tmpdir(), 'perdure-run-'));
+    undo.push(() => rm(folder, { recursive: true }));
+    return folder;
+  };
+  const begin = async (place: StorePlace, folder: string) => {
+    const runtime = await openRuntime({
+      store: place.address,
+      agents: [crashAgent(folder)],
+      models: { scripts: [crashScript] },
+    });
+    return runtime;
+  };
+  const finish = async (runtime: Runtime, session: Session): Promise<void> => {
+    const worker = runtime.worker({ pollMs: 200, session: session.id });
+    await worker.runUntilIdle();
+  };
+  const trial = async (place: StorePlace, deaths: readonly CrashPlan['die'][]): Promise<number> => {
+    const folder = await newFolder();
+    const runtime = await begin(place, folder);
+    const session = await runtime.sessions.open({ agent: crashAgent(folder) });
+    const run = await session.send('Do it all');
+    for (const die of deaths) await dieOnce({ address: place.address, folder, die });
+    await finish(runtime, session);
+    expect(await run.result(), JSON.stringify(deaths)).toMatchObject({ status: 'succeeded', output: 'All is done.' });
+    await check(session, folder);
+    const { seq } = await session.summary();
+    await runtime.close();
+    return seq;
+  };
+
+  test('[RUN10, CTX1] a worker that dies at any event leaves a run that another finishes', async () => {
+    const place = await newStorePlace(kind);
+    undo.push(place.remove);
+    const events = await trial(place, []);
+    const firstOfRun = 4;
+    const points = Array.from({ length: events - firstOfRun + 1 }, (_, index) => firstOfRun + index).flatMap((at) =>
+      places.map((where) => ({ at, place: where })),
+    );
+    const inTools = tools.flatMap((tool) => places.map((where) => ({ tool, place: where })));
+    const all = [...points, ...inTools];
+    const wanted = Math.max(all.length, kills);
+    const started = performance.now();
+    let died = 0;
+    for (let round = 0; died < wanted; round++) {
+      const deaths = round < all.length ? [all[round]!] : [all[randomInt(all.length)]!];
+      await trial(place, deaths);
+      died += deaths.length;
+    }
+    console.log(
+      `${kind}: ${died} workers killed in ${Math.round((performance.now() - started) / 1000)} s, every run finished`,
+    );
+  });
+});
