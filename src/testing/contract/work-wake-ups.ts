@@ -63,7 +63,9 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
 
     test('[QUEUE5, TEN1] what calls for no work, what is done and what is of another workspace wakes no worker', async () => {
       const { store, other } = setup;
-      const [mine, theirs] = [await enterSession(store), await enterSession(store)];
+      const gone = await setup.open();
+      const [mine, theirs] = [await enterSession(gone), await enterSession(gone)];
+      await gone.close(); // all that it had to tell is told
       for (const follower of [store, other]) {
         const [quiet, woken] = [watching(follower, mine.workspace), watching(follower, theirs.workspace)];
         for (let i = 0; i < 5; i++) {
