@@ -15,8 +15,11 @@ import { maxPayloadBytes, type NewEvent, type StoredEvent } from '../ports/store
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** A Buffer takes a third of the time that a TextEncoder does. */
-export const encodeJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+/** By way of a Buffer, which takes a third of the time that a TextEncoder does. */
+export const encodeJson = (value: unknown): Uint8Array => {
+  const { buffer, byteOffset, length } = Buffer.from(JSON.stringify(value));
+  return new Uint8Array(buffer, byteOffset, length);
+};
 export const decodeJson = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
 
 /** Where and what, in one line, for the person who sent it. */
