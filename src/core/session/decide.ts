@@ -8,6 +8,7 @@ import { decideBind } from './decide-bind.ts';
 import { type CommitCommand, decideCommit } from './decide-commit.ts';
 import { isMidTurn, type SessionFold } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
+import { isLive } from './live-lineage.ts';
 
 /** What a caller wants of a session. A rewind and a fork bring the fold at the point that they go to. */
 export type SessionCommand =
@@ -21,7 +22,12 @@ export type SessionCommand =
   | { readonly type: 'pause' | 'close'; readonly reason?: string | undefined }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'restore' }
   | CommitCommand
-  | { readonly type: 'compact'; readonly overlay: PayloadOf<'context.compacted'> }
+  | {
+      readonly type: 'compact';
+      readonly overlay: PayloadOf<'context.compacted'>;
+      /** The compaction that it goes on from. */
+      readonly previous: SessionFold['compaction'];
+    }
   | {
       readonly type: 'retry';
       readonly turn: number;
@@ -121,6 +127,20 @@ const decideRewind = (state: SessionFold, target: SessionFold, actor: Actor, rea
   };
 };
 
+/** While its last event is live, so is all before it that the summary was made of. */
+const refuseOutdatedSummary = (
+  { live, compaction }: SessionFold,
+  { overlay, previous }: Extract<SessionCommand, { type: 'compact' }>,
+): void => {
+  const isNewest = compaction?.to === previous?.to && compaction?.summary === previous?.summary;
+  if (isNewest && isLive(live, overlay.to)) return;
+  throw new PerdureError(
+    'CONFLICT',
+    `the session was ${isNewest ? 'rewound' : 'compacted otherwise'} while the summary was made, and it does not stand for what is there: compact again`,
+    { details: { from: overlay.from, to: overlay.to } },
+  );
+};
+
 /** Pure: the events that answer a command on this state, or a PerdureError that says why there are none. */
 export const decide = (state: SessionFold, command: SessionCommand, actor: Actor): Decision => {
   const one = (draft: EventDraft, allowed: Command): Decision => ({ drafts: [draft], command: allowed });
@@ -133,8 +153,11 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       const draft = decideCommit(state, command, actor);
       return { drafts: draft ? [draft] : [], command: allowed };
     }
-    case 'compact':
-      return one({ type: 'context.compacted', payload: command.overlay, ...common }, allow(state, 'commit'));
+    case 'compact': {
+      const allowed = allow(state, 'commit');
+      refuseOutdatedSummary(state, command);
+      return one({ type: 'context.compacted', payload: command.overlay, ...common }, allowed);
+    }
     case 'retry': {
       const { drafts, ...rest } = decideRewind(state, command.target, actor, `tries turn ${command.turn} again`);
       allow(state, 'append');
