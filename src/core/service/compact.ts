@@ -72,7 +72,7 @@ export const compactSession = async (
 const isOf = (message: Message, callId: string): boolean =>
   message.content.some((part) => 'callId' in part && part.callId === callId);
 
-/** What was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `fact:KEY`, or the name of a part of the state. */
+/** What was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `fact:KEY`, `summary`, or the name of a part of the state. */
 export const recallKey = async (
   scope: Scope,
   key: SessionKey,
@@ -88,7 +88,8 @@ export const recallKey = async (
     const found = (await readTranscript(scope, key)).filter(({ message }) => isOf(message, rest ?? ''));
     if (found.length > 0) return found;
   }
-  const { state } = await scope.folds.head(key);
+  const { state, compaction } = await scope.folds.head(key);
+  if (wanted === 'summary' && compaction) return compaction.summary;
   if (kind === 'fact' && Object.hasOwn(state.facts, rest ?? '')) return state.facts[rest!];
   if (!kind && Object.hasOwn(state, wanted)) return state[wanted as keyof typeof state];
   throw new PerdureError(
