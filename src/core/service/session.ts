@@ -172,7 +172,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     archive: () => move({ type: 'archive' }),
     restore: () => move({ type: 'restore' }),
     state: async ({ at } = {}) => {
-      const head = await scope.folds.head(key);
+      const head = await scope.folds.outline(key);
       return (await scope.folds.at(key, await resolvePoint(scope.store, key, head, at))).state;
     },
     commit: (change, options) => commitState(scope, key, change, options),
@@ -208,7 +208,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
     rewind: async (options) => {
       const { to, reason } = parseInput('the rewind', RewindOptions, options);
-      const head = await scope.folds.head(key);
+      const head = await scope.folds.outline(key);
       const seq = await resolvePoint(scope.store, key, head, to);
       await move({ type: 'rewind', target: await scope.folds.at(key, seq), reason });
     },

@@ -6,7 +6,7 @@ import type { Message, ToolResultPart } from '../../schema/message.ts';
 import type { Agent } from './agent.ts';
 import { decideBind } from './decide-bind.ts';
 import { type CommitCommand, decideCommit } from './decide-commit.ts';
-import { isMidTurn, type SessionFold } from './fold.ts';
+import { isMidTurn, type SessionFold, sound } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
 import { isLive } from './live-lineage.ts';
 
@@ -119,7 +119,7 @@ const refuseWhileRunning = ({ run, status }: SessionFold, command: Command): voi
 const decideRewind = (state: SessionFold, target: SessionFold, actor: Actor, reason: string | undefined): Decision => {
   const command = allow(state, 'rewind');
   refuseWhileRunning(state, command);
-  const payload = { to: target.seq, reason, messages: target.messages };
+  const payload = { to: target.seq, reason, messages: target.messages, agent: target.agent ?? null };
   return {
     drafts: [{ type: 'session.rewound', payload, actor, turn: target.turn }, ...settleOpenCalls(target)],
     command,
@@ -141,10 +141,14 @@ const refuseOutdatedSummary = (
   );
 };
 
+/** What goes on from the state needs one that is known; the rest is how to get away from one that is not. */
+const needsState: ReadonlySet<SessionCommand['type']> = new Set(['append', 'commit', 'compact', 'bind']);
+
 /** Pure: the events that answer a command on this state, or a PerdureError that says why there are none. */
 export const decide = (state: SessionFold, command: SessionCommand, actor: Actor): Decision => {
   const one = (draft: EventDraft, allowed: Command): Decision => ({ drafts: [draft], command: allowed });
   const common = { actor, turn: state.turn };
+  if (needsState.has(command.type)) sound(state);
   switch (command.type) {
     case 'append':
       return decideAppend(state, command, actor);
