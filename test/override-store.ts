@@ -1,7 +1,7 @@
 import type { Store } from '../src/core/ports/store.ts';
 
 /** The store with some of its methods replaced. */
-export const overrideStore = (store: Store, methods: Partial<Store>): Store =>
+export const overrideStore = <S extends Store>(store: S, methods: Partial<S>): S =>
   new Proxy(store, {
     get: (target, name) => {
       const value = Reflect.get(methods, name) ?? Reflect.get(target, name);

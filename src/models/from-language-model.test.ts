@@ -39,7 +39,7 @@ test('[MODEL2] notes on one part are put together from all of its pieces', async
   const notes = (openai: Record<string, string | null>) => ({ providerMetadata: { openai } });
   const { parts } = await answerOf([
     { type: 'reasoning-start', id: 'rs:0', ...notes({ itemId: 'rs', reasoningEncryptedContent: null }) },
-    { type: 'reasoning-start', id: 'rs:1', ...notes({ itemId: 'rs' }) },
+    { type: 'reasoning-start', id: 'rs:1', ...notes({ itemId: 'rs', reasoningEncryptedContent: 'unfinished' }) },
     { type: 'reasoning-delta', id: 'rs:1', delta: 'second' },
     { type: 'reasoning-delta', id: 'rs:0', delta: 'first' },
     { type: 'reasoning-end', id: 'rs:0' },

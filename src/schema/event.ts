@@ -60,7 +60,15 @@ export const eventDefinitions = {
   'session.reopened': event(z.strictObject({})),
   'session.archived': event(z.strictObject({})),
   'session.restored': event(z.strictObject({})),
-  'session.rewound': event(z.strictObject({ to: Seq, reason: Reason, messages: z.int().nonnegative() })),
+  /** Like a fork, it repeats what a listing shows of the point that it goes back to. */
+  'session.rewound': event(
+    z.strictObject({
+      to: Seq,
+      reason: Reason,
+      messages: z.int().nonnegative(),
+      agent: AgentRef.nullable().optional(),
+    }),
+  ),
   'message.appended': event(
     z.strictObject({
       message: Message,

@@ -26,5 +26,7 @@ export const Metadata = z
   .pipe(z.record(Text.max(200), Json))
   .refine((metadata) => JSON.stringify(metadata).length <= maxMetadataChars, {
     error: `is longer than ${maxMetadataChars} characters of JSON: keep what is large in messages or facts`,
-  });
+  })
+  // What the caller does with its object later changes nothing.
+  .transform((metadata) => structuredClone(metadata));
 export type Metadata = z.infer<typeof Metadata>;

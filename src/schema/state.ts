@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { deepFreeze } from './deep-freeze.ts';
 import { Json, Text } from './json.ts';
 
 export { escapeSegment, pointerOf, segmentsOfPointer } from './pointer.ts';
@@ -62,7 +63,7 @@ export interface State extends Ledger {
   readonly own: Readonly<Record<string, Json>>;
 }
 
-export const emptyState: State = {
+export const emptyState: State = deepFreeze({
   toolsUsed: {},
   filesModified: {},
   decisions: {},
@@ -73,10 +74,14 @@ export const emptyState: State = {
   pins: {},
   scratch: {},
   own: {},
-};
+});
+
+export const maxPointerChars = 2000;
 
 /** A path of the state as RFC 6901 writes it, such as `/facts/port`. */
-export const Pointer = Text.max(2000).regex(/^(\/[^/]*)*$/, { error: 'expected a JSON Pointer such as /facts/port' });
+export const Pointer = Text.max(maxPointerChars).regex(/^(\/[^/]*)*$/, {
+  error: 'expected a JSON Pointer such as /facts/port',
+});
 
 /** RFC 6902. Stored deltas use `add`, `remove`, `replace` and `test`; callers may also say `move` and `copy`. */
 export const StoredOperation = z.discriminatedUnion('op', [

@@ -68,7 +68,6 @@ const appendTo = (workspace: MemoryWorkspace, request: AppendRequest): AppendOut
   if (outcome.outcome !== 'appended') return outcome;
   const target = session ?? newSession(outcome.head);
   keep(workspace, target, outcome.events);
-  for (const blob of request.blobs ?? []) putPiece(workspace.blobs, blob);
   if (request.key) {
     target.keys.set(request.key.key, { ...request.key, seq: outcome.events[0]!.seq, count: events.length });
   }

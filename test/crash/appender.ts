@@ -3,6 +3,7 @@
  * goes on with that session. Arguments: the store's address, the round, and `outages` when the database may go away.
  */
 import { randomInt } from 'node:crypto';
+import type { Queue } from '../../src/core/ports/queue.ts';
 import type { Store } from '../../src/core/ports/store.ts';
 import { isPerdureError, openRuntime, type Runtime, type Session, type SessionSummary } from '../../src/index.ts';
 import { openStoreAt } from '../open-store.ts';
@@ -14,7 +15,7 @@ const [address, round, mode] = process.argv.slice(2) as [string, string, string?
 const lanes = 6;
 let appends = 0;
 
-const reporting = (store: Store): Store =>
+const reporting = (store: Store & Queue): Store & Queue =>
   overrideStore(store, {
     append: async (request) => {
       const outcome = await store.append(request);

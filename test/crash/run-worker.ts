@@ -13,7 +13,9 @@ export interface CrashPlan {
     | { readonly tool: string; readonly place: ToolPlace };
 }
 
-const die = (): void => process.kill(process.pid, 'SIGKILL');
+const die = (): void => {
+  process.kill(process.pid, 'SIGKILL');
+};
 
 const plan = JSON.parse(process.argv[2]!) as CrashPlan;
 const store = await openStoreAt(plan.address);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type commands, lifecycle } from '../../src/core/session/lifecycle.ts';
-import { openRuntime, type PerdureError, type Runtime, type Session, type SessionEvent } from '../../src/index.ts';
+import { defineAgent, openRuntime, type PerdureError, type Runtime, type Session, type SessionEvent } from '../../src/index.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
@@ -171,6 +171,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     type Move = Exclude<(typeof commands)[number], 'requestPause'>;
     const moves: Record<Move, (session: Session) => Promise<unknown>> = {
       append: (session) => session.append(user('more')),
+      admit: (session) => session.send('more'),
       describe: (session) => session.describe({ title: 'new' }),
       commit: (session) => session.commit((draft) => Object.assign(draft.facts, { port: 8080 })),
       pause: (session) => session.pause({ reason: 'lunch' }),
@@ -191,7 +192,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     };
     for (const [status, way] of Object.entries(ways)) {
       for (const command of Object.keys(moves) as Move[]) {
-        const session = await runtime.sessions.open();
+        const session = await runtime.sessions.open({ agent: defineAgent({ name: 'idle', version: 1 }) });
         for (const step of way) await moves[step](session);
         const before = await session.summary();
         expect(before.status).toBe(status);

@@ -8,7 +8,9 @@ export const recall = defineCommand({
   summary: 'show what a context leaves out, by its key',
   args: ['SESSION', 'KEY'],
   options: {},
-  notes: ['A KEY is turn:3, turns:1-4, call:ID, fact:KEY, or the name of a part of the state such as decisions.'],
+  notes: [
+    'A KEY is turn:3, turns:1-4, call:ID, fact:KEY, summary, or the name of a part of the state such as decisions.',
+  ],
   examples: ['perdure recall ses_… turn:3', 'perdure recall ses_… fact:port'],
   run: async (context, { args: [named, key] }) => {
     const found = await (await context.session(named!)).recall(key!);

@@ -72,8 +72,6 @@ export interface AppendRequest extends SessionKey {
   /** Claim, cancel, handoff and rewind: fences every run writer there is. */
   readonly raisesEpoch?: boolean;
   readonly key?: IdempotencyKey;
-  /** Bytes that the events name by hash; stored in the same transaction. */
-  readonly blobs?: readonly Uint8Array[];
 }
 
 export interface Appended {

@@ -1,15 +1,18 @@
-import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import { Text } from '../../schema/json.ts';
-import { Pointer, Provenance } from '../../schema/state.ts';
-import type { CallQuery, CallRecord, CallStatus, CommitQuery, SessionKey } from '../ports/store.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import { indexedPrefix, matchesPattern } from '../../schema/path-pattern.ts';
+import type { CallRecord, CommitQuery, SessionKey } from '../ports/store.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { isLive, type LiveRange, liveWithin } from '../session/live-lineage.ts';
-import { indexedPrefix, matchesPattern } from '../session/projections.ts';
 import { entriesTouched } from '../session/state-change.ts';
+import { liveRecords } from './live-records.ts';
 import { firstLiveTurn } from './points.ts';
+import { CallFilter, CommitFilter, many, type RecordWindow } from './record-filter.ts';
 import type { Scope } from './scope.ts';
+
+export type { CallFilter, CommitFilter };
 
 type Committed = SessionEvent<'state.committed'>;
 
@@ -30,49 +33,8 @@ export const commitRecord = ({ session, seq, turn, at, actor, payload }: Committ
   entries: payload.origin?.kind === 'lift' ? payload.origin.paths : entriesTouched(payload.delta),
 });
 
-interface Window {
-  /** Turns, both inclusive. */
-  readonly turns?: { readonly from?: number; readonly to?: number } | undefined;
-  readonly last?: { readonly turns: number } | undefined;
-  /** Also what rewinds left behind. */
-  readonly includeRewound?: boolean | undefined;
-  readonly since?: Date | number | undefined;
-  readonly until?: Date | number | undefined;
-  readonly limit?: number | undefined;
-}
-
-export interface CommitFilter extends Window {
-  /** A pattern such as `/filesModified/**`. */
-  readonly path?: string | undefined;
-  readonly tool?: string | undefined;
-  readonly actor?: string | undefined;
-  readonly provenance?: Provenance | readonly Provenance[] | undefined;
-}
-
-export interface CallFilter extends Window {
-  readonly tool?: string | undefined;
-  readonly status?: CallStatus | readonly CallStatus[] | undefined;
-}
-
-const Turn = z.int().nonnegative();
-const Time = z.union([z.date(), z.number()]);
-const Query = z.object({
-  turns: z.strictObject({ from: Turn.optional(), to: Turn.optional() }).optional(),
-  last: z.strictObject({ turns: z.int().positive() }).optional(),
-  since: Time.optional(),
-  until: Time.optional(),
-  limit: z.int().positive().optional(),
-  path: Pointer.optional(),
-  tool: Text.optional(),
-  actor: Text.optional(),
-  provenance: z.union([Provenance, z.array(Provenance)]).optional(),
-});
-
 const pageSize = 200;
 const defaultLimit = 1000;
-
-const many = <T extends string>(value: T | readonly T[] | undefined): readonly T[] | undefined =>
-  typeof value === 'string' ? [value] : value;
 
 const time = (value: Date | number | undefined): number | undefined =>
   value === undefined ? undefined : Number(value);
@@ -97,7 +59,7 @@ const turnBounds = async (
   scope: Scope,
   key: SessionKey,
   head: SessionFold,
-  { turns, last }: Window,
+  { turns, last }: RecordWindow,
 ): Promise<TurnBounds> => ({
   from: last ? await turnFromEnd(scope, key, head, last.turns) : (turns?.from ?? 0),
   to: turns?.to ?? Number.POSITIVE_INFINITY,
@@ -118,15 +80,59 @@ const rangesFor = async (
   return liveWithin(head.live, first.seq - 1, next ? next.seq - 1 : head.seq);
 };
 
-const lookAmong = async (scope: Scope, key: SessionKey | undefined, window: Window) => {
-  if (!key) return { within: undefined, isWanted: () => true };
+interface Place {
+  readonly at: number;
+  readonly session: SessionId;
+  readonly seq: number;
+  readonly turn: number;
+}
+
+interface Selection {
+  readonly within: CommitQuery['within'];
+  readonly isWanted: (record: Place) => boolean | Promise<boolean>;
+}
+
+const selectIn = async (scope: Scope, key: SessionKey, window: RecordWindow): Promise<Selection> => {
   const head = await scope.folds.head(key);
   const bounds = await turnBounds(scope, key, head, window);
   const ranges = await rangesFor(scope, key, head, bounds, window.includeRewound ?? false);
   return {
     within: { session: key.session, ranges },
-    isWanted: ({ turn }: { readonly turn: number }) => bounds.from <= turn && turn <= bounds.to,
+    isWanted: ({ turn }) => bounds.from <= turn && turn <= bounds.to,
   };
+};
+
+const selectInWorkspace = (scope: Scope, { turns, last, includeRewound }: RecordWindow): Selection => {
+  if (turns || last) {
+    const field = turns ? 'turns' : 'last';
+    throw new PerdureError('INVALID_INPUT', `${field} counts the turns of one session: ask that session`, {
+      details: { field },
+    });
+  }
+  return { within: undefined, isWanted: includeRewound ? () => true : liveRecords(scope) };
+};
+
+const select = (scope: Scope, key: SessionKey | undefined, window: RecordWindow) =>
+  key ? selectIn(scope, key, window) : selectInWorkspace(scope, window);
+
+/** What is wanted, page by page until there is enough. `recordOf` gives nothing for what the index found in vain. */
+const collect = async <Found extends Place, Kept extends Place>(
+  find: (page: Pick<CommitQuery, 'before' | 'limit'>) => Promise<readonly Found[]>,
+  recordOf: (found: Found) => Kept | undefined,
+  isWanted: Selection['isWanted'],
+  limit = defaultLimit,
+): Promise<readonly Kept[]> => {
+  const kept: Kept[] = [];
+  for (let before: CommitQuery['before']; kept.length < limit; ) {
+    const page = await find({ before, limit: pageSize });
+    const records = page.flatMap((found) => recordOf(found) ?? []);
+    const wanted = await Promise.all(records.map(isWanted));
+    kept.push(...records.filter((_, index) => wanted[index]));
+    const last = page.at(-1);
+    if (page.length < pageSize || !last) break;
+    before = { at: last.at, session: last.session, seq: last.seq };
+  }
+  return kept.slice(0, limit);
 };
 
 /** Commits that match, newest first: of one session, or without a key of the whole workspace. Answered from an index. */
@@ -135,31 +141,30 @@ export const findCommits = async (
   key: SessionKey | undefined,
   filter: CommitFilter = {},
 ): Promise<readonly CommitRecord[]> => {
-  parseInput('the query', Query, filter);
-  const { path, tool, actor, limit = defaultLimit } = filter;
-  const { within, isWanted } = await lookAmong(scope, key, filter);
-  const query: CommitQuery = {
+  const { path, tool, actor, provenance, since, until, limit, ...window } = parseInput(
+    'the query',
+    CommitFilter,
+    filter,
+  );
+  const { within, isWanted } = await select(scope, key, window);
+  const query = {
     within,
     prefix: path === undefined ? undefined : indexedPrefix(path),
     tool,
     actor,
-    provenance: many(filter.provenance),
-    since: time(filter.since),
-    until: time(filter.until),
-    limit: pageSize,
+    provenance: many(provenance),
+    since: time(since),
+    until: time(until),
   };
-  const found: CommitRecord[] = [];
-  for (let before: CommitQuery['before']; found.length < limit; ) {
-    const page = await scope.store.findCommits(scope.workspace, { ...query, before });
-    for (const stored of page) {
+  return collect(
+    (page) => scope.store.findCommits(scope.workspace, { ...query, ...page }),
+    (stored) => {
       const record = commitRecord(decodeEvent(scope.workspace, stored) as Committed);
-      if (isWanted(record) && (path === undefined || touches(record, path))) found.push(record);
-    }
-    const last = page.at(-1);
-    if (page.length < pageSize || !last) break;
-    before = { at: last.at, session: last.session, seq: last.seq };
-  }
-  return found.slice(0, limit);
+      return path === undefined || touches(record, path) ? record : undefined;
+    },
+    isWanted,
+    limit,
+  );
 };
 
 export const touches = ({ delta, entries, origin }: CommitRecord, pattern: string): boolean => {
@@ -173,24 +178,13 @@ export const findCalls = async (
   key: SessionKey | undefined,
   filter: CallFilter = {},
 ): Promise<readonly CallRecord[]> => {
-  parseInput('the query', Query, filter);
-  const { within, isWanted } = await lookAmong(scope, key, filter);
-  const query: CallQuery = {
-    within,
-    tool: filter.tool,
-    status: many(filter.status),
-    since: time(filter.since),
-    until: time(filter.until),
-    limit: pageSize,
-  };
-  const { limit = defaultLimit } = filter;
-  const found: CallRecord[] = [];
-  for (let before: CallQuery['before']; found.length < limit; ) {
-    const page = await scope.store.findCalls(scope.workspace, { ...query, before });
-    found.push(...page.filter(isWanted));
-    const last = page.at(-1);
-    if (page.length < pageSize || !last) break;
-    before = { at: last.at, session: last.session, seq: last.seq };
-  }
-  return found.slice(0, limit);
+  const { tool, run, status, since, until, limit, ...window } = parseInput('the query', CallFilter, filter);
+  const { within, isWanted } = await select(scope, key, window);
+  const query = { within, tool, status: many(status), since: time(since), until: time(until) };
+  return collect(
+    (page) => scope.store.findCalls(scope.workspace, { ...query, ...page }),
+    (call) => (run === undefined || call.run === run ? call : undefined),
+    isWanted,
+    limit,
+  );
 };

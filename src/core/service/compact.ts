@@ -3,7 +3,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { Text } from '../../schema/json.ts';
 import type { Message } from '../../schema/message.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { evictedKeys, type Summarize, summarizeByTurn } from '../session/compaction.ts';
+import { evictedKeys, type Summarize, summarizeByTurn, turnsOfKey } from '../session/compaction.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { execute } from './execute.ts';
 import type { Scope } from './scope.ts';
@@ -24,6 +24,7 @@ export interface Compaction {
 }
 
 const KeepTurns = z.int().min(1).default(4);
+const Summary = Text.max(20_000);
 
 const entriesAfter = async (
   scope: Scope,
@@ -39,7 +40,10 @@ const entriesAfter = async (
   return entries.reverse();
 };
 
-/** Puts a summary over the older turns. Nothing is deleted: the transcript keeps them, and `recall` brings any of them back. */
+/**
+ * Puts a summary over the older turns. Nothing is deleted: the transcript keeps them, and `recall` brings any of them back. A summary takes
+ * its time; when the session was rewound or compacted meanwhile, it fails with CONFLICT.
+ */
 export const compactSession = async (
   scope: Scope,
   key: SessionKey,
@@ -47,50 +51,45 @@ export const compactSession = async (
 ): Promise<Compaction | undefined> => {
   const keepTurns = parseInput('keepTurns', KeepTurns, options.keepTurns);
   const { summarize = summarizeByTurn } = options;
-  const { compaction, seq: head } = await scope.folds.head(key);
-  const entries = await entriesAfter(scope, key, compaction?.to ?? 0, head);
+  const { compaction: previous, seq: head } = await scope.folds.head(key);
+  const entries = await entriesAfter(scope, key, previous?.to ?? 0, head);
   const turns = [...new Set(entries.map(({ turn }) => turn))];
   const leaving = new Set(turns.slice(0, -keepTurns));
   const left = entries.filter(({ turn }) => leaving.has(turn));
   if (left.length === 0) return undefined;
-  const summary = parseInput(
-    'the summary',
-    Text.max(100_000),
-    await summarize({ entries: left, previous: compaction?.summary }),
-  );
-  const overlay = {
-    from: compaction?.from ?? left[0]!.seq,
+  const summary = await summarize({ entries: left, previous: previous?.summary });
+  const compaction: Compaction = {
+    from: previous?.from ?? left[0]!.seq,
     to: left.at(-1)!.seq,
-    summary,
-    evicted: [
-      ...new Set([...(compaction?.evicted ?? []).filter((each) => each.startsWith('turn')), ...evictedKeys(left)]),
-    ],
+    summary: parseInput('the summary', Summary, summary),
+    evicted: evictedKeys(left, previous?.evicted),
   };
-  await execute(scope, key, { type: 'compact', overlay: { ...overlay, summarizer: summarize.name || 'function' } });
-  return overlay;
+  const overlay = { ...compaction, evicted: [...compaction.evicted], summarizer: summarize.name || 'function' };
+  await execute(scope, key, { type: 'compact', overlay, previous });
+  return compaction;
 };
 
 const isOf = (message: Message, callId: string): boolean =>
   message.content.some((part) => 'callId' in part && part.callId === callId);
 
-/** What was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `fact:KEY`, or the name of a part of the state. */
+/** What was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `fact:KEY`, `summary`, or the name of a part of the state. */
 export const recallKey = async (
   scope: Scope,
   key: SessionKey,
   wanted: string,
 ): Promise<readonly TranscriptEntry[] | unknown> => {
-  const [, kind, rest] = /^(turns?|call|fact):(.+)$/s.exec(wanted) ?? [];
-  if (kind === 'turn' || kind === 'turns') {
-    const [from = Number.NaN, to = from] = (rest ?? '').split('-').map(Number);
-    const found =
-      Number.isSafeInteger(from) && Number.isSafeInteger(to) ? await readTurns(scope, key, { from, to }) : [];
+  const turns = turnsOfKey(wanted);
+  if (turns) {
+    const found = await readTurns(scope, key, turns);
     if (found.length > 0) return found;
   }
+  const [, kind, rest] = /^(call|fact):(.+)$/s.exec(wanted) ?? [];
   if (kind === 'call') {
     const found = (await readTranscript(scope, key)).filter(({ message }) => isOf(message, rest ?? ''));
     if (found.length > 0) return found;
   }
-  const { state } = await scope.folds.head(key);
+  const { state, compaction } = await scope.folds.head(key);
+  if (wanted === 'summary' && compaction) return compaction.summary;
   if (kind === 'fact' && Object.hasOwn(state.facts, rest ?? '')) return state.facts[rest!];
   if (!kind && Object.hasOwn(state, wanted)) return state[wanted as keyof typeof state];
   throw new PerdureError(

@@ -1,7 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { agentName } from '../session/agent.ts';
 import {
   assembleContext,
   type Context,
@@ -9,8 +8,9 @@ import {
   defaultContextTokens,
   estimateTokens,
 } from '../session/context.ts';
-import { digestState, verbatim } from '../session/digest.ts';
+import { boundAgent } from '../session/decide-commit.ts';
 import type { SessionFold } from '../session/fold.ts';
+import { systemText } from '../session/system-text.ts';
 import { resolvePoint } from './points.ts';
 import type { Scope } from './scope.ts';
 import { messagesBackwards } from './transcript.ts';
@@ -28,32 +28,6 @@ const atTurnStart = async (scope: Scope, key: SessionKey, fold: SessionFold): Pr
   return start?.turn === fold.turn && start.seq > 1 ? scope.folds.at(key, start.seq - 1) : fold;
 };
 
-const summaryText = ({ compaction }: SessionFold): readonly string[] =>
-  compaction
-    ? [
-        '# Earlier in this session',
-        compaction.summary,
-        `Left out; recall it by key when you need it: ${compaction.evicted.join(', ')}`,
-      ]
-    : [];
-
-const systemText = (
-  fold: SessionFold,
-  began: SessionFold,
-  instructions: string | undefined,
-  maxTokens: number,
-): string => {
-  const digest = digestState(began, maxTokens);
-  const text = [
-    ...(instructions ? [instructions] : []),
-    ...(digest ? ['# What is known and decided', digest] : []),
-    ...summaryText(fold),
-  ].join('\n\n');
-  const lost = verbatim(began.state).filter((line) => !text.includes(line));
-  if (lost.length > 0) throw new TypeError(`the context lacks what must stand in it word for word: ${lost.join('; ')}`);
-  return text;
-};
-
 /** Reads back no further than the budget and the newest compaction reach, and to the opening of the newest turn in any case. */
 export const readContext = async (scope: Scope, key: SessionKey, options: ContextOptions = {}): Promise<Context> => {
   const { at, maxTokens = defaultContextTokens } = options;
@@ -61,13 +35,8 @@ export const readContext = async (scope: Scope, key: SessionKey, options: Contex
   const head = await scope.folds.head(key);
   const seq = await resolvePoint(scope.store, key, head, at);
   const fold = seq === head.seq ? head : await scope.folds.at(key, seq);
-  const agent = fold.bound && scope.agents.get(agentName(fold.bound.agent));
-  const system = systemText(
-    fold,
-    await atTurnStart(scope, key, fold),
-    options.instructions ?? agent?.instructions,
-    maxTokens,
-  );
+  const instructions = options.instructions ?? boundAgent(fold, scope.agents)?.instructions;
+  const parts = { instructions, began: await atTurnStart(scope, key, fold), compaction: fold.compaction };
   const entries: ContextEntry[] = [];
   let tokens = 0;
   for await (const entry of messagesBackwards(scope, key, { seq })) {
@@ -76,5 +45,5 @@ export const readContext = async (scope: Scope, key: SessionKey, options: Contex
     entries.push(entry);
     tokens += estimateTokens(entry.message);
   }
-  return assembleContext(entries.reverse(), maxTokens, system);
+  return assembleContext(entries.reverse(), maxTokens, (spare) => systemText(parts, spare));
 };

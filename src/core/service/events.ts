@@ -73,7 +73,7 @@ async function* followEvents(
 ): AsyncGenerator<SessionEvent, void, void> {
   let cursor = startOf(options);
   if (!(await scope.store.head(key))) throw sessionNotFound(key);
-  const upTo = options.at && (await resolvePoint(scope.store, key, await scope.folds.head(key), options.at));
+  const upTo = options.at && (await resolvePoint(scope.store, key, await scope.folds.outline(key), options.at));
   const ending = AbortSignal.any([scope.closing, ...(options.signal ? [options.signal] : [])]);
   const bell = doorbell();
   const stopWatching = options.follow ? scope.store.watch(key, bell.ring) : undefined;

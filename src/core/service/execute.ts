@@ -147,14 +147,14 @@ const decideOnNewest = async (
   attempt: number,
 ): Promise<Decided> => {
   if (attempt === 0) {
-    const state = await scope.folds.recent(key);
+    const state = await scope.folds.recentOutline(key);
     try {
       return { state, decision: decide(state, command, scope.actor) };
     } catch (error) {
       if (!(error instanceof PerdureError)) throw error;
     }
   }
-  const state = await scope.folds.head(key);
+  const state = await scope.folds.outline(key);
   return { state, decision: decide(state, command, scope.actor) };
 };
 

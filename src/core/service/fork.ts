@@ -16,7 +16,7 @@ export type ForkOptions = z.input<typeof ForkOptions>;
 /** Makes a child that goes on from a point. The past does not change, so nothing has to be decided twice. */
 export const forkSession = async (scope: Scope, key: SessionKey, options: ForkOptions = {}): Promise<SessionId> => {
   const { at, title } = parseInput('the fork', ForkOptions, options);
-  const head = await scope.folds.head(key);
+  const head = await scope.folds.outline(key);
   const seq = await resolvePoint(scope.store, key, head, at);
   const point = await scope.folds.at(key, seq);
   const child = keyOf(scope, newId('ses', scope.clock.now()));

@@ -13,7 +13,7 @@ export const retryTurn = async (
   key: SessionKey,
   { turn }: { readonly turn: number },
 ): Promise<SessionEvent<'message.appended'>> => {
-  const head = await scope.folds.head(key);
+  const head = await scope.folds.outline(key);
   await resolvePoint(scope.store, key, head, { turn });
   const [start] = await scope.store.turnStarts(key, { from: turn, limit: 1 });
   const [stored] = start ? await scope.store.read(key, { after: start.seq - 1, upTo: start.seq, limit: 1 }) : [];

@@ -3,6 +3,7 @@ import { openRuntime } from '../../runtime.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
+import type { Queue } from '../ports/queue.ts';
 import type { FoldSnapshot, Store } from '../ports/store.ts';
 import { SessionFolds } from './session-folds.ts';
 
@@ -12,10 +13,10 @@ const fail = (problem: unknown): never => {
 };
 
 /** A store that counts what is read of the log and keeps a list of the snapshots put into it. */
-const counting = (store: Store) => {
+const counting = (store: Store & Queue) => {
   const counts = { events: 0 };
   const snapshots: FoldSnapshot[] = [];
-  const counted: Store = {
+  const counted: Store & Queue = {
     ...store,
     read: async (key, range) => {
       const page = await store.read(key, range);
@@ -30,7 +31,7 @@ const counting = (store: Store) => {
   return { store: counted, counts, snapshots };
 };
 
-const talk = async (store: Store, policy: { everyEvents: number; everyBytes: number }, texts: readonly string[]) => {
+const talk = async (store: Store & Queue, policy: { everyEvents: number; everyBytes: number }, texts: readonly string[]) => {
   const runtime = await openRuntime({ store, snapshots: policy, onWarning: fail });
   const session = await runtime.sessions.open();
   for (const content of texts) await session.append({ role: 'user', content });

@@ -1,8 +1,9 @@
+import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { FoldSnapshot, SessionKey, Store, StoredEvent } from '../ports/store.ts';
 import { decodeEvent, decodeJson, encodeJson } from '../session/event-codec.ts';
-import { fold, foldVersion, type SessionFold } from '../session/fold.ts';
+import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
 import { readForward } from './read-log.ts';
 
 /** A snapshot is due when either is reached since the last one: the tail that opening a session has to fold stays below both. */
@@ -40,7 +41,7 @@ const decodeFold = ({ parts }: FoldSnapshot): SessionFold => {
     decoded.filter(([name]) => name.startsWith(statePart) === wanted),
   );
   const state = Object.fromEntries(inState!.map(([name, value]) => [name.slice(statePart.length), value]));
-  return { ...Object.fromEntries(rest!), state } as unknown as SessionFold;
+  return { ...Object.fromEntries(rest!), state: deepFreeze(state) } as unknown as SessionFold;
 };
 
 export const sessionNotFound = ({ workspace, session }: SessionKey): PerdureError =>
@@ -72,11 +73,21 @@ export class SessionFolds {
 
   /** The fold that was newest when last seen here; reads nothing when the session is in use. */
   async recent(key: SessionKey): Promise<SessionFold> {
-    return this.#newest.get(cacheKey(key))?.state ?? this.head(key);
+    return sound(await this.recentOutline(key));
   }
 
   /** The fold at the head, as the store has it now. */
   async head(key: SessionKey): Promise<SessionFold> {
+    return sound(await this.outline(key));
+  }
+
+  /** Like `recent`, also when a commit is damaged: all but the state can be relied on. */
+  async recentOutline(key: SessionKey): Promise<SessionFold> {
+    return this.#newest.get(cacheKey(key))?.state ?? this.outline(key);
+  }
+
+  /** Like `head`, also when a commit is damaged. */
+  async outline(key: SessionKey): Promise<SessionFold> {
     const head = await this.#store.head(key);
     if (!head) throw sessionNotFound(key);
     const known = this.#newest.get(cacheKey(key));
@@ -88,8 +99,7 @@ export class SessionFolds {
   /** The fold after the event at `seq`, which must exist. */
   async at(key: SessionKey, seq: number): Promise<SessionFold> {
     const known = this.#newest.get(cacheKey(key));
-    if (known?.state.seq === seq) return known.state;
-    return (await this.#foldTo(key, seq)).state;
+    return sound(known?.state.seq === seq ? known.state : (await this.#foldTo(key, seq)).state);
   }
 
   /** Takes in what was just appended; forgets the fold when others appended in between. */

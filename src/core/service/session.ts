@@ -8,7 +8,7 @@ import { Point } from '../../schema/point.ts';
 import { Limits } from '../../schema/run.ts';
 import type { Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import type { CallRecord, SessionKey } from '../ports/store.ts';
+import type { CallRecord } from '../ports/store.ts';
 import type { Preview } from '../run/run-context.ts';
 import type { Agent } from '../session/agent.ts';
 import type { ToolDeclarations } from '../session/call-events.ts';
@@ -18,15 +18,7 @@ import { encodeValid, parseInput } from '../session/event-codec.ts';
 import { type Adoption, type AdoptOptions, adoptBranch } from './adopt.ts';
 import { cancelRun } from './cancel.ts';
 import { type Change, type CommitOptions, commitState, liftProvenance, revertCommit } from './commit.ts';
-import {
-  type CallFilter,
-  type CommitFilter,
-  type CommitRecord,
-  commitRecord,
-  findCalls,
-  findCommits,
-  touches,
-} from './commits.ts';
+import { type CallFilter, type CommitFilter, type CommitRecord, findCalls, findCommits } from './commits.ts';
 import { type Compaction, type CompactOptions, compactSession, recallKey } from './compact.ts';
 import { type ContextOptions, readContext } from './context.ts';
 import { type DiffPlace, diffPlaces, type SessionDiff } from './diff.ts';
@@ -35,6 +27,7 @@ import { type ExecuteOptions, execute } from './execute.ts';
 import { type ForkOptions, forkSession } from './fork.ts';
 import { handOver } from './handoff.ts';
 import { resolvePoint } from './points.ts';
+import type { WatchFilter } from './record-filter.ts';
 import { retryTurn } from './retry.ts';
 import type { Run } from './runs.ts';
 import { keyOf, type Scope } from './scope.ts';
@@ -44,6 +37,7 @@ import { journaledCalls } from './track.ts';
 import { readTranscript, type TranscriptEntry, type TranscriptOptions } from './transcript.ts';
 import { readTree, type TreeNode } from './tree.ts';
 import { type Verification, verifySession } from './verify.ts';
+import { watchCommits } from './watch.ts';
 import { type DeclarationsFor, type ToolClient, type ToolSet, type Tracked, wrapTools } from './wrap-tools.ts';
 import { writeBundle } from './write-bundle.ts';
 
@@ -93,7 +87,7 @@ export interface Session {
   /** Commits of the live lineage that match, newest first. */
   commits(filter?: CommitFilter): Promise<readonly CommitRecord[]>;
   toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
-  /** Every commit that matches, as it comes. */
+  /** Every commit that matches, as it comes, from this call on. */
   watch(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
   revert(seq: number, options?: { readonly why?: string }): Promise<CommitRecord | undefined>;
   adopt(branch: Session | SessionId, options?: AdoptOptions): Promise<Adoption>;
@@ -120,30 +114,6 @@ export interface Session {
   verify(): Promise<Verification>;
   /** One portable file with the session and the lineage it needs. */
   export(): AsyncIterable<Uint8Array>;
-}
-
-export interface WatchFilter {
-  readonly path?: string | undefined;
-  readonly provenance?: Provenance | readonly Provenance[] | undefined;
-  /** Exclusive; by default from now on. */
-  readonly after?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-async function* watchCommits(
-  scope: Scope,
-  key: SessionKey,
-  filter: WatchFilter,
-): AsyncGenerator<CommitRecord, void, void> {
-  const { path, provenance, signal } = filter;
-  const after = filter.after ?? (await scope.folds.head(key)).seq;
-  const levels = typeof provenance === 'string' ? [provenance] : provenance;
-  for await (const event of readEvents(scope, key, { after, follow: true, signal })) {
-    if (event.type !== 'state.committed') continue;
-    const record = commitRecord(event);
-    if (path !== undefined && !touches(record, path)) continue;
-    if (!levels || levels.includes(record.provenance)) yield record;
-  }
 }
 
 const pinProblem = (fact: string): PerdureError =>
@@ -215,14 +185,14 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     archive: () => move({ type: 'archive' }),
     restore: () => move({ type: 'restore' }),
     state: async ({ at } = {}) => {
-      const head = await scope.folds.head(key);
+      const head = await scope.folds.outline(key);
       return (await scope.folds.at(key, await resolvePoint(scope.store, key, head, at))).state;
     },
     commit: (change, options) => commitState(scope, key, change, options),
     lift: (path, options) => liftProvenance(scope, key, path, options),
     commits: (filter) => findCommits(scope, key, filter),
     toolCalls: (filter) => findCalls(scope, key, filter),
-    watch: (filter = {}) => watchCommits(scope, key, filter),
+    watch: (filter) => watchCommits(scope, key, filter),
     revert: (seq, options) => revertCommit(scope, key, seq, options),
     adopt: (branch, options) =>
       adoptBranch(
@@ -251,7 +221,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
     rewind: async (options) => {
       const { to, reason } = parseInput('the rewind', RewindOptions, options);
-      const head = await scope.folds.head(key);
+      const head = await scope.folds.outline(key);
       const seq = await resolvePoint(scope.store, key, head, to);
       await move({ type: 'rewind', target: await scope.folds.at(key, seq), reason });
     },

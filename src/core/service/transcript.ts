@@ -57,14 +57,14 @@ export const readTranscript = async (
   return entries.reverse();
 };
 
-/** The messages of some turns of the live lineage, both inclusive. */
+/** The messages of some turns of the live lineage, both inclusive. Turn 0 is what stands before the first. */
 export const readTurns = async (
   scope: Scope,
   key: SessionKey,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<readonly TranscriptEntry[]> => {
   const head = await scope.folds.head(key);
-  const first = await firstLiveTurn(scope.store, key, head, from);
+  const first = from > 0 ? await firstLiveTurn(scope.store, key, head, from) : { turn: 0, seq: 1 };
   if (!first || first.turn > to) return [];
   const next = await firstLiveTurn(scope.store, key, head, to + 1);
   const entries: TranscriptEntry[] = [];

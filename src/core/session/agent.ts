@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { Json } from '../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
@@ -23,8 +24,11 @@ export interface AgentDefinition<Own extends object = OwnState> {
   /** What the answer to an input has to be: text by default, JSON of this form with a schema. */
   readonly output?: StandardSchemaV1;
   readonly policies?: AgentPolicies;
-  /** The agent's own part of a session's state. */
-  readonly state?: StandardSchemaV1<unknown, Own>;
+  /**
+   * What the agent's own part of a session's state must be. It only checks: the state holds what was committed, without the defaults, the
+   * coercions and the transforms of the schema.
+   */
+  readonly state?: StandardSchemaV1<Own, unknown>;
   /** What `state.own` is in a new session; needed when the schema does not accept `{}`. */
   readonly initial?: Own;
   /** Brings the own part of an earlier version to this one's schema. */
@@ -85,11 +89,13 @@ const invalid = (name: unknown, why: string): PerdureError =>
 const segmentOf = (part: PropertyKey | { readonly key: PropertyKey }): string =>
   String(typeof part === 'object' ? part.key : part);
 
+const ignore = (): void => undefined;
+
 /** Standard Schema lets a validation be asynchronous; a commit is validated in the moment it is decided, so ours may not. */
 const validateNow = (name: string, schema: StandardSchemaV1, value: unknown) => {
   const result = schema['~standard'].validate(value);
-  if (result instanceof Promise) {
-    result.catch(() => undefined);
+  if ('then' in result) {
+    result.then(ignore, ignore);
     throw invalid(name, 'its state schema validates asynchronously: take out what waits for something');
   }
   return result;
@@ -156,8 +162,8 @@ export const defineAgent = <Own extends object = OwnState>(definition: AgentDefi
   const wrong = definitionProblem({ ...definition });
   if (wrong) throw invalid(definition?.name, wrong);
   const { name, version, instructions, state, migrate, model, settings = {}, policies = {} } = definition;
-  const initial = (definition.initial ?? {}) as OwnState;
-  if (jsonProblem(initial)) throw invalid(name, 'its initial state is not JSON');
+  if (jsonProblem(definition.initial ?? {})) throw invalid(name, 'its initial state is not JSON');
+  const initial = deepFreeze(structuredClone(definition.initial ?? {})) as OwnState;
   const problems = state ? ownProblems(name, state, initial) : [];
   if (problems.length > 0) {
     throw invalid(

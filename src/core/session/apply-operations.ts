@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type PatchOperation, segmentsOfPointer } from '../../schema/state.ts';
+import { isSameJson } from './patch-between.ts';
 
 /*
  * RFC 6902 on values that are never changed: what an operation touches is copied on the way down, and the rest is shared. Libraries for
@@ -77,12 +77,7 @@ const replace = (value: Value, path: string, replacement: Value): Value => {
 };
 
 const test = (value: Value, path: string, expected: Value): Value =>
-  isDeepStrictEqual(structuredJson(get(value, path)), structuredJson(expected))
-    ? value
-    : refuse('it has another value');
-
-/** Prototypes aside: a record without one equals the same record with one. */
-const structuredJson = (value: Value): Value => JSON.parse(JSON.stringify(value) ?? 'null');
+  isSameJson(get(value, path), expected) ? value : refuse('it has another value');
 
 const applyOne = (value: Value, operation: PatchOperation): Value => {
   const { path } = operation;

@@ -55,11 +55,17 @@ export const summarizeByTurn: Summarize = ({ entries, previous }) => {
   return kept.toReversed().join('\n');
 };
 
-/** The keys under which what leaves the context can be recalled. */
-export const evictedKeys = (entries: readonly ContextEntry[]): readonly string[] => {
-  const first = entries[0]?.turn;
+/** The turns that a key such as `turn:3` or `turns:1-4` stands for. */
+export const turnsOfKey = (key: string): { readonly from: number; readonly to: number } | undefined => {
+  const [, from, to = from] = /^turns?:(\d{1,15})(?:-(\d{1,15}))?$/.exec(key) ?? [];
+  return from === undefined ? undefined : { from: Number(from), to: Number(to) };
+};
+
+/** The keys under which what leaves the context can be recalled, and what left it before. */
+export const evictedKeys = (entries: readonly ContextEntry[], before: readonly string[] = []): readonly string[] => {
   const last = entries.at(-1)?.turn;
-  if (first === undefined || last === undefined) return [];
+  if (last === undefined) return before;
+  const first = before.map(turnsOfKey).find((turns) => turns !== undefined)?.from ?? entries[0]!.turn;
   const calls = entries.flatMap(({ message }) =>
     message.role === 'assistant'
       ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))

@@ -36,11 +36,25 @@ const anyMessage = fc.oneof(
   fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 3 }).map((calls) => results(...calls)),
 );
 
+/** The context, where the budget takes the message that opens the newest turn. */
+const contextWithin = (entries: readonly ContextEntry[], maxTokens: number) => {
+  try {
+    return assembleContext(entries, maxTokens);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'INVALID_INPUT' });
+    const { turn } = entries.at(-1)!;
+    const rest = entries.filter((entry) => entry.turn === turn);
+    expect(assembleContext(rest, Number.POSITIVE_INFINITY).tokens).toBeGreaterThan(maxTokens);
+    return undefined;
+  }
+};
+
 describe('an assembled context', () => {
   test('[CTX3] holds exactly one result right after every call, whatever the log lost or repeated', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 40 }), fc.integer({ min: 1, max: 2000 }), (messages, maxTokens) => {
-        const context = assembleContext(entriesOf(messages), maxTokens);
+        const context = contextWithin(entriesOf(messages), maxTokens);
+        if (!context) return;
         for (const [index, message] of context.messages.entries()) {
           if (message.role === 'tool') expect(context.messages[index - 1]?.role).toBe('assistant');
           if (message.role !== 'assistant') continue;
@@ -57,11 +71,12 @@ describe('an assembled context', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 40 }), fc.integer({ min: 1, max: 2000 }), (rest, maxTokens) => {
         const entries = entriesOf([user('first'), ...rest]);
-        const context = assembleContext(entries, maxTokens);
+        const context = contextWithin(entries, maxTokens);
+        if (!context) return;
         const opening = entries.find(({ seq }) => seq === context.from)!;
         expect(entries.find(({ turn }) => turn === opening.turn)).toBe(opening);
         expect(context.tokens).toBe(context.messages.reduce((sum, message) => sum + estimateTokens(message), 0));
-        if (context.messages.length > 1) expect(context.tokens).toBeLessThanOrEqual(maxTokens);
+        expect(context.tokens).toBeLessThanOrEqual(maxTokens);
       }),
     );
   });

@@ -1,3 +1,4 @@
+import { PerdureError } from '../../schema/error.ts';
 import type { Message, ToolCallPart, ToolResultPart } from '../../schema/message.ts';
 
 /** A message of the live lineage and the turn it belongs to. */
@@ -88,10 +89,32 @@ const newestThatFit = (units: readonly Unit[], maxTokens: number): readonly Unit
   return [units[opening]!, ...units.slice(tail)];
 };
 
-/** What a model is given: the newest turns that fit, every call with its result. `entries` in the order of the log. */
-export const assembleContext = (entries: readonly ContextEntry[], maxTokens: number, system = ''): Context => {
+const tooLittle = (maxTokens: number, system: number, opening: number): PerdureError => {
+  const needed = system + opening;
+  return new PerdureError(
+    'INVALID_INPUT',
+    `a context of ${maxTokens} tokens cannot hold what must stand in it, which takes ${needed} (instructions, pinned facts and open actions ${system}, the message that opens the turn ${opening}): raise maxTokens, or unpin facts and settle actions`,
+    { details: { maxTokens, needed, system, opening } },
+  );
+};
+
+/**
+ * What a model is given: the newest turns that fit, every call with its result. `entries` in the order of the log; `systemWithin` gives the
+ * text before them for so many tokens beyond what it must say, and takes no more than those.
+ */
+export const assembleContext = (
+  entries: readonly ContextEntry[],
+  maxTokens: number,
+  systemWithin: (spare: number) => string = () => '',
+): Context => {
+  const units = pairCalls(entries);
+  const opening = units.find(({ turn }) => turn === units.at(-1)?.turn)?.tokens ?? 0;
+  const least = textTokens(systemWithin(0));
+  const spare = maxTokens - least - opening;
+  if (spare < 0) throw tooLittle(maxTokens, least, opening);
+  const system = systemWithin(spare);
   const systemTokens = textTokens(system);
-  const kept = newestThatFit(pairCalls(entries), maxTokens - systemTokens);
+  const kept = newestThatFit(units, maxTokens - systemTokens);
   return {
     system,
     messages: kept.flatMap(({ messages }) => messages),

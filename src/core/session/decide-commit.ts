@@ -4,9 +4,9 @@ import type { Actor } from '../../schema/ids.ts';
 import { lowestProvenance, type PatchOperation, type Provenance } from '../../schema/state.ts';
 import { type Agent, agentName } from './agent.ts';
 import type { SessionFold } from './fold.ts';
+import { ledgerProblems } from './ledger-problems.ts';
 import {
   changeState,
-  ledgerProblems,
   type Mutation,
   type StateChange,
   type StateProblem,

@@ -8,8 +8,9 @@ import type { Agent } from './agent.ts';
 import { type AnswerCommand, decideAnswer } from './decide-answer.ts';
 import { decideBind } from './decide-bind.ts';
 import { type CommitCommand, decideCommit } from './decide-commit.ts';
-import { isMidTurn, type SessionFold } from './fold.ts';
+import { isMidTurn, type SessionFold, sound } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
+import { isLive } from './live-lineage.ts';
 import { settleOpenCalls } from './settle-calls.ts';
 
 /** What a caller wants of a session. A rewind and a fork bring the fold at the point that they go to. */
@@ -32,7 +33,12 @@ export type SessionCommand =
   | CommitCommand
   | AnswerCommand
   | { readonly type: 'limit'; readonly limits: Limits; readonly reason?: string | undefined }
-  | { readonly type: 'compact'; readonly overlay: PayloadOf<'context.compacted'> }
+  | {
+      readonly type: 'compact';
+      readonly overlay: PayloadOf<'context.compacted'>;
+      /** The compaction that it goes on from. */
+      readonly previous: SessionFold['compaction'];
+    }
   | {
       readonly type: 'retry';
       readonly turn: number;
@@ -113,7 +119,7 @@ const refuseWhileRunning = ({ run, status }: SessionFold, command: Command): voi
 const decideRewind = (state: SessionFold, target: SessionFold, actor: Actor, reason: string | undefined): Decision => {
   const command = allow(state, 'rewind');
   refuseWhileRunning(state, command);
-  const payload = { to: target.seq, reason, messages: target.messages };
+  const payload = { to: target.seq, reason, messages: target.messages, agent: target.agent ?? null };
   return {
     drafts: [{ type: 'session.rewound', payload, actor, turn: target.turn }, ...settleOpenCalls(target)],
     command,
@@ -121,10 +127,28 @@ const decideRewind = (state: SessionFold, target: SessionFold, actor: Actor, rea
   };
 };
 
+/** While its last event is live, so is all before it that the summary was made of. */
+const refuseOutdatedSummary = (
+  { live, compaction }: SessionFold,
+  { overlay, previous }: Extract<SessionCommand, { type: 'compact' }>,
+): void => {
+  const isNewest = compaction?.to === previous?.to && compaction?.summary === previous?.summary;
+  if (isNewest && isLive(live, overlay.to)) return;
+  throw new PerdureError(
+    'CONFLICT',
+    `the session was ${isNewest ? 'rewound' : 'compacted otherwise'} while the summary was made, and it does not stand for what is there: compact again`,
+    { details: { from: overlay.from, to: overlay.to } },
+  );
+};
+
+/** What goes on from the state needs one that is known; the rest is how to get away from one that is not. */
+const needsState: ReadonlySet<SessionCommand['type']> = new Set(['append', 'commit', 'compact', 'bind']);
+
 /** Pure: the events that answer a command on this state, or a PerdureError that says why there are none. */
 export const decide = (state: SessionFold, command: SessionCommand, actor: Actor): Decision => {
   const one = (draft: EventDraft, allowed: Command): Decision => ({ drafts: [draft], command: allowed });
   const common = { actor, turn: state.turn };
+  if (needsState.has(command.type)) sound(state);
   switch (command.type) {
     case 'append':
       return decideAppend(state, command, actor);
@@ -151,8 +175,11 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       const draft = decideCommit(state, command, actor);
       return { drafts: draft ? [draft] : [], command: allowed };
     }
-    case 'compact':
-      return one({ type: 'context.compacted', payload: command.overlay, ...common }, allow(state, 'commit'));
+    case 'compact': {
+      const allowed = allow(state, 'commit');
+      refuseOutdatedSummary(state, command);
+      return one({ type: 'context.compacted', payload: command.overlay, ...common }, allowed);
+    }
     case 'retry': {
       const { drafts, ...rest } = decideRewind(state, command.target, actor, `tries turn ${command.turn} again`);
       allow(state, 'append');

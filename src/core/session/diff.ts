@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
-import { createPatch } from 'rfc6902';
 import type { Json } from '../../schema/json.ts';
 import { type Collection, collections, type State, type StoredOperation } from '../../schema/state.ts';
+import { isSameJson, patchBetween } from './patch-between.ts';
 
 type Entry<C extends Collection> = State[C][string];
 
@@ -28,12 +27,10 @@ const changesOf = <T>(
   return ids.flatMap((id): EntryChange<T>[] => {
     const had = Object.hasOwn(before, id);
     const has = Object.hasOwn(after, id);
-    if (had && has && isDeepStrictEqual(before[id], after[id])) return [];
+    if (had && has && isSameJson(before[id], after[id])) return [];
     return [{ id, ...(had && { before: before[id] as T }), ...(has && { after: after[id] as T }) }];
   });
 };
-
-const patchBetween = createPatch as unknown as (before: State, after: State) => readonly StoredOperation[];
 
 export const diffStates = (before: State, after: State): StateDiff => ({
   ...(Object.fromEntries(

@@ -15,11 +15,25 @@ const marks: Record<State['plan'][string]['status'], string> = {
 const section = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [`## ${title}`, ...lines.map((line) => `- ${line}`)];
 
-/** What must stand in every context word for word: pinned facts and open actions. */
-export const verbatim = ({ facts, pins, pendingActions }: State): readonly string[] => [
-  ...Object.keys(pins).flatMap((key) => (Object.hasOwn(facts, key) ? [`${key}: ${textOf(facts[key])}`] : [])),
-  ...Object.entries(pendingActions).flatMap(([id, { what, status }]) => (status === 'open' ? [`${id}: ${what}`] : [])),
+/** An entry of the state: where it stands, and what a model reads of it. */
+type Entry = readonly [path: string, line: string];
+
+const factEntry = (facts: State['facts'], key: string): Entry => [
+  pointerOf('facts', key),
+  `${key}: ${textOf(facts[key])}`,
 ];
+
+const pinnedFacts = ({ facts, pins }: State): readonly Entry[] =>
+  Object.keys(pins).flatMap((key) => (Object.hasOwn(facts, key) ? [factEntry(facts, key)] : []));
+
+const openActions = ({ pendingActions }: State): readonly Entry[] =>
+  Object.entries(pendingActions).flatMap(([id, { what, status }]) =>
+    status === 'open' ? [[pointerOf('pendingActions', id), `${id}: ${what}`] as const] : [],
+  );
+
+/** What must stand in every context word for word: pinned facts and open actions. */
+export const verbatim = (state: State): readonly string[] =>
+  [...pinnedFacts(state), ...openActions(state)].map(([, line]) => line);
 
 const withinChars = (lines: readonly string[], maxChars: number, name: string): readonly string[] => {
   let used = 0;
@@ -37,32 +51,28 @@ export const digestState = (
   maxChars: number,
 ): string => {
   const { facts, pins, decisions, plan, progress, pendingActions } = state;
-  const share = Math.floor(maxChars / 4);
-  const doubt = (path: string) => (provenance[path] === 'unverified' ? ' (unverified)' : '');
-  const pinned = verbatim({ ...state, pendingActions: {} });
-  const open = verbatim({ ...state, pins: {} });
-  const other = Object.entries(facts)
-    .filter(([key]) => !Object.hasOwn(pins, key))
-    .map(([key, value]) => `${key}: ${textOf(value)}${doubt(pointerOf('facts', key))}`);
-  const decided = Object.entries(decisions).map(([id, { what, why }]) => `${id}: ${what} (because ${why})`);
-  const steps = byOrder(plan).map(([id, { step, status }]) => `${marks[status]} ${id}: ${step}`);
+  const told = (entries: readonly Entry[]): readonly string[] =>
+    entries.map(([path, line]) => (provenance[path] === 'unverified' ? `${line} (unverified)` : line));
+  const share = (entries: readonly Entry[], name: string): readonly string[] =>
+    withinChars(told(entries), Math.floor(maxChars / 4), name);
+  const steps = byOrder(plan).map(
+    ([id, { step, status }]): Entry => [pointerOf('plan', id), `${marks[status]} ${id}: ${step}`],
+  );
+  const decided = Object.entries(decisions).map(
+    ([id, { what, why }]): Entry => [pointerOf('decisions', id), `${id}: ${what} (because ${why})`],
+  );
+  const others = Object.keys(facts)
+    .filter((key) => !Object.hasOwn(pins, key))
+    .map((key) => factEntry(facts, key));
+  const notes = Object.entries(progress).map(([id, { note }]): Entry => [pointerOf('progress', id), note]);
   const settled = Object.values(pendingActions).filter(({ status }) => status === 'settled').length;
   return [
-    ...section('Pinned facts', pinned),
-    ...section('Open actions', open),
+    ...section('Pinned facts', told(pinnedFacts(state))),
+    ...section('Open actions', told(openActions(state))),
     ...(settled > 0 ? [`(${settled} settled)`] : []),
-    ...section('Plan', withinChars(steps, share, 'plan')),
-    ...section('Decisions', withinChars(decided.toReversed(), share, 'decisions')),
-    ...section('Facts', withinChars(other.toReversed(), share, 'facts')),
-    ...section(
-      'Progress',
-      withinChars(
-        Object.values(progress)
-          .map(({ note }) => note)
-          .toReversed(),
-        share,
-        'progress',
-      ),
-    ),
+    ...section('Plan', share(steps, 'plan')),
+    ...section('Decisions', share(decided.toReversed(), 'decisions')),
+    ...section('Facts', share(others.toReversed(), 'facts')),
+    ...section('Progress', share(notes.toReversed(), 'progress')),
   ].join('\n');
 };

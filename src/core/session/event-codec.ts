@@ -15,8 +15,11 @@ import { maxPayloadBytes, type NewEvent, type StoredEvent } from '../ports/store
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** A Buffer takes a third of the time that a TextEncoder does. */
-export const encodeJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+/** By way of a Buffer, which takes a third of the time that a TextEncoder does. */
+export const encodeJson = (value: unknown): Uint8Array => {
+  const { buffer, byteOffset, length } = Buffer.from(JSON.stringify(value));
+  return new Uint8Array(buffer, byteOffset, length);
+};
 export const decodeJson = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
 
 /** Where and what, in one line, for the person who sent it. */
@@ -55,7 +58,11 @@ export const encodeEvent = ({ type, payload, turn, run, actor, encoded }: EventD
   payload: encoded ?? encodeValid(type, parseInput(type, eventDefinitions[type].payload, payload)),
 });
 
-const damaged = (event: StoredEvent, reason: string, cause?: unknown): PerdureError =>
+export const eventDamaged = (
+  event: Pick<StoredEvent, 'session' | 'seq'>,
+  reason: string,
+  cause?: unknown,
+): PerdureError =>
   new PerdureError(
     'EVENT_DAMAGED',
     `event ${event.seq} of ${event.session} cannot be read: ${reason}; run \`perdure verify ${event.session}\` and restore it from an export or a backup`,
@@ -64,18 +71,18 @@ const damaged = (event: StoredEvent, reason: string, cause?: unknown): PerdureEr
 
 export const decodePayload = <T extends EventType>(event: StoredEvent, type: T): PayloadOf<T> => {
   if (event.body.kind !== 'bytes') {
-    throw damaged(event, event.body.kind === 'damaged' ? event.body.reason : 'its payload was redacted');
+    throw eventDamaged(event, event.body.kind === 'damaged' ? event.body.reason : 'its payload was redacted');
   }
   let json: unknown;
   try {
     json = decodeJson(event.body.bytes);
   } catch (cause) {
-    throw damaged(event, 'the payload is not JSON', cause);
+    throw eventDamaged(event, 'the payload is not JSON', cause);
   }
   try {
     return upcastPayload(eventDefinitions[type], type, event.version, json) as PayloadOf<T>;
   } catch (cause) {
-    if (cause instanceof z.ZodError) throw damaged(event, invalidInput(type, cause).message, cause);
+    if (cause instanceof z.ZodError) throw eventDamaged(event, invalidInput(type, cause).message, cause);
     throw cause;
   }
 };

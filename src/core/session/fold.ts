@@ -4,14 +4,15 @@ import type { Metadata } from '../../schema/json.ts';
 import type { Holder, Status } from '../../schema/lifecycle.ts';
 import type { Message, Role } from '../../schema/message.ts';
 import { emptyState, lowestProvenance, type Provenance, type State } from '../../schema/state.ts';
+import { eventDamaged } from './event-codec.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
 import { isTurnInput, provenanceOf } from './provenance.ts';
 import { foldRuns, noRuns, type RunFold } from './run-fold.ts';
-import { applyDelta, entriesTouched, valueAt } from './state-change.ts';
+import { entriesTouched, tryDelta, valueAt } from './state-change.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
-export const foldVersion = 3;
+export const foldVersion = 4;
 
 /** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
 export interface SessionFold extends RunFold {
@@ -41,6 +42,8 @@ export interface SessionFold extends RunFold {
   readonly inputKey: string;
   readonly bound?: PayloadOf<'agent.bound'> | undefined;
   readonly state: State;
+  /** The first commit that does not apply to the state before it; from there on the state is not known. */
+  readonly damage?: { readonly session: SessionId; readonly seq: number; readonly reason: string } | undefined;
   /** How far each entry of the state can be relied on, by its path. */
   readonly provenance: Readonly<Record<string, Provenance>>;
   /** The lowest among the inputs of the turn so far. */
@@ -121,6 +124,27 @@ const callsAfter = (calls: SessionFold['openCalls'], message: Message, seq: numb
   return { ...calls, ...Object.fromEntries(made.map((part) => [part.callId, { tool: part.tool, seq }])) };
 };
 
+const committed = (before: SessionFold, event: SessionEvent<'state.committed'>): SessionFold => {
+  if (before.damage) return before;
+  const { session, seq, payload } = event;
+  const result = tryDelta(before.state, payload.delta);
+  if ('failed' in result) {
+    const { path, message } = result.failed;
+    return {
+      ...before,
+      damage: { session, seq, reason: `it does not apply to the state before it: ${path}: ${message}` },
+    };
+  }
+  const { state } = result;
+  return { ...before, state, provenance: provenanceAfter(before.provenance, state, payload) };
+};
+
+/** The fold itself, if its state is known. */
+export const sound = (state: SessionFold): SessionFold => {
+  if (state.damage) throw eventDamaged(state.damage, state.damage.reason);
+  return state;
+};
+
 /** Applies one event. A rewind also needs the fold at the point it goes back to; every other event needs none. */
 export const fold = (before: SessionFold | undefined, event: SessionEvent, target?: SessionFold): SessionFold => {
   const base = before ?? blank(event);
@@ -160,20 +184,18 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
     }
     case 'session.rewound': {
       if (!target) throw new TypeError(`the fold at seq ${event.payload.to} is needed to go back to it`);
-      const { messages, lastRole, openCalls, state, provenance, bound, compaction, turnProvenance, kept } = target;
-      const live = extendLive(target.live, event.seq);
+      const { messages, lastRole, openCalls, compaction, turnProvenance, kept } = target;
+      const { state, damage, provenance, agent, bound } = target;
+      const conversation = { messages, lastRole, openCalls, compaction, turnProvenance, kept };
       return {
         ...moved,
-        messages,
-        lastRole,
-        openCalls,
+        ...conversation,
         state,
+        damage,
         provenance,
+        agent,
         bound,
-        compaction,
-        turnProvenance,
-        kept,
-        live,
+        live: extendLive(target.live, event.seq),
       };
     }
     case 'message.appended': {
@@ -184,10 +206,8 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
     }
     case 'agent.bound':
       return { ...moved, bound: event.payload, agent: event.payload.agent };
-    case 'state.committed': {
-      const state = applyDelta(moved.state, event.payload.delta);
-      return { ...moved, state, provenance: provenanceAfter(moved.provenance, state, event.payload) };
-    }
+    case 'state.committed':
+      return committed(moved, event);
     case 'context.compacted':
       return { ...moved, compaction: event.payload };
     case 'tool.called': {

@@ -16,6 +16,7 @@ import {
 const table = `
               open    active   pausing  paused  closed    archived
 append        active  active   pausing  -       -         -
+admit         active  active   pausing  paused  -         -
 describe      open    active   pausing  paused  closed    -
 commit        open    active   pausing  paused  -         -
 requestPause  -       pausing  -        -       -         -
@@ -56,6 +57,20 @@ tool.failed        =       =         =         =         =         =
 context.compacted  =       =         =         =         =         =
 run.started        =       =         =         =         =         =
 run.ended          =       =         =         =         =         =
+input.admitted     active  =         =         =         =         =
+tool.retried       =       =         =         =         =         =
+run.resumed        =       =         =         =         =         =
+run.waiting        =       =         =         =         =         =
+model.called       =       =         =         =         =         =
+model.completed    =       =         =         =         =         =
+model.failed       =       =         =         =         =         =
+message.abandoned  =       =         =         =         =         =
+approval.requested =       =         =         =         =         =
+approval.settled   =       =         =         =         =         =
+question.asked     =       =         =         =         =         =
+question.answered  =       =         =         =         =         =
+budget.set         =       =         =         =         =         =
+session.handed     =       =         =         =         =         =
 `;
 const [, ...eventRows] = afterEvents
   .trim()

@@ -1,6 +1,5 @@
 import type { ToolOutcome } from '../../schema/message.ts';
 import type { Provenance } from '../../schema/state.ts';
-import { segmentsOfPointer } from '../../schema/state.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { decodePayload } from './event-codec.ts';
 
@@ -58,22 +57,4 @@ export const project = (event: StoredEvent): Projection => {
     default:
       return nothing;
   }
-};
-
-/**
- * A pattern is a JSON Pointer with `*` for any one segment and `**` at its end for any below. It matches what stands there, above it and
- * below it: who asks for `/plan/a` is told of `/plan/a/status`, and who asks for that is told that `/plan/a` was replaced.
- */
-export const matchesPattern = (pattern: string, path: string): boolean => {
-  const found = segmentsOfPointer(path);
-  return segmentsOfPointer(pattern.replace(/\/\*\*$/, ''))
-    .slice(0, found.length)
-    .every((segment, index) => segment === '*' || segment === found[index]);
-};
-
-/** What an index can look up of a pattern: its first two segments, as far as they hold no wildcard. */
-export const indexedPrefix = (pattern: string): string => {
-  const segments = pattern.split('/').slice(1, 3);
-  const wildcard = segments.findIndex((segment) => segment === '*' || segment === '**');
-  return wildcard < 0 ? `/${segments.join('/')}` : `/${segments.slice(0, wildcard).join('/')}`;
 };

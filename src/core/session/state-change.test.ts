@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { emptyState, type PatchOperation, pointerOf, type State } from '../../schema/state.ts';
 import { diffStates } from './diff.ts';
-import { applyDelta, changeState, entriesTouched, ledgerProblems, type StateDraft } from './state-change.ts';
+import { ledgerProblems } from './ledger-problems.ts';
+import { applyDelta, changeState, entriesTouched, type StateDraft } from './state-change.ts';
 
 const id = fc.constantFrom('a', 'b', 'c/d', 'e~f', '__proto__', 'constructor', '');
 const json = fc

@@ -1,12 +1,10 @@
 import { create } from 'mutative';
-import { createPatch } from 'rfc6902';
-import type { ZodType } from 'zod';
+import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { Json } from '../../schema/json.ts';
+import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
 import {
-  type Collection,
-  collections,
-  ledgerEntries,
+  maxPointerChars,
   type PatchOperation,
   pointerOf,
   type State,
@@ -14,6 +12,7 @@ import {
   segmentsOfPointer,
 } from '../../schema/state.ts';
 import { applyOperations } from './apply-operations.ts';
+import { isRecord, isSameJson, patchBetween, type Values } from './patch-between.ts';
 
 /** What a caller's function is given to change. Under `facts`, `scratch` and `own` anything that is JSON goes. */
 export type StateDraft = { -readonly [Part in keyof State]: Record<string, State[Part][string]> };
@@ -35,17 +34,13 @@ export const stateInvalid = (problems: readonly StateProblem[]): PerdureError =>
     'STATE_INVALID',
     `the state would not be valid: ${problems
       .slice(0, 5)
-      .map(({ path, message }) => `${path || '/'}: ${message}`)
+      .map(({ path, message }) => `${path.slice(0, 200) || '/'}: ${message}`)
       .join('; ')}; nothing was committed`,
     { details: { problems } },
   );
 
 /** The library's own types unfold JSON without end. */
 const produce = create as unknown as (base: State, mutate: (draft: StateDraft) => void) => State;
-const diffOf = createPatch as unknown as (before: unknown, after: unknown) => readonly StoredOperation[];
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 export const valueAt = (state: State, pointer: string): unknown =>
   segmentsOfPointer(pointer).reduce<unknown>(
@@ -66,16 +61,12 @@ const arrayOn = (value: unknown, segments: readonly string[]): readonly string[]
   return undefined;
 };
 
-/** Comparing two lists costs the product of their lengths. */
-const maxComparedItems = 1_000_000;
-
-const isTooLong = (before: unknown, after: unknown): boolean =>
-  Array.isArray(before) && Array.isArray(after) && before.length * after.length > maxComparedItems;
-
 /** The fewest operations from one value of an entry to another; one that reaches into an array first says what the array was. */
 const entryDelta = (entry: string, before: unknown, after: unknown): readonly StoredOperation[] => {
-  if (isTooLong(before, after)) return [{ op: 'replace', path: entry, value: after as Json }];
-  const operations = diffOf(before, after);
+  const operations = patchBetween(before, after);
+  if (operations.some(({ path }) => entry.length + path.length > maxPointerChars)) {
+    return [{ op: 'replace', path: entry, value: after as Json }];
+  }
   const arrays = new Map(
     operations.flatMap(({ path }) => {
       const array = arrayOn(before, segmentsOfPointer(path));
@@ -85,7 +76,7 @@ const entryDelta = (entry: string, before: unknown, after: unknown): readonly St
   const tests = [...arrays].map(([path, segments]) => ({
     op: 'test' as const,
     path: entry + path,
-    value: segments.reduce<unknown>((value, segment) => (value as Record<string, unknown>)[segment], before) as Json,
+    value: segments.reduce<unknown>((value, segment) => (value as Values)[segment], before) as Json,
   }));
   return [...tests, ...operations.map((operation) => ({ ...operation, path: entry + operation.path }))];
 };
@@ -97,13 +88,12 @@ interface Difference {
   readonly now: unknown;
 }
 
-type Values = Readonly<Record<string, unknown>>;
-
 const ownValue = (values: Values, key: string): unknown => (Object.hasOwn(values, key) ? values[key] : undefined);
 
+/** A key that is undefined is one that is not there. */
 const keysThatDiffer = (old: Values, now: Values): readonly string[] => [
   ...Object.keys(old).filter((key) => old[key] !== ownValue(now, key)),
-  ...Object.keys(now).filter((key) => !Object.hasOwn(old, key)),
+  ...Object.keys(now).filter((key) => !Object.hasOwn(old, key) && now[key] !== undefined),
 ];
 
 /** Entry by entry. Those that are the same object need not be looked into, and a change leaves most of them so. */
@@ -138,51 +128,63 @@ const mutated = (before: State, mutation: Mutation): State =>
     throw new PerdureError('INVALID_INPUT', 'a change of the state cannot wait for anything: await first, then commit');
   });
 
-/** Lets a caller's function, or a patch, change the state; what comes out is the smallest delta and its inverse. */
+const keyProblem = (path: string): string | undefined => {
+  if (path.length > maxPointerChars)
+    return `the key makes a path of over ${maxPointerChars} characters: take a shorter one`;
+  return path.endsWith('/__proto__') ? '__proto__ cannot be a key: choose another name' : textProblem(path);
+};
+
+const problemsOf = ({ path, now }: Difference): readonly StateProblem[] => {
+  if (now === undefined) return [];
+  const wrongKey = keyProblem(path);
+  if (wrongKey) return [{ path, message: wrongKey }];
+  const wrong = jsonProblem(now);
+  return wrong ? [{ path: path + pointerOf(...wrong.path.map(String)), message: wrong.message }] : [];
+};
+
+/** The state that a caller's function, or a patch, leads to. It may hold objects that are the caller's. */
+const wantedState = (before: State, change: Mutation | readonly PatchOperation[]): State => {
+  const wanted = typeof change === 'function' ? mutated(before, change) : patched(before, change);
+  if (!isRecord(wanted)) throw stateInvalid([{ path: '', message: 'expected a state' }]);
+  return wanted;
+};
+
+/** Applies a stored delta. What comes out can be handed to anyone: nobody can change it. */
+export const tryDelta = (
+  state: State,
+  delta: readonly StoredOperation[],
+): { readonly state: State } | { readonly failed: StateProblem } => {
+  const result = applyOperations(state, delta);
+  return 'failed' in result ? result : { state: deepFreeze(result.value as State) };
+};
+
+export const applyDelta = (state: State, delta: readonly StoredOperation[]): State => {
+  const result = tryDelta(state, delta);
+  if ('failed' in result) throw stateInvalid([result.failed]);
+  return result.state;
+};
+
+/** Nothing is stored that does not lead where it should. */
+const reach = (from: State, delta: readonly StoredOperation[], to: State): State => {
+  const reached = applyDelta(from, delta);
+  const astray = differencesBetween(reached, to).find(({ old, now }) => !isSameJson(old, now));
+  if (astray) throw new Error(`the delta leads to another ${astray.path} than it should`);
+  return reached;
+};
+
+const copyOf = (delta: readonly StoredOperation[]): readonly StoredOperation[] => JSON.parse(JSON.stringify(delta));
+
+/** Lets a caller's function, or a patch, change the state; what comes out is the smallest delta and its inverse, and nothing of the caller's. */
 export const changeState = (before: State, change: Mutation | readonly PatchOperation[]): StateChange => {
-  const state = typeof change === 'function' ? mutated(before, change) : patched(before, change);
-  const differences = differencesBetween(before, state);
-  return {
-    state,
-    delta: differences.flatMap(({ path, old, now }) => operationsFor(path, old, now)),
-    inverse: differences.flatMap(({ path, old, now }) => operationsFor(path, now, old)),
-  };
-};
-
-/** Applies a stored delta, which applied when it was committed. */
-export const applyDelta = (state: State, delta: readonly StoredOperation[]): State => patched(state, delta);
-
-const isCollection = (name: string): name is Collection => Object.hasOwn(ledgerEntries, name);
-
-const entryProblems = (collection: Collection, id: string, entry: unknown): readonly StateProblem[] => {
-  const parsed = (ledgerEntries[collection] as ZodType).safeParse(entry);
-  if (parsed.success) return [];
-  return parsed.error.issues.map(({ path, message }) => ({
-    path: pointerOf(collection, id, ...path.map(String)),
-    message,
-  }));
-};
-
-const collectionProblems = (state: State, collection: Collection): readonly StateProblem[] => {
-  const entries: unknown = state[collection];
-  if (entries === null || typeof entries !== 'object' || Array.isArray(entries)) {
-    return [{ path: pointerOf(collection), message: 'expected a record by id' }];
-  }
-  return Object.entries(entries).flatMap(([id, entry]) => entryProblems(collection, id, entry));
-};
-
-/** What is wrong with the ledger after a change. Looks at the entries that the delta touched, not at the rest. */
-export const ledgerProblems = (state: State, delta: readonly StoredOperation[]): readonly StateProblem[] => {
-  const problems = delta.flatMap(({ path }): readonly StateProblem[] => {
-    const [name, id] = segmentsOfPointer(path);
-    if (name === undefined) return collections.flatMap((each) => collectionProblems(state, each));
-    if (name === 'own') return [];
-    if (!isCollection(name))
-      return [{ path, message: `there is no ${name} in a state; there are: ${collections.join(', ')}, own` }];
-    if (id === undefined) return collectionProblems(state, name);
-    return Object.hasOwn(state[name], id) ? entryProblems(name, id, state[name][id]) : [];
-  });
-  return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
+  const wanted = wantedState(before, change);
+  const differences = differencesBetween(before, wanted);
+  const problems = differences.flatMap(problemsOf);
+  if (problems.length > 0) throw stateInvalid(problems);
+  const delta = copyOf(differences.flatMap(({ path, old, now }) => operationsFor(path, old, now)));
+  const state = reach(before, delta, wanted);
+  const inverse = differencesBetween(before, state).flatMap(({ path, old, now }) => operationsFor(path, now, old));
+  reach(state, inverse, before);
+  return { state, delta, inverse };
 };
 
 /** The entries that a delta changes, as paths of two segments; a whole collection that was replaced counts as itself. */

@@ -13,6 +13,11 @@ const described = (
   ...(metadata !== undefined && { metadata }),
 });
 
+const rewound = (
+  { agent: current, ...summary }: SessionSummary,
+  { messages, agent = current ?? null }: PayloadOf<'session.rewound'>,
+): SessionSummary => ({ ...summary, messages, ...(agent && { agent }) });
+
 /** Whether the event is the first of its turn, given the summary before it. A fork repeats the turn it goes on from. */
 export const opensTurn = (
   before: SessionSummary | undefined,
@@ -40,7 +45,8 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
   const after = { ...before, ...moved, status: type ? statusAfter(before.status, type) : before.status };
   if (type === 'message.appended') return { ...after, messages: before.messages + 1 };
   if (type === 'session.handed') return { ...after, holder: decodePayload(event, type).to };
-  if (type === 'session.rewound') return { ...after, messages: decodePayload(event, type).messages };
+  if (type === 'session.rewound') return rewound(after, decodePayload(event, type));
+  if (type === 'agent.bound') return { ...after, agent: decodePayload(event, type).agent };
   if (type === 'session.described') return described(after, decodePayload(event, type));
   return after;
 };

@@ -1,4 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { askPostgres } from '../../../test/ask-postgres.ts';
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
 import { moduleUrl, runScript } from '../../../test/run-script.ts';
@@ -10,6 +12,7 @@ import { mustAppend, mustHead, openSession } from '../../testing/contract/sessio
 import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
 import { calling, enterSession, foundIn, leaseAs } from '../../testing/contract/work-events.ts';
 import { openPostgresStore } from './index.ts';
+import { channel, intervalMs } from './notifier.ts';
 
 const hourMs = 3_600_000;
 let database: TestDatabase;
@@ -41,6 +44,30 @@ const listening = async (store: Store, key: Parameters<Store['watch']>[0]) => {
   await signal.next();
   return signal;
 };
+
+/** What anyone who listens is told. */
+const hearing = async () => {
+  const client = new pg.Client(database.url);
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query(`listen ${channel}`);
+  const texts: string[] = [];
+  const until = (text: string) =>
+    new Promise<void>((resolve) => {
+      if (texts.includes(text)) resolve();
+      client.on('notification', ({ payload }) => payload === text && resolve());
+    });
+  client.on('notification', ({ payload = '' }) => texts.push(payload));
+  return { texts, until };
+};
+
+/** When each connection of ours was last asked something. */
+const lastAsked = () =>
+  askPostgres(
+    database.adminUrl,
+    `select pid, query_start from pg_stat_activity
+     where datname = current_database() and application_name = 'perdure' order by pid`,
+  );
 
 const appender = (url: string, key: object): string => `
   import { openPostgresStore } from ${moduleUrl('src/stores/postgres/index.ts')};
@@ -121,6 +148,15 @@ describe('wake-ups', () => {
     expect(theirs.count).toBe(0);
   });
 
+  test('[WAKE1, ST3] a store that is closed while its listener connects, at whatever moment, leaves no error behind', async () => {
+    for (let turns = 0; turns < 40; turns++) {
+      const store = await open();
+      store.watch(newKey(), () => undefined);
+      for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
+      await store.close();
+    }
+  });
+
   test('[QUEUE5] a worker hears of news and of what a release leaves without any polling, and of nothing else', async () => {
     const [store, other, gone] = [await open(), await open(), await open()];
     const key = await enterSession(gone);
@@ -152,5 +188,39 @@ describe('wake-ups', () => {
       key.workspace,
     );
     await signal.next();
+  });
+
+  test('[WAKE1] many appends at once make few notifications, and the last names the newest event', async () => {
+    const store = await open();
+    const key = newKey();
+    await openSession(store, key);
+    const heard = await hearing();
+    const appends = 500;
+    await Promise.all(Array.from({ length: appends }, (_, n) => mustAppend(store, key, [rawText(`${n}`)])));
+    await heard.until(`${key.workspace}/${key.session}/${appends + 1}`);
+    expect(heard.texts.length).toBeLessThan(appends / 10);
+  });
+
+  test('[WAKE1] appends one after another make one notification per interval at most', async () => {
+    const store = await open();
+    const key = newKey();
+    await openSession(store, key);
+    const heard = await hearing();
+    const startMs = performance.now();
+    for (let n = 0; n < 300; n++) await mustAppend(store, key, [rawText(`${n}`)]);
+    const tookMs = performance.now() - startMs;
+    await heard.until(`${key.workspace}/${key.session}/301`);
+    expect(heard.texts.length).toBeLessThanOrEqual(tookMs / intervalMs + 2);
+  });
+
+  test('[WAKE1] a follower of sessions that rest asks the database for nothing', async () => {
+    const store = await open();
+    const keys = Array.from({ length: 20 }, () => newKey());
+    for (const key of keys) await openSession(store, key);
+    await Promise.all(keys.map((key) => listening(store, key)));
+    await store.head(keys[0]!);
+    const before = await lastAsked();
+    await pause(1000);
+    expect(await lastAsked()).toEqual(before);
   });
 });

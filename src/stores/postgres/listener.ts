@@ -53,6 +53,7 @@ export class Listener {
     client.on('error', ignore);
     client.on('notification', ({ payload }) => this.#events.onNotification(payload));
     const ended = once(client, 'end');
+    ended.catch(ignore); // nobody waits for it when connecting fails
     // Asked to end while it connects, the driver would leave the attempt unanswered.
     this.#stop = () => client.connection.stream.destroy();
     await client.connect();

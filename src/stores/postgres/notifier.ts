@@ -5,7 +5,8 @@ import { type Change, joined } from '../watchers.ts';
 import { type Database, prepared } from './database.ts';
 
 export const channel = 'perdure';
-const intervalMs = 10;
+/** Between two notifications. */
+export const intervalMs = 10;
 
 /** A hint need not be on disk. */
 const notify = prepared(

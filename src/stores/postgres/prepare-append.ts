@@ -1,5 +1,5 @@
 import type { AppendRequest } from '../../core/ports/store.ts';
-import { encodeBlob, encodePayload, encodeUncompressed } from '../payload-codec.ts';
+import { encodePayload, encodeUncompressed } from '../payload-codec.ts';
 import { sealPayload, sealPayloadInPool } from '../seal-payload.ts';
 import type { PendingAppend } from './append-batch.ts';
 import { encodePayloads, isLarge } from './encode-payloads.ts';
@@ -10,7 +10,7 @@ export const prepareAppend = (
   options: { readonly compress: boolean },
 ): PendingAppend | Promise<PendingAppend> => {
   const payloads = request.events.map(({ payload }) => payload);
-  if (payloads.some(isLarge) || request.blobs?.length) return prepareLarge(request, payloads);
+  if (payloads.some(isLarge)) return prepareLarge(request, payloads);
   return {
     request,
     seals: payloads.map(sealPayload),
@@ -21,10 +21,9 @@ export const prepareAppend = (
 };
 
 const prepareLarge = async (request: AppendRequest, payloads: readonly Uint8Array[]): Promise<PendingAppend> => {
-  const [seals, { encoded, blobs }, beside] = await Promise.all([
+  const [seals, { encoded, blobs }] = await Promise.all([
     Promise.all(payloads.map(sealPayloadInPool)),
     encodePayloads(payloads),
-    Promise.all((request.blobs ?? []).map(encodeBlob)),
   ]);
-  return { request, seals, payloads: encoded, blobs: [...blobs, ...beside], attempts: [] };
+  return { request, seals, payloads: encoded, blobs, attempts: [] };
 };

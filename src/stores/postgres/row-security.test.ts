@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase } from '../../../test/postgres.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
-import { idempotencyKey, noise } from '../../testing/contract/new-events.ts';
+import { idempotencyKey, noise, raw } from '../../testing/contract/new-events.ts';
 import { called, committed, runWriter } from '../../testing/contract/record-events.ts';
 import { mustAppend, openSession } from '../../testing/contract/session-log.ts';
 import { calling } from '../../testing/contract/work-events.ts';
@@ -34,8 +34,8 @@ const tenantTables = async (): Promise<readonly string[]> => {
 describe('row-level security', () => {
   beforeAll(async () => {
     const store = await openPostgresStore({ url: database.url });
-    await openSession(store, key, { blobs: [noise(100, 1)], key: idempotencyKey('k', 'body') });
-    await mustAppend(store, key, [committed(['/facts/a']), called('a'), calling()], { writer: runWriter });
+    await openSession(store, key, { key: idempotencyKey('k', 'body') });
+    await mustAppend(store, key, [raw(noise(20_000, 1)), committed(['/facts/a']), called('a'), calling()], { writer: runWriter });
     await store.putSnapshot(key, { seq: 1, foldVersion: 1, parts: {} });
     await store.close();
     await client.connect();

@@ -37,8 +37,8 @@ const prepare = (requests: readonly AppendRequest[]): readonly Prepared[] => {
   return requests.map((request) => {
     const seals = request.events.map(({ payload }) => sealPayload(payload));
     const payloads = request.events.map(encode);
-    const spilled = payloads.flatMap(({ blob }) => blob ?? []);
-    return { request, seals, payloads, blobs: [...spilled, ...(request.blobs ?? [])].map(encodeBlobSync) };
+    const blobs = payloads.flatMap(({ blob }) => (blob ? encodeBlobSync(blob) : []));
+    return { request, seals, payloads, blobs };
   });
 };
 

@@ -16,16 +16,13 @@ export interface AppendedMarks {
 
 export type AppendReply = Exclude<AppendOutcome, Appended> | AppendedMarks;
 
-const sizeOf = (list: readonly Uint8Array[]): number => list.reduce((sum, { length }) => sum + length, 0);
-
 /** The request with its bytes in a buffer of their own: the caller's may be part of a larger one, and stay the caller's. */
 export const packRequest = (request: AppendRequest): { request: AppendRequest; transfer: ArrayBuffer } => {
-  const blobs = request.blobs ?? [];
-  const packed = new PackedBytes(sizeOf(request.events.map(({ payload }) => payload)) + sizeOf(blobs));
+  const packed = new PackedBytes(request.events.reduce((sum, { payload }) => sum + payload.length, 0));
   const [first, ...rest] = request.events;
   const pack = (event: typeof first) => ({ ...event, payload: packed.add(event.payload) });
   return {
-    request: { ...request, events: [pack(first), ...rest.map(pack)], blobs: blobs.map((blob) => packed.add(blob)) },
+    request: { ...request, events: [pack(first), ...rest.map(pack)] },
     transfer: packed.buffer,
   };
 };

@@ -62,8 +62,7 @@ export type WriterOperations = Omit<Opened, 'appendAll' | 'putSnapshots'> & {
 
 const requestOf = (call: Call): AppendRequest => call.args[0] as AppendRequest;
 
-const bytesOf = ({ events, blobs = [] }: AppendRequest): number =>
-  events.reduce((sum, { payload }) => sum + payload.length, 0) + blobs.reduce((sum, { length }) => sum + length, 0);
+const bytesOf = ({ events }: AppendRequest): number => events.reduce((sum, { payload }) => sum + payload.length, 0);
 
 /** The appends at the head of the queue that go into one transaction: at least one, and no more than the bounds allow. */
 const takeBatch = (queue: Call[]): readonly Call[] => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { blobHash } from '../../core/session/chain.ts';
 import { type ContractSetup, newKey } from './contract-setup.ts';
-import { idempotencyKey, message, noise, opened, rawText } from './new-events.ts';
+import { idempotencyKey, message, noise, opened, raw, rawText } from './new-events.ts';
 import { append, expectSound, firstBad, mustAppend, mustHead, openSession, readAll, seqs } from './session-log.ts';
 
 export const describeAppends = (setup: ContractSetup) =>
@@ -56,17 +56,16 @@ export const describeAppends = (setup: ContractSetup) =>
       await mustAppend(store, key, [rawText('a')]);
       const before = await mustHead(store, key);
       const pieces = await tamper.countPieces(key.workspace);
-      const blob = noise(2_000, 1);
-      const refused = await append(store, key, [rawText('b'), rawText(`c${'c'.repeat(20_000)}`)], {
+      const large = noise(20_000, 1);
+      const refused = await append(store, key, [rawText('b'), raw(large)], {
         onHead: 1,
         key: idempotencyKey('k', 'body'),
-        blobs: [blob],
       });
       expect(refused).toEqual({ outcome: 'conflict', head: 2 });
       expect(await mustHead(store, key)).toEqual(before);
       expect(await readAll(store, key)).toHaveLength(2);
       expect(await store.keys(key)).toEqual([]);
-      expect(await store.readBlob(key.workspace, blobHash(blob))).toBeUndefined();
+      expect(await store.readBlob(key.workspace, blobHash(large))).toBeUndefined();
       expect(await tamper.countPieces(key.workspace)).toBe(pieces);
     });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { SessionKey } from '../../core/ports/store.ts';
 import { blobHash } from '../../core/session/chain.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
-import { idempotencyKey, message, noise, opened, rawText } from './new-events.ts';
+import { idempotencyKey, message, noise, opened, raw, rawText } from './new-events.ts';
 import { called, committed, runWriter } from './record-events.ts';
 import { callsOf, commitsOf, within } from './record-pages.ts';
 import { copiesOf, sendCopies } from './session-copies.ts';
@@ -23,7 +23,7 @@ export const describeTenants = (setup: ContractSetup) =>
       const bytes = noise(20_000, 1);
       await openSession(store, mine);
       const key = idempotencyKey('k', 'body');
-      await mustAppend(store, mine, [message('a', 'next'), rawText('b')], { key, blobs: [bytes] });
+      await mustAppend(store, mine, [message('a', 'next'), raw(bytes)], { key });
       await store.putSnapshot(mine, { seq: 1, foldVersion: 1, parts: { a: noise(10, 1) } });
       expect(await store.head(other)).toBeUndefined();
       expect(await store.list(other.workspace, { limit: 10 })).toEqual([]);

@@ -1,0 +1,50 @@
+import { isPerdureError } from '../../schema/error.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import { isLive, type LiveRange } from '../session/live-lineage.ts';
+import { keyOf, type Scope } from './scope.ts';
+
+interface Place {
+  readonly session: SessionId;
+  readonly seq: number;
+}
+
+const once = <Key, Value>(make: (key: Key) => Value): ((key: Key) => Value) => {
+  const made = new Map<Key, Value>();
+  return (key) => {
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const value = make(key);
+    made.set(key, value);
+    return value;
+  };
+};
+
+/** Undefined when the log cannot be read: a damaged session leaves the others findable, and what is found of it counts. */
+const liveRanges = async (scope: Scope, session: SessionId): Promise<readonly LiveRange[] | undefined> => {
+  try {
+    return (await scope.folds.head(keyOf(scope, session))).live;
+  } catch (error) {
+    if (isPerdureError(error, 'EVENT_DAMAGED') || isPerdureError(error, 'EVENT_UNSUPPORTED')) return undefined;
+    throw error;
+  }
+};
+
+/** Tells records of a workspace that are live, in their session or in one forked from it, from those that rewinds left behind. */
+export const liveRecords = (scope: Scope): ((record: Place) => Promise<boolean>) => {
+  const rangesOf = once((session: SessionId) => liveRanges(scope, session));
+  const familyOf = once((session: SessionId) => scope.store.family(keyOf(scope, session)));
+  const isLiveIn = async (session: SessionId, seq: number): Promise<boolean> => {
+    const ranges = await rangesOf(session);
+    return !ranges || isLive(ranges, seq);
+  };
+  return async ({ session, seq }) => {
+    if (await isLiveIn(session, seq)) return true;
+    const heirs = new Set([session]);
+    for (const { session: child, parent } of await familyOf(session)) {
+      if (!parent || !heirs.has(parent.session) || parent.seq < seq) continue;
+      if (await isLiveIn(child, seq)) return true;
+      heirs.add(child);
+    }
+    return false;
+  };
+};

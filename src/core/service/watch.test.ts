@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { openRuntime } from '../../runtime.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import type { WatchFilter } from './record-filter.ts';
+
+const open = async () => (await openRuntime({ store: openMemoryStore() })).sessions.open();
+
+test('[WATCH1] a watcher is told what is committed from the moment it was asked for, not from its first step', async () => {
+  const session = await open();
+  await session.commit((draft) => Object.assign(draft.facts, { before: 1 }));
+  const watching = session.watch({ path: '/facts/**' });
+  await session.commit((draft) => Object.assign(draft.facts, { first: 1 }));
+  await session.commit((draft) => Object.assign(draft.facts, { second: 1 }));
+  expect((await watching.next()).value).toMatchObject({ entries: ['/facts/first'] });
+  expect((await watching.next()).value).toMatchObject({ entries: ['/facts/second'] });
+  await watching.return();
+});
+
+test('[WATCH1] what cannot be watched is refused at once', async () => {
+  const session = await open();
+  const filters = [
+    { path: 'facts' },
+    { path: '/**/status' },
+    { provenance: 'bogus' as never },
+    { after: -1 },
+    { signal: {} as never },
+    { paths: '/facts/**' } as never,
+  ] satisfies WatchFilter[];
+  for (const filter of filters) {
+    expect(() => session.watch(filter)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+  }
+});
+
+test('[WATCH1] a watcher that is never asked for anything troubles nobody', async () => {
+  const runtime = await openRuntime({ store: openMemoryStore() });
+  const session = await runtime.sessions.open();
+  await runtime.close();
+  session.watch();
+  await expect(session.watch().next()).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+});
