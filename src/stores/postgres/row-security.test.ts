@@ -35,7 +35,9 @@ describe('row-level security', () => {
   beforeAll(async () => {
     const store = await openPostgresStore({ url: database.url });
     await openSession(store, key, { key: idempotencyKey('k', 'body') });
-    await mustAppend(store, key, [raw(noise(20_000, 1)), committed(['/facts/a']), called('a'), calling()], { writer: runWriter });
+    await mustAppend(store, key, [raw(noise(20_000, 1)), committed(['/facts/a']), called('a'), calling()], {
+      writer: runWriter,
+    });
     await store.putSnapshot(key, { seq: 1, foldVersion: 1, parts: {} });
     await store.close();
     await client.connect();
