@@ -1,0 +1,49 @@
+type Token = 'name' | 'folders' | 'anything' | { readonly takes: (char: string) => boolean };
+
+const parts = /\*\*\/|\/\*\*$|\*+|\?|\[!?[^\]/]+\]|\\?./gsu;
+
+const classOf = (part: string): Token => {
+  const set = new RegExp(part.replaceAll('\\', '\\\\').replace('[!', '[^'), 'u');
+  return { takes: (char) => char !== '/' && set.test(char) };
+};
+
+const tokensOf = (part: string): readonly Token[] => {
+  if (part === '**/') return ['folders'];
+  if (part === '/**') return [{ takes: (char) => char === '/' }, 'anything'];
+  if (part.startsWith('*')) return ['name'];
+  if (part === '?') return [{ takes: (char) => char !== '/' }];
+  if (part.startsWith('[') && part.length > 2) return [classOf(part)];
+  const wanted = part.replace(/^\\(?=.)/s, '');
+  return [{ takes: (char) => char === wanted }];
+};
+
+/** The places in the tokens that can be next, beside `place` itself. */
+const enter = (tokens: readonly Token[], places: Set<number>, place: number): void => {
+  if (places.has(place)) return;
+  places.add(place);
+  if (typeof tokens[place] === 'string') enter(tokens, places, place + 1);
+};
+
+const step = (tokens: readonly Token[], places: ReadonlySet<number>, char: string): Set<number> => {
+  const next = new Set<number>();
+  for (const place of places) {
+    const token = tokens[place];
+    if (token === 'folders') {
+      next.add(place);
+      if (char === '/') enter(tokens, next, place + 1);
+    } else if (token === 'anything' || (token === 'name' && char !== '/')) enter(tokens, next, place);
+    else if (typeof token === 'object' && token.takes(char)) enter(tokens, next, place + 1);
+  }
+  return next;
+};
+
+/** A glob as .gitignore has them. In time by the lengths of both, whatever they are: names and globs come from anywhere. */
+export const compileGlob = (glob: string): ((path: string) => boolean) => {
+  const tokens = (glob.match(parts) ?? []).flatMap(tokensOf);
+  return (path) => {
+    let places = new Set<number>();
+    enter(tokens, places, 0);
+    for (const char of path) places = step(tokens, places, char);
+    return places.has(tokens.length);
+  };
+};

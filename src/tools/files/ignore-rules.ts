@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { compileGlob } from './glob.ts';
+
+interface Rule {
+  readonly matches: (path: string) => boolean;
+  readonly isKept: boolean;
+  readonly foldersOnly: boolean;
+}
+
+/** Decides about a path from the folder that the rules stand in; undefined when they say nothing of it. */
+export type IgnoreRules = (path: string, isFolder: boolean) => 'ignored' | 'kept' | undefined;
+
+const maxBytes = 256 * 1024;
+
+const ruleOf = (line: string): Rule | undefined => {
+  const text = line.replace(/(?<!\\)\s+$/, '');
+  if (text === '' || text.startsWith('#')) return undefined;
+  const isKept = text.startsWith('!');
+  const pattern = isKept ? text.slice(1) : text;
+  const foldersOnly = pattern.endsWith('/');
+  const bare = foldersOnly ? pattern.slice(0, -1) : pattern;
+  const isAnchored = bare.includes('/');
+  try {
+    const matches = compileGlob(`${isAnchored ? '' : '**/'}${bare.replace(/^\//, '')}`);
+    return { matches, isKept, foldersOnly };
+  } catch {
+    return undefined;
+  }
+};
+
+export const parseIgnoreRules = (text: string): IgnoreRules => {
+  const rules = text.split(/\r?\n/).flatMap((line) => ruleOf(line) ?? []);
+  return (path, isFolder) => {
+    const rule = rules.findLast(({ matches, foldersOnly }) => (isFolder || !foldersOnly) && matches(path));
+    return rule && (rule.isKept ? 'kept' : 'ignored');
+  };
+};
+
+export const readIgnoreRules = async (folder: string): Promise<IgnoreRules | undefined> => {
+  const text = await readFile(join(folder, '.gitignore'), 'utf8').catch(() => '');
+  return text === '' || text.length > maxBytes ? undefined : parseIgnoreRules(text);
+};

@@ -1,0 +1,54 @@
+/** Searches in a thread of its own, which can be ended whatever a regular expression is doing. Tells each match, then null. */
+import { readFile, stat } from 'node:fs/promises';
+import { relative, sep } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import {
+  globTest,
+  maxMatchChars,
+  maxSearchedBytes,
+  regexOf,
+  type SearchMatch,
+  type SearchRequest,
+} from './search-request.ts';
+import { isBinary, sniffedBytes } from './text-kind.ts';
+import { walkFolder } from './walk-folder.ts';
+
+const request = workerData as SearchRequest;
+
+async function* filesToSearch(): AsyncGenerator<{ readonly real: string; readonly name: string }> {
+  const { root, from } = request;
+  if ((await stat(from)).isFile()) {
+    yield { real: from, name: relative(root, from).split(sep).join('/') };
+    return;
+  }
+  for await (const found of walkFolder(root, from)) if (found.kind === 'file') yield found;
+}
+
+const textOf = async (real: string): Promise<string | undefined> => {
+  try {
+    if ((await stat(real)).size > maxSearchedBytes) return undefined;
+    const bytes = await readFile(real);
+    return isBinary(bytes.subarray(0, sniffedBytes)) ? undefined : bytes.toString('utf8');
+  } catch {
+    return undefined;
+  }
+};
+
+const matchesIn = (name: string, text: string, regex: RegExp): readonly SearchMatch[] =>
+  text.split(/\r?\n/).flatMap((line, index) => {
+    if (!regex.test(line)) return [];
+    return { name, line: index + 1, text: line.slice(0, maxMatchChars).toWellFormed() };
+  });
+
+const isWanted = globTest(request.glob);
+const regex = regexOf(request);
+let left = request.maxMatches;
+for await (const { real, name } of filesToSearch()) {
+  if (!isWanted(name)) continue;
+  const text = await textOf(real);
+  const found = text === undefined ? [] : matchesIn(name, text, regex).slice(0, left);
+  for (const match of found) parentPort!.postMessage(match);
+  left -= found.length;
+  if (left <= 0) break;
+}
+parentPort!.postMessage(null);

@@ -1,0 +1,69 @@
+import type { Dirent } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+import { type IgnoreRules, readIgnoreRules } from './ignore-rules.ts';
+
+export interface Found {
+  readonly real: string;
+  /** From the session's folder, with slashes. */
+  readonly name: string;
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+}
+
+interface ScopedRules {
+  readonly folder: string;
+  readonly rules: IgnoreRules;
+}
+
+/** Never of interest, whether a .gitignore says so or not. */
+const alwaysIgnored = new Set(['node_modules', '__pycache__']);
+
+const withSlashes = (path: string): string => path.split(sep).join('/');
+
+const kindOf = (entry: Dirent): Found['kind'] => {
+  if (entry.isSymbolicLink()) return 'link';
+  if (entry.isDirectory()) return 'folder';
+  return entry.isFile() ? 'file' : 'other';
+};
+
+/** Rules of a deeper folder decide before those above it. */
+const isIgnored = (scopes: readonly ScopedRules[], path: string, isFolder: boolean): boolean => {
+  for (const { folder, rules } of scopes.toReversed()) {
+    const verdict = rules(withSlashes(relative(folder, path)), isFolder);
+    if (verdict) return verdict === 'ignored';
+  }
+  return false;
+};
+
+const rulesAt = async (folder: string, above: readonly ScopedRules[]): Promise<readonly ScopedRules[]> => {
+  const rules = await readIgnoreRules(folder);
+  return rules ? [...above, { folder, rules }] : above;
+};
+
+const rulesFrom = async (root: string, folder: string): Promise<readonly ScopedRules[]> => {
+  const above = folder === root ? [] : await rulesFrom(root, dirname(folder));
+  return rulesAt(folder, above);
+};
+
+/** In the order of names, a folder before what is in it. Hidden and ignored entries are left out, links are not followed. */
+export async function* walkFolder(root: string, from: string, depth = Number.POSITIVE_INFINITY): AsyncGenerator<Found> {
+  yield* walk(root, from, depth, await rulesFrom(root, from));
+}
+
+async function* walk(
+  root: string,
+  folder: string,
+  depth: number,
+  scopes: readonly ScopedRules[],
+): AsyncGenerator<Found> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    if (entry.name.startsWith('.') || alwaysIgnored.has(entry.name)) continue;
+    const real = join(folder, entry.name);
+    const kind = kindOf(entry);
+    if (isIgnored(scopes, real, kind === 'folder')) continue;
+    yield { real, name: withSlashes(relative(root, real)), kind };
+    if (kind === 'folder' && depth > 1) yield* walk(root, real, depth - 1, await rulesAt(real, scopes));
+  }
+}

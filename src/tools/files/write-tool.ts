@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { Text } from '../../schema/json.ts';
+import { defineTool } from '../define-tool.ts';
+import { findInside } from './inside.ts';
+import { replaceFile } from './replace-file.ts';
+
+export const writeTool = defineTool({
+  name: 'write',
+  description: 'Writes a whole file of the session folder, in place of what it held. Missing folders are made.',
+  input: z.object({ path: Text.min(1), content: Text }),
+  effects: 'idempotent',
+  execute: async ({ path, content }, { folder, idempotencyKey }) => {
+    const inside = await findInside(folder, path);
+    const change = await replaceFile(inside, content, idempotencyKey);
+    return { path: inside.name, change, bytes: Buffer.byteLength(content) };
+  },
+  files: (_input, { path, change }) => ({ [path]: change }),
+  summarize: ({ path, change, bytes }) => `${change} ${path} (${bytes} bytes)`,
+});

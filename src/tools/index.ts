@@ -1,0 +1,43 @@
+import type { Tool } from '../core/ports/tool.ts';
+import { editTool } from './files/edit-tool.ts';
+import { listTool } from './files/list-tool.ts';
+import { readTool } from './files/read-tool.ts';
+import { searchTool } from './files/search-tool.ts';
+import { writeTool } from './files/write-tool.ts';
+import { askTool } from './session/ask-tool.ts';
+import { decideTool } from './session/decide-tool.ts';
+import { planTool } from './session/plan-tool.ts';
+import { recallTool } from './session/recall-tool.ts';
+import { rememberTool } from './session/remember-tool.ts';
+import { shellTool } from './shell/shell-tool.ts';
+
+export { defineTool, type ToolDefinition } from './define-tool.ts';
+export { defineShellTool, type ShellOptions, type ShellOutput } from './shell/shell-tool.ts';
+export {
+  askTool,
+  decideTool,
+  editTool,
+  listTool,
+  planTool,
+  readTool,
+  recallTool,
+  rememberTool,
+  searchTool,
+  shellTool,
+  writeTool,
+};
+
+/** For an agent that works on files: all that is needed to read, change and run them, and to keep track of it. */
+export const builtInTools: readonly Tool[] = [
+  readTool,
+  writeTool,
+  editTool,
+  listTool,
+  searchTool,
+  shellTool,
+  decideTool,
+  rememberTool,
+  planTool,
+  recallTool,
+  askTool,
+];

@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { defineTool } from '../define-tool.ts';
+import { EntryKey, Note } from './entry-key.ts';
+
+export const decideTool = defineTool({
+  name: 'decide',
+  description: 'Records a decision and why it was made. With the id of an earlier one it takes its place.',
+  input: z.object({ id: EntryKey.optional(), what: Note, why: Note }),
+  effects: 'none',
+  execute: ({ id }, { callId }) => ({ id: id ?? callId }),
+  change: (draft, { what, why }, { id }) => {
+    draft.decisions[id] = { what, why };
+  },
+  summarize: (_output, { what }) => `decided: ${what}`,
+});

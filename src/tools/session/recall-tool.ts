@@ -1,0 +1,11 @@
+import { z } from 'zod';
+import { Text } from '../../schema/json.ts';
+import { defineTool } from '../define-tool.ts';
+
+export const recallTool = defineTool({
+  name: 'recall',
+  description: 'Brings back what was left out of the context, by the key that stands in its place.',
+  input: z.object({ key: Text.min(1).max(500) }),
+  effects: 'none',
+  execute: ({ key }, { recall }) => recall(key),
+});

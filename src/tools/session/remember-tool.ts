@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { Json } from '../../schema/json.ts';
+import { defineTool } from '../define-tool.ts';
+import { EntryKey } from './entry-key.ts';
+
+export const rememberTool = defineTool({
+  name: 'remember',
+  description: 'Keeps a fact by a key, for later turns and sessions. The same key again takes its place.',
+  input: z.object({ key: EntryKey, value: Json }),
+  effects: 'none',
+  execute: ({ key }) => ({ key }),
+  change: (draft, { key, value }) => {
+    draft.facts[key] = value;
+  },
+  summarize: ({ key }) => `remembered ${key}`,
+});

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { markName } from './command-processes.ts';
+
+export type Environment = Readonly<Record<string, string>>;
+
+/** What commands changed in the environment that they are given at first. */
+export const EnvironmentChanges = z.object({ set: z.record(z.string(), z.string()), unset: z.array(z.string()) });
+export type EnvironmentChanges = z.infer<typeof EnvironmentChanges>;
+
+export const noChanges: EnvironmentChanges = { set: {}, unset: [] };
+
+/** The worker's environment holds keys of providers and stores, which are not for commands: only these are passed on. */
+const passedOn = /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR)$/;
+const kept = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const ofTheShell = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', '__proto__', markName]);
+const maxChars = 64 * 1024;
+
+export const baseEnvironment = (more: Readonly<Record<string, string | undefined>>): Environment => {
+  const own = Object.entries(process.env).filter(([name]) => passedOn.test(name));
+  const all = [...own, ['TERM', 'dumb'] as const, ...Object.entries(more)];
+  return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
+};
+
+export const applyChanges = (base: Environment, { set, unset }: EnvironmentChanges): Environment =>
+  Object.fromEntries(Object.entries({ ...base, ...set }).filter(([name]) => !unset.includes(name)));
+
+const parse = (left: string): Environment =>
+  Object.fromEntries(
+    left
+      .split('\0')
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)] as const)
+      .filter(([name]) => kept.test(name) && !ofTheShell.has(name)),
+  );
+
+/** From what `env -0` printed; undefined when it is too much to be kept. */
+export const changesSince = (base: Environment, left: string): EnvironmentChanges | undefined => {
+  const now = parse(left);
+  const set = Object.fromEntries(Object.entries(now).filter(([name, value]) => base[name] !== value));
+  const unset = Object.keys(base).filter((name) => !Object.hasOwn(now, name));
+  return JSON.stringify(set).length > maxChars ? undefined : { set, unset };
+};

@@ -1,0 +1,40 @@
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { type CommandRecord, tailBytes } from './command-record.ts';
+
+/** Keeps the beginning of an output in its file and, of one that is larger, the end. */
+export class OutputSink {
+  readonly #record: CommandRecord;
+  readonly #file: number;
+  readonly #maxFileBytes: number;
+  #tail: Buffer[] = [];
+  #tailLength = 0;
+  bytes = 0;
+
+  constructor(record: CommandRecord, maxFileBytes: number) {
+    this.#record = record;
+    this.#maxFileBytes = maxFileBytes;
+    this.#file = openSync(record.path('output'), 'a', 0o600);
+  }
+
+  write(chunk: Buffer): void {
+    const room = Math.max(0, this.#maxFileBytes - this.bytes);
+    this.bytes += chunk.length;
+    for (let at = 0; at < Math.min(room, chunk.length); ) {
+      at += writeSync(this.#file, chunk, at, Math.min(room, chunk.length) - at);
+    }
+    if (chunk.length > room) this.#keepTail(chunk.subarray(room));
+  }
+
+  close(): void {
+    closeSync(this.#file);
+    if (this.#tailLength > 0) {
+      writeFileSync(this.#record.path('tail'), Buffer.concat(this.#tail).subarray(-tailBytes), { mode: 0o600 });
+    }
+  }
+
+  #keepTail(chunk: Buffer): void {
+    this.#tail.push(Buffer.from(chunk));
+    this.#tailLength += chunk.length;
+    while (this.#tailLength - this.#tail[0]!.length >= tailBytes) this.#tailLength -= this.#tail.shift()!.length;
+  }
+}

@@ -1,0 +1,29 @@
+import { lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { ToolFailure } from '../../core/ports/tool.ts';
+
+const keptMs = 24 * 60 * 60 * 1000;
+
+/** The machine's own: a record says nothing on another one, where the command's processes are not. */
+export const defaultRecordsFolder = (): string => join(tmpdir(), `perdure-commands-${userInfo().uid}`);
+
+/** In a folder that all may write to, somebody else may have been there first. */
+const assertOurs = (folder: string): void => {
+  const { uid } = userInfo();
+  const stats = lstatSync(folder);
+  if (stats.isDirectory() && (uid === -1 || (stats.uid === uid && (stats.mode & 0o077) === 0))) return;
+  throw new ToolFailure(
+    `${folder} is not a folder for this user alone: remove it, or give the shell another recordsFolder`,
+  );
+};
+
+/** Makes the folder, and clears away what nobody has waited for in a day. */
+export const prepareRecords = (folder: string): void => {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  assertOurs(folder);
+  for (const name of readdirSync(folder)) {
+    const lease = statSync(join(folder, name, 'lease'), { throwIfNoEntry: false });
+    if (lease && Date.now() - lease.mtimeMs > keptMs) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+};
