@@ -1,18 +1,16 @@
-import { z } from 'zod';
 import { markName } from './command-processes.ts';
 
 export type Environment = Readonly<Record<string, string>>;
 
 /** What commands changed in the environment that they are given at first. */
-export const EnvironmentChanges = z.object({ set: z.record(z.string(), z.string()), unset: z.array(z.string()) });
-export type EnvironmentChanges = z.infer<typeof EnvironmentChanges>;
+export type EnvironmentChanges = { readonly set: Environment; readonly unset: readonly string[] };
 
 export const noChanges: EnvironmentChanges = { set: {}, unset: [] };
 
 /** The worker's environment holds keys of providers and stores, which are not for commands: only these are passed on. */
 const passedOn = /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR)$/;
 const kept = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const ofTheShell = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', '__proto__', markName]);
+const ofTheShell = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', '__proto__', 'perdure_code', markName]);
 const maxChars = 64 * 1024;
 
 export const baseEnvironment = (more: Readonly<Record<string, string | undefined>>): Environment => {

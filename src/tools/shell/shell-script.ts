@@ -6,9 +6,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 export const shellScript = (record: CommandRecord): string => {
   const file = (name: RecordFile) => quoted(record.path(name));
   const leave = `pwd -P >${file('cwd')} || :; /usr/bin/env -0 >${file('env')} || :`;
-  return `leave_perdure() { perdure_code=$?; ${leave}; exit $perdure_code; }
-trap leave_perdure EXIT
-perdure_command=$1
-shift
-eval "$perdure_command"`;
+  const trap = `perdure_left() { perdure_code=$?; ${leave}; exit $perdure_code; }; trap perdure_left EXIT`;
+  // On the first line, so that what a shell says of lines is about the command's.
+  return `${trap}; perdure_command=$1; shift; eval "$perdure_command"`;
 };

@@ -5,7 +5,7 @@ import { type Tool, type ToolContext, ToolFailure } from '../../core/ports/tool.
 import { Text } from '../../schema/json.ts';
 import { defineTool } from '../define-tool.ts';
 import { type CommandOutcome, CommandRecord } from './command-record.ts';
-import { baseEnvironment, changesSince, EnvironmentChanges, noChanges } from './environment.ts';
+import { baseEnvironment, changesSince, noChanges } from './environment.ts';
 import { followCommand } from './follow-command.ts';
 import { outputText } from './output-text.ts';
 import { defaultRecordsFolder, prepareRecords } from './records-folder.ts';
@@ -42,7 +42,10 @@ const minute = 60 * 1000;
 /** Linux takes no longer argument. */
 const maxCommandBytes = 128 * 1024 - 1;
 
-const Kept = z.object({ cwd: z.string(), env: EnvironmentChanges });
+const Kept = z.object({
+  cwd: z.string(),
+  env: z.object({ set: z.record(z.string(), z.string()), unset: z.array(z.string()) }),
+});
 
 const Input = z.object({
   command: Text.min(1).refine((command) => Buffer.byteLength(command) <= maxCommandBytes, {

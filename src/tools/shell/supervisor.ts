@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { constants as os } from 'node:os';
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandProcesses, markName } from './command-processes.ts';
 import { type CommandOutcome, CommandRecord, type CommandRequest } from './command-record.ts';
@@ -40,7 +41,7 @@ const openOutput = (record: CommandRecord, maxFileBytes: number): Output => {
 };
 
 const start = (record: CommandRecord, request: CommandRequest, output: number): ChildProcess =>
-  spawn(request.shell, ['-c', shellScript(record), 'sh', request.command], {
+  spawn(request.shell, ['-c', shellScript(record), basename(request.shell), request.command], {
     cwd: request.cwd,
     env: { ...applyChanges(request.base, request.changes), [markName]: record.folder },
     detached: true,

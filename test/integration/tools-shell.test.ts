@@ -1,0 +1,313 @@
+import { execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import type { ToolContext } from '../../src/core/ports/tool.ts';
+import { defineAgent, defineScript, openRuntime, PerdureError } from '../../src/index.ts';
+import type { Json } from '../../src/schema/json.ts';
+import { defineShellTool, type ShellOptions, type ShellOutput } from '../../src/tools/index.ts';
+import { moduleUrl, runScript } from '../run-script.ts';
+import { newFolder, newToolContext, useTool } from '../tool-context.ts';
+
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+const start = async (more: ShellOptions = {}) => {
+  const [work, records] = [await newFolder(), await newFolder()];
+  undo.push(work.remove, records.remove);
+  const options = { recordsFolder: records.path, graceMs: 200, leaseMs: 10_000, ...more };
+  const tool = defineShellTool(options);
+  const run = (command: string, context: Partial<ToolContext> = {}, timeoutMs = 20_000): Promise<ShellOutput> =>
+    useTool(tool, { command, timeoutMs }, newToolContext(work.path, context)) as Promise<ShellOutput>;
+  const reconcile = async (context: ToolContext) => tool.reconcile!({ command: '' } as never, context);
+  /** Another process that runs the command. */
+  const runElsewhere = (command: string, idempotencyKey: string) => {
+    const runner = runScript(`
+      const { defineShellTool } = await import(${moduleUrl('src/tools/index.ts')});
+      const { newToolContext, useTool } = await import(${moduleUrl('test/tool-context.ts')});
+      const context = newToolContext(${JSON.stringify(work.path)}, { idempotencyKey: '${idempotencyKey}' });
+      await useTool(defineShellTool(${JSON.stringify(options)}), ${JSON.stringify({ command })}, context);`);
+    undo.push(() => runner.kill());
+    return runner;
+  };
+  const file = (name: string) => join(work.path, name);
+  return { work: work.path, records: records.path, tool, run, reconcile, runElsewhere, file };
+};
+
+/** How many processes have this in what they were started with; those that only wait to be noticed do not count. */
+const countRunning = (text: string): number =>
+  execFileSync('ps', ['-A', '-ww', '-o', 'stat=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes(text) && !line.startsWith('Z') && !line.includes('bash -c')).length;
+
+/** A time to sleep that no other process has. */
+const ownTime = (): string => `1${randomInt(1e8, 1e9)}`;
+
+const untilGo = 'echo begun; echo x >>runs; until [ -e go ]; do sleep 0.05; done; echo ended; exit 7';
+
+test('[TOOL7] gives the exit code and both streams as they came', async () => {
+  const { run, work } = await start();
+  expect(await run('echo out; echo err >&2; echo more >/dev/stdout; exit 3')).toEqual({
+    exitCode: 3,
+    output: 'out\nerr\nmore\n',
+    cwd: work,
+  });
+  expect(await run('cat; read x; echo "<$x>"')).toMatchObject({ exitCode: 0, output: '<>\n' });
+  expect(await run('kill -9 $$')).toMatchObject({ exitCode: 137 });
+  expect(await run('if')).toMatchObject({ exitCode: 2, output: expect.stringContaining('syntax error') });
+});
+
+test('[TOOL7] the working folder and the environment hold for the next command, and whatever was kept does no harm', async () => {
+  const { run, work, tool } = await start({ env: { GIVEN: 'given' } });
+  const first = newToolContext(work);
+  await useTool(tool, { command: 'mkdir -p a/b; cd a/b; export A="1\n2"; B=2; unset GIVEN; exit 4' }, first);
+  expect(first.keeps()).toEqual({ cwd: 'a/b', env: { set: { A: '1\n2' }, unset: ['GIVEN'] } });
+  const kept = first.keeps()!;
+  const second = await run('pwd; echo "$A,$B,$GIVEN"', { kept });
+  expect(second.output).toBe(`${work}/a/b\n1\n2,,\n`);
+  expect(await run('cd ..; rmdir b; pwd', { kept })).toMatchObject({ exitCode: 0, output: `${work}/a\n` });
+  expect(await run('pwd', { kept })).toMatchObject({
+    output: `${work}\n`,
+    notes: [expect.stringContaining('is gone')],
+  });
+  const strange: Json[] = ['x', null, { cwd: 3 }, { cwd: '/', env: { set: [], unset: {} } }];
+  for (const each of strange) expect((await run('pwd', { kept: each })).output).toBe(`${work}\n`);
+});
+
+test('[TOOL7] what a run keeps of a command is in its log', async () => {
+  const { tool, work } = await start();
+  const calls = ['mkdir a; cd a; export A=1', 'echo "$PWD $A"'];
+  const steps = [...calls.map((command) => ({ calls: [{ tool: 'shell', input: { command } }] })), { text: 'Done.' }];
+  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: '', tools: [tool] });
+  const runtime = await openRuntime({
+    store: `sqlite:${join(work, 'log.db')}`,
+    agents: [agent],
+    models: { scripts: [defineScript({ name: 'test', steps })] },
+    folder: work,
+  });
+  undo.push(() => runtime.close());
+  await runtime.worker().start();
+  const session = await runtime.sessions.open({ agent });
+  expect(await (await session.send('Go')).result()).toMatchObject({ status: 'succeeded' });
+  const done = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'tool.completed');
+  expect(done.map(({ payload }) => payload)).toMatchObject([
+    { keeps: { cwd: 'a', env: { set: { A: '1' } } } },
+    { output: { output: `${work}/a 1\n` } },
+  ]);
+});
+
+test('[TOOL8] a worker that takes over follows the running command to its end, with all of its output, and it ran once', async () => {
+  const { runElsewhere, reconcile, work, file } = await start();
+  const runner = runElsewhere(untilGo, 'k');
+  await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
+  runner.kill();
+  await runner.ended;
+  const context = newToolContext(work, { idempotencyKey: 'k' });
+  const reconciled = reconcile(context);
+  await expect.poll(context.shown, { timeout: 20_000 }).toBe('begun\n');
+  writeFileSync(file('go'), '');
+  expect(await reconciled).toEqual({ outcome: 'ok', output: { exitCode: 7, output: 'begun\nended\n', cwd: work } });
+  expect(context.keeps()).toMatchObject({ cwd: '' });
+  expect(readFileSync(file('runs'), 'utf8')).toBe('x\n');
+  expect(await reconcile(newToolContext(work, { idempotencyKey: 'k' }))).toMatchObject({ outcome: 'ok' });
+});
+
+test('[TOOL8] a command that ended while nobody was there is told as it ended', async () => {
+  const { runElsewhere, reconcile, work, records, file } = await start();
+  const runner = runElsewhere(untilGo, 'k');
+  await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
+  runner.kill();
+  await runner.ended;
+  writeFileSync(file('go'), '');
+  const [record] = readdirSync(records);
+  await expect.poll(() => existsSync(join(records, record!, 'outcome')), { timeout: 20_000 }).toBe(true);
+  const context = newToolContext(work, { idempotencyKey: 'k' });
+  expect(await reconcile(context)).toMatchObject({ outcome: 'ok', output: { exitCode: 7, output: 'begun\nended\n' } });
+});
+
+test('[TOOL8] however many run the same call at once, its command runs once', async () => {
+  const { run, file } = await start();
+  const same = { idempotencyKey: 'same' };
+  const outputs = await Promise.all([1, 2, 3].map(() => run('echo x >>runs; echo done', same)));
+  expect(outputs.map(({ output }) => output)).toEqual(['done\n', 'done\n', 'done\n']);
+  expect(readFileSync(file('runs'), 'utf8')).toBe('x\n');
+});
+
+test('[TOOL8] a worker killed in the middle of a run is replaced by one that goes on with its command', async () => {
+  const { work, records, file } = await start();
+  const store = `sqlite:${file('log.db')}`;
+  const setUp = `
+    const { defineAgent, defineScript, openRuntime } = await import(${moduleUrl('src/index.ts')});
+    const { defineShellTool } = await import(${moduleUrl('src/tools/index.ts')});
+    const steps = [{ calls: [{ tool: 'shell', input: { command: ${JSON.stringify(untilGo)} } }] }, { text: 'Done.' }];
+    const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: '',
+      tools: [defineShellTool({ recordsFolder: ${JSON.stringify(records)} })] });
+    const runtime = await openRuntime({ store: ${JSON.stringify(store)}, agents: [agent], folder: ${JSON.stringify(work)},
+      models: { scripts: [defineScript({ name: 'test', steps })] } });
+    await runtime.worker({ pollMs: 100 }).start();`;
+  const first = runScript(`${setUp}
+    const session = await runtime.sessions.open({ agent });
+    const run = await session.send('Go');
+    console.log(session.id);`);
+  undo.push(() => first.kill());
+  const session = await first.line();
+  await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
+  first.kill();
+  await first.ended;
+  writeFileSync(file('go'), '');
+  const second = runScript(`${setUp}
+    const session = await runtime.sessions.get(${JSON.stringify(session)});
+    for await (const { type, payload } of session.events({ follow: true })) {
+      if (type === 'tool.completed') console.log(JSON.stringify(payload.output));
+      if (type === 'run.ended') break;
+    }
+    await runtime.close();`);
+  undo.push(() => second.kill());
+  let told = '';
+  for (let line = await second.line(); line !== undefined; line = await second.line()) told += line;
+  expect({ told, ...(await second.ended) }).toMatchObject({ code: 0, told: expect.stringContaining('begun\\nended') });
+  expect(readFileSync(file('runs'), 'utf8')).toBe('x\n');
+});
+
+test('[TOOL9] a command that nobody waits for is ended when its lease lapses, and that is told', async () => {
+  const { runElsewhere, reconcile, work, file } = await start({ leaseMs: 600 });
+  const time = ownTime();
+  const runner = runElsewhere(`echo begun; sleep ${time} & echo x >runs; wait`, 'k');
+  await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
+  runner.kill();
+  await expect.poll(() => countRunning(`sleep ${time}`), { timeout: 20_000 }).toBe(0);
+  const context = newToolContext(work, { idempotencyKey: 'k' });
+  expect(await reconcile(context)).toMatchObject({
+    outcome: 'ok',
+    output: { ended: expect.stringContaining('nobody took over'), output: 'begun\n' },
+  });
+});
+
+test('[TOOL9] a command outlasts its lease while its runner renews it', async () => {
+  const { run } = await start({ leaseMs: 1000 });
+  expect(await run('sleep 2; echo done')).toMatchObject({ exitCode: 0, output: 'done\n' });
+});
+
+test('[TOOL9] a worker that stops leaves its command to the next one', async () => {
+  const { run, reconcile, work, file } = await start();
+  const stop = new AbortController();
+  const running = run(untilGo, { idempotencyKey: 'k', signal: stop.signal });
+  await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
+  stop.abort(new PerdureError('RUNTIME_CLOSED', 'the worker was stopped'));
+  await expect(running).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+  writeFileSync(file('go'), '');
+  const context = newToolContext(work, { idempotencyKey: 'k' });
+  expect(await reconcile(context)).toMatchObject({ outcome: 'ok', output: { exitCode: 7 } });
+});
+
+test('[TOOL9] who lost a command to another worker does not end it', async () => {
+  const { run, reconcile, work, file } = await start();
+  const lost = new AbortController();
+  const running = run(untilGo, { idempotencyKey: 'k', signal: lost.signal }).catch((error) => error);
+  await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
+  const context = newToolContext(work, { idempotencyKey: 'k' });
+  const reconciled = reconcile(context);
+  await expect.poll(context.shown, { timeout: 20_000 }).toBe('begun\n');
+  lost.abort(new PerdureError('FENCED', 'another worker has it now'));
+  writeFileSync(file('go'), '');
+  expect(await reconciled).toMatchObject({ outcome: 'ok', output: { exitCode: 7 } });
+  expect(await running).toMatchObject({ code: 'FENCED' });
+});
+
+test('[TOOL10] a cancel ends everything the command has started, also what left its group and what ignores TERM', async () => {
+  const { run, file } = await start();
+  const time = ownTime();
+  const cancel = new AbortController();
+  const sleepers = `sleep ${time} & setsid sleep ${time} & bash -c "trap '' TERM; sleep ${time}; sleep ${time}" &`;
+  const running = run(`${sleepers} trap '' TERM; echo x >runs; wait; sleep ${time}`, { signal: cancel.signal });
+  await expect.poll(() => countRunning(`sleep ${time}`), { timeout: 20_000 }).toBe(3);
+  await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
+  cancel.abort(new Error('not any more'));
+  await expect(running).rejects.toThrow('not any more');
+  expect(countRunning(time)).toBe(0);
+});
+
+test('[TOOL10] a command that takes too long is ended, and what it printed is told', async () => {
+  const { run } = await start();
+  const time = ownTime();
+  const output = await run(`trap '' TERM; echo begun; sleep ${time}; sleep ${time}`, {}, 500);
+  expect(output).toMatchObject({ exitCode: 137, output: 'begun\n', ended: expect.stringContaining('took longer') });
+  expect(countRunning(time)).toBe(0);
+});
+
+test('[TOOL10] nothing outlives its command: not in the background, not as a daemon, not as a zombie', async () => {
+  const { run } = await start();
+  const time = ownTime();
+  const daemon = `(setsid bash -c 'exec >/dev/null 2>&1; sleep ${time} & exit' &)`;
+  expect(await run(`sleep ${time} & ${daemon}; echo done`)).toMatchObject({ exitCode: 0, output: 'done\n' });
+  expect(countRunning(time)).toBe(0);
+  const children = () => execFileSync('ps', ['-A', '-o', 'ppid=,stat='], { encoding: 'utf8' }).split('\n');
+  const zombies = () => children().filter((line) => line.trim().startsWith(`${process.pid} Z`));
+  await expect.poll(zombies, { timeout: 20_000 }).toEqual([]);
+});
+
+test('[TOOL10] when the supervisor is killed the command ends too, and nobody claims to know what it did', async () => {
+  const { run, reconcile, records, work, file } = await start();
+  const time = ownTime();
+  const running = run(`echo begun; sleep ${time} & echo x >runs; wait`, { idempotencyKey: 'k' }).catch(
+    (error) => error,
+  );
+  await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
+  const { pid } = JSON.parse(readFileSync(join(records, readdirSync(records)[0]!, 'claimed'), 'utf8'));
+  process.kill(pid, 'SIGKILL');
+  expect(String(await running)).toMatch(/was killed.*\nbegun/);
+  expect(countRunning(time)).toBe(0);
+  const context = newToolContext(work, { idempotencyKey: 'k' });
+  expect(await reconcile(context)).toMatchObject({ outcome: 'unknown', message: expect.stringContaining('begun') });
+});
+
+test('[TOOL11] of 100 MB the beginning and the end are given back, and where the rest is', async () => {
+  const { run, records } = await start();
+  const { output, exitCode } = await run('echo first; yes | head -c 100000000; echo last');
+  expect(exitCode).toBe(0);
+  expect(output.length).toBeLessThan(1.1 * 1024 ** 2);
+  expect(output).toMatch(/^first\ny\n/);
+  expect(output).toMatch(/y\nlast\n$/);
+  expect(output).toContain('100000011 bytes in all');
+  const file = join(records, readdirSync(records)[0]!, 'output');
+  expect(output).toContain(file);
+  expect(statSync(file).size).toBe(100_000_011);
+}, 60_000);
+
+test('[TOOL11] what is kept on disk is bounded too, and text in any encoding is text', async () => {
+  const { run, records } = await start({ maxFileBytes: 1000, maxTextBytes: 600 });
+  const { output } = await run("echo first; head -c 5000000 /dev/zero | tr '\\0' z; printf '\\xff\\xfe'; echo last");
+  expect(output).toMatch(/^first\nz+\n\[… 5000013 bytes in all.*\]\nz+\ufffd\ufffdlast\n$/);
+  expect(statSync(join(records, readdirSync(records)[0]!, 'output')).size).toBe(1000);
+});
+
+test('[TOOL12] a call without a record on this machine is not known to have run', async () => {
+  const { reconcile, work, run } = await start();
+  expect(await reconcile(newToolContext(work))).toMatchObject({ outcome: 'unknown' });
+  await run('true', { idempotencyKey: 'k' });
+  const elsewhere = newToolContext(work, { idempotencyKey: 'k', workspace: 'other' as ToolContext['workspace'] });
+  expect(await reconcile(elsewhere)).toMatchObject({ outcome: 'unknown' });
+});
+
+test('[TOOL13] commands do not see what the worker has in its environment, and no other user what they did', async () => {
+  const { run, records } = await start();
+  process.env.SOME_API_KEY = 'secret';
+  undo.push(() => delete process.env.SOME_API_KEY);
+  const { output } = await run('env; echo "$PATH"');
+  expect(output).not.toContain('secret');
+  expect(output).toContain(process.env.PATH);
+  const [record] = readdirSync(records);
+  expect(statSync(join(records, record!)).mode & 0o077).toBe(0);
+  chmodSync(records, 0o777);
+  await expect(run('true')).rejects.toThrow('for this user alone');
+});
+
+test('[TOOL13] a command that cannot be one is refused', async () => {
+  const { run } = await start();
+  await expect(run('')).rejects.toThrow('command');
+  await expect(run('echo \0')).rejects.toThrow('U+0000');
+  await expect(run(`: ${'x'.repeat(200_000)}`)).rejects.toThrow('write it to a file');
+});
