@@ -116,8 +116,13 @@ export class CommandRecord {
     return this.#read('claimed') as ProcessIdentity | undefined;
   }
 
+  /** Only for who ends what a killed supervisor left, so the command does not depend on it. */
   leadBy(leader: ProcessIdentity): void {
-    this.#write('group', leader);
+    try {
+      this.#write('group', leader);
+    } catch {
+      // A full disk.
+    }
   }
 
   leader(): ProcessIdentity | undefined {

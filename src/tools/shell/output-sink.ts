@@ -5,7 +5,7 @@ import { type CommandRecord, tailBytes } from './command-record.ts';
 export class OutputSink {
   readonly #record: CommandRecord;
   readonly #file: number;
-  readonly #maxFileBytes: number;
+  #maxFileBytes: number;
   #tail: Buffer[] = [];
   #tailLength = 0;
   bytes = 0;
@@ -19,10 +19,8 @@ export class OutputSink {
   write(chunk: Buffer): void {
     const room = Math.max(0, this.#maxFileBytes - this.bytes);
     this.bytes += chunk.length;
-    for (let at = 0; at < Math.min(room, chunk.length); ) {
-      at += writeSync(this.#file, chunk, at, Math.min(room, chunk.length) - at);
-    }
-    if (chunk.length > room) this.#keepTail(chunk.subarray(room));
+    const written = this.#append(chunk.subarray(0, room));
+    if (written < chunk.length) this.#keepTail(chunk.subarray(written));
   }
 
   close(): void {
@@ -30,6 +28,17 @@ export class OutputSink {
     if (this.#tailLength > 0) {
       writeFileSync(this.#record.path('tail'), Buffer.concat(this.#tail).subarray(-tailBytes), { mode: 0o600 });
     }
+  }
+
+  /** A full disk ends the file there; the command goes on. */
+  #append(chunk: Buffer): number {
+    let at = 0;
+    try {
+      while (at < chunk.length) at += writeSync(this.#file, chunk, at);
+    } catch {
+      this.#maxFileBytes = 0;
+    }
+    return at;
   }
 
   #keepTail(chunk: Buffer): void {

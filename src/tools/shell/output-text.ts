@@ -30,6 +30,7 @@ export const outputText = (record: CommandRecord, maxBytes: number, bytes = size
   if (bytes <= maxBytes && record.text('tail') === undefined) return readPart(record.path('output'), maxBytes, 'head');
   const half = Math.floor(maxBytes / 2);
   const [head, tail] = [readPart(record.path('output'), half, 'head'), tailOf(record, half)];
-  const note = `[… ${bytes} bytes in all; what is left out here is, for a day, in ${record.path('output')} …]`;
+  const path = record.path('output');
+  const note = `[… ${bytes} bytes in all; the first ${sizeOf(path)} are kept for a day in ${path} …]`;
   return `${head}\n${note}\n${tail}`;
 };

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { ToolFailure } from '../../core/ports/tool.ts';
 
 const keptMs = 24 * 60 * 60 * 1000;
+const sweepMs = 10 * 60 * 1000;
+const sweptAt = new Map<string, number>();
 
 /** The machine's own: a record says nothing on another one, where the command's processes are not. */
 export const defaultRecordsFolder = (): string => join(tmpdir(), `perdure-commands-${userInfo().uid}`);
@@ -22,6 +24,8 @@ const assertOurs = (folder: string): void => {
 export const prepareRecords = (folder: string): void => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   assertOurs(folder);
+  if (performance.now() - (sweptAt.get(folder) ?? Number.NEGATIVE_INFINITY) < sweepMs) return;
+  sweptAt.set(folder, performance.now());
   for (const name of readdirSync(folder)) {
     const lease = statSync(join(folder, name, 'lease'), { throwIfNoEntry: false });
     if (lease && Date.now() - lease.mtimeMs > keptMs) rmSync(join(folder, name), { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { type Tool, type ToolContext, ToolFailure } from '../../core/ports/tool.ts';
 import { Text } from '../../schema/json.ts';
-import { defineTool } from '../define-tool.ts';
+import { defineTool, type ToolDefinition } from '../define-tool.ts';
 import { type CommandOutcome, CommandRecord } from './command-record.ts';
 import { baseEnvironment, changesSince, noChanges } from './environment.ts';
 import { followCommand } from './follow-command.ts';
@@ -21,10 +21,12 @@ export interface ShellOptions {
   readonly timeoutMs?: number;
   /** Of an output, how much is given back; 1 MiB by default. */
   readonly maxTextBytes?: number;
-  /** Of an output, how much is kept on disk; 256 MiB by default. */
+  /** Of an output, how much is kept on disk; 64 MiB by default. */
   readonly maxFileBytes?: number;
   /** Where commands are recorded; the machine's temporary folder by default. */
   readonly recordsFolder?: string;
+  /** Whether a person is asked before a command runs; by default nobody is. */
+  readonly approval?: ToolDefinition<typeof Input, ShellOutput>['approval'];
 }
 
 export interface ShellOutput {
@@ -76,7 +78,7 @@ const keptPath = (folder: string, cwd: string): string => {
 /** A tool that runs commands under a supervisor, which outlives the worker. */
 export const defineShellTool = (options: ShellOptions = {}): Tool => {
   const { leaseMs = minute, graceMs = 2000, timeoutMs: defaultTimeoutMs = 2 * minute, env = {} } = options;
-  const { maxTextBytes = 1024 ** 2, maxFileBytes = 256 * 1024 ** 2, recordsFolder = defaultRecordsFolder() } = options;
+  const { maxTextBytes = 1024 ** 2, maxFileBytes = 64 * 1024 ** 2, recordsFolder = defaultRecordsFolder() } = options;
 
   const recordOf = ({ workspace, idempotencyKey }: ToolContext) =>
     CommandRecord.of(recordsFolder, workspace, idempotencyKey);
@@ -136,6 +138,7 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
       'Runs a command by bash in the session folder. The working folder and exported variables hold for the next command. Processes that it leaves behind are ended with it, and there is no input. Gives the exit code and what was printed.',
     input: Input,
     effects: 'once',
+    ...(options.approval !== undefined && { approval: options.approval }),
     // The command's own is kept by its supervisor.
     timeoutMs: hour + minute,
     execute: async (input, context): Promise<ShellOutput> => {
