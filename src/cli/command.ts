@@ -1,5 +1,9 @@
 import type { Session } from '../core/service/session.ts';
 import type { Sessions } from '../core/service/sessions.ts';
+import type { ScopedRuntime } from '../runtime.ts';
+import type { Config } from './config/config.ts';
+import type { Ending } from './exit-codes.ts';
+import type { Person } from './runs/person.ts';
 import type { Terminal } from './terminal.ts';
 
 export type OptionSpec = { readonly about: string; readonly short?: string } & (
@@ -23,6 +27,9 @@ export const text = (value: string, about: string, short?: string) =>
 export const texts = (value: string, about: string) =>
   ({ type: 'string', value, about, multiple: true }) as const satisfies OptionSpec;
 
+/** `interrupt` is Ctrl-C; `leave` asks to go at once. */
+export type Interrupt = 'interrupt' | 'leave';
+
 /** What a command is given to work with. */
 export interface Context {
   readonly out: Terminal;
@@ -32,6 +39,17 @@ export interface Context {
   readonly now: () => number;
   /** Opens the store at the first call; it is closed after the command, however that ends. */
   readonly sessions: () => Promise<Sessions>;
+  /** The store with the agents of the configuration. */
+  readonly runtime: () => Promise<ScopedRuntime>;
+  readonly config: () => Promise<Config>;
+  /** Whoever sits at the terminal; a pipe counts when a command reads lines from anyone. */
+  readonly person: (options?: { readonly anyInput: boolean }) => Person | undefined;
+  /** Tells each Ctrl-C until it is ended, in place of ending the process. */
+  readonly onInterrupt: (listener: (interrupt: Interrupt) => void) => () => void;
+  /** A process of its own that works on the session until there is nothing to do, and outlives this one. */
+  readonly startWorker: (session: Session) => void;
+  /** A command to type next, with the store and the configuration that this call was given. */
+  readonly commandText: (...words: readonly string[]) => string;
   /** The session that an argument names. */
   readonly session: (named: string) => Promise<Session>;
   /** Aborted by Ctrl-C. Asking for it takes over from the signal's ending the process. */
@@ -58,7 +76,7 @@ export interface Command<O extends Options = Options> {
   readonly examples: readonly string[];
   /** Makes the store where there is none yet. All others say that there is none. */
   readonly makesStore?: true;
-  run(context: Context, call: Call<O>): Promise<'failure' | undefined>;
+  run(context: Context, call: Call<O>): Promise<Ending | undefined>;
 }
 
 /** Lets the compiler know the options by name inside `run`, and forgets them outside. */

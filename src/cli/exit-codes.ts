@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type ErrorCode, type ErrorDetails, PerdureError } from '../schema/error.ts';
 
-export const exitCodes = { success: 0, failure: 1, wrongCall: 2, defect: 70 } as const;
+/** The run that was followed was cancelled, waits for somebody, or was left to go on by itself. */
+const runEndings = { cancelled: 3, waiting: 4, detached: 130 } as const;
+export const exitCodes = { success: 0, failure: 1, wrongCall: 2, defect: 70, ...runEndings } as const;
+/** How a command ended that did not fail with an error. */
+export type Ending = 'success' | 'failure' | keyof typeof runEndings;
 type ExitClass = 'failure' | 'wrongCall';
 
 /** Whether to change the call or the world. */

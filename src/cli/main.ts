@@ -1,10 +1,13 @@
 import type { World } from './context-for.ts';
 import { report, runCli } from './run-cli.ts';
+import { personAt } from './runs/person.ts';
+import { startDetached } from './runs/start-detached.ts';
 import { terminalOf } from './terminal.ts';
 
 const world: World = {
   argv: process.argv.slice(2),
   env: process.env,
+  folder: process.cwd(),
   stdin: () => process.stdin,
   out: terminalOf(process.stdout),
   err: terminalOf(process.stderr),
@@ -14,6 +17,14 @@ const world: World = {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
     return controller.signal;
   },
+  onInterrupt: (listener) => {
+    const interrupt = () => listener('interrupt');
+    const leave = () => listener('leave');
+    process.on('SIGINT', interrupt).on('SIGTERM', leave).on('SIGHUP', leave);
+    return () => void process.off('SIGINT', interrupt).off('SIGTERM', leave).off('SIGHUP', leave);
+  },
+  person: (anyInput) => (anyInput || process.stdin.isTTY ? personAt(process.stdin, process.stdout) : undefined),
+  startDetached,
   // Loaded when a command needs it: help and versions come at once.
   openRuntime: async (options) => (await import('../runtime.ts')).openRuntime(options),
 };

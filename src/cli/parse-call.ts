@@ -7,6 +7,7 @@ import { wrongCall } from './wrong-call.ts';
 
 export const commonOptions = {
   store: text('ADDRESS', `sqlite:PATH or postgres://…; else PERDURE_STORE, else ${defaultStore}`),
+  config: text('FILE', 'agents and models; else perdure.config.ts, .mjs or .js here'),
   workspace: text('NAME', 'the tenant; else PERDURE_WORKSPACE, else local'),
   json: flag('answer in JSON, for programs'),
   help: flag('show this help', 'h'),

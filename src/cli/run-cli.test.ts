@@ -36,6 +36,10 @@ const worldOf = (argv: readonly string[], world: Partial<World> = {}): World => 
   err: recorder(80),
   now: Date.now,
   interrupted: () => AbortSignal.timeout(10_000),
+  folder: import.meta.dirname,
+  onInterrupt: () => () => {},
+  person: () => undefined,
+  startDetached: () => {},
   openRuntime: (options) => openRuntime({ ...options, store: openMemoryStore(database) }),
   ...world,
 });

@@ -9,8 +9,12 @@ import { withoutSecrets } from './store-address.ts';
 import { linesText, OutputClosed } from './terminal.ts';
 
 /** The store is closed however the command ends, and the first failure is the one to tell. */
-const runCommand = async (world: World, call: Extract<ParsedCall, { kind: 'run' }>): Promise<number> => {
-  const { context, close } = contextFor(world, call);
+const runCommand = async (
+  world: World,
+  call: Extract<ParsedCall, { kind: 'run' }>,
+  onStore: (address: string) => void,
+): Promise<number> => {
+  const { context, close } = contextFor(world, call, onStore);
   try {
     const ended = await call.command.run(context, call);
     await close();
@@ -21,9 +25,9 @@ const runCommand = async (world: World, call: Extract<ParsedCall, { kind: 'run' 
   }
 };
 
-const obey = async (world: World): Promise<number> => {
+const obey = async (world: World, onStore: (address: string) => void): Promise<number> => {
   const call = parseCall(world.argv);
-  if (call.kind === 'run') return runCommand(world, call);
+  if (call.kind === 'run') return runCommand(world, call, onStore);
   const { out } = world;
   const { version } = manifest;
   if (call.kind === 'version') await out.write(call.json ? `${printableJson({ version })}\n` : `${version}\n`);
@@ -35,10 +39,11 @@ const obey = async (world: World): Promise<number> => {
 export const report = async (
   { argv, env, err }: Pick<World, 'argv' | 'env' | 'err'>,
   error: unknown,
+  address?: string,
 ): Promise<number> => {
   const { code, message, details, exit, stack } = failureOf(error);
   const { json, store } = looseOptions(argv);
-  const safe = (text: string): string => withoutSecrets(text, storeOf(store, env));
+  const safe = (text: string): string => withoutSecrets(text, address ?? storeOf(store, env));
   const lines: string[] = argv.length === 0 ? [...overview(manifest.version, err), ''] : [];
   if (json) {
     lines.push(safe(printableJson({ error: { code, message, details } })));
@@ -53,10 +58,13 @@ export const report = async (
 
 /** Does what the call says and gives the exit code. */
 export const runCli = async (world: World): Promise<number> => {
+  let address: string | undefined;
   try {
-    return await obey(world);
+    return await obey(world, (store) => {
+      address = store;
+    });
   } catch (error) {
     if (error instanceof OutputClosed) return exitCodes.success;
-    return report(world, error);
+    return report(world, error, address);
   }
 };

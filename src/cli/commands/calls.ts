@@ -1,6 +1,7 @@
 import type { CallFilter } from '../../core/service/commits.ts';
 import type { Sessions } from '../../core/service/sessions.ts';
 import { type Context, defineCommand, text } from '../command.ts';
+import { duration } from '../duration.ts';
 import { parseMoment } from '../moment.ts';
 import { parseCount } from '../point.ts';
 import { printableLine } from '../printable.ts';
@@ -40,18 +41,13 @@ const statusOf = (name: string): CallStatus => {
   throw wrongCall(`--status is ${statuses.join(', ')}; got "${name}"`);
 };
 
-const duration = (ms: number | undefined): string => {
-  if (ms === undefined) return '';
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
-};
-
 const cells = (call: CallRecord, time: (at: number) => string): readonly string[] => [
   call.session,
   String(call.seq),
   String(call.turn),
   time(call.at),
   call.status,
-  duration(call.durationMs),
+  call.durationMs === undefined ? '' : duration(call.durationMs),
   printableLine(call.tool),
   printableLine(call.callId),
 ];

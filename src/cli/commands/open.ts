@@ -1,6 +1,7 @@
 import { eventDefinitions } from '../../schema/event.ts';
 import type { Metadata } from '../../schema/json.ts';
 import { defineCommand, text } from '../command.ts';
+import { chooseAgent } from '../config/choose-agent.ts';
 import { parseJson } from '../read-input.ts';
 import { wrongCall } from '../wrong-call.ts';
 
@@ -21,14 +22,20 @@ export const open = defineCommand({
   summary: 'open a session and print its id',
   args: [],
   options: {
+    agent: text('NAME', 'whose session it is: its runs answer what is sent'),
     title: text('TEXT', 'what a listing shows'),
     metadata: text('JSON', 'an object to keep with the session'),
   },
-  examples: [`perdure open --title 'Fix the failing test'`, `perdure open --metadata '{"ticket":"OPS-12"}'`],
+  examples: [
+    'perdure open --agent demo',
+    `perdure open --title 'Fix the failing test'`,
+    `perdure open --metadata '{"ticket":"OPS-12"}'`,
+  ],
   makesStore: true,
-  run: async (context, { options: { title, metadata } }) => {
+  run: async (context, { options: { title, metadata, agent: named } }) => {
     const about = parseAbout(title, metadata);
-    const session = await (await context.sessions()).open(about);
+    const agent = named === undefined ? undefined : chooseAgent(await context.config(), named);
+    const session = await (await context.sessions()).open({ ...about, agent });
     await context.answer(await session.summary(), () => session.id);
   },
 });

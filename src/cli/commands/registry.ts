@@ -1,14 +1,23 @@
 import type { Command } from '../command.ts';
 import { adopt } from './adopt.ts';
+import { agents } from './agents.ts';
+import { answer, approve, deny } from './answers.ts';
 import { append } from './append.ts';
+import { approvals } from './approvals.ts';
+import { attach } from './attach.ts';
 import { calls } from './calls.ts';
+import { cancel } from './cancel.ts';
+import { chat } from './chat.ts';
 import { commit } from './commit.ts';
 import { compact } from './compact.ts';
+import { demo } from './demo.ts';
 import { diff } from './diff.ts';
 import { exportCommand } from './export.ts';
 import { fork } from './fork.ts';
+import { handoff } from './handoff.ts';
 import { importCommand } from './import.ts';
 import { lifecycleCommands } from './lifecycle.ts';
+import { limit } from './limit.ts';
 import { log } from './log.ts';
 import { ls } from './ls.ts';
 import { open } from './open.ts';
@@ -18,14 +27,29 @@ import { repair } from './repair.ts';
 import { retry } from './retry.ts';
 import { revert } from './revert.ts';
 import { rewind } from './rewind.ts';
+import { send } from './send.ts';
 import { show } from './show.ts';
 import { state } from './state.ts';
 import { tree } from './tree.ts';
 import { verify } from './verify.ts';
+import { worker } from './worker.ts';
 
 /** In the order of the help. */
 export const commands: readonly Command[] = [
+  demo,
+  chat,
   open,
+  send,
+  attach,
+  cancel,
+  approvals,
+  approve,
+  deny,
+  answer,
+  handoff,
+  limit,
+  agents,
+  worker,
   append,
   ls,
   show,

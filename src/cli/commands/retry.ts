@@ -10,7 +10,8 @@ export const retry = defineCommand({
   examples: ['perdure retry ses_… 3'],
   run: async (context, { args: [named, number] }) => {
     const turn = parseCount('TURN', number!.replace(/^turn:/, ''), 1)!;
-    const event = await (await context.session(named!)).retry({ turn });
-    await context.answer(event, () => `turn ${turn} is tried again as turn ${event.turn}, event ${event.seq}`);
+    const { message, run } = await (await context.session(named!)).retry({ turn });
+    const next = run ? `; \`perdure attach ${named}\` works on it` : '';
+    await context.answer({ message, run: run?.id }, () => `turn ${turn} is tried again${next}`);
   },
 });

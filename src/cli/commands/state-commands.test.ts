@@ -39,6 +39,10 @@ const cli = async (argv: readonly string[], { mayOpen = true } = {}) => {
     err,
     now: Date.now,
     interrupted: () => AbortSignal.timeout(10_000),
+    folder: import.meta.dirname,
+    onInterrupt: () => () => {},
+    person: () => undefined,
+    startDetached: () => {},
     openRuntime: () => {
       if (!mayOpen) throw new Error('the store was opened');
       return open();

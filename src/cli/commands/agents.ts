@@ -1,0 +1,47 @@
+import { defineCommand } from '../command.ts';
+import type { Agent } from '../config/config.ts';
+import { printableLine } from '../printable.ts';
+import { type Column, layOutTable } from '../table.ts';
+
+const columns: readonly Column[] = [
+  { title: 'AGENT' },
+  { title: 'VERSION', align: 'right' },
+  { title: 'MODEL' },
+  { title: 'TOOLS', flexible: true, leaves: 1 },
+];
+
+const modelOf = ({ model }: Agent): string => {
+  if (typeof model === 'string') return model;
+  const { modelId, name } = (model ?? {}) as { modelId?: unknown; name?: unknown };
+  return String(modelId ?? name ?? '');
+};
+
+const about = (agent: Agent) => ({
+  name: agent.name,
+  version: agent.version,
+  model: modelOf(agent),
+  tools: [...agent.tools.keys()],
+});
+
+export const agents = defineCommand({
+  name: 'agents',
+  summary: 'list the agents of the configuration',
+  args: [],
+  options: {},
+  notes: [
+    'They come from perdure.config.ts (.mjs, .js) here, or from the file that --config names: a program that exports { agents, models, store, folder } by default. It is run.',
+  ],
+  examples: ['perdure agents', 'perdure agents --config team.config.ts'],
+  run: async (context) => {
+    const config = await context.config();
+    const all = config.agents.map(about);
+    const rows = all.map(({ name, version, model, tools }) => [
+      printableLine(name),
+      String(version),
+      printableLine(model),
+      printableLine(tools.join(' ')),
+    ]);
+    await context.answer(all, () => layOutTable(columns, rows, context.out.columns));
+    if (!config.file) await context.note('there is no perdure.config.ts here: demo is a script, not a model');
+  },
+});

@@ -1,0 +1,39 @@
+import { type Context, defineCommand } from '../command.ts';
+import { hanging } from '../hanging.ts';
+import { printableLine } from '../printable.ts';
+import { type OpenAsks, openAsks } from '../runs/open-asks.ts';
+import { ago } from '../time.ts';
+
+const linesOf = (
+  { out, now, commandText }: Context,
+  { session, approvals, questions }: OpenAsks,
+): readonly string[] => [
+  out.style('bold', session),
+  ...approvals.flatMap(({ approval, summary, at }) => [
+    ...hanging('  ', printableLine(`${summary}, asked ${ago(at, now())}`), out.columns),
+    ...hanging('    ', commandText('approve', approval), out.columns),
+    ...hanging('    ', commandText('deny', approval, '--reason', 'WHY'), out.columns),
+  ]),
+  ...questions.flatMap(({ question, callId }) => [
+    ...hanging('  ', printableLine(question), out.columns),
+    ...hanging('    ', commandText('answer', session, callId, 'TEXT'), out.columns),
+  ]),
+];
+
+export const approvals = defineCommand({
+  name: 'approvals',
+  summary: 'list what runs wait for people to approve or answer',
+  args: ['[SESSION]'],
+  options: {},
+  notes: ['Without SESSION, of the 1000 sessions that changed last.'],
+  examples: ['perdure approvals', 'perdure approvals ses_… --json'],
+  run: async (context, { args: [named] }) => {
+    const only = named === undefined ? undefined : await context.session(named);
+    const all = await Array.fromAsync(openAsks(await context.sessions(), only));
+    const open = all.filter(({ approvals: asked, questions }) => asked.length + questions.length > 0);
+    await context.answer(open, () =>
+      open.length > 0 ? open.flatMap((each) => linesOf(context, each)) : 'nobody is asked anything',
+    );
+    return undefined;
+  },
+});

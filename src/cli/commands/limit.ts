@@ -1,0 +1,48 @@
+import type { Limits } from '../../schema/run.ts';
+import { defineCommand, text } from '../command.ts';
+import { parseCount } from '../point.ts';
+import { carryOn } from '../runs/carry-on.ts';
+import { wrongCall } from '../wrong-call.ts';
+
+const parseUsd = (given: string | undefined): number | undefined => {
+  if (given === undefined) return undefined;
+  if (/^\d{1,9}(\.\d{1,6})?$/.test(given)) return Number(given);
+  throw wrongCall(`--usd is an amount such as 5 or 0.25; got "${given}"`);
+};
+
+const unitMs: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000 };
+const parseActive = (given: string | undefined): number | undefined => {
+  if (given === undefined) return undefined;
+  const [, amount, unit = ''] = /^(\d{1,6})\s?(s|min|h)$/.exec(given) ?? [];
+  if (amount !== undefined) return Number(amount) * unitMs[unit]!;
+  throw wrongCall(`--active is a time such as 30s, 10min or 2h; got "${given}"`);
+};
+
+export const limit = defineCommand({
+  name: 'limit',
+  summary: 'set what a session may use in all; a run that waits for its budget goes on',
+  args: ['SESSION'],
+  options: {
+    tokens: text('N', 'tokens in and out'),
+    usd: text('AMOUNT', 'what priced models may cost'),
+    turns: text('N', 'inputs that are answered'),
+    active: text('TIME', 'time at work: 30s, 10min, 2h'),
+  },
+  notes: ['What is not named is not limited any more.'],
+  examples: ['perdure limit ses_… --tokens 200000 --usd 2.50'],
+  run: async (context, { args, options }) => {
+    const given = {
+      tokens: parseCount('--tokens', options.tokens, 0),
+      usd: parseUsd(options.usd),
+      turns: parseCount('--turns', options.turns, 0),
+      activeMs: parseActive(options.active),
+    };
+    const limits = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Limits;
+    if (Object.keys(limits).length === 0) throw wrongCall('limit needs --tokens, --usd, --turns or --active');
+    const session = await context.session(args[0]!);
+    await session.limit(limits);
+    await context.answer({ session: session.id, limits }, () => `${session.id} may use ${JSON.stringify(limits)}`);
+    await carryOn(context, session);
+    return undefined;
+  },
+});

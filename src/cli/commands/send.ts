@@ -1,0 +1,121 @@
+import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import type { Session } from '../../core/service/session.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { type InputPolicy, inputPolicies } from '../../schema/run.ts';
+import { type Call, type Context, defineCommand, flag, text, texts } from '../command.ts';
+import { chooseAgent, refuseForeign } from '../config/choose-agent.ts';
+import { mediaTypeOf } from '../media-type.ts';
+import { readText } from '../read-input.ts';
+import { attachTo } from '../runs/attach.ts';
+import { fileError, wrongCall } from '../wrong-call.ts';
+
+const options = {
+  new: flag('open a session for it'),
+  agent: text('NAME', 'the agent of a new session; the only one there is without it'),
+  policy: text('POLICY', `while a run is under way: ${inputPolicies.join(', ')}`),
+  key: text('KEY', 'idempotency key: the same input again with the same key is admitted once'),
+  file: texts('PATH', 'a file to send with it'),
+  detach: flag('leave the run to a process in the background and return at once'),
+};
+
+const maxFileBytes = 11 * 1024 * 1024;
+
+const policyOf = (name: string | undefined): InputPolicy | undefined => {
+  const policy = inputPolicies.find((each) => each === name);
+  if (policy || name === undefined) return policy;
+  throw wrongCall(`--policy is ${inputPolicies.join(', ')}; got "${name}"`);
+};
+
+const filePart = async (path: string) => {
+  try {
+    const { size } = await stat(path);
+    if (size > maxFileBytes) {
+      throw new PerdureError('PAYLOAD_TOO_LARGE', `${path} has ${size} bytes, ${maxFileBytes} can be sent`, {
+        details: { size, maxBytes: maxFileBytes },
+      });
+    }
+    const bytes = await readFile(path);
+    return {
+      type: 'file' as const,
+      name: basename(path),
+      mediaType: mediaTypeOf(path, bytes),
+      data: bytes.toString('base64'),
+    };
+  } catch (error) {
+    throw fileError(error, 'read', path);
+  }
+};
+
+interface Asked {
+  readonly named: string | undefined;
+  readonly content: string;
+}
+
+/** With --new there is no session to name. */
+const askedBy = async ({ stdin }: Context, { args, options: given }: Call<typeof options>): Promise<Asked> => {
+  const [named, words, ...more] = given.new ? [undefined, ...args] : args;
+  if (more.length > 0) throw wrongCall('with --new there is only TEXT: leave out SESSION (quote text with spaces)');
+  if (!given.new && named === undefined) throw wrongCall('send needs SESSION, or --new: see `perdure help send`');
+  if (!given.new && given.agent !== undefined) throw wrongCall('--agent is for --new: a session keeps its agent');
+  if (words === undefined && !given.file) throw wrongCall('send needs TEXT, - to read it from stdin, or --file PATH');
+  const content = words === '-' ? (await readText(stdin())).replace(/\r?\n$/, '') : (words ?? '');
+  if (content === '' && !given.file) throw wrongCall('the text is empty');
+  return { named, content };
+};
+
+const sessionFor = async (context: Context, named: string | undefined, agent: string | undefined): Promise<Session> => {
+  const config = await context.config();
+  if (named === undefined) return (await context.sessions()).open({ agent: chooseAgent(config, agent) });
+  const session = await context.session(named);
+  refuseForeign(config, await session.summary());
+  return session;
+};
+
+export const send = defineCommand({
+  name: 'send',
+  summary: 'give a session an input and follow the run that answers it',
+  args: ['[SESSION]', '[TEXT]'],
+  options,
+  notes: [
+    'A TEXT of - is read from stdin. Answers go to stdout, all else to stderr; with --json every line of stdout is an event.',
+    'Ctrl-C leaves the run to a process in the background, a second one cancels it. Exit codes: 0 succeeded, 1 failed, 3 cancelled, 4 waits for somebody, 130 left.',
+  ],
+  examples: [
+    `perdure send --new 'Fix the failing test'`,
+    `perdure send ses_… 'Look at this' --file log.txt --detach`,
+    'git diff | perdure send ses_… - --key review-1',
+  ],
+  makesStore: true,
+  run: async (context, call) => {
+    const { key, detach, file } = call.options;
+    const policy = policyOf(call.options.policy);
+    const { named, content } = await askedBy(context, call);
+    const files = await Promise.all((file ?? []).map(filePart));
+    const session = await sessionFor(context, named, call.options.agent);
+    const parts = [...(content === '' ? [] : [{ type: 'text' as const, text: content }]), ...files];
+    const run = await session.send(parts, { policy, idempotencyKey: key });
+    if (detach) {
+      context.startWorker(session);
+      await context.answer({ session: session.id, run: run.id }, () => [session.id, run.id]);
+      return undefined;
+    }
+    if (named === undefined) await context.note(session.id);
+    const [admitted] = await Array.fromAsync(firstOf(run.events()));
+    const person = call.args.includes('-') ? undefined : context.person();
+    try {
+      return await attachTo(context, session, {
+        after: admitted!.seq - 1,
+        target: run.id,
+        typed: content,
+        person,
+      });
+    } finally {
+      person?.close();
+    }
+  },
+});
+
+async function* firstOf<T>(all: AsyncIterable<T>): AsyncGenerator<T> {
+  for await (const each of all) return void (yield each);
+}

@@ -1,0 +1,68 @@
+import type { RuntimeOptions } from '../../runtime.ts';
+
+type Script = NonNullable<NonNullable<RuntimeOptions['models']>['scripts']>[number];
+
+const tour = '\\btour\\b';
+const remove = '\\b(delete|remove)\\b';
+const ask = '\\bask\\b';
+
+/** What the built-in agent says. Every step that could be taken for thought says that it is a script. */
+export const demoTour: Script = {
+  name: 'demo-tour',
+  everyTurn: true,
+  steps: [
+    {
+      name: 'greet',
+      when: { answers: 0, userMatches: '\\b(hi|hello|hey)\\b' },
+      reasoning: 'Someone greets me. I say what I am.',
+      text: 'Hello! I am the demo script of Perdure, not a model: I need no key and no network. Say "tour" to see tools at work, "ask" to be asked something, "delete" to be asked for an approval.',
+    },
+    {
+      name: 'begin the tour',
+      when: { answers: 0, userMatches: tour },
+      reasoning: 'I am a script: my steps are fixed. The tools, the log and the state are real.',
+      text: 'I note a fact, and then I count slowly. Whoever stops me here finds me at the same place again.',
+      calls: [
+        { tool: 'note', input: { key: 'port', value: 8080 } },
+        { tool: 'count', input: { to: 8 } },
+      ],
+    },
+    {
+      name: 'end the tour',
+      when: { answers: 1, userMatches: tour },
+      text: 'That was all, as the script says. The fact is in the state, both calls are in the log, and each has exactly one result.',
+    },
+    {
+      name: 'ask for an approval',
+      when: { answers: 0, userMatches: remove },
+      text: 'Before that I need an approval. (I am a script: nothing is deleted.)',
+      calls: [{ tool: 'pretend_delete', input: { what: 'the old logs' } }],
+    },
+    {
+      name: 'denied',
+      when: { answers: 1, userMatches: remove, last: { outcome: 'denied' } },
+      text: 'It was denied, so I leave it.',
+    },
+    {
+      name: 'approved',
+      when: { answers: 1, userMatches: remove },
+      text: 'It was approved, and the script went on.',
+    },
+    {
+      name: 'ask a question',
+      when: { answers: 0, userMatches: ask },
+      calls: [{ tool: 'ask', input: { question: 'Which colour should the bicycle shed have?' } }],
+    },
+    {
+      name: 'answered',
+      when: { answers: 1, userMatches: ask },
+      text: 'Thank you. A model would think about your answer now; a script only says that it is in the log.',
+    },
+    {
+      name: 'explain',
+      when: { answers: 0 },
+      reasoning: 'I am a script and cannot think about this. I say so, and what can be tried.',
+      text: 'I am a script, not a model, so I cannot work on this. Say "tour", "ask" or "delete" to see what a run does. For answers that were thought about, write a perdure.config.ts with an agent and a model, such as anthropic/NAME or openai/NAME.',
+    },
+  ],
+};

@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { nearest } from '../nearest.ts';
+import { wrongCall } from '../wrong-call.ts';
+import type { Agent, Config } from './config.ts';
+
+const fileNames = ['perdure.config.ts', 'perdure.config.mjs', 'perdure.config.js'];
+const fields = ['agents', 'models', 'store', 'folder'];
+const form = 'export default { agents: [defineAgent({ … })] }';
+
+const isAgent = (value: unknown): value is Agent => {
+  const { name, tools, schemaHash, problems } = (value ?? {}) as Partial<Agent>;
+  return (
+    typeof name === 'string' &&
+    typeof tools?.get === 'function' &&
+    typeof schemaHash === 'string' &&
+    typeof problems === 'function'
+  );
+};
+
+const checkAgents = (shown: string, agents: unknown): readonly Agent[] => {
+  if (!Array.isArray(agents) || agents.length === 0) {
+    throw wrongCall(`${shown} names no agents: write ${form}`);
+  }
+  const other = agents.findIndex((agent) => !isAgent(agent));
+  if (other < 0) return agents;
+  throw new PerdureError('AGENT_INVALID', `agents[${other}] of ${shown} was not made by defineAgent: write ${form}`, {
+    details: { file: shown, index: other },
+  });
+};
+
+const checkFields = (shown: string, given: object): void => {
+  const unknown = Object.keys(given).find((name) => !fields.includes(name));
+  if (unknown === undefined) return;
+  const meant = nearest(unknown, fields);
+  throw wrongCall(
+    `${shown} has ${fields.join(', ')}, and not "${unknown}"${meant ? `: did you mean "${meant}"?` : ''}`,
+  );
+};
+
+const checkText = (shown: string, name: string, value: unknown): void => {
+  if (value !== undefined && typeof value !== 'string') throw wrongCall(`${name} of ${shown} has to be text`);
+};
+
+const checked = (shown: string, file: string, given: unknown): Config => {
+  if (typeof given !== 'object' || given === null) throw wrongCall(`${shown} has no default export: write ${form}`);
+  checkFields(shown, given);
+  const { agents, models, store, folder } = given as Partial<Config>;
+  checkText(shown, 'folder', folder);
+  if (typeof store !== 'object') checkText(shown, 'store', store);
+  return {
+    agents: checkAgents(shown, agents),
+    file,
+    ...(models && { models }),
+    ...(store && { store }),
+    ...(folder !== undefined && { folder: resolve(dirname(file), folder) }),
+  };
+};
+
+const unloadable = (shown: string, cause: unknown): PerdureError => {
+  const { name, message } = cause instanceof Error ? cause : new Error(String(cause));
+  if (isPerdureError(cause)) return new PerdureError(cause.code, `${shown}: ${message}`, { ...cause, cause });
+  return new PerdureError('INVALID_INPUT', `${shown} cannot be loaded: ${name}: ${message}`, {
+    details: { file: shown },
+    cause,
+  });
+};
+
+/** The file that is named, or that the folder has. */
+export const findConfig = (folder: string, named: string | undefined): string | undefined => {
+  if (named === undefined) return fileNames.map((name) => resolve(folder, name)).find(existsSync);
+  const file = resolve(folder, named);
+  if (existsSync(file)) return file;
+  throw new PerdureError('FILE_UNAVAILABLE', `there is no file ${named}, which --config names`, {
+    details: { file: named },
+  });
+};
+
+/** Runs the file: it is a program of whoever wrote it. */
+export const loadConfig = async (file: string, from: string): Promise<Config> => {
+  const shown = relative(from, file) || file;
+  let loaded: { default?: unknown };
+  try {
+    loaded = await import(pathToFileURL(file).href);
+  } catch (cause) {
+    throw unloadable(shown, cause);
+  }
+  return checked(shown, file, loaded.default);
+};

@@ -1,0 +1,26 @@
+import { extname } from 'node:path';
+
+const byExtension: Readonly<Record<string, string>> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+  '.pdf': 'application/pdf',
+  '.json': 'application/json',
+  '.csv': 'text/csv',
+  '.html': 'text/html',
+  '.md': 'text/markdown',
+};
+
+const isText = (bytes: Uint8Array): boolean => {
+  try {
+    return !new TextDecoder('utf-8', { fatal: true }).decode(bytes).includes('\0');
+  } catch {
+    return false;
+  }
+};
+
+/** By the name where that tells, else by whether it can be read as text. */
+export const mediaTypeOf = (path: string, bytes: Uint8Array): string =>
+  byExtension[extname(path).toLowerCase()] ?? (isText(bytes) ? 'text/plain' : 'application/octet-stream');

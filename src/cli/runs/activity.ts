@@ -1,0 +1,76 @@
+import type { EventType, PayloadOf, SessionEvent } from '../../schema/event.ts';
+import type { Message } from '../../schema/message.ts';
+import { duration } from '../duration.ts';
+import { eventGist } from '../event-gist.ts';
+import { printableJson, printableLine, printableLines } from '../printable.ts';
+import type { Style } from '../terminal.ts';
+
+/** A line about what a run does. */
+export interface Activity {
+  readonly mark: string;
+  readonly text: string;
+  readonly style: Style;
+  /** Shown whole, on as many lines as it takes. */
+  readonly whole?: true;
+}
+
+type Tell<T extends EventType> = (payload: PayloadOf<T>, event: SessionEvent<T>) => readonly Activity[];
+
+const brief = (value: unknown): string => (typeof value === 'string' ? printableLine(value) : printableJson(value));
+const aside = (text: string): readonly Activity[] => [{ mark: '· ', text, style: 'dim', whole: true }];
+const notable = (text: string): readonly Activity[] => [{ mark: '! ', text, style: 'yellow', whole: true }];
+
+const userLines = ({ content }: Extract<Message, { role: 'user' }>): readonly Activity[] =>
+  content.flatMap((part): readonly Activity[] =>
+    part.type === 'file'
+      ? [{ mark: '> ', text: printableLine(`[file ${part.name ?? ''} ${part.mediaType}]`), style: 'cyan' }]
+      : printableLines(part.text).map((text) => ({ mark: '> ', text, style: 'cyan', whole: true })),
+  );
+
+const endOf = ({ status, error }: PayloadOf<'run.ended'>): readonly Activity[] => {
+  if (status === 'succeeded') return [];
+  const why = error ? ` ${printableLine(`${error.code}: ${error.message}`)}` : '';
+  return [{ mark: '! ', text: `${status}${why}`, style: status === 'failed' ? 'red' : 'yellow', whole: true }];
+};
+
+const told: { readonly [T in EventType]?: Tell<T> } = {
+  'message.appended': ({ message }) => (message.role === 'user' ? userLines(message) : []),
+  'run.started': ({ attempt }) => (attempt > 1 ? aside(`taken on again, attempt ${attempt}`) : []),
+  'run.ended': endOf,
+  'tool.called': ({ tool, input }) => [{ mark: '→ ', text: `${printableLine(tool)} ${brief(input)}`, style: 'yellow' }],
+  'tool.retried': ({ tool, attempt, reason }) =>
+    aside(printableLine(`${tool} once more, attempt ${attempt}${reason ? `: ${reason}` : ''}`)),
+  'tool.completed': ({ tool, output, durationMs }) => [
+    { mark: '← ', text: `${printableLine(tool)} ok, ${duration(durationMs)}: ${brief(output)}`, style: 'dim' },
+  ],
+  'tool.failed': ({ tool, outcome, error, durationMs }) => [
+    {
+      mark: '← ',
+      text: printableLine(`${tool} ${outcome}, ${duration(durationMs)}: ${error.message}`),
+      style: 'red',
+    },
+  ],
+  'model.failed': ({ failure, message, retryInMs }) =>
+    notable(
+      printableLine(
+        `${failure}: ${message}${retryInMs === undefined ? '' : `; asked again in ${duration(retryInMs)}`}`,
+      ),
+    ),
+  'approval.requested': ({ summary, approval }) =>
+    notable(printableLine(`an approval is needed: ${summary} (${approval})`)),
+  'approval.settled': ({ answer, reason }, { actor }) =>
+    aside(printableLine(`${answer} by ${actor}${reason ? `: ${reason}` : ''}`)),
+  'question.asked': ({ question, options }) =>
+    notable(printableLine(`${question}${options ? ` (${options.join(', ')})` : ''}`)),
+  'question.answered': ({ answer }, { actor }) => aside(printableLine(`${actor} answered: ${answer}`)),
+  'context.compacted': () => aside('a summary stands for the older turns now'),
+};
+
+const ofSession = /^(session|budget|agent)\./;
+
+/** What people are told of an event, beside the text of answers. Safe to print. */
+export const activityOf = (event: SessionEvent): readonly Activity[] => {
+  const tell = told[event.type] as Tell<EventType> | undefined;
+  if (tell) return tell(event.payload, event);
+  return ofSession.test(event.type) ? aside(`${event.type} ${eventGist(event)}`.trim()) : [];
+};

@@ -1,0 +1,15 @@
+import type { Session } from '../../core/service/session.ts';
+import type { Context } from '../command.ts';
+import { holdsAgentOf } from '../config/choose-agent.ts';
+import { readRuns } from './read-runs.ts';
+import { restOf } from './runs-view.ts';
+
+/** After something a run waited for has come: whoever has its agent here goes on with it in the background. */
+export const carryOn = async (context: Context, session: Session): Promise<void> => {
+  const { view, isBudgetNew } = await readRuns(session);
+  const rest = restOf(view);
+  const mayGoOn = !rest || (rest.kind === 'waiting' && rest.for === 'budget' && isBudgetNew);
+  if (!mayGoOn || !holdsAgentOf(await context.config(), await session.summary())) return;
+  context.startWorker(session);
+  await context.note(`it goes on in the background: ${context.commandText('attach', session.id)}`);
+};

@@ -1,0 +1,83 @@
+import type { Session } from '../../core/service/session.ts';
+import type { Context } from '../command.ts';
+import { parsePlace } from '../place.ts';
+import { parseCount, parsePoint } from '../point.ts';
+import { renderDiff } from '../render-diff.ts';
+import { linesText } from '../terminal.ts';
+import { wrongCall } from '../wrong-call.ts';
+import type { Conversation } from './follow-live.ts';
+
+interface Asked {
+  readonly context: Context;
+  readonly session: Session;
+  readonly rest: string;
+  readonly conversation: Conversation;
+}
+
+export interface ChatCommand {
+  readonly usage: string;
+  readonly about: string;
+  readonly rest?: string;
+  /** Gives the session to go on with, where that is another one. */
+  run(asked: Asked): Promise<Session | undefined>;
+}
+
+const command = (usage: string, about: string, run: (asked: Asked) => Promise<unknown>): ChatCommand => ({
+  usage,
+  about,
+  run: async (asked) => void (await run(asked)),
+});
+
+const write = async ({ context, conversation }: Asked, lines: readonly string[]): Promise<void> => {
+  conversation.printer.breakLine();
+  await conversation.printer.settled;
+  await context.out.write(linesText(lines));
+};
+
+const showDiff = async (asked: Asked): Promise<void> => {
+  const { turn } = await asked.session.summary();
+  const [from = String(Math.max(0, turn - 1)), to = String(turn)] = asked.rest.split(/\s+/).filter(Boolean);
+  const diff = await asked.session.diff(parsePlace(from), parsePlace(to));
+  await write(asked, renderDiff(diff, asked.context.out));
+};
+
+/** Asks again what a turn was asked. */
+const retryTurn = async ({ session, rest, conversation }: Asked): Promise<void> => {
+  const turn = parseCount('/retry', rest.replace(/^turn:/, ''), 1);
+  if (turn === undefined) throw wrongCall('/retry needs the number of a turn');
+  const asked = (await session.transcript()).find((entry) => entry.turn === turn && entry.message.role === 'user');
+  if (asked?.message.role !== 'user') throw wrongCall(`turn ${turn} has no input to try again`);
+  const content = asked.message.content;
+  await session.rewind({ to: { turn: turn - 1 }, reason: `tries turn ${turn} again` });
+  conversation.expect((await session.send(content)).id);
+};
+
+export const chatCommands: Readonly<Record<string, ChatCommand>> = {
+  help: command('/help', 'this list', async (asked) => {
+    const all = Object.values(chatCommands);
+    const width = Math.max(...all.map(({ usage }) => usage.length)) + 2;
+    await write(
+      asked,
+      all.map(({ usage, about }) => `${usage.padEnd(width)}${about}`),
+    );
+  }),
+  fork: {
+    usage: '/fork',
+    about: 'go on in a fork; this session stays as it is',
+    run: async ({ session, conversation }) => {
+      const fork = await session.fork();
+      conversation.printer.note(`from here on this is ${fork.id}, a fork of ${session.id}`);
+      return fork;
+    },
+  },
+  diff: command('/diff [FROM TO]', 'what the last turn changed in the state, or between two places', showDiff),
+  rewind: command('/rewind N', 'go on from the end of turn N; nothing is erased', async ({ session, rest }) => {
+    await session.rewind({ to: parsePoint(rest) });
+  }),
+  retry: command('/retry N', 'ask again what turn N was asked', retryTurn),
+  pause: command('/pause', 'stop at the next safe point', ({ session }) => session.pause()),
+  resume: command('/resume', 'go on after a pause', ({ session }) => session.resume()),
+  quit: command('/quit', 'leave; what is under way goes on in the background', async ({ conversation }) =>
+    conversation.leave(),
+  ),
+};

@@ -1,0 +1,59 @@
+import { displayWidth, wrap } from '../display-width.ts';
+import { printable } from '../printable.ts';
+
+/** Wraps text that comes in pieces. A word is held back until it is whole, so that it can go to the next line. */
+export class FlowingText {
+  readonly #columns: number;
+  #column = 0;
+  #word = '';
+  #spaces = '';
+
+  constructor(columns: number) {
+    this.#columns = columns;
+  }
+
+  get isMidLine(): boolean {
+    return this.#column > 0;
+  }
+
+  /** What can be written now. */
+  feed(text: string): string {
+    const pieces = (this.#word + text).replaceAll('\t', '    ').split(/(\n| +)/);
+    this.#word = pieces.pop() ?? '';
+    return pieces.map((piece) => this.#place(piece)).join('');
+  }
+
+  /** The rest, and the end of the line. */
+  end(): string {
+    const rest = this.#place(this.#word);
+    this.#word = '';
+    this.#spaces = '';
+    const lineEnd = this.#column > 0 ? '\n' : '';
+    this.#column = 0;
+    return rest + lineEnd;
+  }
+
+  #place(piece: string): string {
+    if (piece === '') return '';
+    if (/^ +$/.test(piece)) {
+      this.#spaces += piece;
+      return '';
+    }
+    const spaces = this.#spaces;
+    this.#spaces = '';
+    if (piece === '\n') {
+      this.#column = 0;
+      return '\n';
+    }
+    const word = printable(piece.replace(/\r$/, ''));
+    const width = spaces.length + displayWidth(word);
+    if (this.#column + width <= this.#columns) {
+      this.#column += width;
+      return spaces + word;
+    }
+    const lines = wrap(word, this.#columns);
+    const breaks = this.#column > 0 ? '\n' : '';
+    this.#column = displayWidth(lines.at(-1) ?? '');
+    return breaks + lines.join('\n');
+  }
+}

@@ -1,0 +1,201 @@
+import type { Session } from '../../core/service/session.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { Message } from '../../schema/message.ts';
+import { truncate, wrap } from '../display-width.ts';
+import { hanging } from '../hanging.ts';
+import { printableLine } from '../printable.ts';
+import type { Style, Terminal } from '../terminal.ts';
+import { type Activity, activityOf } from './activity.ts';
+import { FlowingText } from './flowing-text.ts';
+import type { Person } from './person.ts';
+
+export type Preview = Parameters<Parameters<Session['previews']>[0]>[0];
+type Delta = Extract<Preview, { type: 'delta' }>;
+type Kind = 'text' | 'reasoning';
+
+interface Answer {
+  readonly shown: Record<Kind, string>;
+  /** Pieces that came before the log told that the model was asked. */
+  readonly early: Delta[];
+  isAsked: boolean;
+}
+
+const maxProse = 100;
+
+const textOf = ({ content }: Message, kind: Kind): string =>
+  content.map((part: Message['content'][number]) => (part.type === kind ? part.text : '')).join('');
+
+/** Writes a run as it happens: answers to stdout, all else to stderr. Everything in the order in which it was told. */
+export class LivePrinter {
+  readonly #out: Terminal;
+  readonly #err: Terminal;
+  readonly #person: Person | undefined;
+  readonly #answers = new Map<string, Answer>();
+  /** What was typed here and need not be shown again. */
+  readonly #typed: string[] = [];
+  #flow: { readonly kind: Kind; readonly text: FlowingText } | undefined;
+  #hasProgress = false;
+  #tail: Promise<void> = Promise.resolve();
+
+  constructor(terminals: { readonly out: Terminal; readonly err: Terminal }, person?: Person | undefined) {
+    this.#out = terminals.out;
+    this.#err = terminals.err;
+    this.#person = person;
+  }
+
+  /** Fails where writing failed. */
+  get settled(): Promise<void> {
+    return this.#tail;
+  }
+
+  hide(typed: string): void {
+    this.#typed.push(typed);
+  }
+
+  note(text: string, style: Style = 'dim'): void {
+    this.#later(() => this.#lines([{ mark: '', text, style, whole: true }]));
+  }
+
+  preview(preview: Preview): void {
+    if (preview.type === 'progress') this.#later(() => this.#progress(preview.text));
+    else this.#later(() => this.#delta(preview));
+  }
+
+  event(event: SessionEvent): void {
+    this.#later(() => this.#tell(event));
+  }
+
+  /** Ends the line that is being written. */
+  breakLine(): void {
+    this.#later(() => this.#endFlow());
+  }
+
+  #later(write: () => Promise<void>): void {
+    this.#tail = this.#tail.then(async () => {
+      await this.#person?.isSilent();
+      await write();
+    });
+    this.#tail.catch(() => undefined); // told by `settled`
+  }
+
+  #terminalOf(kind: Kind): Terminal {
+    return kind === 'text' ? this.#out : this.#err;
+  }
+
+  #answer(message: string): Answer {
+    const known = this.#answers.get(message) ?? { shown: { text: '', reasoning: '' }, early: [], isAsked: false };
+    this.#answers.set(message, known);
+    return known;
+  }
+
+  async #delta(delta: Delta): Promise<void> {
+    const { kind, text, message } = delta;
+    const answer = this.#answer(message);
+    if (kind !== 'text' && kind !== 'reasoning') return;
+    if (!answer.isAsked) return void answer.early.push(delta);
+    answer.shown[kind] += text;
+    await this.#write(kind, text);
+  }
+
+  async #write(kind: Kind, text: string): Promise<void> {
+    if (text === '') return;
+    await this.#clearProgress();
+    if (this.#flow?.kind !== kind) await this.#endFlow();
+    const terminal = this.#terminalOf(kind);
+    this.#flow ??= {
+      kind,
+      text: new FlowingText(Math.min(terminal.columns, terminal.isTerminal ? maxProse : Infinity)),
+    };
+    await this.#put(kind, this.#flow.text.feed(text));
+  }
+
+  #put(kind: Kind, text: string): Promise<void> {
+    if (text === '') return Promise.resolve();
+    const terminal = this.#terminalOf(kind);
+    return terminal.write(kind === 'reasoning' ? terminal.style('dim', text) : text);
+  }
+
+  async #endFlow(): Promise<void> {
+    const flow = this.#flow;
+    this.#flow = undefined;
+    if (flow) await this.#put(flow.kind, flow.text.end());
+  }
+
+  async #lines(activities: readonly Activity[]): Promise<void> {
+    if (activities.length === 0) return;
+    await this.#clearProgress();
+    await this.#endFlow();
+    const { columns } = this.#err;
+    const lines = activities.flatMap(({ mark, text, style, whole }) =>
+      (whole
+        ? mark
+          ? hanging(mark, text, columns)
+          : wrap(text, columns)
+        : [truncate(mark + text, Math.min(columns, 200))]
+      ).map((line) => this.#err.style(style, line)),
+    );
+    await this.#err.write(lines.map((line) => `${line}\n`).join(''));
+  }
+
+  /** One line that the next one takes the place of; only where that can be done. */
+  async #progress(text: string): Promise<void> {
+    const paints = this.#err.isTerminal && this.#err.style('dim', 'x') !== 'x';
+    if (!paints) return;
+    await this.#endFlow();
+    await this.#clearProgress();
+    this.#hasProgress = true;
+    await this.#err.write(this.#err.style('dim', truncate(`  ${printableLine(text)}`, this.#err.columns - 1)));
+  }
+
+  async #clearProgress(): Promise<void> {
+    if (!this.#hasProgress) return;
+    this.#hasProgress = false;
+    await this.#err.write('\r\x1b[K');
+  }
+
+  async #tell(event: SessionEvent): Promise<void> {
+    if (event.type === 'model.called') return this.#asked(event.payload.message);
+    if (event.type === 'message.abandoned') return this.#abandoned(event.payload.message);
+    if (event.type === 'message.appended' && event.payload.message.role === 'assistant') {
+      return this.#finish(event.payload.message);
+    }
+    if (this.#isTyped(event)) return;
+    await this.#lines(activityOf(event));
+  }
+
+  #isTyped(event: SessionEvent): boolean {
+    if (event.type !== 'message.appended' || event.payload.message.role !== 'user') return false;
+    const index = this.#typed.indexOf(textOf(event.payload.message, 'text'));
+    if (index >= 0) this.#typed.splice(index, 1);
+    return index >= 0;
+  }
+
+  async #asked(message: string): Promise<void> {
+    const answer = this.#answer(message);
+    answer.isAsked = true;
+    for (const delta of answer.early.splice(0)) await this.#delta(delta);
+  }
+
+  async #abandoned(message: string): Promise<void> {
+    const { shown } = this.#answer(message);
+    this.#answers.delete(message);
+    if (shown.text + shown.reasoning === '') return;
+    await this.#lines([{ mark: '· ', text: 'this answer came to no end', style: 'dim', whole: true }]);
+  }
+
+  async #finish(message: Message): Promise<void> {
+    const { shown } = this.#answer(message.id);
+    this.#answers.delete(message.id);
+    const isShown = (kind: Kind) => shown[kind] === textOf(message, kind);
+    if (shown.text + shown.reasoning !== '' && !(isShown('text') && isShown('reasoning'))) {
+      await this.#lines([{ mark: '· ', text: 'the whole answer:', style: 'dim', whole: true }]);
+      shown.text = '';
+      shown.reasoning = '';
+    }
+    if (shown.text + shown.reasoning === '') {
+      await this.#write('reasoning', textOf(message, 'reasoning'));
+      await this.#write('text', textOf(message, 'text'));
+    }
+    await this.#endFlow();
+  }
+}

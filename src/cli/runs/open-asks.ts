@@ -1,0 +1,29 @@
+import type { Session } from '../../core/service/session.ts';
+import type { Sessions } from '../../core/service/sessions.ts';
+import { readRuns } from './read-runs.ts';
+import type { Approval, Question } from './runs-view.ts';
+
+export interface OpenAsks {
+  readonly session: string;
+  readonly approvals: readonly Approval[];
+  readonly questions: readonly Question[];
+}
+
+const maxSessions = 1000;
+const statuses = ['open', 'active', 'pausing', 'paused'] as const;
+
+const asksOf = async (session: Session): Promise<OpenAsks> => {
+  const { approvals, questions } = (await readRuns(session)).view;
+  return { session: session.id, approvals, questions };
+};
+
+/** What the sessions that changed last ask people, newest change first, each when it is wanted. */
+export async function* openAsks(sessions: Sessions, only?: Session): AsyncGenerator<OpenAsks, void, void> {
+  if (only) return yield await asksOf(only);
+  const { sessions: newest } = await sessions.list({ limit: maxSessions, status: [...statuses] });
+  for (const { id, agent } of newest) {
+    if (!agent) continue;
+    const asks = await asksOf(await sessions.get(id));
+    if (asks.approvals.length + asks.questions.length > 0) yield asks;
+  }
+}

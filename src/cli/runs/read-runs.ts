@@ -1,0 +1,50 @@
+import type { Session } from '../../core/service/session.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import { foldView, noRuns, type RunsView } from './runs-view.ts';
+
+export interface Runs {
+  readonly view: RunsView;
+  /** The newest event that the view knows. */
+  readonly seq: number;
+  /** Where the run under way, or else the last one, was admitted; undefined where there never was one. */
+  readonly newestAt?: number | undefined;
+  /** Whether the budget was changed since the run began to wait. */
+  readonly isBudgetNew: boolean;
+}
+
+const firstWindow = 512;
+
+type Admitted = SessionEvent<'input.admitted'>;
+const isAdmitted = (event: SessionEvent): event is Admitted => event.type === 'input.admitted';
+
+/** Inputs begin in the order of their admission: before one that has begun there is none that waits. */
+const groundOf = (events: readonly SessionEvent[]): number => {
+  const begun = new Set(events.flatMap(({ type, run }) => (type === 'run.started' && run ? [run] : [])));
+  return events.findLastIndex((event) => isAdmitted(event) && begun.has(event.payload.run));
+};
+
+const newestAt = (events: readonly SessionEvent[], { run }: RunsView): number | undefined => {
+  const admitted = events.filter(isAdmitted);
+  return (admitted.find(({ payload }) => payload.run === run?.id) ?? admitted.at(-1))?.seq;
+};
+
+/** Reads backwards, only as far as what is under way reaches. */
+export const readRuns = async (session: Session): Promise<Runs> => {
+  const { seq, status, holder } = await session.summary();
+  let events: SessionEvent[] = [];
+  let from = seq;
+  for (let size = firstWindow; from > 0 && groundOf(events) < 0; size *= 4) {
+    const after = Math.max(0, from - size);
+    events = [...(await Array.fromAsync(session.events({ after, at: { seq: from } }))), ...events];
+    from = after;
+  }
+  const recent = events.slice(Math.max(0, groundOf(events)));
+  const view = { ...recent.reduce(foldView, noRuns), status, holder };
+  const waitedAt = recent.findLastIndex(({ type }) => type === 'run.waiting');
+  return {
+    view,
+    seq,
+    newestAt: newestAt(events, view),
+    isBudgetNew: recent.findLastIndex(({ type }) => type === 'budget.set') > waitedAt,
+  };
+};

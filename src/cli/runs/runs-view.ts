@@ -1,0 +1,106 @@
+import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
+import type { MessageId, RunId } from '../../schema/ids.ts';
+import type { Status } from '../../schema/lifecycle.ts';
+import type { WaitReason } from '../../schema/run.ts';
+
+export type Approval = PayloadOf<'approval.requested'> & { readonly at: number };
+export type Question = PayloadOf<'question.asked'>;
+export type RunEnd = PayloadOf<'run.ended'>;
+
+/** What the events tell about the runs of a session. */
+export interface RunsView {
+  readonly status: Status;
+  readonly holder: 'agent' | 'human';
+  readonly run?: { readonly id: RunId; readonly waitingFor?: WaitReason | undefined } | undefined;
+  readonly queue: readonly { readonly run: RunId; readonly message: MessageId }[];
+  readonly approvals: readonly Approval[];
+  readonly questions: readonly Question[];
+  readonly end?: RunEnd | undefined;
+}
+
+export const noRuns: RunsView = { status: 'active', holder: 'agent', queue: [], approvals: [], questions: [] };
+
+const withoutCall = (view: RunsView, id: string): RunsView => ({
+  ...view,
+  approvals: view.approvals.filter(({ callId }) => callId !== id),
+  questions: view.questions.filter(({ callId }) => callId !== id),
+});
+
+/** Something to do has come: it waits no more, whoever will do it. */
+const goesOn = (view: RunsView): RunsView => ({
+  ...view,
+  ...(view.run && { run: { id: view.run.id } }),
+});
+
+const ended = (view: RunsView, run: RunId | undefined, end: RunEnd): RunsView => {
+  const isQueued = view.queue.some((each) => each.run === run);
+  const queue = view.queue.filter((each) => each.run !== run);
+  if (isQueued) return { ...view, queue, end };
+  return { ...view, run: undefined, approvals: [], questions: [], end };
+};
+
+export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
+  switch (event.type) {
+    case 'session.forked':
+      return noRuns;
+    case 'session.rewound':
+      return { ...view, run: undefined, queue: [], approvals: [], questions: [] };
+    case 'session.pausing':
+      return { ...view, status: 'pausing' };
+    case 'session.paused':
+      return { ...view, status: 'paused' };
+    case 'session.resumed':
+    case 'session.reopened':
+      return { ...view, status: 'active' };
+    case 'session.closed':
+      return { ...view, status: 'closed' };
+    case 'session.handed':
+      return event.payload.to === 'agent' ? goesOn({ ...view, holder: 'agent' }) : { ...view, holder: 'human' };
+    case 'input.admitted': {
+      const { run, message } = event.payload;
+      return { ...view, queue: [...view.queue, { run, message: message.id }] };
+    }
+    case 'message.appended': {
+      const { id } = event.payload.message;
+      return { ...view, queue: view.queue.filter(({ message }) => message !== id) };
+    }
+    case 'run.started':
+      return { ...view, run: { id: event.run! }, queue: view.queue.filter(({ run }) => run !== event.run) };
+    case 'run.resumed':
+      return { ...view, run: { id: event.run! } };
+    case 'run.waiting':
+      return { ...view, run: { id: event.run!, waitingFor: event.payload.for } };
+    case 'run.ended':
+      return ended(view, event.run, event.payload);
+    case 'approval.requested':
+      return { ...view, approvals: [...view.approvals, { ...event.payload, at: event.at }] };
+    case 'approval.settled': {
+      const approvals = view.approvals.filter(({ approval }) => approval !== event.payload.approval);
+      return goesOn({ ...view, approvals });
+    }
+    case 'question.asked':
+      return { ...view, questions: [...view.questions, event.payload] };
+    case 'question.answered':
+      return goesOn(withoutCall(view, event.payload.callId));
+    case 'tool.completed':
+    case 'tool.failed':
+      return withoutCall(view, event.payload.callId);
+    default:
+      return view;
+  }
+};
+
+/** Why nothing happens any more before somebody does something. */
+export type Rest =
+  | { readonly kind: 'ended'; readonly end?: RunEnd | undefined }
+  | { readonly kind: 'waiting'; readonly for: WaitReason }
+  | { readonly kind: 'paused' };
+
+/** Undefined while there is work, whoever does it. */
+export const restOf = ({ status, holder, run, queue, end }: RunsView): Rest | undefined => {
+  if (!run && queue.length === 0) return { kind: 'ended', end };
+  if (status === 'paused') return { kind: 'paused' };
+  if (status === 'closed' || status === 'archived') return { kind: 'ended', end };
+  if (holder === 'human') return { kind: 'waiting', for: 'human' };
+  return run?.waitingFor ? { kind: 'waiting', for: run.waitingFor } : undefined;
+};
