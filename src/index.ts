@@ -2,7 +2,7 @@ export type { Clock } from './core/ports/clock.ts';
 export type { Queue } from './core/ports/queue.ts';
 export type { CallRecord, CallStatus, Imported, Store } from './core/ports/store.ts';
 export { type Effects, type Tool, type ToolContext, ToolFailure } from './core/ports/tool.ts';
-export type { Preview } from './core/run/run-context.ts';
+export type { Preview } from './core/run/previews.ts';
 export type { Worker, WorkerOptions } from './core/run/worker.ts';
 export type { Adoption, AdoptOptions } from './core/service/adopt.ts';
 export type { Change, CommitOptions } from './core/service/commit.ts';

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { ModelDelta, ModelRequest } from '../../src/core/ports/model.ts';
 import {
+  type AgentDefinition,
   defineAgent,
   defineScript,
   defineTool,
@@ -9,6 +11,7 @@ import {
   type Script,
   type SessionEvent,
 } from '../../src/index.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
 import { newStorePlace, storeKinds } from '../stores.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -46,6 +49,30 @@ const ask = defineTool({
   execute: () => undefined,
 });
 
+const strict = defineTool({
+  name: 'strict',
+  input: z.object({}),
+  approval: { notRequester: true, expiresInMs: 300 },
+  execute: () => 'done',
+});
+const crash = defineTool({
+  name: 'crash',
+  input: z.object({}),
+  effects: 'none',
+  retry: { times: 2, backoffMs: 1 },
+  execute: (_, { attempt }) => {
+    if (attempt < 3) throw new Error(`attempt ${attempt} failed`);
+    return 'third time lucky';
+  },
+});
+const stuck = defineTool({
+  name: 'stuck',
+  input: z.object({}),
+  timeoutMs: 30,
+  execute: () => new Promise(() => undefined),
+});
+const large = defineTool({ name: 'large', input: z.object({}), effects: 'none', execute: () => 'x'.repeat(200_000) });
+
 const types = async (events: AsyncIterable<SessionEvent>): Promise<readonly string[]> => {
   const all: string[] = [];
   for await (const { type } of events) all.push(type);
@@ -53,7 +80,10 @@ const types = async (events: AsyncIterable<SessionEvent>): Promise<readonly stri
 };
 
 describe.each(storeKinds)('runs on %s', (kind) => {
-  const start = async (steps: Script['steps'], more: { readonly work?: boolean } = {}) => {
+  const start = async (
+    steps: Script['steps'],
+    more: { readonly work?: boolean; readonly agent?: Partial<AgentDefinition> } = {},
+  ) => {
     const place = await newStorePlace(kind);
     undo.push(place.remove);
     const agent = defineAgent({
@@ -61,7 +91,8 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       version: 1,
       model: 'scripted/test',
       instructions: 'You test.',
-      tools: [add, wipe, slow, ask],
+      tools: [add, wipe, slow, ask, strict, crash, stuck, large],
+      ...more.agent,
     });
     const models = { scripts: [defineScript({ name: 'test', steps })] };
     const open = async (): Promise<Runtime> => {
@@ -227,7 +258,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await expect.poll(async () => (await run.result()).status).toBe('succeeded');
   });
 
-  test('[RUN9] what steers joins the run under way at its next step', async () => {
+  test('[RUN2] what steers joins the run under way at its next step', async () => {
     const { session } = await start([
       { calls: [{ tool: 'ask', input: { question: 'x' } }] },
       { when: { userMatches: 'faster' }, text: 'Faster, then.' },
@@ -241,5 +272,140 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await expect.poll(async () => (await run.result()).output).toBe('Faster, then.');
     expect(await steered.result()).toMatchObject({ output: 'Faster, then.' });
     expect((await session.transcript()).at(-1)!.turn).toBe(1);
+  });
+
+  test('[RUN2] an interrupt ends the run under way; a rejected input leaves no trace', async () => {
+    const { session } = await start([{ calls: [{ tool: 'slow', input: {} }] }, { text: 'second' }]);
+    const run = await session.send('Go');
+    await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
+    const before = await session.summary();
+    await expect(session.send('no', { policy: 'reject' })).rejects.toMatchObject({ code: 'SESSION_BUSY' });
+    expect((await session.summary()).seq).toBe(before.seq);
+    const next = await session.send('Stop that', { policy: 'interrupt' });
+    expect(await run.result()).toMatchObject({ status: 'cancelled' });
+    expect(await next.result()).toMatchObject({ status: 'succeeded', output: 'second' });
+  });
+
+  test('[RUN9] what went wrong with a call is a typed result that the model can act on', async () => {
+    const { session } = await start([
+      {
+        calls: [
+          { tool: 'nothing', input: {} },
+          { tool: 'add', input: { a: 'one' } },
+          { tool: 'stuck', input: {} },
+          { tool: 'crash', input: {} },
+        ],
+      },
+      { text: 'ok' },
+    ]);
+    await (await session.send('Go')).result();
+    const results = (await session.transcript()).flatMap(({ message }) =>
+      message.role === 'tool' ? message.content : [],
+    );
+    expect(Object.fromEntries(results.map(({ tool, outcome }) => [tool, outcome]))).toEqual({
+      nothing: 'unknown_tool',
+      add: 'invalid_input',
+      stuck: 'timeout',
+      crash: 'ok',
+    });
+    expect(results.find(({ tool }) => tool === 'nothing')!.output).toContain('there are: add');
+    const retried = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'tool.retried');
+    expect(retried.map(({ payload }) => payload)).toMatchObject([
+      { attempt: 2, reason: 'attempt 1 failed' },
+      { attempt: 3, reason: 'attempt 2 failed' },
+    ]);
+  });
+
+  test('[APPR3, APPR2] who asked may not answer, and what nobody answers in time is denied', async () => {
+    const { session, runtime } = await start([
+      { calls: [{ tool: 'strict', input: {} }] },
+      { when: { last: { outcome: 'denied', matches: 'in time' } }, text: 'Nobody came.' },
+    ]);
+    const run = await session.send('Go');
+    await run.result();
+    const requested = (await Array.fromAsync(session.events())).find(({ type }) => type === 'approval.requested');
+    const { approval } = (requested as SessionEvent<'approval.requested'>).payload;
+    await expect(session.approve(approval)).rejects.toMatchObject({ code: 'APPROVAL_FORBIDDEN' });
+    await expect(session.approve('apr_nonsense')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await expect.poll(async () => (await run.result()).output, { timeout: 10_000 }).toBe('Nobody came.');
+    const other = await runtime.as({ workspace: 'local', member: 'ann' }).sessions.get(session.id);
+    await expect(other.approve(approval)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+    expect((await Array.fromAsync(session.events())).some(({ type }) => type === 'approval.settled')).toBe(true);
+  });
+
+  test('[RUN12] structured output fits its schema, after the model was told', async () => {
+    const output = z.object({ port: z.number() });
+    const { session } = await start([{ text: 'Port 80.' }, { text: '{"port":"80"}' }, { text: '{"port":80}' }], {
+      agent: { output },
+    });
+    expect(await (await session.send('Which port?')).result()).toMatchObject({
+      status: 'succeeded',
+      output: { port: 80 },
+    });
+    const bad = await start([{ text: 'a' }, { text: 'b' }, { text: 'c' }], { agent: { output } });
+    expect(await (await bad.session.send('Which port?')).result()).toMatchObject({
+      status: 'failed',
+      error: { code: 'OUTPUT_INVALID' },
+    });
+  });
+
+  test('[RUN13] a large output is kept whole, and the model gets a part and the key to it', async () => {
+    const { session } = await start([{ calls: [{ tool: 'large', input: {} }] }, { text: 'ok' }]);
+    await (await session.send('Go')).result();
+    const result = (await session.transcript()).flatMap(({ message }) =>
+      message.role === 'tool' ? message.content : [],
+    )[0]!;
+    const key = /output:\d+/.exec(String(result.output))![0];
+    expect(JSON.stringify(result).length).toBeLessThan(25_000);
+    expect(await session.recall(key)).toBe('x'.repeat(200_000));
+  });
+
+  test('[RUN14] a turn is tried again as another attempt', async () => {
+    const { session } = await start([{ text: 'left' }, { text: 'right' }]);
+    await (await session.send('Which way?')).result();
+    const { run } = await session.retry({ turn: 1 });
+    expect((await run!.result()).status).toBe('succeeded');
+    expect((await session.transcript()).map(({ turn }) => turn)).toEqual([2, 2]);
+    expect(await session.diff({ turn: 1, attempt: 1 }, { turn: 1, attempt: 2 })).toMatchObject({ patch: [] });
+  });
+
+  test('[RUN15] an agent whose model is not configured is not opened with', async () => {
+    const { runtime } = await start([{ text: 'x' }]);
+    const agent = defineAgent({ name: 'other', version: 1, model: 'nowhere/none' });
+    await expect(runtime.sessions.open({ agent })).rejects.toMatchObject({ code: 'HOSTED_MODEL_UNAVAILABLE' });
+  });
+
+  test('[CTX4, RUN1] within a turn each request extends the one before, byte for byte', async () => {
+    const requests: { system: string; messages: readonly unknown[] }[] = [];
+    const script = scriptedModel(
+      defineScript({
+        name: 'spy',
+        steps: [
+          {
+            calls: [
+              { tool: 'add', input: { a: 1, b: 2 } },
+              { tool: 'add', input: { a: 3, b: 4 } },
+            ],
+          },
+          { text: 'And more:', calls: [{ tool: 'add', input: { a: 5, b: 6 } }] },
+          { text: 'Done.' },
+        ],
+      }),
+    );
+    const model = {
+      ...script,
+      answer: (request: ModelRequest, onDelta: (delta: ModelDelta) => void) => {
+        requests.push({ system: request.instructions, messages: request.messages });
+        return script.answer(request, onDelta);
+      },
+    };
+    const { session } = await start([{ text: 'unused' }], { agent: { model } });
+    await (await session.send('Go')).result();
+    expect(requests).toHaveLength(3);
+    for (const [index, { system, messages }] of requests.slice(1).entries()) {
+      const before = requests[index]!;
+      expect(system).toBe(before.system);
+      expect(JSON.stringify(messages.slice(0, before.messages.length))).toBe(JSON.stringify(before.messages));
+    }
   });
 });

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventDraft } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
-import type { Json } from '../../schema/json.ts';
 import { type Model, type ModelAnswer, ModelFailure, type ModelRequest } from '../ports/model.ts';
 import { compactSession } from '../service/compact.ts';
 import { readContext } from '../service/context.ts';
@@ -19,14 +18,18 @@ export type Asked =
   | { readonly ended: 'no-budget'; readonly limit: string }
   | { readonly ended: 'failed'; readonly code: string; readonly message: string };
 
-const defaultOutputTokens = 8192;
+const defaultOutputTokens = 16_384;
 /** Of the model's window; beyond it the older turns are compacted before the model is asked. */
 const compactAt = 0.8;
 const keptTurns = 4;
 const maxFailures = 5;
 const maxBackoffMs = 60_000;
 
-const settingsOf = ({ agent }: RunContext) => agent.settings;
+/** A limit is always said, so that what is reserved for an answer is enough for it. */
+const settingsOf = ({ agent: { settings } }: RunContext) => ({
+  ...settings,
+  maxOutputTokens: settings.maxOutputTokens ?? defaultOutputTokens,
+});
 
 const backoffMs = (failures: number, { retryAfterMs }: ModelFailure, baseMs: number): number =>
   Math.min(maxBackoffMs, retryAfterMs ?? Math.round(baseMs * 2 ** failures * (0.5 + Math.random() / 2)));
@@ -42,7 +45,7 @@ const instructionsFor = ({ agent, scope }: RunContext, fold: SessionFold): strin
 /** The context, after the older turns were compacted where they had grown too long. */
 const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Promise<Context> => {
   const { scope, writer } = run;
-  const room = model.contextTokens - (settingsOf(run).maxOutputTokens ?? defaultOutputTokens);
+  const room = model.contextTokens - settingsOf(run).maxOutputTokens;
   const read = () =>
     readContext(scope, writer.key, { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run, fold) });
   const whole = await read();
@@ -65,7 +68,7 @@ const called = (run: RunContext, model: Model, fold: SessionFold, context: Conte
       tools: [...run.tools.keys()],
       instructionsHash: hash('sha256', context.system, 'hex'),
       requestTokens: context.tokens,
-      reservedTokens: context.tokens + (settings.maxOutputTokens ?? defaultOutputTokens),
+      reservedTokens: context.tokens + settings.maxOutputTokens,
     },
     actor: agentActor(run),
     turn: 'current',
@@ -183,5 +186,3 @@ const failed = async (
   if (failure.failure !== 'overflow') await sleep(retryInMs, undefined, { signal: run.signal });
   return { ended: 'answered' };
 };
-
-export type { Json };

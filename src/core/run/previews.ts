@@ -1,5 +1,10 @@
+import type { ModelDelta } from '../ports/model.ts';
 import type { SessionKey } from '../ports/store.ts';
-import type { Preview } from './run-context.ts';
+
+/** What is shown while it happens and is not part of the log. */
+export type Preview =
+  | ({ readonly type: 'delta'; readonly message: string } & ModelDelta)
+  | { readonly type: 'progress'; readonly callId: string; readonly text: string };
 
 type Listener = (preview: Preview) => void;
 

@@ -1,14 +1,9 @@
 import type { RunId } from '../../schema/ids.ts';
-import type { ModelDelta } from '../ports/model.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Scope } from '../service/scope.ts';
 import type { Agent } from '../session/agent.ts';
+import type { Preview } from './previews.ts';
 import type { RunWriter } from './run-writer.ts';
-
-/** What is shown while it happens and is not part of the log. */
-export type Preview =
-  | ({ readonly type: 'delta'; readonly message: string } & ModelDelta)
-  | { readonly type: 'progress'; readonly callId: string; readonly text: string };
 
 /** A run at work: what each of its steps is given. */
 export interface RunContext {

@@ -1,8 +1,8 @@
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
-import { type Actor, newId } from '../../schema/ids.ts';
+import { type Actor, newId, systemActor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { ToolResultPart } from '../../schema/message.ts';
-import type { Tool, ToolContext } from '../ports/tool.ts';
+import type { ToolContext } from '../ports/tool.ts';
 import { recallKey } from '../service/compact.ts';
 import { asJson } from '../session/as-json.ts';
 import { type CallEnd, failedEnd } from '../session/call-end.ts';
@@ -11,6 +11,7 @@ import { decodeEvent } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { inputHash } from '../session/input-hash.ts';
 import { approvalOf } from '../session/next-step.ts';
+import type { ApprovalState } from '../session/run-fold.ts';
 import { shownToModel } from '../session/shown-output.ts';
 import type { RunContext } from './run-context.ts';
 import { type ReadyCall, runTool } from './run-tool.ts';
@@ -18,7 +19,7 @@ import { type ReadyCall, runTool } from './run-tool.ts';
 /** What there is to do about a call: run it, or say at once how it ended, or ask somebody. */
 type Plan =
   | { readonly do: 'run'; readonly call: ReadyCall }
-  | { readonly do: 'end'; readonly end: CallEnd }
+  | { readonly do: 'end'; readonly end: CallEnd; readonly also?: EventDraft }
   | { readonly do: 'ask'; readonly draft: EventDraft };
 
 const inputOf = async ({ scope, writer }: RunContext, callId: string, seq: number): Promise<Json> => {
@@ -42,7 +43,7 @@ const checked = ({ tools }: RunContext, call: Call): Plan => {
   return { do: 'run', call: { ...call, tool, value: parsed.value } };
 };
 
-const refused = (reason: string): Plan => ({ do: 'end', end: failedEnd('denied', 'Denied', reason) });
+const refused = (reason: string) => ({ do: 'end' as const, end: failedEnd('denied', 'Denied', reason) });
 
 const asked = (fold: SessionFold, run: RunContext, { tool, callId, value }: ReadyCall): Plan | undefined => {
   const question = tool.question?.(value as never);
@@ -61,6 +62,14 @@ const asked = (fold: SessionFold, run: RunContext, { tool, callId, value }: Read
   };
 };
 
+const expiry = ({ run }: RunContext, { turn }: SessionFold, { id }: ApprovalState): EventDraft => ({
+  type: 'approval.settled',
+  payload: { approval: id, answer: 'expired' },
+  actor: systemActor,
+  turn,
+  run,
+});
+
 /** An answer holds for the input that was shown, and for no other. */
 const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Promise<Plan | undefined> => {
   const { tool, callId, input } = call;
@@ -68,7 +77,7 @@ const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Pr
   const known = approvalOf(fold, callId);
   const now = run.scope.clock.now();
   if (known) {
-    if (!known.settled) return refused('nobody answered in time');
+    if (!known.settled) return { ...refused('nobody answered in time'), also: expiry(run, fold, known) };
     const { answer, reason, by } = known.settled;
     if (answer === 'approved')
       return known.inputHash === wanted ? undefined : refused('the input is not the approved one');
@@ -101,8 +110,8 @@ const planFor = async (fold: SessionFold, run: RunContext, call: Call): Promise<
   return asked(fold, run, plan.call) ?? (await approved(fold, run, plan.call)) ?? plan;
 };
 
-const resultMessage = (call: Call, end: CallEnd, problem?: string): EventDraft => {
-  const text = end.outcome === 'ok' ? shownToModel(asJson(end.output), call.callId) : end.error.message;
+const resultMessage = (call: Call, end: CallEnd, seq: number, problem?: string): EventDraft => {
+  const text = end.outcome === 'ok' ? shownToModel(asJson(end.output), seq) : end.error.message;
   const part: ToolResultPart = {
     type: 'tool-result',
     callId: call.callId,
@@ -120,7 +129,7 @@ interface About {
 }
 
 /** The outcome, what the model is told of it, and what it changed, in one. What cannot be committed is said and does not lose the rest. */
-const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about: About): Promise<void> => {
+const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about: About, also?: EventDraft): Promise<void> => {
   const declaration = run.tools.get(call.tool) ?? {};
   await run.writer.decide((fold) => {
     let change: EventDraft | undefined;
@@ -131,8 +140,9 @@ const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about: About
       problem = error instanceof Error ? error.message : String(error);
     }
     const drafts = [
+      ...(also ? [also] : []),
       endFact(fold, call, declaration, end, about),
-      resultMessage(call, end, problem),
+      resultMessage(call, end, fold.seq + (also ? 2 : 1), problem),
       ...(change ? [change] : []),
     ];
     return drafts.map((draft) => ({ ...draft, run: run.run }));
@@ -205,7 +215,7 @@ export const callTools = async (run: RunContext, callIds: readonly string[]): Pr
     const plan = await planFor(fold, run, call);
     if (plan.do === 'run') ready.push(plan.call);
     else if (plan.do === 'ask') questions.push(plan.draft);
-    else await recordEnd(run, call, plan.end, { durationMs: 0 });
+    else await recordEnd(run, call, plan.end, { durationMs: 0 }, plan.also);
   }
   if (questions.length > 0) await run.writer.record(...questions);
   for (const batch of batches(ready)) {
@@ -269,5 +279,3 @@ const reconcile = async (run: RunContext, fold: SessionFold, { tool, callId, val
 export const recoverCalls = async (run: RunContext, callIds: readonly string[]): Promise<void> => {
   for (const callId of callIds) await recoverOne(run, await run.writer.fold(), callId);
 };
-
-export type { Tool };

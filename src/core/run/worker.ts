@@ -14,8 +14,9 @@ import { settleOpenCalls } from '../session/settle-calls.ts';
 import { type WorkFor, workFor } from '../session/work-for.ts';
 import { driveRun } from './drive-run.ts';
 import { endDrafts } from './end-run.ts';
+import type { Preview } from './previews.ts';
 import { isGone, processHolder } from './process-holder.ts';
-import type { Preview, RunContext } from './run-context.ts';
+import type { RunContext } from './run-context.ts';
 import { RunWriter } from './run-writer.ts';
 import { agentActor } from './tool-step.ts';
 
@@ -32,6 +33,8 @@ export interface WorkerOptions {
 
 /** After the store failed. */
 const restMs = 1000;
+const leastWaitMs = 50;
+const longestTimerMs = 2 ** 31 - 2;
 
 export interface Worker {
   /** Takes on what there is to do until it is stopped. */
@@ -79,7 +82,8 @@ export class RunWorker implements Worker {
   /** Of agents that this runtime does not hold: not to be looked at again before something happens in them. */
   readonly #foreign = new Map<string, number>();
   readonly #notBefore = new Map<string, number>();
-  #wake: (() => void) | undefined;
+  #isWoken = false;
+  #endRest: (() => void) | undefined;
   #loop: Promise<void> | undefined;
 
   constructor(scope: Scope, options: WorkerOptions = {}) {
@@ -99,14 +103,14 @@ export class RunWorker implements Worker {
 
   async stop(): Promise<void> {
     this.#stopping.abort(new PerdureError('RUNTIME_CLOSED', 'the worker was stopped'));
-    this.#wake?.();
+    this.#wake();
     await this.#loop?.catch(() => undefined);
     await Promise.all(this.#busy.values());
   }
 
   async #work(untilIdle: boolean): Promise<void> {
     const { queue, workspace, onWarning } = this.#scope;
-    const unwatch = queue.watchWork(workspace, () => this.#wake?.());
+    const unwatch = queue.watchWork(workspace, () => this.#wake());
     try {
       while (!this.#stopping.signal.aborted) {
         let found: readonly Work[] = [];
@@ -123,13 +127,19 @@ export class RunWorker implements Worker {
     }
   }
 
+  /** Also heard when it comes before the rest. */
+  #wake(): void {
+    this.#isWoken = true;
+    this.#endRest?.();
+  }
+
   /** Until a hint, the end of something at work, or the next look round. */
   async #rest(): Promise<void> {
     const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    const signal = AbortSignal.any([woken.signal, this.#stopping.signal]);
-    await sleep(this.#options.pollMs, undefined, { signal }).catch(() => undefined);
-    this.#wake = undefined;
+    this.#endRest = () => woken.abort();
+    if (!this.#isWoken) await sleep(this.#options.pollMs, undefined, { signal: woken.signal }).catch(() => undefined);
+    this.#endRest = undefined;
+    this.#isWoken = false;
   }
 
   /** Gives what there is to do that nobody else is doing. */
@@ -150,7 +160,7 @@ export class RunWorker implements Worker {
         })
         .finally(() => {
           this.#busy.delete(session);
-          this.#wake?.();
+          this.#wake();
         });
       this.#busy.set(session, done);
     }
@@ -187,8 +197,18 @@ export class RunWorker implements Worker {
       done = { seq: 0 };
     } finally {
       clearInterval(heart);
+      if (done.dueAt !== undefined) this.#lookAgainAt(key, done.dueAt);
       if (!lost.signal.aborted) await queue.release(key, { worker: this.#holder.worker, ...done });
     }
+  }
+
+  /** The store's clock may say that it is time when ours does not yet: not again and again meanwhile. */
+  #lookAgainAt({ session }: SessionKey, dueAt: number): void {
+    const inMs = Math.min(Math.max(dueAt - this.#scope.clock.now(), leastWaitMs), longestTimerMs);
+    this.#notBefore.set(session, performance.now() + inMs);
+    const timer = setTimeout(() => this.#wake(), inMs + 1);
+    timer.unref();
+    this.#stopping.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   }
 
   async #beat(key: SessionKey, lost: AbortController): Promise<void> {

@@ -4,7 +4,7 @@ import { Text } from '../../schema/json.ts';
 import type { Message } from '../../schema/message.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { evictedKeys, type Summarize, summarizeByTurn, turnsOfKey } from '../session/compaction.ts';
-import { parseInput } from '../session/event-codec.ts';
+import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import { execute } from './execute.ts';
 import type { Scope } from './scope.ts';
 import { messagesBackwards, readTranscript, readTurns, type TranscriptEntry } from './transcript.ts';
@@ -72,7 +72,14 @@ export const compactSession = async (
 const isOf = (message: Message, callId: string): boolean =>
   message.content.some((part) => 'callId' in part && part.callId === callId);
 
-/** What was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `fact:KEY`, `summary`, or the name of a part of the state. */
+const outputAt = async (scope: Scope, key: SessionKey, seq: number): Promise<unknown> => {
+  if (!Number.isSafeInteger(seq) || seq < 1) return undefined;
+  const [stored] = await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 });
+  const event = stored && decodeEvent(key.workspace, stored);
+  return event?.type === 'tool.completed' ? event.payload.output : undefined;
+};
+
+/** What was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `output:SEQ`, `fact:KEY`, `summary`, or the name of a part of the state. */
 export const recallKey = async (
   scope: Scope,
   key: SessionKey,
@@ -83,7 +90,11 @@ export const recallKey = async (
     const found = await readTurns(scope, key, turns);
     if (found.length > 0) return found;
   }
-  const [, kind, rest] = /^(call|fact):(.+)$/s.exec(wanted) ?? [];
+  const [, kind, rest] = /^(call|output|fact):(.+)$/s.exec(wanted) ?? [];
+  if (kind === 'output') {
+    const output = await outputAt(scope, key, Number(rest));
+    if (output !== undefined) return output;
+  }
   if (kind === 'call') {
     const found = (await readTranscript(scope, key)).filter(({ message }) => isOf(message, rest ?? ''));
     if (found.length > 0) return found;

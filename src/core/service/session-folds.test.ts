@@ -31,7 +31,11 @@ const counting = (store: Store & Queue) => {
   return { store: counted, counts, snapshots };
 };
 
-const talk = async (store: Store & Queue, policy: { everyEvents: number; everyBytes: number }, texts: readonly string[]) => {
+const talk = async (
+  store: Store & Queue,
+  policy: { everyEvents: number; everyBytes: number },
+  texts: readonly string[],
+) => {
   const runtime = await openRuntime({ store, snapshots: policy, onWarning: fail });
   const session = await runtime.sessions.open();
   for (const content of texts) await session.append({ role: 'user', content });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import { ApprovalId, newId, type RunId, SessionId } from '../../schema/ids.ts';
+import { newId, type RunId, SessionId } from '../../schema/ids.ts';
 import { Metadata, Text } from '../../schema/json.ts';
 import { Message, type MessageInput } from '../../schema/message.ts';
 import { Point } from '../../schema/point.ts';
@@ -9,13 +9,14 @@ import { Limits } from '../../schema/run.ts';
 import type { Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { CallRecord } from '../ports/store.ts';
-import type { Preview } from '../run/run-context.ts';
+import type { Preview } from '../run/previews.ts';
 import type { Agent } from '../session/agent.ts';
 import type { ToolDeclarations } from '../session/call-events.ts';
 import type { Context } from '../session/context.ts';
 import type { SessionCommand } from '../session/decide.ts';
 import { encodeValid, parseInput } from '../session/event-codec.ts';
 import { type Adoption, type AdoptOptions, adoptBranch } from './adopt.ts';
+import { answerApproval } from './approvals.ts';
 import { cancelRun } from './cancel.ts';
 import { type Change, type CommitOptions, commitState, liftProvenance, revertCommit } from './commit.ts';
 import { type CallFilter, type CommitFilter, type CommitRecord, findCalls, findCommits } from './commits.ts';
@@ -28,7 +29,7 @@ import { type ForkOptions, forkSession } from './fork.ts';
 import { handOver } from './handoff.ts';
 import { resolvePoint } from './points.ts';
 import type { WatchFilter } from './record-filter.ts';
-import { retryTurn } from './retry.ts';
+import { type Retry, retryTurn } from './retry.ts';
 import type { Run } from './runs.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { admitInput, type SendInput, type SendOptions } from './send.ts';
@@ -107,7 +108,7 @@ export interface Session {
    */
   track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
   /** Asks again what a turn was asked, as a new attempt beside the old one. */
-  retry(options: { readonly turn: number }): Promise<SessionEvent<'message.appended'>>;
+  retry(options: { readonly turn: number }): Promise<Retry>;
   fork(options?: ForkOptions): Promise<Session>;
   rewind(options: { readonly to: Point; readonly reason?: string }): Promise<void>;
   tree(): Promise<TreeNode>;
@@ -137,14 +138,6 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
   const move = async (command: SessionCommand): Promise<void> => {
     await run(command);
   };
-  const answerApproval = async (approval: string, answer: 'approved' | 'denied', reason?: string): Promise<void> =>
-    move({
-      type: 'answer',
-      approval: parseInput('the approval', ApprovalId, approval),
-      answer,
-      ...parseInput('the answer', WithReason, { reason }),
-      now: scope.clock.now(),
-    });
   return {
     id,
     summary: async () => {
@@ -164,8 +157,8 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     cancel: (wanted) => cancelRun(scope, key, wanted),
     answer: async (question, text) =>
       move({ type: 'answer', question, text: parseInput('the answer', Text.max(100_000), text) }),
-    approve: (approval) => answerApproval(approval, 'approved'),
-    deny: (approval, reason) => answerApproval(approval, 'denied', reason),
+    approve: (approval) => answerApproval(scope, key, approval, { answer: 'approved' }),
+    deny: (approval, reason) => answerApproval(scope, key, approval, { answer: 'denied', reason }),
     handoff: (options) => handOver(scope, key, options),
     limit: async (limits, options = {}) =>
       move({

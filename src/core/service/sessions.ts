@@ -3,6 +3,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { newId, SessionId } from '../../schema/ids.ts';
 import { Metadata, Text } from '../../schema/json.ts';
 import { Status } from '../../schema/lifecycle.ts';
+import { Limits } from '../../schema/run.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { CallRecord, Imported } from '../ports/store.ts';
 import type { Agent } from '../session/agent.ts';
@@ -16,7 +17,12 @@ import { type Session, sessionHandle } from './session.ts';
 import { sessionNotFound } from './session-folds.ts';
 import { writeBundle } from './write-bundle.ts';
 
-const Description = z.strictObject({ title: Text.max(500).optional(), metadata: Metadata.optional() });
+const Description = z.strictObject({
+  title: Text.max(500).optional(),
+  metadata: Metadata.optional(),
+  /** What it may use in all; by default what its agent says. */
+  budget: Limits.optional(),
+});
 export interface OpenOptions extends z.input<typeof Description> {
   readonly agent?: Agent | undefined;
   /** A session whose facts, decisions, plan and progress it opens with, without the transcript. */
@@ -68,6 +74,7 @@ const openSession = async (scope: Scope, input: OpenOptions): Promise<Session> =
   const { agent, carryFrom, ...rest } = input ?? {};
   const about = parseInput('the session', Description, rest);
   const key = keyOf(scope, newId('ses', scope.clock.now()));
+  if (agent?.model !== undefined) await scope.models(agent.model);
   const carry = carryFrom && (await scope.folds.head(keyOf(scope, carryFrom.id)));
   const [first, ...more] = decideOpen({ ...about, agent, carry }, scope.actor);
   const outcome = await scope.store.append({

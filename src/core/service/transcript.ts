@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../../schema/event.ts';
-import type { Actor } from '../../schema/ids.ts';
+import type { Actor, RunId } from '../../schema/ids.ts';
 import type { Message } from '../../schema/message.ts';
 import type { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -14,6 +14,8 @@ export interface TranscriptEntry {
   readonly turn: number;
   readonly at: number;
   readonly actor: Actor;
+  /** The run that it belongs to, where a run and not a foreign loop wrote it. */
+  readonly run?: RunId | undefined;
   readonly message: Message;
 }
 
@@ -30,8 +32,8 @@ export async function* messagesBackwards(
     for await (const stored of readBackward(scope.store, key, { from, to })) {
       if (stored.type !== 'message.appended') continue;
       const event = decodeEvent(key.workspace, stored) as SessionEvent<'message.appended'>;
-      const { seq, turn, at, actor } = event;
-      yield { seq, turn, at, actor, message: event.payload.message };
+      const { seq, turn, at, actor, run } = event;
+      yield { seq, turn, at, actor, ...(run && { run }), message: event.payload.message };
     }
   }
 }

@@ -1,6 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { Actor, ApprovalId } from '../../schema/ids.ts';
-import type { Decision } from './decide.ts';
+import type { Decision } from './decision.ts';
 import type { SessionFold } from './fold.ts';
 
 /** A person's answer to what a run asks. */
@@ -25,9 +25,9 @@ const notOpen = (what: string): PerdureError =>
     },
   );
 
-const settledAlready = (approval: ApprovalId, answer: string, by: Actor): PerdureError =>
-  new PerdureError('APPROVAL_SETTLED', `${approval} was ${answer} by ${by} already: an answer is given once`, {
-    details: { approval, answer, by },
+export const settledAlready = (approval: ApprovalId, how: string): PerdureError =>
+  new PerdureError('APPROVAL_SETTLED', `${approval} ${how} already: an answer is given once`, {
+    details: { approval },
   });
 
 const forbidden = (approval: ApprovalId, why: string): PerdureError =>
@@ -47,9 +47,9 @@ export const decideAnswer = (fold: SessionFold, command: AnswerCommand, actor: A
   if (!open) throw notOpen(approval);
   if (open.settled) {
     if (open.settled.answer === answer && open.settled.by === actor) return { drafts: [], command: 'commit' };
-    throw settledAlready(approval, open.settled.answer, open.settled.by);
+    throw settledAlready(approval, `was ${open.settled.answer} by ${open.settled.by}`);
   }
-  if (open.expiresAt !== undefined && open.expiresAt <= now) throw settledAlready(approval, 'expired', actor);
+  if (open.expiresAt !== undefined && open.expiresAt <= now) throw settledAlready(approval, 'has expired');
   if (open.notRequester && open.requestedBy === actor) throw forbidden(approval, 'it was your own request');
   if (open.roles && role !== undefined && !open.roles.includes(role))
     throw forbidden(approval, `it takes ${open.roles.join(' or ')}`);

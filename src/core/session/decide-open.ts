@@ -1,6 +1,7 @@
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
 import type { Json, Metadata } from '../../schema/json.ts';
+import type { Limits } from '../../schema/run.ts';
 import { emptyState, type PatchOperation, type Provenance, pointerOf, type State } from '../../schema/state.ts';
 import type { Agent } from './agent.ts';
 import type { SessionFold } from './fold.ts';
@@ -13,6 +14,7 @@ export interface Opening {
   readonly title?: string | undefined;
   readonly metadata?: Metadata | undefined;
   readonly agent?: Agent | undefined;
+  readonly budget?: Limits | undefined;
   /** The fold of a session whose durable state it opens with. */
   readonly carry?: SessionFold | undefined;
 }
@@ -44,7 +46,7 @@ const additions = (from: SessionFold): ReadonlyMap<Provenance, PatchOperation[]>
 
 /** The first events of a session: who it is, whose agent, what it knows already. What is carried over keeps its provenance. */
 export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft, ...EventDraft[]] => {
-  const { title, metadata, agent, carry } = opening;
+  const { title, metadata, agent, carry, budget = agent?.budget } = opening;
   const ref = agent && { name: agent.name, version: agent.version };
   const drafts: EventDraft[] = [];
   let state = emptyState;
@@ -61,6 +63,7 @@ export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft
       commit(operations, { provenance: 'verified', why: `the initial state of ${agent.name}` });
     }
   }
+  if (budget) drafts.push({ type: 'budget.set', payload: { limits: budget }, actor, turn: 0 });
   if (carry) {
     const origin = { kind: 'carry', session: carry.session, seq: carry.seq } as const;
     for (const [provenance, operations] of additions(carry)) {

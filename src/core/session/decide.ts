@@ -1,6 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
-import type { Actor } from '../../schema/ids.ts';
+import type { Actor, RunId } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
 import type { Message } from '../../schema/message.ts';
 import type { Limits } from '../../schema/run.ts';
@@ -8,6 +8,7 @@ import type { Agent } from './agent.ts';
 import { type AnswerCommand, decideAnswer } from './decide-answer.ts';
 import { decideBind } from './decide-bind.ts';
 import { type CommitCommand, decideCommit } from './decide-commit.ts';
+import type { Decision } from './decision.ts';
 import { isMidTurn, type SessionFold, sound } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
 import { isLive } from './live-lineage.ts';
@@ -43,21 +44,13 @@ export type SessionCommand =
       readonly type: 'retry';
       readonly turn: number;
       readonly message: Message;
+      /** The run that will answer it; without one a foreign loop does. */
+      readonly run?: RunId | undefined;
       /** The fold at the end of the turn before. */
       readonly target: SessionFold;
     }
   | { readonly type: 'bind'; readonly agent: Agent }
   | { readonly type: 'rewind'; readonly target: SessionFold; readonly reason?: string | undefined };
-
-export interface Decision {
-  /** None when the command is already fulfilled. */
-  readonly drafts: readonly EventDraft[];
-  /** The row of the lifecycle table that allowed it. */
-  readonly command: Command;
-  /** Facts land at any head; everything else only on the head it was decided on. */
-  readonly fact?: boolean;
-  readonly raisesEpoch?: boolean;
-}
 
 const allow = (state: SessionFold, command: Command): Command => {
   if (lifecycle[state.status][command] === undefined) throw illegalTransition(state.status, command);
@@ -183,8 +176,11 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     case 'retry': {
       const { drafts, ...rest } = decideRewind(state, command.target, actor, `tries turn ${command.turn} again`);
       allow(state, 'append');
-      const payload = { message: command.message, retries: command.turn };
-      return { ...rest, drafts: [...drafts, { type: 'message.appended', payload, actor, turn: 'next' }] };
+      const { message, run, target, turn: retries } = command;
+      const asked: EventDraft = run
+        ? { type: 'input.admitted', payload: { run, message, policy: 'queue', retries }, actor, turn: target.turn, run }
+        : { type: 'message.appended', payload: { message, retries }, actor, turn: 'next' };
+      return { ...rest, drafts: [...drafts, asked] };
     }
     case 'bind':
       return { drafts: decideBind(state, command.agent, actor), command: allow(state, 'commit') };

@@ -29,6 +29,7 @@ export interface ActiveRun {
 }
 
 export interface ApprovalState {
+  readonly id: ApprovalId;
   readonly callId: string;
   readonly tool: string;
   readonly inputHash: string;
@@ -160,7 +161,7 @@ const settleCall = (before: RunFold, callId: string): RunFold => ({
 
 const request = (before: RunFold, { payload, at }: SessionEvent<'approval.requested'>): RunFold => {
   const { approval, ...about } = payload;
-  return { ...before, approvals: { ...before.approvals, [approval]: { ...about, requestedAt: at } } };
+  return { ...before, approvals: { ...before.approvals, [approval]: { id: approval, ...about, requestedAt: at } } };
 };
 
 const settle = (before: RunFold, { payload, actor }: SessionEvent<'approval.settled'>): RunFold => {

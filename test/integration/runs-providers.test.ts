@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, defineTool, openRuntime, type Session } from '../../src/index.ts';
+import { openMemoryStore } from '../../src/testing/memory-store.ts';
+import { chatApi } from '../providers/chat-api.ts';
+import { messagesApi } from '../providers/messages-api.ts';
+import type { Reply, StreamFault } from '../providers/provider-api.ts';
+import { type ProviderServer, startProvider, testKey } from '../providers/provider-server.ts';
+import { responsesApi } from '../providers/responses-api.ts';
+
+const providers = {
+  'Anthropic Messages': { api: messagesApi, model: 'anthropic/claude-sonnet-4-5', name: 'anthropic' },
+  'OpenAI Responses': { api: responsesApi, model: 'openai/gpt-5', name: 'openai' },
+  'Chat Completions': { api: chatApi, model: 'local/qwen3', name: 'local' },
+} as const;
+
+const read = defineTool({
+  name: 'read',
+  description: 'Reads a file.',
+  input: z.object({ path: z.string() }),
+  effects: 'none',
+  execute: ({ path }) => `content of ${path}`,
+});
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+const looks: Reply = {
+  answer: {
+    thinking: 'I should look.',
+    text: 'Looking.',
+    calls: [
+      { id: 'call_a', tool: 'read', input: '{"path":"a.txt"}' },
+      { id: 'call_b', tool: 'read', input: '{"path":"b.txt"}' },
+    ],
+  },
+};
+/** What never arrives whole has ids of its own, as it would have. */
+const broken: Reply = {
+  answer: {
+    thinking: 'I should begin.',
+    text: 'Loo',
+    calls: [{ id: 'call_x', tool: 'read', input: '{"path":"x.txt"}' }],
+  },
+};
+const done: Reply = { answer: { text: 'Done.' } };
+
+const failures = async (session: Session): Promise<readonly string[]> =>
+  (await Array.fromAsync(session.events())).flatMap((event) =>
+    event.type === 'model.failed' ? [event.payload.failure] : [],
+  );
+
+describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name }) => {
+  const start = async (...replies: Reply[]): Promise<{ server: ProviderServer; session: Session }> => {
+    const server = await startProvider(api);
+    undo.push(() => server.close());
+    server.reply(...replies);
+    const agent = defineAgent({ name: 'reader', version: 1, model, tools: [read] });
+    const runtime = await openRuntime({
+      store: openMemoryStore(),
+      agents: [agent],
+      timing: { modelBackoffMs: 1 },
+      models: { providers: { [name]: { baseUrl: server.url, apiKey: testKey } }, stallMs: 300 },
+    });
+    undo.push(() => runtime.close());
+    await runtime.worker().start();
+    return { server, session: await runtime.sessions.open({ agent }) };
+  };
+
+  test('[RUN1] a turn with reasoning and two calls is taken by the provider request after request', async () => {
+    const { server, session } = await start(looks, done, done);
+    expect(await (await session.send('Read both')).result()).toMatchObject({
+      status: 'succeeded',
+      output: 'Done.',
+      usage: { inputTokens: 200, outputTokens: 60 },
+    });
+    expect(await (await session.send('And again')).result()).toMatchObject({ status: 'succeeded' });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('[RUN11] what may pass is tried again and is in the log; a stream that breaks leaves no half of an answer', async () => {
+    const faults: readonly StreamFault[] = ['disconnect', 'malformed', 'stall'];
+    for (const fault of faults) {
+      const { session } = await start({ ...broken, fault } as Reply, looks, done);
+      expect(await (await session.send('Go')).result(), fault).toMatchObject({ status: 'succeeded', output: 'Done.' });
+      expect(await failures(session), fault).toHaveLength(1);
+      expect((await session.transcript()).filter(({ message }) => message.role === 'assistant')).toHaveLength(2);
+    }
+    const { session } = await start(
+      { status: { status: 429, message: 'slow down', headers: { 'retry-after': '0' } } },
+      { status: { status: 503, message: 'busy' } },
+      looks,
+      done,
+    );
+    expect(await (await session.send('Go')).result()).toMatchObject({ status: 'succeeded' });
+    expect(await failures(session)).toEqual(['rate-limit', 'unavailable']);
+  });
+
+  test('[RUN11] what cannot pass ends the run and says what the provider said', async () => {
+    const { session } = await start({ status: { status: 401, message: 'invalid key' } });
+    const { status, error } = await (await session.send('Go')).result();
+    expect(status).toBe('failed');
+    expect(error).toMatchObject({ code: 'MODEL_REFUSED', message: expect.stringContaining('invalid key') });
+    const busy = Array.from({ length: 5 }, (): Reply => ({ status: { status: 503, message: 'busy' } }));
+    const { session: other } = await start(...busy);
+    expect(await (await other.send('Go')).result()).toMatchObject({ error: { code: 'MODEL_UNAVAILABLE' } });
+    expect(await failures(other)).toHaveLength(5);
+  });
+
+  test('[RUN11] a context that is too long is compacted once, and the run goes on', async () => {
+    const { session } = await start(done, done, { overflow: true }, done, { overflow: true }, { overflow: true });
+    for (const text of ['one', 'two']) await (await session.send(text)).result();
+    expect(await (await session.send('three')).result()).toMatchObject({ status: 'succeeded' });
+    const events = await Array.fromAsync(session.events());
+    expect(events.filter(({ type }) => type === 'context.compacted')).toHaveLength(1);
+    expect(await (await session.send('four')).result()).toMatchObject({ error: { code: 'MODEL_OVERFLOW' } });
+  });
+});
