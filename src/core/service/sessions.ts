@@ -20,7 +20,7 @@ const Description = z.strictObject({ title: Text.max(500).optional(), metadata: 
 export interface OpenOptions extends z.input<typeof Description> {
   readonly agent?: Agent | undefined;
   /** A session whose facts, decisions, plan and progress it opens with, without the transcript. */
-  readonly carryFrom?: Session | undefined;
+  readonly carryFrom?: Session | SessionId | undefined;
 }
 
 const ListOptions = z.strictObject({
@@ -68,7 +68,8 @@ const openSession = async (scope: Scope, input: OpenOptions): Promise<Session> =
   const { agent, carryFrom, ...rest } = input ?? {};
   const about = parseInput('the session', Description, rest);
   const key = keyOf(scope, newId('ses', scope.clock.now()));
-  const carry = carryFrom && (await scope.folds.head(keyOf(scope, carryFrom.id)));
+  const source = typeof carryFrom === 'string' ? parseInput('carryFrom', SessionId, carryFrom) : carryFrom?.id;
+  const carry = source && (await scope.folds.head(keyOf(scope, source)));
   const [first, ...more] = decideOpen({ ...about, agent, carry }, scope.actor);
   const outcome = await scope.store.append({
     ...key,
