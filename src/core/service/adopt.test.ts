@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { interruptedStore } from '../../../test/interrupted-store.ts';
 import { openRuntime } from '../../runtime.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import type { Session } from './session.ts';
@@ -8,17 +9,16 @@ const set = (session: Session, facts: object, options = {}) =>
   session.commit((draft) => Object.assign(draft.facts, facts), options);
 
 describe('an adoption', () => {
-  test('[ADO1, STATE4] sees what was committed while it waited for its turn', async () => {
-    const session = await open();
+  test('[ADO1, STATE4] is judged again when another process has committed in between', async () => {
+    const { store, beside, interrupt } = interruptedStore();
+    const session = await (await openRuntime({ store })).sessions.open();
     await set(session, { a: 1 });
     const branch = await session.fork();
-    await set(branch, { a: 'theirs' });
-    const [, adopted] = await Promise.allSettled([
-      set(session, { a: 'ours' }),
-      session.adopt(branch, { onConflict: 'fail' }),
-    ]);
-    expect(adopted).toMatchObject({ status: 'rejected', reason: { code: 'ADOPT_CONFLICT' } });
-    expect((await session.state()).facts).toEqual({ a: 'ours' });
+    await set(branch, { a: 'theirs', b: 'theirs' });
+    const elsewhere = await (await openRuntime({ store: beside })).sessions.get(session.id);
+    interrupt(() => set(elsewhere, { a: 'ours' }));
+    expect(await session.adopt(branch)).toMatchObject({ adopted: ['/facts/b'], conflicts: [{ path: '/facts/a' }] });
+    expect((await session.state()).facts).toEqual({ a: 'ours', b: 'theirs' });
   });
 
   test('[ADO1] goes on from the one before it', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { interruptedStore } from '../../../test/interrupted-store.ts';
 import { openRuntime } from '../../runtime.ts';
 import type { PerdureError } from '../../schema/error.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
@@ -29,30 +30,12 @@ const isMarked = async (session: Session, text: string): Promise<boolean> => {
 };
 
 describe('a revert', () => {
-  test('[REV1, STATE4] takes nothing back that was committed meanwhile', async () => {
-    const session = await open();
-    const wrong = await set(session, { a: 4 });
-    const racing = await Promise.allSettled([set(session, { a: 5 }), session.revert(wrong!.seq)]);
-    expect(racing.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-    expect((await session.state()).facts.a).toBe(5);
-  });
-
   test('[REV1, STATE4] is judged again when another process has committed in between', async () => {
-    const real = openMemoryStore();
-    let interfere: (() => Promise<unknown>) | undefined;
-    const store: Store = {
-      ...real,
-      append: async (request) => {
-        const now = interfere;
-        interfere = undefined;
-        await now?.();
-        return real.append(request);
-      },
-    };
+    const { store, beside, interrupt } = interruptedStore();
     const session = await open(store);
     const wrong = await set(session, { a: 2 });
-    const elsewhere = await (await openRuntime({ store: real })).sessions.get(session.id);
-    interfere = () => set(elsewhere, { a: 3 });
+    const elsewhere = await (await openRuntime({ store: beside })).sessions.get(session.id);
+    interrupt(() => set(elsewhere, { a: 3 }));
     expect(await failure(session.revert(wrong!.seq))).toMatchObject({ code: 'REVERT_CONFLICT' });
     expect((await session.state()).facts.a).toBe(3);
   });

@@ -111,7 +111,7 @@ export const decideCommit = (
       delta: [...change.delta],
       inverse: [...change.inverse],
       provenance: provenanceFor(fold, command),
-      entryProvenance: entryProvenance && { ...entryProvenance },
+      ...(entryProvenance && Object.keys(entryProvenance).length > 0 && { entryProvenance: { ...entryProvenance } }),
       cause,
       inputHash,
       outputSummary,
