@@ -46,8 +46,8 @@ export interface Sessions {
   export(ids: readonly string[]): AsyncIterable<Uint8Array>;
   import(bundle: AsyncIterable<Uint8Array>): Promise<Imported>;
   /** Across the workspace: which sessions touched a path, in which turn, by which tool. Newest first. */
-  commits(filter?: Omit<CommitFilter, 'turns' | 'last' | 'includeRewound'>): Promise<readonly CommitRecord[]>;
-  toolCalls(filter?: Omit<CallFilter, 'turns' | 'last' | 'includeRewound'>): Promise<readonly CallRecord[]>;
+  commits(filter?: Omit<CommitFilter, 'turns' | 'last'>): Promise<readonly CommitRecord[]>;
+  toolCalls(filter?: Omit<CallFilter, 'turns' | 'last'>): Promise<readonly CallRecord[]>;
   /** Makes all that is kept beside the logs anew from them; returns how many events were read. */
   rebuildProjections(): Promise<number>;
 }
