@@ -25,6 +25,7 @@ test('[CLI1] a filter is made of what was asked for', () => {
     last: { turns: 5 },
   });
   expect(commitFilterOf({ turns: '2-' }, now)).toEqual({ turns: { from: 2 } });
+  expect(commitFilterOf({ all: true, 'include-rewound': true }, now)).toEqual({ includeRewound: true });
 });
 
 test('any option of commits asks for commits', () => {
@@ -43,7 +44,9 @@ test('[CLI1] options that cannot go together, and values that are none, are wron
     [{ turns: '1-2', last: '3' }, /leave out --turns/],
     [{ last: '0' }, /--last is a whole number/],
     [{ all: true, last: '3' }, /--last is about one session/],
-    [{ all: true, 'include-rewound': true }, /--include-rewound is about one session/],
+    [{ all: true, turns: '1-2' }, /--turns is about one session/],
+    [{ path: '/**/status' }, /stands for all that is below/],
+    [{ path: '/fact/a' }, /no such part/],
   ] as const;
   for (const [options, message] of wrong) expect(() => commitFilterOf(options, now)).toThrow(message);
 });

@@ -83,6 +83,8 @@ export const eventDefinitions = {
       /** The delta that takes it back. */
       inverse: z.array(StoredOperation),
       provenance: Provenance,
+      /** Of entries that keep or get back one of their own; the commit's is the lowest of them. */
+      entryProvenance: z.record(Pointer, Provenance).optional(),
       /** The call whose work this is; without it, the actor's own. */
       cause: z.strictObject({ tool: Text.max(200), callId: Text.max(200) }).optional(),
       inputHash: Hash.optional(),

@@ -22,6 +22,7 @@ export const jsonProblem = (value: unknown, path: readonly (string | number)[] =
   if (typeof value === 'number') {
     return Number.isFinite(value) ? undefined : { path, message: `${value} is not a JSON number` };
   }
+  if (value === undefined) return { path, message: 'undefined is not JSON: leave it out' };
   if (typeof value !== 'object') return { path, message: `a ${typeof value} is not JSON` };
   if (path.length >= maxDepth) return { path, message: `nested deeper than ${maxDepth} levels` };
   if (Array.isArray(value)) {

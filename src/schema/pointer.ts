@@ -6,3 +6,5 @@ export const segmentsOfPointer = (pointer: string): readonly string[] =>
     .split('/')
     .slice(1)
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+/** The entry that a path of the state names or reaches into. */
+export const entryOf = (pointer: string): string => pointer.split('/').slice(0, 3).join('/');

@@ -19,6 +19,8 @@ export const SessionSummary = z.strictObject({
   /** The highest turn number ever given; never reused. */
   lastTurn: z.int(),
   messages: z.int(),
+  /** Set once a rewind has left something behind. */
+  rewound: z.literal(true).optional(),
   createdAt: z.int(),
   updatedAt: z.int(),
 });

@@ -8,12 +8,12 @@ const bench = (...args: string[]) => run(process.execPath, ['bench/main.ts', ...
 test('the bench measures appends against the bare loop and prints them for programs', async () => {
   const { stdout } = await bench('--quick', '--only', 'append', '--engine', 'sqlite', '--json');
   const { results } = JSON.parse(stdout);
-  expect(results).toHaveLength(3);
+  expect(results.filter(({ target }: { target?: object }) => target)).toHaveLength(3);
   for (const result of results) {
-    expect(result).toMatchObject({ case: 'append', engine: 'sqlite', unit: '%', target: { atLeast: 60 } });
+    expect(result).toMatchObject({ case: 'append', engine: 'sqlite', unit: '%' });
     expect(result.name).toContain('share of the bare loop');
     expect(result.value).toBeGreaterThan(0);
-    expect(result.ok).toBe(result.value >= 60);
+    if (result.target) expect(result).toMatchObject({ target: { atLeast: 60 }, ok: result.value >= 60 });
   }
 }, 120_000);
 

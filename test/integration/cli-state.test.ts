@@ -167,6 +167,15 @@ test('[CLI1, QRY3] calls lists tool calls of a session or of the workspace', asy
   expect(threw).toEqual(await inLibrary((sessions) => sessions.toolCalls({ status: 'threw' })));
   expect(threw).toMatchObject([{ session: id, tool: 'test' }]);
   expect(await said(['calls', id, '--tool', 'edit', '--last', '1'])).toBe('no tool calls match\n');
+  expect(await answered(['calls', id, '--turns', '1-1'])).toHaveLength(2);
+  expect(await answered(['calls', '--until', '1h'])).toEqual([]);
+  await asked(id, (session) => session.rewind({ to: { turn: 0 } }));
+  expect(await answered(['calls', id])).toEqual([]);
+  expect(await answered(['calls'])).toEqual([]);
+  expect(await answered(['calls', id, '--include-rewound'])).toHaveLength(2);
+  expect(await answered(['calls', '--include-rewound'])).toHaveLength(2);
+  expect(await jsonLines(['log', '--all', '--include-rewound', '--file', 'src/auth.ts'])).toHaveLength(1);
+  expect(await said(['log', '--all', '--file', 'src/auth.ts'])).toBe('no commits match\n');
 });
 
 test('[CLI1, DIFF1] diff tells what changed between turns, attempts and branches', async () => {

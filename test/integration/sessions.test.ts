@@ -1,6 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type commands, lifecycle } from '../../src/core/session/lifecycle.ts';
-import { defineAgent, openRuntime, type PerdureError, type Runtime, type Session, type SessionEvent } from '../../src/index.ts';
+import {
+  defineAgent,
+  openRuntime,
+  type PerdureError,
+  type Runtime,
+  type Session,
+  type SessionEvent,
+} from '../../src/index.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;

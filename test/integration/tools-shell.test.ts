@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import type { ToolContext } from '../../src/core/ports/tool.ts';
 import { defineAgent, defineScript, openRuntime, PerdureError } from '../../src/index.ts';
@@ -136,6 +137,22 @@ test('[TOOL8] however many run the same call at once, its command runs once', as
   expect(readFileSync(file('runs'), 'utf8')).toBe('x\n');
 });
 
+test('[TOOL8] whenever a runner is killed, the command runs once or is known to be unknown', async () => {
+  const { runElsewhere, reconcile, work, file } = await start();
+  for (const trial of [1, 2, 3, 4, 5, 6]) {
+    const runner = runElsewhere(`echo x >>${trial}; echo one; sleep 0.1; echo two`, `k${trial}`);
+    await sleep(randomInt(200, 1500));
+    runner.kill();
+    await runner.ended;
+    const { outcome, ...more } = await reconcile(newToolContext(work, { idempotencyKey: `k${trial}` }));
+    if (outcome === 'unknown') expect(existsSync(file(String(trial)))).toBe(false);
+    else {
+      expect({ outcome, ...more }).toMatchObject({ outcome: 'ok', output: { exitCode: 0, output: 'one\ntwo\n' } });
+      expect(readFileSync(file(String(trial)), 'utf8')).toBe('x\n');
+    }
+  }
+});
+
 test('[TOOL8] a worker killed in the middle of a run is replaced by one that goes on with its command', async () => {
   const { work, records, file } = await start();
   const store = `sqlite:${file('log.db')}`;
@@ -258,11 +275,23 @@ test('[TOOL10] when the supervisor is killed the command ends too, and nobody cl
   await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
   const { pid } = JSON.parse(readFileSync(join(records, readdirSync(records)[0]!, 'claimed'), 'utf8'));
   process.kill(pid, 'SIGKILL');
-  expect(String(await running)).toMatch(/was killed.*\nbegun/);
+  expect(String(await running)).toMatch(/is gone.*\nbegun/);
   expect(countRunning(time)).toBe(0);
   const context = newToolContext(work, { idempotencyKey: 'k' });
   expect(await reconcile(context)).toMatchObject({ outcome: 'unknown', message: expect.stringContaining('begun') });
 });
+
+test('[TOOL10] a command that deletes its record or stops its supervisor ends all the same', async () => {
+  const { run } = await start();
+  const time = ownTime();
+  await expect(run(`rm -r "$PERDURE_COMMAND"; sleep ${time}`)).rejects.toThrow('is gone');
+  const cancel = new AbortController();
+  const running = run(`kill -STOP $PPID; sleep ${time}`, { signal: cancel.signal });
+  await expect.poll(() => countRunning(`sleep ${time}`), { timeout: 20_000 }).toBe(1);
+  cancel.abort(new Error('not any more'));
+  await expect(running).rejects.toThrow('not any more');
+  expect(countRunning(time)).toBe(0);
+}, 60_000);
 
 test('[TOOL11] of 100 MB the beginning and the end are given back, and where the rest is', async () => {
   const { run, records } = await start({ maxFileBytes: 256 * 1024 ** 2 });

@@ -1,10 +1,11 @@
 import type { CallFilter } from '../../core/service/commits.ts';
 import type { Sessions } from '../../core/service/sessions.ts';
+import { RunId } from '../../schema/ids.ts';
 import { type Context, defineCommand, text } from '../command.ts';
 import { duration } from '../duration.ts';
-import { parseMoment } from '../moment.ts';
 import { parseCount } from '../point.ts';
 import { printableLine } from '../printable.ts';
+import { parseWindow, windowOptions } from '../record-window.ts';
 import { type Column, layOutTable } from '../table.ts';
 import { age, isoTime } from '../time.ts';
 import { wrongCall } from '../wrong-call.ts';
@@ -41,6 +42,12 @@ const statusOf = (name: string): CallStatus => {
   throw wrongCall(`--status is ${statuses.join(', ')}; got "${name}"`);
 };
 
+const runOf = (id: string): RunId => {
+  const parsed = RunId.safeParse(id);
+  if (parsed.success) return parsed.data;
+  throw wrongCall(`--run is the id of a run, as --json tells it; got "${id}"`);
+};
+
 const cells = (call: CallRecord, time: (at: number) => string): readonly string[] => [
   call.session,
   String(call.seq),
@@ -72,20 +79,18 @@ export const calls = defineCommand({
   options: {
     tool: text('TOOL', 'only calls of this tool'),
     status: text('STATUS', `only those that are ${statuses.join(', ')}`),
-    last: text('N', 'only the last N turns of the session'),
-    since: text('WHEN', 'not before a date, or so long ago: 7d, 24h'),
+    run: text('RUN', 'only calls of this run'),
+    ...windowOptions,
     limit: text('N', 'at most so many, 1000 without it'),
   },
   examples: ['perdure calls ses_… --last 5', 'perdure calls --status threw --since 24h'],
   run: async (context, { args: [named], options }) => {
-    const last = parseCount('--last', options.last, 1);
-    if (last !== undefined && named === undefined) throw wrongCall('--last counts turns of one session: name it');
     const filter: CallFilter = {
       tool: options.tool,
       status: options.status === undefined ? undefined : statusOf(options.status),
-      since: parseMoment('--since', options.since, context.now()),
+      run: options.run === undefined ? undefined : runOf(options.run),
+      ...parseWindow(options, { now: context.now(), isOneSession: named !== undefined }),
       limit: parseCount('--limit', options.limit, 1),
-      ...(last !== undefined && { last: { turns: last } }),
     };
     const found = await (named === undefined ? await context.sessions() : await context.session(named)).toolCalls(
       filter,

@@ -65,7 +65,7 @@ export const log = defineCommand({
   options: { ...eventOptions, ...commitOptions },
   notes: [
     'Events come oldest first, commits newest first. With --json every line is one of them.',
-    'In a PATTERN * stands for one name, ** at the end for everything below, ~1 for a slash in a name.',
+    'In a PATTERN * stands for any text within one name, ** at the end for everything below, ~1 for a slash in a name.',
   ],
   examples: [
     'perdure log ses_… --after 120 --follow',

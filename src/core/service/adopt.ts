@@ -1,12 +1,14 @@
-import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
-import { lowestProvenance, type PatchOperation, type Provenance, pointerOf, type State } from '../../schema/state.ts';
+import { type PatchOperation, type Provenance, pointerOf, type State } from '../../schema/state.ts';
 import type { Head, SessionKey } from '../ports/store.ts';
+import type { CommitCommand } from '../session/decide-commit.ts';
 import { parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
+import { isSameJson } from '../session/patch-between.ts';
 import { valueAt } from '../session/state-change.ts';
 import { type CommitRecord, commitRecord } from './commits.ts';
 import { execute } from './execute.ts';
@@ -63,8 +65,21 @@ const commonSeq = (ours: readonly Head[], theirs: readonly Head[]): number => {
   return 0;
 };
 
-const entriesOf = (state: State): ReadonlySet<string> =>
-  new Set(Object.entries(state).flatMap(([part, entries]) => Object.keys(entries).map((id) => pointerOf(part, id))));
+const entriesOf = (state: State): readonly string[] =>
+  Object.entries(state).flatMap(([part, entries]) => Object.keys(entries).map((id) => pointerOf(part, id)));
+
+/** Where two sessions were one: where they parted, and how both stood after the newest adoption. */
+interface Bases {
+  readonly parted: State;
+  readonly adoption?: { readonly ours: State; readonly theirs: State } | undefined;
+}
+
+/** An entry as both last had it. */
+const baseOf = ({ parted, adoption }: Bases, path: string): Json | undefined => {
+  const theirs = adoption && valueAt(adoption.theirs, path);
+  const wasShared = adoption && isSameJson(valueAt(adoption.ours, path), theirs);
+  return (wasShared ? theirs : valueAt(parted, path)) as Json | undefined;
+};
 
 interface Merge {
   readonly operations: readonly PatchOperation[];
@@ -73,16 +88,18 @@ interface Merge {
 }
 
 /** Entry by entry: what they changed and we did not is taken over. Counters of tools belong to the session that used them. */
-export const mergeStates = (base: State, ours: State, theirs: State, prefer: 'ours' | 'theirs'): Merge => {
-  const paths = [...entriesOf(base).union(entriesOf(theirs))].filter((path) => !path.startsWith('/toolsUsed/')).sort();
+const mergeStates = (bases: Bases, ours: State, theirs: State, prefer: 'ours' | 'theirs'): Merge => {
+  const known = [bases.parted, bases.adoption?.theirs ?? theirs, theirs].flatMap(entriesOf);
+  const paths = [...new Set(known)].filter((path) => !path.startsWith('/toolsUsed/')).sort();
   const operations: PatchOperation[] = [];
   const adopted: string[] = [];
   const conflicts: AdoptConflict[] = [];
   for (const path of paths) {
-    const [before, mine, other] = [base, ours, theirs].map((state) => valueAt(state, path) as Json | undefined);
-    if (isDeepStrictEqual(before, other) || isDeepStrictEqual(mine, other)) continue;
-    const isConflict = !isDeepStrictEqual(before, mine);
-    if (isConflict) conflicts.push({ path, base: before, ours: mine, theirs: other });
+    const base = baseOf(bases, path);
+    const [mine, other] = [ours, theirs].map((state) => valueAt(state, path) as Json | undefined);
+    if (isSameJson(base, other) || isSameJson(mine, other)) continue;
+    const isConflict = !isSameJson(base, mine);
+    if (isConflict) conflicts.push({ path, base, ours: mine, theirs: other });
     if (isConflict && prefer === 'ours') continue;
     adopted.push(path);
     if (other === undefined) operations.push({ op: 'remove', path });
@@ -91,49 +108,56 @@ export const mergeStates = (base: State, ours: State, theirs: State, prefer: 'ou
   return { operations, adopted, conflicts };
 };
 
-const provenanceFor = (theirs: SessionFold, paths: readonly string[]): Provenance =>
-  lowestProvenance(paths.map((path) => theirs.provenance[path] ?? 'human'));
+const provenanceOf = (theirs: SessionFold, paths: readonly string[]): Readonly<Record<string, Provenance>> =>
+  Object.fromEntries(
+    paths.flatMap((path) =>
+      valueAt(theirs.state, path) === undefined ? [] : [[path, theirs.provenance[path] ?? 'unverified']],
+    ),
+  );
+
+const noBranch = (key: SessionKey, branch: SessionId): PerdureError =>
+  new PerdureError(
+    'ADOPT_CONFLICT',
+    `${branch} is no branch of the same tree: adopt a fork of this session or of its parent`,
+    { details: { session: key.session, branch } },
+  );
+
+const refuseConflicts = (conflicts: Merge['conflicts']): void => {
+  if (conflicts.length === 0) return;
+  const paths = conflicts.map(({ path }) => path);
+  throw new PerdureError('ADOPT_CONFLICT', `both branches changed ${paths.join(', ')}: choose ours or theirs`, {
+    details: { conflicts },
+  });
+};
 
 /** Takes over what a branch of the same family changed in its state, as one commit, and reports where both had changed the same. */
 export const adoptBranch = async (
   scope: Scope,
   key: SessionKey,
   branch: SessionId,
-  { onConflict = 'ours', why }: AdoptOptions = {},
+  { onConflict = 'ours', why = `adopts ${branch}` }: AdoptOptions = {},
 ): Promise<Adoption> => {
   parseInput('onConflict', OnConflict, onConflict);
   const branchKey = keyOf(scope, branch);
   const shared = commonSeq(await lineOf(scope, key), await lineOf(scope, branchKey));
-  if (shared === 0) {
-    throw new PerdureError(
-      'ADOPT_CONFLICT',
-      `${branch} is no branch of the same tree: adopt a fork of this session or of its parent`,
-      {
-        details: { session: key.session, branch },
-      },
-    );
-  }
-  const [base, ours, theirs] = await Promise.all([
-    scope.folds.at(key, shared),
-    scope.folds.head(key),
-    scope.folds.head(branchKey),
-  ]);
-  const merge = mergeStates(base.state, ours.state, theirs.state, onConflict === 'theirs' ? 'theirs' : 'ours');
-  if (onConflict === 'fail' && merge.conflicts.length > 0) {
-    const paths = merge.conflicts.map(({ path }) => path);
-    throw new PerdureError('ADOPT_CONFLICT', `both branches changed ${paths.join(', ')}: choose ours or theirs`, {
-      details: { conflicts: merge.conflicts },
-    });
-  }
-  if (merge.operations.length === 0) return { adopted: [], conflicts: merge.conflicts };
-  const [event] = await execute(scope, key, {
-    type: 'commit',
-    change: merge.operations,
-    why: why ?? `adopts ${branch}`,
-    by: 'member',
-    provenance: provenanceFor(theirs, merge.adopted),
-    origin: { kind: 'adopt', session: branch, seq: theirs.seq },
-    agents: scope.agents,
+  if (shared === 0) throw noBranch(key, branch);
+  const { state: parted } = await scope.folds.at(key, shared);
+  let merge: Merge = { operations: [], adopted: [], conflicts: [] };
+  const [event] = await execute(scope, key, async (ours): Promise<CommitCommand | undefined> => {
+    const theirs = await scope.folds.head(branchKey);
+    const newest = ours.adopted[branch];
+    const adoption = newest && {
+      ours: (await scope.folds.at(key, newest.at)).state,
+      theirs: (await scope.folds.at(branchKey, newest.theirs)).state,
+    };
+    merge = mergeStates({ parted, adoption }, ours.state, theirs.state, onConflict === 'theirs' ? 'theirs' : 'ours');
+    if (onConflict === 'fail') refuseConflicts(merge.conflicts);
+    if (merge.operations.length === 0) return undefined;
+    const origin = { kind: 'adopt', session: branch, seq: theirs.seq } as const;
+    const entryProvenance = provenanceOf(theirs, merge.adopted);
+    const { agents } = scope;
+    return { type: 'commit', change: merge.operations, why, by: 'member', entryProvenance, origin, agents };
   });
-  return { ...(event && { commit: commitRecord(event as never) }), adopted: merge.adopted, conflicts: merge.conflicts };
+  const { adopted, conflicts } = merge;
+  return { ...(event && { commit: commitRecord(event as SessionEvent<'state.committed'>) }), adopted, conflicts };
 };

@@ -184,6 +184,8 @@ describe('a commit', () => {
     ];
     for (const work of tries) expect(await failure(work)).toMatchObject(damaged);
     expect(await bad.verify()).toMatchObject({ ok: false, bad: { seq: head.seq } });
+    expect(await bad.commits()).toHaveLength(2);
+    expect(await bad.transcript({ at: { seq: good!.seq } })).toHaveLength(2);
     const before = { seq: good!.seq };
     expect((await bad.state({ at: before })).facts).toEqual({ good: true });
     expect((await (await bad.fork({ at: before })).state()).facts).toEqual({ good: true });

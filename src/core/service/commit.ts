@@ -6,10 +6,9 @@ import { PatchOperation, Pointer, Provenance } from '../../schema/state.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { CommitCommand } from '../session/decide-commit.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
-import { isLive } from '../session/live-lineage.ts';
 import { provenanceOf } from '../session/provenance.ts';
 import { type Mutation, stateInvalid, valueAt } from '../session/state-change.ts';
-import { type CommitRecord, commitRecord, findCommits } from './commits.ts';
+import { type CommitRecord, commitRecord } from './commits.ts';
 import { execute } from './execute.ts';
 import type { Scope } from './scope.ts';
 
@@ -94,38 +93,4 @@ export const liftProvenance = async (
     paths.map((each) => ({ op: 'test', path: each, value: valueAt(current, each) }) as const);
   const change = tests(state) as readonly PatchOperation[];
   return (await run(scope, key, { change, why, provenance: to, by: 'member', origin: { kind: 'lift', paths } }))!;
-};
-
-const readCommit = async (scope: Scope, key: SessionKey, seq: number): Promise<CommitRecord> => {
-  const head = await scope.folds.head(key);
-  const [stored] = seq > 0 ? await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 }) : [];
-  const event = stored && decodeEvent(key.workspace, stored);
-  if (event?.type === 'state.committed' && isLive(head.live, seq)) return commitRecord(event);
-  throw new PerdureError('POINT_NOT_FOUND', `event ${seq} is not a commit of the live lineage of ${key.session}`, {
-    details: { session: key.session, seq },
-  });
-};
-
-/** Takes a commit back by its inverse. Refused where a later one touched the same, since taking this back would take that back too. */
-export const revertCommit = async (
-  scope: Scope,
-  key: SessionKey,
-  seq: number,
-  options: { readonly why?: string | undefined } = {},
-): Promise<CommitRecord | undefined> => {
-  const commit = await readCommit(scope, key, seq);
-  const later = (await Promise.all(commit.entries.map((path) => findCommits(scope, key, { path }))))
-    .flat()
-    .filter((each) => each.seq > seq && each.origin?.kind !== 'lift');
-  if (later.length > 0) {
-    const paths = commit.entries.filter((entry) => later.some(({ entries }) => entries.includes(entry)));
-    const seqs = [...new Set(later.map((each) => each.seq))].sort((a, b) => a - b);
-    throw new PerdureError(
-      'REVERT_CONFLICT',
-      `commit ${seq} cannot be reverted: ${paths.join(', ')} changed again in ${seqs.join(', ')}; revert those first, or commit the value you want`,
-      { details: { seq, paths, later: seqs } },
-    );
-  }
-  const why = options.why ?? `reverts ${seq}`;
-  return run(scope, key, { change: commit.inverse, why, by: 'member', origin: { kind: 'revert', seq } });
 };

@@ -85,7 +85,7 @@ test('[QRY2] a query of a workspace leaves out what rewinds left behind, unless 
   const path = '/filesModified/**';
   expect(filesOf(await sessions.commits({ path }))).toEqual(['/filesModified/a.ts']);
   expect(await sessions.toolCalls()).toEqual([]);
-  const all = { includeRewound: true } as object;
+  const all = { includeRewound: true };
   expect(filesOf(await sessions.commits({ path, ...all }))).toEqual(['/filesModified/b.ts', '/filesModified/a.ts']);
   expect(await sessions.toolCalls(all)).toHaveLength(1);
 });

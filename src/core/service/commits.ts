@@ -33,8 +33,9 @@ export const commitRecord = ({ session, seq, turn, at, actor, payload }: Committ
   entries: payload.origin?.kind === 'lift' ? payload.origin.paths : entriesTouched(payload.delta),
 });
 
-const pageSize = 200;
 const defaultLimit = 1000;
+/** Whoever wants few is not to wait for many to be looked at. */
+const pageSizeFor = (limit: number): number => Math.min(200, Math.max(20, limit));
 
 const time = (value: Date | number | undefined): number | undefined =>
   value === undefined ? undefined : Number(value);
@@ -93,7 +94,7 @@ interface Selection {
 }
 
 const selectIn = async (scope: Scope, key: SessionKey, window: RecordWindow): Promise<Selection> => {
-  const head = await scope.folds.head(key);
+  const head = await scope.folds.outline(key);
   const bounds = await turnBounds(scope, key, head, window);
   const ranges = await rangesFor(scope, key, head, bounds, window.includeRewound ?? false);
   return {
@@ -123,6 +124,7 @@ const collect = async <Found extends Place, Kept extends Place>(
   limit = defaultLimit,
 ): Promise<readonly Kept[]> => {
   const kept: Kept[] = [];
+  const pageSize = pageSizeFor(limit);
   for (let before: CommitQuery['before']; kept.length < limit; ) {
     const page = await find({ before, limit: pageSize });
     const records = page.flatMap((found) => recordOf(found) ?? []);

@@ -7,7 +7,7 @@ import type { Appended, AppendOutcome, IdempotencyKey, NewEvent, SessionKey } fr
 import { decide, type SessionCommand } from '../session/decide.ts';
 import type { Decision } from '../session/decision.ts';
 import { decodeEvent, encodeEvent, encodeJson, parseInput } from '../session/event-codec.ts';
-import type { SessionFold } from '../session/fold.ts';
+import { type SessionFold, sound } from '../session/fold.ts';
 import { illegalTransition, statusesThatAllow } from '../session/lifecycle.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
@@ -25,8 +25,15 @@ export interface ExecuteOptions {
   readonly body?: unknown;
 }
 
+/**
+ * A command; or what is to be commanded on the state that it will be decided on, asked again when that has moved. Undefined when nothing
+ * is to be done.
+ */
+export type Asked = SessionCommand | ((state: SessionFold) => Promise<SessionCommand | undefined>);
+
 interface Decided {
   readonly state: SessionFold;
+  readonly command: SessionCommand;
   readonly decision: Decision;
 }
 
@@ -140,54 +147,59 @@ const usedBefore = async (scope: Scope, key: SessionKey, wanted: IdempotencyKey 
   return used && earlierEvents(scope, key, used.seq, used.count);
 };
 
+const decideOn = async (scope: Scope, state: SessionFold, asked: Asked): Promise<Decided | undefined> => {
+  const command = typeof asked === 'function' ? await asked(sound(state)) : asked;
+  return command && { state, command, decision: decide(state, command, scope.actor) };
+};
+
 /** A refusal decided on a fold that may be behind is not final: it is decided again on the newest. */
 const decideOnNewest = async (
   scope: Scope,
   key: SessionKey,
-  command: SessionCommand,
+  asked: Asked,
   attempt: number,
-): Promise<Decided> => {
+): Promise<Decided | undefined> => {
   if (attempt === 0) {
     const state = await scope.folds.recentOutline(key);
     try {
-      return { state, decision: decide(state, command, scope.actor) };
+      return await decideOn(scope, state, asked);
     } catch (error) {
       if (!(error instanceof PerdureError)) throw error;
     }
   }
-  const state = await scope.folds.outline(key);
-  return { state, decision: decide(state, command, scope.actor) };
+  return decideOn(scope, await scope.folds.outline(key), asked);
 };
 
 /** Facts land at any head and wait for nobody; decisions about a session wait for each other. */
 export const execute = (
   scope: Scope,
   key: SessionKey,
-  command: SessionCommand,
+  asked: Asked,
   options: ExecuteOptions = {},
 ): Promise<readonly SessionEvent[]> => {
-  const work = () => decideAndAppend(scope, key, command, options);
-  return command.type === 'append' ? work() : scope.folds.inTurn(key, work);
+  const work = () => decideAndAppend(scope, key, asked, options);
+  return 'type' in asked && asked.type === 'append' ? work() : scope.folds.inTurn(key, work);
 };
 
 /** Decides, appends, and decides again when the head it decided on has moved: a bounded number of times. */
 const decideAndAppend = async (
   scope: Scope,
   key: SessionKey,
-  command: SessionCommand,
+  asked: Asked,
   options: ExecuteOptions,
 ): Promise<readonly SessionEvent[]> => {
   const idempotency = options.idempotencyKey === undefined ? undefined : keyFor(options.idempotencyKey, options.body);
   for (let attempt = 0; ; attempt++) {
-    let decided: Decided;
+    let decided: Decided | undefined;
     try {
-      decided = await decideOnNewest(scope, key, command, attempt);
+      decided = await decideOnNewest(scope, key, asked, attempt);
     } catch (refused) {
       const earlier = refused instanceof PerdureError ? await usedBefore(scope, key, idempotency) : undefined;
       if (earlier) return earlier;
       throw refused;
     }
-    const { state, decision } = decided;
+    if (!decided) return [];
+    const { state, command, decision } = decided;
     const events = encodeAll(decision.drafts);
     if (!events) return [];
     const outcome = await scope.store.append({

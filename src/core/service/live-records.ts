@@ -37,8 +37,11 @@ export const liveRecords = (scope: Scope): ((record: Place) => Promise<boolean>)
     const ranges = await rangesOf(session);
     return !ranges || isLive(ranges, seq);
   };
+  const isUntouched = once(
+    async (session: SessionId) => !(await scope.store.head(keyOf(scope, session)))?.summary.rewound,
+  );
   return async ({ session, seq }) => {
-    if (await isLiveIn(session, seq)) return true;
+    if ((await isUntouched(session)) || (await isLiveIn(session, seq))) return true;
     const heirs = new Set([session]);
     for (const { session: child, parent } of await familyOf(session)) {
       if (!parent || !heirs.has(parent.session) || parent.seq < seq) continue;

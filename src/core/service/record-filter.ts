@@ -3,7 +3,7 @@ import { RunId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
 import { toolOutcomes } from '../../schema/message.ts';
 import { PathPattern } from '../../schema/path-pattern.ts';
-import { Provenance } from '../../schema/state.ts';
+import { type Provenance, provenances } from '../../schema/state.ts';
 import type { CallStatus } from '../ports/store.ts';
 
 export interface RecordWindow {
@@ -39,7 +39,10 @@ export interface WatchFilter {
   readonly signal?: AbortSignal | undefined;
 }
 
-const oneOrMany = <Value extends z.ZodType>(value: Value) => z.union([value, z.array(value)]).optional();
+const oneOrMany = <Name extends string>(names: readonly [Name, ...Name[]]) => {
+  const name = z.enum(names);
+  return z.union([name, z.array(name)], { error: `expected ${names.join(', ')}, or a list of them` }).optional();
+};
 
 const Turn = z.int().nonnegative();
 const Time = z.union([z.date(), z.number()]);
@@ -58,18 +61,18 @@ export const CommitFilter = Window.extend({
   path: PathPattern.optional(),
   tool: Text.optional(),
   actor: Text.optional(),
-  provenance: oneOrMany(Provenance),
+  provenance: oneOrMany(provenances),
 }).refine(isOneWindow, twoWindows);
 
 export const CallFilter = Window.extend({
   tool: Text.optional(),
   run: RunId.optional(),
-  status: oneOrMany(z.enum([...toolOutcomes, 'running'])),
+  status: oneOrMany(['running', ...toolOutcomes]),
 }).refine(isOneWindow, twoWindows);
 
 export const WatchFilter = z.strictObject({
   path: PathPattern.optional(),
-  provenance: oneOrMany(Provenance),
+  provenance: oneOrMany(provenances),
   after: z.int().nonnegative().optional(),
   signal: z.instanceof(AbortSignal).optional(),
 });

@@ -26,7 +26,7 @@ const Description = z.strictObject({
 export interface OpenOptions extends z.input<typeof Description> {
   readonly agent?: Agent | undefined;
   /** A session whose facts, decisions, plan and progress it opens with, without the transcript. */
-  readonly carryFrom?: Session | undefined;
+  readonly carryFrom?: Session | SessionId | undefined;
 }
 
 const ListOptions = z.strictObject({
@@ -52,8 +52,8 @@ export interface Sessions {
   export(ids: readonly string[]): AsyncIterable<Uint8Array>;
   import(bundle: AsyncIterable<Uint8Array>): Promise<Imported>;
   /** Across the workspace: which sessions touched a path, in which turn, by which tool. Newest first. */
-  commits(filter?: Omit<CommitFilter, 'turns' | 'last' | 'includeRewound'>): Promise<readonly CommitRecord[]>;
-  toolCalls(filter?: Omit<CallFilter, 'turns' | 'last' | 'includeRewound'>): Promise<readonly CallRecord[]>;
+  commits(filter?: Omit<CommitFilter, 'turns' | 'last'>): Promise<readonly CommitRecord[]>;
+  toolCalls(filter?: Omit<CallFilter, 'turns' | 'last'>): Promise<readonly CallRecord[]>;
   /** Makes all that is kept beside the logs anew from them; returns how many events were read. */
   rebuildProjections(): Promise<number>;
 }
@@ -75,7 +75,8 @@ const openSession = async (scope: Scope, input: OpenOptions): Promise<Session> =
   const about = parseInput('the session', Description, rest);
   const key = keyOf(scope, newId('ses', scope.clock.now()));
   if (agent?.model !== undefined) await scope.models(agent.model);
-  const carry = carryFrom && (await scope.folds.head(keyOf(scope, carryFrom.id)));
+  const source = typeof carryFrom === 'string' ? parseInput('carryFrom', SessionId, carryFrom) : carryFrom?.id;
+  const carry = source && (await scope.folds.head(keyOf(scope, source)));
   const [first, ...more] = decideOpen({ ...about, agent, carry }, scope.actor);
   const outcome = await scope.store.append({
     ...key,

@@ -25,7 +25,7 @@ export async function* messagesBackwards(
   key: SessionKey,
   upTo?: Point,
 ): AsyncGenerator<TranscriptEntry, void, void> {
-  const head = await scope.folds.head(key);
+  const head = await scope.folds.outline(key);
   const end = await resolvePoint(scope.store, key, head, upTo);
   const { live } = end === head.seq ? head : await scope.folds.at(key, end);
   for (const [from, to] of liveWithin(live, 0, end).toReversed()) {

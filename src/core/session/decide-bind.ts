@@ -1,10 +1,11 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
-import { Json } from '../../schema/json.ts';
-import type { State } from '../../schema/state.ts';
+import type { Json } from '../../schema/json.ts';
+import { lowestProvenance, type Provenance, pointerOf, type State } from '../../schema/state.ts';
 import { type Agent, agentName } from './agent.ts';
 import type { SessionFold } from './fold.ts';
+import { ledgerProblems } from './ledger-problems.ts';
 import { changeState, stateInvalid } from './state-change.ts';
 
 const refuse = (why: string, details: Record<string, unknown>): PerdureError =>
@@ -26,8 +27,12 @@ const migrated = (fold: SessionFold, agent: Agent): State['own'] => {
   const own = agent.migrate(structuredClone(fold.state.own) as Record<string, Json>, { version: from });
   const problems = agent.problems(own);
   if (problems.length > 0) throw stateInvalid(problems);
-  return Json.parse(own) as State['own'];
+  return own as State['own'];
 };
+
+/** What was made from the own part is no surer than any of it. */
+const provenanceOfOwn = ({ state, provenance }: SessionFold): Provenance =>
+  lowestProvenance(Object.keys(state.own).map((id) => provenance[pointerOf('own', id)] ?? 'unverified'));
 
 /** Binds the session to an agent, or to another version of its agent; a changed state schema brings a commit that migrates the own part. */
 export const decideBind = (fold: SessionFold, agent: Agent, actor: Actor): readonly EventDraft[] => {
@@ -45,15 +50,14 @@ export const decideBind = (fold: SessionFold, agent: Agent, actor: Actor): reado
   const binding: EventDraft = { type: 'agent.bound', payload: { agent: { name, version }, schemaHash }, ...common };
   if (isSameSchema) return [binding];
   const own = migrated(fold, agent);
-  const { delta, inverse } = changeState(fold.state, (draft) => {
+  const { state, delta, inverse } = changeState(fold.state, (draft) => {
     draft.own = own;
   });
+  const problems = ledgerProblems(state, delta);
+  if (problems.length > 0) throw stateInvalid(problems);
   if (delta.length === 0) return [binding];
   const origin = bound && ({ kind: 'migrate', from: bound.agent.version, to: version } as const);
   const why = bound ? `migrated from version ${bound.agent.version} to ${version}` : `the initial state of ${name}`;
-  const payload = { delta: [...delta], inverse: [...inverse], provenance: 'verified', why, origin } as const;
-  return [
-    binding,
-    { type: 'state.committed', payload: { ...payload, delta: [...delta], inverse: [...inverse] }, ...common },
-  ];
+  const payload = { delta: [...delta], inverse: [...inverse], provenance: provenanceOfOwn(fold), why, origin };
+  return [binding, { type: 'state.committed', payload, ...common }];
 };

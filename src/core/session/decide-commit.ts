@@ -31,6 +31,8 @@ export interface CommitCommand {
   readonly inputHash?: string | undefined;
   readonly outputSummary?: string | undefined;
   readonly origin?: Committed['origin'];
+  /** What entries keep or get back, in place of one provenance for all. */
+  readonly entryProvenance?: Readonly<Record<string, Provenance>> | undefined;
   readonly agents: ReadonlyMap<string, Agent>;
 }
 
@@ -41,11 +43,19 @@ const unavailable = (bound: { readonly name: string; readonly version: number })
     { details: { agent: bound.name, version: bound.version } },
   );
 
+const otherSchema = (bound: { readonly name: string; readonly version: number }): PerdureError =>
+  new PerdureError(
+    'AGENT_VERSION_UNAVAILABLE',
+    `this session is bound to ${agentName(bound)} with another state schema than the one that this runtime holds: give what has changed a new version with \`migrate\`, hold both and bind the session to it`,
+    { details: { agent: bound.name, version: bound.version } },
+  );
+
 /** The agent whose schema the session's own part follows; undefined when it is bound to none. */
 export const boundAgent = (state: SessionFold, agents: ReadonlyMap<string, Agent>): Agent | undefined => {
   if (!state.bound) return undefined;
   const agent = agents.get(agentName(state.bound.agent));
   if (!agent) throw unavailable(state.bound.agent);
+  if (agent.schemaHash !== state.bound.schemaHash) throw otherSchema(state.bound.agent);
   return agent;
 };
 
@@ -66,7 +76,9 @@ const ownProblems = (
 
 /** Members and trusted tools say what they know; others what their sources let them. */
 const provenanceFor = (fold: SessionFold, command: CommitCommand): Provenance => {
-  const { by, trusted, provenance: claimed, derivedFrom } = command;
+  const { by, trusted, provenance: claimed, derivedFrom, entryProvenance } = command;
+  const kept = Object.values(entryProvenance ?? {});
+  if (kept.length > 0) return lowestProvenance(kept);
   const sources = derivedFrom?.map((source) => source.provenance);
   if (by === 'member') return claimed ?? (sources?.length ? lowestProvenance([...sources, 'human']) : 'human');
   if (by === 'tool' && trusted) return claimed ?? 'verified';
@@ -90,7 +102,7 @@ export const decideCommit = (
   if (change.delta.length === 0 && command.origin?.kind !== 'lift') return undefined;
   const problems = [...ledgerProblems(change.state, change.delta), ...ownProblems(fold, change, command.agents)];
   if (problems.length > 0) throw stateInvalid(problems);
-  const { why, cause, inputHash, outputSummary, origin, derivedFrom } = command;
+  const { why, cause, inputHash, outputSummary, origin, derivedFrom, entryProvenance } = command;
   return {
     type: 'state.committed',
     actor: writerOf(fold, command, actor),
@@ -99,6 +111,7 @@ export const decideCommit = (
       delta: [...change.delta],
       inverse: [...change.inverse],
       provenance: provenanceFor(fold, command),
+      ...(entryProvenance && Object.keys(entryProvenance).length > 0 && { entryProvenance: { ...entryProvenance } }),
       cause,
       inputHash,
       outputSummary,

@@ -24,6 +24,7 @@ const state = (part: Partial<SessionFold> = {}): SessionFold => ({
   inputKey: '00'.repeat(32),
   state: emptyState,
   provenance: {},
+  adopted: {},
   attempts: {},
   ...part,
 });

@@ -46,6 +46,8 @@ export interface SessionFold extends RunFold {
   readonly damage?: { readonly session: SessionId; readonly seq: number; readonly reason: string } | undefined;
   /** How far each entry of the state can be relied on, by its path. */
   readonly provenance: Readonly<Record<string, Provenance>>;
+  /** The newest adoption of each branch: the commit, and how much of the branch it took. */
+  readonly adopted: Readonly<Record<string, { readonly at: number; readonly theirs: number }>>;
   /** The lowest among the inputs of the turn so far. */
   readonly turnProvenance?: Provenance | undefined;
   /** The newest compaction of the live lineage. */
@@ -76,6 +78,7 @@ const blank = (event: SessionEvent): SessionFold => ({
   inputKey: event.hash,
   state: emptyState,
   provenance: {},
+  adopted: {},
   attempts: {},
 });
 
@@ -91,18 +94,32 @@ const turnProvenanceAfter = (base: SessionFold, event: SessionEvent): Provenance
   return brought && before ? lowestProvenance([brought, before]) : (brought ?? before);
 };
 
+/** What only reaches into an entry leaves the rest of it as doubtful as it was. */
 const provenanceAfter = (
   before: SessionFold['provenance'],
   state: State,
-  { delta, provenance, origin }: PayloadOf<'state.committed'>,
+  { delta, provenance, entryProvenance, origin }: PayloadOf<'state.committed'>,
 ): SessionFold['provenance'] => {
-  const touched = origin?.kind === 'lift' ? origin.paths : entriesTouched(delta);
+  const isLift = origin?.kind === 'lift';
+  const set = new Set(isLift ? origin.paths : delta.flatMap(({ op, path }) => (op === 'test' ? [] : [path])));
   const after = { ...before };
-  for (const path of touched) {
+  for (const path of isLift ? origin.paths : entriesTouched(delta)) {
+    const had = set.has(path) ? undefined : before[path];
     if (valueAt(state, path) === undefined) delete after[path];
-    else after[path] = provenance;
+    else after[path] = entryProvenance?.[path] ?? (had ? lowestProvenance([had, provenance]) : provenance);
   }
   return after;
+};
+
+/** A branch whose adoption was taken back counts as not adopted. */
+const adoptedAfter = (
+  before: SessionFold['adopted'],
+  seq: number,
+  { origin }: PayloadOf<'state.committed'>,
+): SessionFold['adopted'] => {
+  if (origin?.kind === 'adopt') return { ...before, [origin.session]: { at: seq, theirs: origin.seq } };
+  if (origin?.kind !== 'revert') return before;
+  return Object.fromEntries(Object.entries(before).filter(([, { at }]) => at !== origin.seq));
 };
 
 const attemptsAfter = (attempts: SessionFold['attempts'], turn: number, retries: number | undefined) => {
@@ -136,7 +153,12 @@ const committed = (before: SessionFold, event: SessionEvent<'state.committed'>):
     };
   }
   const { state } = result;
-  return { ...before, state, provenance: provenanceAfter(before.provenance, state, payload) };
+  return {
+    ...before,
+    state,
+    provenance: provenanceAfter(before.provenance, state, payload),
+    adopted: adoptedAfter(before.adopted, seq, payload),
+  };
 };
 
 /** The fold itself, if its state is known. */
@@ -185,7 +207,7 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
     case 'session.rewound': {
       if (!target) throw new TypeError(`the fold at seq ${event.payload.to} is needed to go back to it`);
       const { messages, lastRole, openCalls, compaction, turnProvenance, kept } = target;
-      const { state, damage, provenance, agent, bound } = target;
+      const { state, damage, provenance, adopted, agent, bound } = target;
       const conversation = { messages, lastRole, openCalls, compaction, turnProvenance, kept };
       return {
         ...moved,
@@ -193,6 +215,7 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
         state,
         damage,
         provenance,
+        adopted,
         agent,
         bound,
         live: extendLive(target.live, event.seq),

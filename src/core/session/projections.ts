@@ -1,4 +1,5 @@
 import type { ToolOutcome } from '../../schema/message.ts';
+import { entryOf } from '../../schema/pointer.ts';
 import type { Provenance } from '../../schema/state.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { decodePayload } from './event-codec.ts';
@@ -35,11 +36,16 @@ export const project = (event: StoredEvent): Projection => {
   if (event.body.kind !== 'bytes') return nothing;
   switch (event.type) {
     case 'state.committed': {
-      const { delta, provenance, cause, origin } = decodePayload(event, event.type);
+      const { delta, provenance, entryProvenance, cause, origin } = decodePayload(event, event.type);
       const paths =
         origin?.kind === 'lift' ? origin.paths : delta.flatMap(({ op, path }) => (op === 'test' ? [] : [path]));
       return {
-        paths: [...new Set(paths)].map((path) => ({ path, provenance, tool: cause?.tool, callId: cause?.callId })),
+        paths: [...new Set(paths)].map((path) => ({
+          path,
+          provenance: entryProvenance?.[entryOf(path)] ?? provenance,
+          tool: cause?.tool,
+          callId: cause?.callId,
+        })),
       };
     }
     case 'tool.called': {

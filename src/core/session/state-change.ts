@@ -4,6 +4,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { Json } from '../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
 import {
+  entryOf,
   maxPointerChars,
   type PatchOperation,
   pointerOf,
@@ -189,9 +190,7 @@ export const changeState = (before: State, change: Mutation | readonly PatchOper
 
 /** The entries that a delta changes, as paths of two segments; a whole collection that was replaced counts as itself. */
 export const entriesTouched = (delta: readonly StoredOperation[]): readonly string[] => [
-  ...new Set(
-    delta.flatMap(({ op, path }) => (op === 'test' ? [] : [pointerOf(...segmentsOfPointer(path).slice(0, 2))])),
-  ),
+  ...new Set(delta.flatMap(({ op, path }) => (op === 'test' ? [] : [entryOf(path)]))),
 ];
 
 export const touchesOwn = (delta: readonly StoredOperation[]): boolean =>

@@ -16,7 +16,7 @@ const described = (
 const rewound = (
   { agent: current, ...summary }: SessionSummary,
   { messages, agent = current ?? null }: PayloadOf<'session.rewound'>,
-): SessionSummary => ({ ...summary, messages, ...(agent && { agent }) });
+): SessionSummary => ({ ...summary, messages, rewound: true, ...(agent && { agent }) });
 
 /** Whether the event is the first of its turn, given the summary before it. A fork repeats the turn it goes on from. */
 export const opensTurn = (

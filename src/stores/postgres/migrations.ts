@@ -93,6 +93,50 @@ const appendFunction = `
   $function$;
 `;
 
+/** What can be made anew from the log, also when somebody dropped it. */
+const projectionTables = {
+  commit_paths: `
+    create table perdure.commit_paths (
+      workspace text collate "C" not null,
+      session text collate "C" not null,
+      seq bigint not null,
+      path text collate "C" not null,
+      turn bigint not null,
+      at bigint not null,
+      actor text collate "C" not null,
+      tool text collate "C",
+      call_id text collate "C",
+      provenance text collate "C" not null,
+      primary key (workspace, session, seq, path)
+    );
+    create index commit_paths_by_path on perdure.commit_paths (workspace, path, at, session, seq);
+    create index commit_paths_by_time on perdure.commit_paths (workspace, at, session, seq, path);
+    ${tenantTable('commit_paths')}
+  `,
+  tool_calls: `
+    create table perdure.tool_calls (
+      workspace text collate "C" not null,
+      session text collate "C" not null,
+      seq bigint not null,
+      call_id text collate "C" not null,
+      tool text collate "C" not null,
+      status text collate "C" not null,
+      run text collate "C",
+      turn bigint not null,
+      at bigint not null,
+      ended_seq bigint,
+      duration_ms double precision,
+      input_hash text not null,
+      output_hash text,
+      primary key (workspace, session, seq)
+    );
+    create index tool_calls_open on perdure.tool_calls (workspace, session, call_id, seq) where ended_seq is null;
+    create index tool_calls_by_tool on perdure.tool_calls (workspace, tool, at, session, seq);
+    create index tool_calls_by_time on perdure.tool_calls (workspace, at, session, seq);
+    ${tenantTable('tool_calls')}
+  `,
+} as const;
+
 /** Numbered from 1 by their place; never changed once released. */
 const migrations: readonly Migration[] = [
   {
@@ -174,44 +218,8 @@ const migrations: readonly Migration[] = [
       );
       ${tenantTable('snapshots')}
 
-      create table perdure.commit_paths (
-        workspace text collate "C" not null,
-        session text collate "C" not null,
-        seq bigint not null,
-        path text collate "C" not null,
-        turn bigint not null,
-        at bigint not null,
-        actor text collate "C" not null,
-        tool text collate "C",
-        call_id text collate "C",
-        provenance text collate "C" not null,
-        primary key (workspace, session, seq, path)
-      );
-      create index commit_paths_by_path on perdure.commit_paths (workspace, path, at, session, seq);
-      create index commit_paths_by_time on perdure.commit_paths (workspace, at, session, seq, path);
-      ${tenantTable('commit_paths')}
-
-      create table perdure.tool_calls (
-        workspace text collate "C" not null,
-        session text collate "C" not null,
-        seq bigint not null,
-        call_id text collate "C" not null,
-        tool text collate "C" not null,
-        status text collate "C" not null,
-        run text collate "C",
-        turn bigint not null,
-        at bigint not null,
-        ended_seq bigint,
-        duration_ms double precision,
-        input_hash text not null,
-        output_hash text,
-        primary key (workspace, session, seq)
-      );
-      create index tool_calls_open on perdure.tool_calls (workspace, session, call_id, seq) where ended_seq is null;
-      create index tool_calls_by_tool on perdure.tool_calls (workspace, tool, at, session, seq);
-      create index tool_calls_by_time on perdure.tool_calls (workspace, at, session, seq);
-      ${tenantTable('tool_calls')}
-
+      ${projectionTables.commit_paths}
+      ${projectionTables.tool_calls}
       ${workTable}
       ${appendFunction}
     `,
@@ -236,8 +244,11 @@ interface Meta {
 const exists = async (client: pg.Client, kind: 'tables' | 'namespace', condition: string): Promise<boolean> =>
   (await client.query(`select from pg_catalog.pg_${kind} where ${condition}`)).rows.length > 0;
 
+const isTable = (client: pg.Client, name: string): Promise<boolean> =>
+  exists(client, 'tables', `schemaname = 'perdure' and tablename = '${name}'`);
+
 const readMeta = async (client: pg.Client): Promise<Meta | undefined> => {
-  if (!(await exists(client, 'tables', `schemaname = 'perdure' and tablename = 'meta'`))) return undefined;
+  if (!(await isTable(client, 'meta'))) return undefined;
   return (await client.query<Meta>('select schema, oldest_reader from perdure.meta')).rows[0];
 };
 
@@ -253,8 +264,19 @@ const refuseNewer = (meta: Meta | undefined, release: string): void => {
 /** Any number, as long as every release asks for the same. */
 export const migrationLock = 7_313_825_671;
 
+const lockMigrations = (client: pg.Client) => client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
+
+/** In the transaction that is open: makes those that somebody dropped. */
+export const restoreProjectionTables = async (client: pg.Client): Promise<void> => {
+  for (const [name, sql] of Object.entries(projectionTables)) {
+    if (await isTable(client, name)) continue;
+    await lockMigrations(client);
+    if (!(await isTable(client, name))) await client.query(sql);
+  }
+};
+
 const runPending = async (client: pg.Client, release: string): Promise<void> => {
-  await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
+  await lockMigrations(client);
   const meta = await readMeta(client);
   refuseNewer(meta, release);
   if (!meta) {

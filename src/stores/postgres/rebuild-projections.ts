@@ -5,6 +5,7 @@ import { foldSummary, type SummaryFold } from '../summary-fold.ts';
 import { type Database, exchange, prepared, type Source } from './database.ts';
 import { describeSession } from './head-rows.ts';
 import { waitForOthers } from './import-copies.ts';
+import { restoreProjectionTables } from './migrations.ts';
 import { insertProjections } from './projection-rows.ts';
 import { readSegments } from './read-events.ts';
 import { enterWork } from './work-rows.ts';
@@ -65,6 +66,7 @@ export const rebuildProjections = async (database: Database, workspace: Workspac
       const [, , locked] = await exchange(client, opening);
       const starts = locked!.rows as readonly Start[];
       const ids = starts.map(({ session }) => session);
+      await restoreProjectionTables(client);
       await exchange(client, [clearPaths(workspace, ids), clearCalls(workspace, ids)]);
       let count = 0;
       for (const start of starts) {

@@ -58,6 +58,11 @@ const rules: readonly Rule[] = [
     says: "PostgreSQL's disk is full: free space, then try again",
   },
   {
+    matches: (error, state) => state === '42P01' && /"perdure\.(commit_paths|tool_calls)"/.test(String(error)),
+    code: 'STORE_CORRUPT',
+    says: 'what commits and calls are found by is gone: run `perdure repair --projections` in every workspace, which makes it anew from the logs',
+  },
+  {
     matches: (_, state) => /^XX00[12]$/.test(state),
     code: 'STORE_CORRUPT',
     says: 'PostgreSQL found damaged pages: restore the database from a backup',

@@ -12,6 +12,27 @@ interface Migration {
   readonly sql: string;
 }
 
+/** What can be made anew from the log, also when somebody dropped it. */
+export const projectionTables = `
+CREATE TABLE IF NOT EXISTS commit_paths (
+  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, path TEXT NOT NULL,
+  turn INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, tool TEXT, call_id TEXT, provenance TEXT NOT NULL,
+  PRIMARY KEY (workspace, session, seq, path)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS commit_paths_by_path ON commit_paths (workspace, path, at, session, seq);
+CREATE INDEX IF NOT EXISTS commit_paths_by_time ON commit_paths (workspace, at, session, seq, path);
+
+CREATE TABLE IF NOT EXISTS tool_calls (
+  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL,
+  status TEXT NOT NULL, run TEXT, turn INTEGER NOT NULL, at INTEGER NOT NULL, ended_seq INTEGER, duration_ms REAL,
+  input_hash TEXT NOT NULL, output_hash TEXT,
+  PRIMARY KEY (workspace, session, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tool_calls_open ON tool_calls (workspace, session, call_id, seq) WHERE ended_seq IS NULL;
+CREATE INDEX IF NOT EXISTS tool_calls_by_tool ON tool_calls (workspace, tool, at, session, seq);
+CREATE INDEX IF NOT EXISTS tool_calls_by_time ON tool_calls (workspace, at, session, seq);
+`;
+
 /** The migration to schema n stands at index n - 1. What is released is never changed, only followed by another. */
 export const migrations: readonly Migration[] = [
   {
@@ -56,23 +77,7 @@ CREATE TABLE snapshots (
   PRIMARY KEY (workspace, session, fold_version, seq)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE commit_paths (
-  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, path TEXT NOT NULL,
-  turn INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, tool TEXT, call_id TEXT, provenance TEXT NOT NULL,
-  PRIMARY KEY (workspace, session, seq, path)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX commit_paths_by_path ON commit_paths (workspace, path, at, session, seq);
-CREATE INDEX commit_paths_by_time ON commit_paths (workspace, at, session, seq, path);
-
-CREATE TABLE tool_calls (
-  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL,
-  status TEXT NOT NULL, run TEXT, turn INTEGER NOT NULL, at INTEGER NOT NULL, ended_seq INTEGER, duration_ms REAL,
-  input_hash TEXT NOT NULL, output_hash TEXT,
-  PRIMARY KEY (workspace, session, seq)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX tool_calls_open ON tool_calls (workspace, session, call_id, seq) WHERE ended_seq IS NULL;
-CREATE INDEX tool_calls_by_tool ON tool_calls (workspace, tool, at, session, seq);
-CREATE INDEX tool_calls_by_time ON tool_calls (workspace, at, session, seq);
+${projectionTables}
 
 CREATE TABLE work (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

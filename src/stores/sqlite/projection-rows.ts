@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoredEvent } from '../../core/ports/store.ts';
 import type { CallChange } from '../../core/session/projections.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
@@ -11,24 +11,32 @@ export interface ProjectionRows {
 }
 
 export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
-  const insertPath = db.prepare(`INSERT INTO commit_paths
+  /** Not before it is used: what makes the tables anew must open without them. */
+  const later = (sql: string): (() => StatementSync) => {
+    let statement: StatementSync | undefined;
+    return () => {
+      statement ??= db.prepare(sql);
+      return statement;
+    };
+  };
+  const insertPath = later(`INSERT INTO commit_paths
     (workspace, session, seq, path, turn, at, actor, tool, call_id, provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const insertCall = db.prepare(`INSERT INTO tool_calls
+  const insertCall = later(`INSERT INTO tool_calls
     (workspace, session, seq, call_id, tool, status, run, turn, at, input_hash)
     VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)`);
-  const endCall = db.prepare(`UPDATE tool_calls SET status = ?4, ended_seq = ?5, duration_ms = ?6, output_hash = ?7
+  const endCall = later(`UPDATE tool_calls SET status = ?4, ended_seq = ?5, duration_ms = ?6, output_hash = ?7
     WHERE workspace = ?1 AND session = ?2 AND seq = (
       SELECT max(seq) FROM tool_calls WHERE workspace = ?1 AND session = ?2 AND call_id = ?3 AND ended_seq IS NULL)`);
-  const clearPaths = db.prepare('DELETE FROM commit_paths WHERE workspace = ?');
-  const clearCalls = db.prepare('DELETE FROM tool_calls WHERE workspace = ?');
+  const clearPaths = later('DELETE FROM commit_paths WHERE workspace = ?');
+  const clearCalls = later('DELETE FROM tool_calls WHERE workspace = ?');
 
   const addCall = (workspace: WorkspaceId, event: StoredEvent, call: CallChange): void => {
     const { session, seq, run, turn, at } = event;
     if (call.kind === 'called') {
-      insertCall.run(workspace, session, seq, call.callId, call.tool, run ?? null, turn, at, call.inputHash);
+      insertCall().run(workspace, session, seq, call.callId, call.tool, run ?? null, turn, at, call.inputHash);
     } else {
       const { callId, outcome, durationMs, outputHash } = call;
-      endCall.run(workspace, session, callId, outcome, seq, durationMs, outputHash ?? null);
+      endCall().run(workspace, session, callId, outcome, seq, durationMs, outputHash ?? null);
     }
   };
 
@@ -37,13 +45,13 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
       const { paths, call } = projectionOf(event);
       const { session, seq, turn, at, actor } = event;
       for (const { path, tool, callId, provenance } of paths) {
-        insertPath.run(workspace, session, seq, path, turn, at, actor, tool ?? null, callId ?? null, provenance);
+        insertPath().run(workspace, session, seq, path, turn, at, actor, tool ?? null, callId ?? null, provenance);
       }
       if (call) addCall(workspace, event, call);
     },
     clear: (workspace) => {
-      clearPaths.run(workspace);
-      clearCalls.run(workspace);
+      clearPaths().run(workspace);
+      clearCalls().run(workspace);
     },
   };
 };

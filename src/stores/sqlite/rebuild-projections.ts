@@ -3,6 +3,7 @@ import type { SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { foldSummary, type SummaryFold } from '../summary-fold.ts';
 import { inTransaction } from './in-transaction.ts';
+import { projectionTables } from './migrations.ts';
 import type { EventReader } from './read-events.ts';
 import type { Tables } from './tables.ts';
 
@@ -32,6 +33,24 @@ const rebuildSession = (tables: Tables, reader: EventReader, key: SessionKey, fo
   return count;
 };
 
+const rebuildWorkspace = (tables: Tables, reader: EventReader, workspace: WorkspaceId): number => {
+  tables.projections.clear(workspace);
+  return tables.sessions
+    .starts(workspace)
+    .reduce((sum, { session, forkedAt }) => sum + rebuildSession(tables, reader, { workspace, session }, forkedAt), 0);
+};
+
+const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema WHERE name IN ('commit_paths', 'tool_calls')`;
+
+/** The workspaces that lost theirs with the tables; none when the tables are there. */
+const restoreTables = (db: DatabaseSync): readonly WorkspaceId[] => {
+  const { found } = db.prepare(projectionsThere).get() as { found: number };
+  db.exec(projectionTables);
+  if (found === 2) return [];
+  const rows = db.prepare('SELECT DISTINCT workspace FROM sessions').all() as { workspace: WorkspaceId }[];
+  return rows.map(({ workspace }) => workspace);
+};
+
 /** Row by row from the log, as the appends wrote them. A session whose summary needs an event that cannot be read keeps the one it has. */
 export const rebuildProjections = (
   db: DatabaseSync,
@@ -41,13 +60,8 @@ export const rebuildProjections = (
 ): number => {
   try {
     return inTransaction(db, () => {
-      tables.projections.clear(workspace);
-      return tables.sessions
-        .starts(workspace)
-        .reduce(
-          (sum, { session, forkedAt }) => sum + rebuildSession(tables, reader, { workspace, session }, forkedAt),
-          0,
-        );
+      for (const other of restoreTables(db)) if (other !== workspace) rebuildWorkspace(tables, reader, other);
+      return rebuildWorkspace(tables, reader, workspace);
     });
   } finally {
     tables.heads.forget();

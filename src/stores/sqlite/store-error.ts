@@ -67,9 +67,16 @@ export const storeFailure = (
 const isEngineError = (error: unknown): error is EngineError =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
 
+const isProjectionGone = ({ message }: Error): boolean =>
+  /^no such (table|index): (commit_paths|tool_calls)/.test(message);
+
 /** What the engine throws as a failure that a caller can branch on; everything else stays as it is. */
 export const storeError = (error: unknown, file: string): unknown => {
   if (!isEngineError(error)) return error;
+  if (isProjectionGone(error)) {
+    const advice = 'run `perdure repair --projections`, which makes it anew from the logs';
+    return storeFailure('STORE_CORRUPT', file, error.message, { cause: error, advice });
+  }
   const code = extendedCodeOf[error.errcode] ?? codeOf[error.errcode & 0xff] ?? 'defect';
   return code === 'defect'
     ? error

@@ -100,6 +100,7 @@ export const describeListings = (setup: ContractSetup) =>
         turn: 1,
         lastTurn: 2,
         messages: 1,
+        rewound: true,
         createdAt: 1_000,
         updatedAt: 5_000,
       });

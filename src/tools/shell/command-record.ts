@@ -147,6 +147,7 @@ export class CommandRecord {
   }
 
   renew(): void {
+    if (!this.exists()) return;
     const now = new Date();
     utimesSync(this.path('lease'), now, now);
   }
@@ -157,7 +158,7 @@ export class CommandRecord {
   }
 
   cancel(): void {
-    writeFileSync(this.path('cancel'), '');
+    if (this.exists()) writeFileSync(this.path('cancel'), '');
   }
 
   isCancelled(): boolean {

@@ -41,58 +41,67 @@ const startSupervisor = (record: CommandRecord): { hasEnded(): boolean } => {
 const isHandedOn = (signal: AbortSignal): boolean => isPerdureError(signal.reason, 'RUNTIME_CLOSED');
 
 /** Nobody records any more how it ends, so nothing of it may go on. */
-const endAbandoned = async (record: CommandRecord): Promise<void> => {
-  const leader = record.leader();
-  const group = leader && isRunning(leader) ? leader.pid : undefined;
-  await new CommandProcesses(group, record.folder).end(record.request().graceMs);
+const endAbandoned = async (record: CommandRecord, graceMs: number): Promise<void> => {
+  const [supervisor, leader] = [record.claimedBy(), record.leader()];
+  if (supervisor && isRunning(supervisor)) process.kill(supervisor.pid, 'SIGKILL');
+  await new CommandProcesses(leader && isRunning(leader) ? leader.pid : undefined, record.folder).end(graceMs);
 };
 
+/** A supervisor that was stopped keeps no time, and commands are able to stop theirs. */
+const slackMs = 10_000;
+
 /**
- * Waits for the command of a record to end; whoever is the first to follow it has it started. `lost` when its supervisor was killed, which
- * leaves unknown how far the command came.
+ * Waits for the command of a record to end; whoever is the first to follow it has it started. `lost` when its supervisor was killed or its
+ * record deleted, which leaves unknown how far the command came.
  */
 export const followCommand = async (
   record: CommandRecord,
   { signal, onOutput }: Following,
 ): Promise<CommandOutcome | 'lost'> => {
   const runner = randomUUID();
-  const { leaseMs, graceMs } = record.request();
+  const { leaseMs, graceMs, timeoutMs } = record.request();
   const finished = record.outcome();
   if (finished) return finished;
   record.attach(runner);
   const supervisor = record.claimedBy() ? undefined : startSupervisor(record);
   const output = new TailReader(record.path('output'));
   let renewedAt = performance.now();
-  let abortedAt: number | undefined;
+  let lateAt = renewedAt + timeoutMs + graceMs + slackMs;
   const abort = () => {
-    abortedAt = performance.now();
+    lateAt = performance.now() + graceMs + slackMs;
     if (!isHandedOn(signal) && record.isAttached(runner)) record.cancel();
   };
   if (signal.aborted) abort();
   signal.addEventListener('abort', abort, { once: true });
+
+  const isLost = (): boolean => {
+    const claimed = record.claimedBy();
+    if (!record.exists() || performance.now() > lateAt) return true;
+    return claimed ? !isRunning(claimed) : (supervisor?.hasEnded() ?? false);
+  };
+  const renewWhenDue = (): void => {
+    if (signal.aborted || performance.now() - renewedAt < Math.min(maxRenewMs, leaseMs / 4)) return;
+    record.renew();
+    renewedAt = performance.now();
+  };
   try {
     for (let waitMs = 10; ; waitMs = Math.min(maxWaitMs, waitMs * 1.3)) {
-      const claimed = record.claimedBy();
-      const isLost = claimed ? !isRunning(claimed) : supervisor?.hasEnded();
+      const wasLost = isLost();
+      // Read after that: the last thing a supervisor does is to write it.
       const outcome = record.outcome();
       const text = output.next();
       if (text) onOutput(text);
-      if (abortedAt !== undefined && (outcome || isHandedOn(signal) || isLate(abortedAt, graceMs))) throw signal.reason;
-      if (outcome) return outcome;
-      if (isLost) {
-        await endAbandoned(record);
-        return 'lost';
+      if (signal.aborted && (isHandedOn(signal) || !record.isAttached(runner))) throw signal.reason;
+      if (wasLost && !outcome) await endAbandoned(record, graceMs);
+      if (wasLost || outcome) {
+        signal.throwIfAborted();
+        return outcome ?? 'lost';
       }
-      if (abortedAt === undefined && performance.now() - renewedAt > Math.min(maxRenewMs, leaseMs / 4)) {
-        record.renew();
-        renewedAt = performance.now();
-      }
-      await sleep(waitMs, undefined, abortedAt === undefined ? { signal } : {}).catch(() => undefined);
+      renewWhenDue();
+      await sleep(waitMs, undefined, signal.aborted ? {} : { signal }).catch(() => undefined);
     }
   } finally {
     signal.removeEventListener('abort', abort);
     output.close();
   }
 };
-
-const isLate = (since: number, graceMs: number): boolean => performance.now() - since > graceMs + 5000;

@@ -62,7 +62,7 @@ const endings: Readonly<Record<Exclude<CommandOutcome['ended'], 'exited' | 'fail
   lapsed: 'its runner was gone and nobody took over, so it was ended',
 };
 
-const lost = 'The process that watched over the command was killed, and the command was ended with it. It had printed:';
+const lost = 'What watched over the command is gone, and the command was ended with it. It had printed:';
 
 const shells = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'];
 const shellPath = (): string => shells.find(existsSync) ?? '/bin/sh';

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { openRuntime } from '../../runtime.ts';
+import type { PerdureError } from '../../schema/error.ts';
+import { newMemoryDatabase } from '../../testing/memory-database.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import { type Agent, defineAgent } from '../session/agent.ts';
+
+const failure = async (work: () => unknown): Promise<PerdureError> => {
+  try {
+    await work();
+  } catch (error) {
+    return error as PerdureError;
+  }
+  throw new Error('it did not fail');
+};
+
+const one = defineAgent({ name: 'coder', version: 1, state: z.object({ note: z.string().optional() }) });
+const changed = defineAgent({ name: 'coder', version: 1, state: z.object({ note: z.number().optional() }) });
+const two = defineAgent({
+  name: 'coder',
+  version: 2,
+  state: z.object({ text: z.string().optional() }),
+  migrate: ({ note }) => ({ text: note as string }),
+});
+
+const begin = async (...agents: Agent[]) => {
+  const database = newMemoryDatabase();
+  const runtime = await openRuntime({ store: openMemoryStore(database), agents });
+  const session = await runtime.sessions.open({ agent: agents[0] });
+  const reopened = async (...others: Agent[]) =>
+    (await openRuntime({ store: openMemoryStore(database), agents: others })).sessions.get(session.id);
+  return { runtime, session, reopened };
+};
+
+const note = (value: unknown) => (draft: { own: object }) => Object.assign(draft.own, { note: value });
+
+describe('a bound agent', () => {
+  test('[AGT1] of the same version with another schema is refused', async () => {
+    const { session, reopened } = await begin(one);
+    await session.commit(note('text'));
+    const other = await reopened(changed);
+    expect(await failure(() => other.commit(note(5)))).toMatchObject({
+      code: 'AGENT_VERSION_UNAVAILABLE',
+      message: expect.stringContaining('migrate'),
+    });
+    expect((await (await reopened(one)).commit(note('more')))!.delta).toHaveLength(1);
+  });
+
+  test('[AGT1, FOLD5] is what a listing shows, also after a rewind across its binding and in forks', async () => {
+    const { runtime, session } = await begin(one, two);
+    const shown = async () => [
+      (await session.summary()).agent?.version,
+      (await runtime.sessions.list()).sessions.find(({ id }) => id === session.id)?.agent?.version,
+      (await (await session.fork()).summary()).agent?.version,
+    ];
+    const before = await session.commit(note('text'));
+    await session.bind(two);
+    expect(await shown()).toEqual([2, 2, 2]);
+    await session.rewind({ to: { seq: before!.seq } });
+    expect(await shown()).toEqual([1, 1, 1]);
+    await session.commit(note('as before'));
+    const unbound = await runtime.sessions.open();
+    await unbound.bind(one);
+    await unbound.rewind({ to: { seq: 1 } });
+    expect((await unbound.summary()).agent).toBeUndefined();
+  });
+
+  test('[PROV3, AGT1] brings the own part over with the lowest provenance that was in it', async () => {
+    const { session } = await begin(one, two);
+    await session.append({ role: 'user', content: 'x' });
+    await session.commit(note('from the web'), { by: 'model', provenance: 'unverified' });
+    await session.bind(two);
+    const [migrated] = await session.commits({ limit: 1 });
+    expect(migrated).toMatchObject({ origin: { kind: 'migrate' }, provenance: 'unverified' });
+  });
+
+  test('[STATE5] whose schema turns out to wait for something is refused then', async () => {
+    const slow = defineAgent({
+      name: 'slow',
+      version: 1,
+      state: z.object({ note: z.string().refine(async () => true) }).partial(),
+    });
+    const { session } = await begin(slow);
+    expect(await failure(() => session.commit(note('x')))).toMatchObject({ code: 'AGENT_INVALID' });
+    // biome-ignore lint/suspicious/noThenProperty: a promise of another kind is what this is about
+    const validate = () => ({ then: (done: (result: object) => void) => done({ value: {} }) });
+    const thenable = { '~standard': { version: 1, vendor: 'test', validate } };
+    expect(await failure(() => defineAgent({ name: 'odd', version: 1, state: thenable as never }))).toMatchObject({
+      code: 'AGENT_INVALID',
+    });
+  });
+
+  test('[STATE5] its schema checks and changes nothing', async () => {
+    const state = z.object({ port: z.coerce.number().default(7), name: z.string().trim().optional() });
+    const agent = defineAgent({ name: 'lax', version: 1, state });
+    const { session } = await begin(agent);
+    expect((await session.state()).own).toEqual({});
+    await session.commit((draft) => Object.assign(draft.own, { port: '12', name: ' a ' }));
+    expect((await session.state()).own).toEqual({ port: '12', name: ' a ' });
+  });
+});
+
+describe('a new session', () => {
+  test('[CARRY1] takes over from another by its id too', async () => {
+    const { runtime, session } = await begin(one);
+    await session.commit((draft) => Object.assign(draft.facts, { port: 80 }));
+    const next = await runtime.sessions.open({ carryFrom: session.id });
+    expect((await next.state()).facts).toEqual({ port: 80 });
+    expect(await failure(() => runtime.sessions.open({ carryFrom: 'nonsense' as never }))).toMatchObject({
+      code: 'INVALID_INPUT',
+    });
+  });
+});

@@ -1,0 +1,116 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import { lowestProvenance, type Provenance } from '../../schema/state.ts';
+import type { CommitQuery, SessionKey } from '../ports/store.ts';
+import type { CommitCommand } from '../session/decide-commit.ts';
+import { decodeEvent } from '../session/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { isLive, liveWithin } from '../session/live-lineage.ts';
+import { type CommitRecord, commitRecord } from './commits.ts';
+import { execute } from './execute.ts';
+import type { Scope } from './scope.ts';
+
+const pageSize = 200;
+
+const readCommit = async (scope: Scope, key: SessionKey, seq: number): Promise<CommitRecord | undefined> => {
+  const [stored] = seq > 0 ? await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 }) : [];
+  const event = stored && decodeEvent(key.workspace, stored);
+  return event?.type === 'state.committed' ? commitRecord(event) : undefined;
+};
+
+const noSuchCommit = ({ session }: SessionKey, seq: number): PerdureError =>
+  new PerdureError('POINT_NOT_FOUND', `event ${seq} is not a commit of the live lineage of ${session}`, {
+    details: { session, seq },
+  });
+
+/** The live commits after another that touch one of its entries, newest first. */
+const commitsSince = async (
+  scope: Scope,
+  key: SessionKey,
+  { live, seq: head }: SessionFold,
+  { seq, entries }: CommitRecord,
+): Promise<readonly CommitRecord[]> => {
+  const ranges = liveWithin(live, seq, head);
+  const found = new Map<number, CommitRecord>();
+  for (const prefix of ranges.length > 0 ? entries : []) {
+    for (let before: CommitQuery['before']; ; ) {
+      const query = { within: { session: key.session, ranges }, prefix, before, limit: pageSize };
+      const page = await scope.store.findCommits(scope.workspace, query);
+      for (const stored of page) {
+        const event = decodeEvent(scope.workspace, stored) as SessionEvent<'state.committed'>;
+        found.set(event.seq, commitRecord(event));
+      }
+      const last = page.at(-1);
+      if (page.length < pageSize || !last) break;
+      before = { at: last.at, session: last.session, seq: last.seq };
+    }
+  }
+  return [...found.values()].sort((a, b) => b.seq - a.seq);
+};
+
+/** Those that still count: without lifts, which change no value, and without pairs of a commit and what took it back. */
+const standing = (newestFirst: readonly CommitRecord[], since: number): readonly CommitRecord[] => {
+  const cancelled = new Set<number>();
+  for (const { seq, origin } of newestFirst) {
+    if (cancelled.has(seq) || origin?.kind !== 'revert' || origin.seq <= since) continue;
+    cancelled.add(seq).add(origin.seq);
+  }
+  return newestFirst.filter(({ seq, origin }) => origin?.kind !== 'lift' && !cancelled.has(seq));
+};
+
+/** Every path that a commit changes, and every list that it depends on. */
+const reachOf = ({ delta, inverse, origin }: CommitRecord): readonly string[] =>
+  origin?.kind === 'lift' ? origin.paths : [...delta, ...inverse].map(({ path }) => path);
+
+const isAtOrBelow = (path: string, above: string): boolean => `${path}/`.startsWith(`${above}/`);
+
+const sharedPaths = (one: CommitRecord, other: CommitRecord): readonly string[] =>
+  reachOf(one).filter((path) => reachOf(other).some((each) => isAtOrBelow(path, each) || isAtOrBelow(each, path)));
+
+const refuseOverlaps = (commit: CommitRecord, later: readonly CommitRecord[]): void => {
+  const overlapping = later.filter((each) => sharedPaths(commit, each).length > 0);
+  if (overlapping.length === 0) return;
+  const paths = [...new Set(overlapping.flatMap((each) => sharedPaths(commit, each)))];
+  const seqs = overlapping.map(({ seq }) => seq).sort((a, b) => a - b);
+  throw new PerdureError(
+    'REVERT_CONFLICT',
+    `commit ${commit.seq} cannot be reverted: ${paths.join(', ')} changed again in ${seqs.join(', ')}; revert those first, or commit the value you want`,
+    { details: { seq: commit.seq, paths, later: seqs } },
+  );
+};
+
+/** Each entry gets back the provenance it had; one that was also changed elsewhere since, no more than it has now. */
+const restoredProvenance = (
+  { entries }: CommitRecord,
+  earlier: SessionFold,
+  now: SessionFold,
+  later: readonly CommitRecord[],
+): Readonly<Record<string, Provenance>> =>
+  Object.fromEntries(
+    entries.flatMap((path) => {
+      const had = earlier.provenance[path];
+      if (!had) return [];
+      const has = later.some((each) => each.entries.includes(path)) ? now.provenance[path] : undefined;
+      return [[path, has ? lowestProvenance([had, has]) : had]];
+    }),
+  );
+
+/** Takes a commit back by its inverse. Refused where a later one touched the same, since taking this back would take that back too. */
+export const revertCommit = async (
+  scope: Scope,
+  key: SessionKey,
+  seq: number,
+  { why = `reverts ${seq}` }: { readonly why?: string | undefined } = {},
+): Promise<CommitRecord | undefined> => {
+  const commit = await readCommit(scope, key, seq);
+  if (!commit) throw noSuchCommit(key, seq);
+  const [event] = await execute(scope, key, async (fold): Promise<CommitCommand> => {
+    if (!isLive(fold.live, seq)) throw noSuchCommit(key, seq);
+    const later = standing(await commitsSince(scope, key, fold, commit), seq);
+    refuseOverlaps(commit, later);
+    const entryProvenance = restoredProvenance(commit, await scope.folds.at(key, seq - 1), fold, later);
+    const origin = commit.origin?.kind === 'lift' ? commit.origin : ({ kind: 'revert', seq } as const);
+    return { type: 'commit', change: commit.inverse, why, by: 'member', origin, entryProvenance, agents: scope.agents };
+  });
+  return event && commitRecord(event as SessionEvent<'state.committed'>);
+};
