@@ -2,6 +2,7 @@ import { type Clock, systemClock } from './core/ports/clock.ts';
 import type { Queue } from './core/ports/queue.ts';
 import type { Store } from './core/ports/store.ts';
 import type { Worker, WorkerOptions } from './core/run/worker.ts';
+import type { Approvals } from './core/service/approvals.ts';
 import type { Timing } from './core/service/scope.ts';
 import type { SnapshotPolicy } from './core/service/session-folds.ts';
 import type { Sessions } from './core/service/sessions.ts';
@@ -28,6 +29,7 @@ export interface RuntimeOptions {
 /** The runtime as one member of one workspace sees it. */
 export interface ScopedRuntime {
   readonly sessions: Sessions;
+  readonly approvals: Approvals;
   /** Works on runs in this process. */
   worker(options?: WorkerOptions): Worker;
 }
@@ -85,6 +87,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
   });
   const as: Runtime['as'] = (identity) => ({
     sessions: identities.sessionsFor(identity),
+    approvals: identities.approvalsFor(identity),
     worker: (workerOptions) => identities.workerFor(identity, workerOptions),
   });
   return {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { SessionId } from './ids.ts';
 import { Metadata, Text } from './json.ts';
 import { Holder, Status } from './lifecycle.ts';
+import { waitReasons } from './run.ts';
 
 /** What a listing shows of a session, kept beside its head and written with every append. */
 export const SessionSummary = z.strictObject({
@@ -21,6 +22,8 @@ export const SessionSummary = z.strictObject({
   messages: z.int(),
   /** Set once a rewind has left something behind. */
   rewound: z.literal(true).optional(),
+  /** What its run waits for. */
+  waiting: z.enum(waitReasons).optional(),
   createdAt: z.int(),
   updatedAt: z.int(),
 });

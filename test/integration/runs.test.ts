@@ -408,4 +408,36 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       expect(JSON.stringify(messages.slice(0, before.messages.length))).toBe(JSON.stringify(before.messages));
     }
   });
+
+  test('[RUN7] a pause that may not wait cuts off what is under way, and the run goes on after resume', async () => {
+    const { session } = await start([
+      { calls: [{ tool: 'slow', input: {} }] },
+      { when: { last: { outcome: 'interrupted' } }, text: 'It was cut off.' },
+    ]);
+    const run = await session.send('Go');
+    await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
+    await session.pause({ withinMs: 50 });
+    expect(await run.result()).toMatchObject({ status: 'paused' });
+    await session.resume();
+    await expect.poll(async () => (await run.result()).output).toBe('It was cut off.');
+  });
+
+  test('[APPR1] what waits for an approval is listed and answered across the workspace', async () => {
+    const { session, runtime } = await start([
+      { calls: [{ tool: 'wipe', input: { what: 'disk' } }] },
+      { text: 'Done.' },
+    ]);
+    const run = await session.send('Go');
+    await run.result();
+    const [pending, ...others] = await runtime.approvals.list();
+    expect(others).toEqual([]);
+    expect(pending).toMatchObject({ session: session.id, tool: 'wipe', requestedBy: 'member:local' });
+    expect(await runtime.as({ workspace: 'other', member: 'eve' }).approvals.list()).toEqual([]);
+    await expect(
+      runtime.as({ workspace: 'other', member: 'eve' }).approvals.approve(pending!.id),
+    ).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+    await runtime.approvals.approve(pending!.id);
+    await expect.poll(async () => (await run.result()).status).toBe('succeeded');
+    expect(await runtime.approvals.list()).toEqual([]);
+  });
 });

@@ -7,7 +7,10 @@ import { wrongCall } from '../wrong-call.ts';
 
 const sessionFor = async (context: Context, named: string | undefined, agent: string | undefined): Promise<Session> => {
   const config = await context.config();
-  if (named === undefined) return (await context.sessions()).open({ agent: chooseAgent(config, agent) });
+  if (named === undefined) {
+    const chosen = chooseAgent(config, agent);
+    return (await context.sessions()).open({ agent: chosen });
+  }
   if (agent !== undefined) throw wrongCall('--agent is for a new session: leave out SESSION or --agent');
   const session = await context.session(named);
   refuseForeign(config, await session.summary());

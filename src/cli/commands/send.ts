@@ -66,7 +66,10 @@ const askedBy = async ({ stdin }: Context, { args, options: given }: Call<typeof
 
 const sessionFor = async (context: Context, named: string | undefined, agent: string | undefined): Promise<Session> => {
   const config = await context.config();
-  if (named === undefined) return (await context.sessions()).open({ agent: chooseAgent(config, agent) });
+  if (named === undefined) {
+    const chosen = chooseAgent(config, agent);
+    return (await context.sessions()).open({ agent: chosen });
+  }
   const session = await context.session(named);
   refuseForeign(config, await session.summary());
   return session;

@@ -1,16 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from '../../core/service/session.ts';
 import type { Context } from '../command.ts';
 import type { Ending } from '../exit-codes.ts';
 import { followLive, type LiveOptions } from './follow-live.ts';
 import { type Runs, readRuns } from './read-runs.ts';
 
-/** A run whose budget was changed while it waited may be able to go on: only a worker can tell. */
+const mayGoOnWithinMs = 3000;
+const lookEveryMs = 100;
+
+const isUndecided = ({ view, isBudgetNew }: Runs): boolean => view.run?.waitingFor === 'budget' && isBudgetNew;
+
+/** A run whose budget was changed while it waited may go on: only a worker can tell, this one or another. */
 const currentRuns = async (context: Context, session: Session): Promise<Runs> => {
-  const runs = await readRuns(session);
-  if (runs.view.run?.waitingFor !== 'budget' || !runs.isBudgetNew) return runs;
-  const worker = (await context.runtime()).worker({ session: session.id });
-  await worker.runUntilIdle();
-  return readRuns(session);
+  let runs = await readRuns(session);
+  for (let waitedMs = 0; isUndecided(runs) && waitedMs < mayGoOnWithinMs; waitedMs += lookEveryMs) {
+    await (await context.runtime()).worker({ session: session.id }).runUntilIdle();
+    await sleep(lookEveryMs);
+    runs = await readRuns(session);
+  }
+  return runs;
 };
 
 /** Follows from where the newest run began, or after the event that is named. */

@@ -101,7 +101,8 @@ export const followLive = async (context: Context, options: LiveOptions): Promis
     const isSecond = isDetached;
     if (isSecond) return void (await session.cancel(target.run()).catch(() => session.cancel()));
     await detach();
-    printer.note(`the run goes on without this terminal; to come back: ${comeBack()}`);
+    printer.note('the run goes on without this terminal; to come back:');
+    printer.note(`  ${comeBack()}`);
     if (how === 'leave') return leave('detached');
     printer.note('Ctrl-C again cancels it');
     await sleep(cancelWithinMs, undefined, { signal: leaving.signal }).catch(() => undefined);

@@ -8,19 +8,21 @@ type Waiting = Extract<Rest, { kind: 'waiting' }>['for'];
 export const nextSteps = (context: Context, session: Session, view: RunsView, rest: Rest): readonly string[] => {
   const command = context.commandText;
   if (rest.kind === 'ended') return [];
-  if (rest.kind === 'paused') return [`it is paused: ${command('resume', session.id)}`];
+  if (rest.kind === 'paused') return ['it is paused:', `  ${command('resume', session.id)}`];
   const approvals = view.approvals.flatMap(({ approval }) => [
-    `it waits for an approval: ${command('approve', approval)}`,
-    `or: ${command('deny', approval, '--reason', 'WHY')}`,
+    'it waits for an approval:',
+    `  ${command('approve', approval)}`,
+    `  ${command('deny', approval, '--reason', 'WHY')}`,
   ]);
-  const questions = view.questions.map(
-    ({ callId }) => `it waits for an answer: ${command('answer', session.id, callId, 'TEXT')}`,
-  );
+  const questions = view.questions.flatMap(({ callId }) => [
+    'it waits for an answer:',
+    `  ${command('answer', session.id, callId, 'TEXT')}`,
+  ]);
   const steps: Readonly<Record<Waiting, readonly string[]>> = {
     approval: [...approvals, ...questions],
     question: [...approvals, ...questions],
-    budget: [`its budget is used up: ${command('limit', session.id, '--tokens', 'N')}`],
-    human: [`a person has it: ${command('handoff', session.id, '--to', 'agent')}`],
+    budget: ['its budget is used up:', `  ${command('limit', session.id, '--tokens', 'N')}`],
+    human: ['a person has it:', `  ${command('handoff', session.id, '--to', 'agent')}`],
     agent: ['it waits for another agent'],
   };
   return steps[rest.for];

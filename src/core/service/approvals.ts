@@ -1,12 +1,72 @@
 import { z } from 'zod';
-import { isPerdureError } from '../../schema/error.ts';
-import { ApprovalId } from '../../schema/ids.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { ApprovalId, type SessionId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
-import type { SessionKey } from '../ports/store.ts';
+import type { ListQuery, SessionKey } from '../ports/store.ts';
 import { settledAlready } from '../session/decide-answer.ts';
 import { parseInput } from '../session/event-codec.ts';
+import type { ApprovalState } from '../session/run-fold.ts';
 import { execute } from './execute.ts';
-import type { Scope } from './scope.ts';
+import { keyOf, type Scope } from './scope.ts';
+
+/** A call that somebody has to allow before it runs. */
+export interface PendingApproval extends Omit<ApprovalState, 'settled'> {
+  readonly session: SessionId;
+}
+
+export interface Approvals {
+  /** Those that nobody has answered, in all sessions of the workspace. */
+  list(): Promise<readonly PendingApproval[]>;
+  approve(id: string): Promise<void>;
+  deny(id: string, reason?: string): Promise<void>;
+}
+
+const pageSize = 200;
+
+/** Sessions whose run waits for an approval, by what listings tell of them. */
+async function* waitingSessions(scope: Scope): AsyncGenerator<SessionId> {
+  for (let after: ListQuery['after']; ; ) {
+    const page = await scope.store.list(scope.workspace, {
+      status: ['active', 'pausing', 'paused'],
+      limit: pageSize,
+      after,
+    });
+    for (const { id, waiting } of page) if (waiting === 'approval') yield id;
+    const last = page.at(-1);
+    if (page.length < pageSize || !last) return;
+    after = { updatedAt: last.updatedAt, id: last.id };
+  }
+}
+
+async function* pendingApprovals(scope: Scope): AsyncGenerator<PendingApproval> {
+  for await (const session of waitingSessions(scope)) {
+    const { approvals } = await scope.folds.head(keyOf(scope, session));
+    for (const { settled, ...approval } of Object.values(approvals)) if (!settled) yield { session, ...approval };
+  }
+}
+
+const sessionOf = async (scope: Scope, id: string): Promise<SessionId> => {
+  for await (const approval of pendingApprovals(scope)) if (approval.id === id) return approval.session;
+  throw new PerdureError(
+    'APPROVAL_NOT_FOUND',
+    `${id} is not waiting for an answer: \`perdure approvals\` lists those that are`,
+    {
+      details: { approval: id },
+    },
+  );
+};
+
+export const approvalsOf = (scope: Scope): Approvals => {
+  const answer = async (id: string, given: z.input<typeof Answer>): Promise<void> => {
+    const approval = parseInput('the approval', ApprovalId, id);
+    await answerApproval(scope, keyOf(scope, await sessionOf(scope, approval)), approval, given);
+  };
+  return {
+    list: () => Array.fromAsync(pendingApprovals(scope)),
+    approve: (id) => answer(id, { answer: 'approved' }),
+    deny: (id, reason) => answer(id, { answer: 'denied', reason }),
+  };
+};
 
 const Answer = z.strictObject({ answer: z.enum(['approved', 'denied']), reason: Text.max(2000).optional() });
 

@@ -8,6 +8,7 @@ import { Previews } from '../run/previews.ts';
 import { RunWorker, type Worker, type WorkerOptions } from '../run/worker.ts';
 import { type Agent, agentRegistry } from '../session/agent.ts';
 import { parseInput } from '../session/event-codec.ts';
+import { type Approvals, approvalsOf } from './approvals.ts';
 import type { Scope, Timing } from './scope.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './session-folds.ts';
 import { type Sessions, sessionsOf } from './sessions.ts';
@@ -33,6 +34,7 @@ export interface IdentityOptions {
 export interface Identities {
   /** The sessions as a member of a workspace sees them. */
   sessionsFor(identity: Identity): Sessions;
+  approvalsFor(identity: Identity): Approvals;
   workerFor(identity: Identity, options?: WorkerOptions): Worker;
   /** Waits for what is being written beside the calls. */
   settle(): Promise<void>;
@@ -63,6 +65,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   const workers = new Set<Worker>();
   return {
     sessionsFor: (identity) => sessionsOf(scopeFor(identity)),
+    approvalsFor: (identity) => approvalsOf(scopeFor(identity)),
     workerFor: (identity, workerOptions) => {
       const worker = new RunWorker(scopeFor(identity), workerOptions);
       workers.add(worker);

@@ -27,6 +27,7 @@ import { type EventsOptions, readEvents } from './events.ts';
 import { type ExecuteOptions, execute } from './execute.ts';
 import { type ForkOptions, forkSession } from './fork.ts';
 import { handOver } from './handoff.ts';
+import { type PauseOptions, pauseSession } from './pause.ts';
 import { resolvePoint } from './points.ts';
 import type { WatchFilter } from './record-filter.ts';
 import { type Retry, retryTurn } from './retry.ts';
@@ -57,7 +58,8 @@ export interface Session {
   transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
   /** What a model would be given next. */
   context(options?: ContextOptions): Promise<Context>;
-  pause(options?: { readonly reason?: string }): Promise<void>;
+  /** At the next safe point of a run; with `withinMs`, by then at the latest: a call that is cut off is told as interrupted, or run again. */
+  pause(options?: PauseOptions): Promise<void>;
   resume(): Promise<void>;
   close(options?: { readonly reason?: string }): Promise<void>;
   reopen(): Promise<void>;
@@ -172,7 +174,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     events: (options) => readEvents(scope, key, options),
     transcript: (options) => readTranscript(scope, key, options),
     context: (options) => readContext(scope, key, options),
-    pause: async (options = {}) => move({ type: 'pause', ...parseInput('the pause', WithReason, options) }),
+    pause: (options) => pauseSession(scope, key, options),
     resume: () => move({ type: 'resume' }),
     close: async (options = {}) => move({ type: 'close', ...parseInput('the closing', WithReason, options) }),
     reopen: () => move({ type: 'reopen' }),

@@ -1,23 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { platform } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { statOf } from './process-identity.ts';
+import { ProcessSearch } from './process-search.ts';
 
-/** In the environment of everything that a command starts, so that what leaves its group is found too. */
-export const markName = 'PERDURE_COMMAND';
-
-const hasProc = platform() === 'linux';
 const checkMs = 20;
 /** Between looking and signalling a process can start another. */
 const maxRounds = 20;
-
-const isMarked = (pid: number, mark: string): boolean => {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${markName}=${mark}`);
-  } catch {
-    return false;
-  }
-};
 
 const signal = (target: number, name: NodeJS.Signals | 0): boolean => {
   try {
@@ -31,43 +17,35 @@ const signal = (target: number, name: NodeJS.Signals | 0): boolean => {
 /** The processes of a command: its group and, where /proc tells, whatever else it has started. */
 export class CommandProcesses {
   readonly #group: number | undefined;
-  readonly #mark: string;
+  readonly #search: ProcessSearch | undefined;
 
   constructor(group: number | undefined, mark: string) {
     this.#group = group;
-    this.#mark = mark;
+    this.#search = process.platform === 'linux' ? new ProcessSearch(group, mark) : undefined;
   }
 
-  /** TERM, then KILL for what is still there. Returns how many there were. */
-  async end(graceMs: number): Promise<number> {
-    const found = this.#signal('SIGTERM');
-    for (const start = performance.now(); found > 0 && performance.now() - start < graceMs && this.#isAnyLeft(); ) {
+  /** TERM, then KILL for what is still there. */
+  async end(graceMs: number): Promise<void> {
+    if (!(await this.#signal('SIGTERM'))) return;
+    const since = performance.now();
+    while (performance.now() - since < graceMs) {
       await sleep(checkMs);
+      if (!(await this.#isAnyLeft())) return;
     }
-    for (let round = 0; found > 0 && round < maxRounds && this.#signal('SIGKILL') > 0; round++) await sleep(checkMs);
-    return found;
+    for (let round = 0; round < maxRounds && (await this.#signal('SIGKILL')); round++) await sleep(checkMs);
   }
 
-  #pids(): readonly number[] {
-    return readdirSync('/proc')
-      .map(Number)
-      .filter((pid) => {
-        if (!Number.isInteger(pid) || pid === process.pid) return false;
-        const stat = statOf(pid);
-        if (!stat || stat.state === 'Z' || stat.state === 'X') return false;
-        return stat.group === this.#group || isMarked(pid, this.#mark);
-      });
+  async #isAnyLeft(): Promise<boolean> {
+    if (this.#search) return (await this.#search.find()).length > 0;
+    return this.#group !== undefined && signal(-this.#group, 0);
   }
 
-  #isAnyLeft(): boolean {
-    return hasProc ? this.#pids().length > 0 : this.#group !== undefined && signal(-this.#group, 0);
-  }
-
-  #signal(name: NodeJS.Signals): number {
+  /** Whether there was any to be signalled. */
+  async #signal(name: NodeJS.Signals): Promise<boolean> {
     const isGroupHit = this.#group !== undefined && signal(-this.#group, name);
-    if (!hasProc) return isGroupHit ? 1 : 0;
-    const pids = this.#pids();
+    if (!this.#search) return isGroupHit;
+    const pids = await this.#search.find();
     for (const pid of pids) signal(pid, name);
-    return pids.length;
+    return pids.length > 0;
   }
 }

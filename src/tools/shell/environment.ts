@@ -1,4 +1,4 @@
-import { markName } from './command-processes.ts';
+import { markName } from './process-search.ts';
 
 export type Environment = Readonly<Record<string, string>>;
 

@@ -48,7 +48,7 @@ const endAbandoned = async (record: CommandRecord, graceMs: number): Promise<voi
 };
 
 /** A supervisor that was stopped keeps no time, and commands are able to stop theirs. */
-const slackMs = 10_000;
+const slackMs = { timeout: 10_000, cancel: 3000 };
 
 /**
  * Waits for the command of a record to end; whoever is the first to follow it has it started. `lost` when its supervisor was killed or its
@@ -66,9 +66,9 @@ export const followCommand = async (
   const supervisor = record.claimedBy() ? undefined : startSupervisor(record);
   const output = new TailReader(record.path('output'));
   let renewedAt = performance.now();
-  let lateAt = renewedAt + timeoutMs + graceMs + slackMs;
+  let lateAt = renewedAt + timeoutMs + graceMs + slackMs.timeout;
   const abort = () => {
-    lateAt = performance.now() + graceMs + slackMs;
+    lateAt = performance.now() + graceMs + slackMs.cancel;
     if (!isHandedOn(signal) && record.isAttached(runner)) record.cancel();
   };
   if (signal.aborted) abort();

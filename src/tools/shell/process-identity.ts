@@ -11,14 +11,22 @@ export interface ProcessStat {
   readonly state: string;
   readonly group: number;
   readonly start: string;
+  readonly isOfKernel: boolean;
 }
+
+const kernelThread = 0x200000;
 
 /** See proc_pid_stat(5). What comes before the last bracket is a name of any form. */
 export const statOf = (pid: number): ProcessStat | undefined => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { state: fields[0]!, group: Number(fields[2]), start: fields[19]! };
+    return {
+      state: fields[0]!,
+      group: Number(fields[2]),
+      start: fields[19]!,
+      isOfKernel: (Number(fields[6]) & kernelThread) !== 0,
+    };
   } catch {
     return undefined;
   }

@@ -10,11 +10,12 @@ import { Socket } from 'node:net';
 import { constants as os } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CommandProcesses, markName } from './command-processes.ts';
+import { CommandProcesses } from './command-processes.ts';
 import { type CommandOutcome, CommandRecord, type CommandRequest } from './command-record.ts';
 import { applyChanges } from './environment.ts';
 import { OutputSink } from './output-sink.ts';
 import { identityOf } from './process-identity.ts';
+import { markName } from './process-search.ts';
 import { shellScript } from './shell-script.ts';
 
 const checkMs = 100;
