@@ -35,7 +35,9 @@ const start = async (more: ShellOptions = {}) => {
     return runner;
   };
   const file = (name: string) => join(work.path, name);
-  return { work: work.path, records: records.path, tool, run, reconcile, runElsewhere, file };
+  /** Whether the one command that there is was asked to end. */
+  const isCancelled = () => existsSync(join(records.path, readdirSync(records.path)[0]!, 'cancel'));
+  return { work: work.path, records: records.path, tool, run, reconcile, runElsewhere, file, isCancelled };
 };
 
 /** How many processes have this in what they were started with; those that only wait to be noticed do not count. */
@@ -209,19 +211,20 @@ test('[TOOL9] a command outlasts its lease while its runner renews it', async ()
 });
 
 test('[TOOL9] a worker that stops leaves its command to the next one', async () => {
-  const { run, reconcile, work, file } = await start();
+  const { run, reconcile, work, file, isCancelled } = await start();
   const stop = new AbortController();
   const running = run(untilGo, { idempotencyKey: 'k', signal: stop.signal });
   await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
   stop.abort(new PerdureError('RUNTIME_CLOSED', 'the worker was stopped'));
   await expect(running).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+  expect(isCancelled()).toBe(false);
   writeFileSync(file('go'), '');
   const context = newToolContext(work, { idempotencyKey: 'k' });
   expect(await reconcile(context)).toMatchObject({ outcome: 'ok', output: { exitCode: 7 } });
 });
 
 test('[TOOL9] who lost a command to another worker does not end it', async () => {
-  const { run, reconcile, work, file } = await start();
+  const { run, reconcile, work, file, isCancelled } = await start();
   const lost = new AbortController();
   const running = run(untilGo, { idempotencyKey: 'k', signal: lost.signal }).catch((error) => error);
   await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
@@ -229,6 +232,7 @@ test('[TOOL9] who lost a command to another worker does not end it', async () =>
   const reconciled = reconcile(context);
   await expect.poll(context.shown, { timeout: 20_000 }).toBe('begun\n');
   lost.abort(new PerdureError('FENCED', 'another worker has it now'));
+  expect(isCancelled()).toBe(false);
   writeFileSync(file('go'), '');
   expect(await reconciled).toMatchObject({ outcome: 'ok', output: { exitCode: 7 } });
   expect(await running).toMatchObject({ code: 'FENCED' });
