@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from '../../core/service/session.ts';
 import type { Context } from '../command.ts';
 import type { Ending } from '../exit-codes.ts';
-import { followLive, type LiveOptions } from './follow-live.ts';
+import { type LiveOptions, LiveSession } from './live-session.ts';
 import { type Runs, readRuns } from './read-runs.ts';
 
 const mayGoOnWithinMs = 3000;
@@ -29,5 +29,5 @@ export const attachTo = async (
 ): Promise<Ending> => {
   const runs = await currentRuns(context, session);
   const after = options.after ?? (runs.newestAt === undefined ? runs.seq : runs.newestAt - 1);
-  return followLive(context, { ...options, session, runs, after });
+  return new LiveSession(context, { ...options, session, runs, after }).follow();
 };

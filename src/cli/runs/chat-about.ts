@@ -5,7 +5,7 @@ import type { Ending } from '../exit-codes.ts';
 import { printable } from '../printable.ts';
 import { attachTo } from './attach.ts';
 import { type ChatCommand, chatCommands } from './chat-commands.ts';
-import type { Conversation } from './follow-live.ts';
+import type { LiveSession } from './live-session.ts';
 import type { Person } from './person.ts';
 
 const greeting = (context: Context, session: Session, isDemo: boolean): string =>
@@ -15,11 +15,9 @@ const greeting = (context: Context, session: Session, isDemo: boolean): string =
     `To come back: ${context.commandText('chat', session.id)}`,
   ].join(' ');
 
-const say = async (session: Session, line: string, { view, expect, printer }: Conversation): Promise<void> => {
-  const { run, queue } = view();
-  const isBusy = run !== undefined || queue.length > 0;
-  printer.hide(line);
-  expect((await session.send(line, isBusy ? { policy: 'steer' } : {})).id);
+const say = async (session: Session, line: string, live: LiveSession): Promise<void> => {
+  live.printer.hide(line);
+  live.expect((await session.send(line, live.isBusy ? { policy: 'steer' } : {})).id);
 };
 
 /** What was typed: a command, or an input for the agent. */
@@ -35,21 +33,20 @@ export const chatAbout = async (context: Context, first: Session, person: Person
   await context.note(greeting(context, session, !(await context.config()).file));
   for (;;) {
     let next: Session | undefined;
-    const talk = async (line: string | undefined, conversation: Conversation): Promise<void> => {
-      if (line === undefined) return conversation.leave();
-      if (line.trim() === '') return person.prompt('you: ');
+    const talk = async (line: string | undefined, live: LiveSession): Promise<void> => {
+      if (line === undefined) return live.leave();
+      if (line.trim() === '') return live.promptAgain();
       try {
-        if (!line.startsWith('/')) return await say(session, line.trim(), conversation);
+        if (!line.startsWith('/')) return await say(session, line.trim(), live);
         const command = commandIn(line);
-        if (!command) conversation.printer.note('there is no such command: /help lists them', 'red');
-        next = await command?.run({ context, session, rest: command.rest ?? '', conversation });
-        if (next) return conversation.leave();
+        if (!command) live.printer.note('there is no such command: /help lists them', 'red');
+        next = await command?.run({ context, session, rest: command.rest ?? '', live });
+        if (next) return live.leave();
       } catch (error) {
         if (!isPerdureError(error)) throw error;
-        conversation.printer.note(printable(`${error.code}: ${error.message}`), 'red');
+        live.printer.note(printable(`${error.code}: ${error.message}`), 'red');
       }
-      await conversation.printer.settled;
-      person.prompt('you: ');
+      await live.promptAgain();
     };
     const { seq } = await session.summary();
     const isFork = session !== first;

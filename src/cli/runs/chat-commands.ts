@@ -5,13 +5,13 @@ import { parseCount, parsePoint } from '../point.ts';
 import { renderDiff } from '../render-diff.ts';
 import { linesText } from '../terminal.ts';
 import { wrongCall } from '../wrong-call.ts';
-import type { Conversation } from './follow-live.ts';
+import type { LiveSession } from './live-session.ts';
 
 interface Asked {
   readonly context: Context;
   readonly session: Session;
   readonly rest: string;
-  readonly conversation: Conversation;
+  readonly live: LiveSession;
 }
 
 export interface ChatCommand {
@@ -28,9 +28,9 @@ const command = (usage: string, about: string, run: (asked: Asked) => Promise<un
   run: async (asked) => void (await run(asked)),
 });
 
-const write = async ({ context, conversation }: Asked, lines: readonly string[]): Promise<void> => {
-  conversation.printer.breakLine();
-  await conversation.printer.settled;
+const write = async ({ context, live }: Asked, lines: readonly string[]): Promise<void> => {
+  live.printer.breakLine();
+  await live.printer.settled;
   await context.out.write(linesText(lines));
 };
 
@@ -42,14 +42,14 @@ const showDiff = async (asked: Asked): Promise<void> => {
 };
 
 /** Asks again what a turn was asked. */
-const retryTurn = async ({ session, rest, conversation }: Asked): Promise<void> => {
+const retryTurn = async ({ session, rest, live }: Asked): Promise<void> => {
   const turn = parseCount('/retry', rest.replace(/^turn:/, ''), 1);
   if (turn === undefined) throw wrongCall('/retry needs the number of a turn');
   const asked = (await session.transcript()).find((entry) => entry.turn === turn && entry.message.role === 'user');
   if (asked?.message.role !== 'user') throw wrongCall(`turn ${turn} has no input to try again`);
   const content = asked.message.content;
   await session.rewind({ to: { turn: turn - 1 }, reason: `tries turn ${turn} again` });
-  conversation.expect((await session.send(content)).id);
+  live.expect((await session.send(content)).id);
 };
 
 export const chatCommands: Readonly<Record<string, ChatCommand>> = {
@@ -64,9 +64,9 @@ export const chatCommands: Readonly<Record<string, ChatCommand>> = {
   fork: {
     usage: '/fork',
     about: 'go on in a fork; this session stays as it is',
-    run: async ({ session, conversation }) => {
+    run: async ({ session, live }) => {
       const fork = await session.fork();
-      conversation.printer.note(`from here on this is ${fork.id}, a fork of ${session.id}`);
+      live.printer.note(`from here on this is ${fork.id}, a fork of ${session.id}`);
       return fork;
     },
   },
@@ -77,7 +77,5 @@ export const chatCommands: Readonly<Record<string, ChatCommand>> = {
   retry: command('/retry N', 'ask again what turn N was asked', retryTurn),
   pause: command('/pause', 'stop at the next safe point', ({ session }) => session.pause()),
   resume: command('/resume', 'go on after a pause', ({ session }) => session.resume()),
-  quit: command('/quit', 'leave; what is under way goes on in the background', async ({ conversation }) =>
-    conversation.leave(),
-  ),
+  quit: command('/quit', 'leave; what is under way goes on in the background', async ({ live }) => live.leave()),
 };

@@ -12,8 +12,12 @@ export class FlowingText {
     this.#columns = columns;
   }
 
-  get isMidLine(): boolean {
-    return this.#column > 0;
+  /** The end of the line as it stands; what is held back goes to the next one. */
+  breakLine(): string {
+    const isMidLine = this.#column > 0;
+    this.#column = 0;
+    this.#spaces = '';
+    return isMidLine ? '\n' : '';
   }
 
   /** What can be written now. */
@@ -27,10 +31,7 @@ export class FlowingText {
   end(): string {
     const rest = this.#place(this.#word);
     this.#word = '';
-    this.#spaces = '';
-    const lineEnd = this.#column > 0 ? '\n' : '';
-    this.#column = 0;
-    return rest + lineEnd;
+    return rest + this.breakLine();
   }
 
   #place(piece: string): string {

@@ -70,6 +70,14 @@ export class LivePrinter {
     this.#later(() => this.#endFlow());
   }
 
+  /** The same at once: somebody begins to type. */
+  breakNow(): void {
+    const progress = this.#hasProgress ? '\r\x1b[K' : '';
+    this.#hasProgress = false;
+    const text = progress + (this.#flow?.text.breakLine() ?? '');
+    if (text !== '') void this.#err.write(text).catch(() => undefined);
+  }
+
   #later(write: () => Promise<void>): void {
     this.#tail = this.#tail.then(async () => {
       await this.#person?.isSilent();

@@ -1,0 +1,26 @@
+/**
+ * What `perdure chat`, `send` and `worker` take their agents from: copy it to the folder where you start them.
+ * Outside of this repository, import from 'perdure'.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { defineAgent, defineTool } from '../src/index.ts';
+
+const readText = defineTool({
+  name: 'read_text',
+  description: 'Reads a text file of the folder.',
+  input: z.object({ name: z.string().regex(/^[\w.-]+$/) }),
+  effects: 'none',
+  execute: ({ name }, { folder }) => readFile(join(folder, name), 'utf8'),
+});
+
+const reader = defineAgent({
+  name: 'reader',
+  version: 1,
+  model: 'scripted/demo', // a script that needs no key; a model is `anthropic/NAME`, `openai/NAME` or `PROVIDER/NAME`
+  instructions: 'You answer questions about the files in this folder.',
+  tools: [readText],
+});
+
+export default { agents: [reader] };

@@ -1,0 +1,228 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Session } from '../../core/service/session.ts';
+import type { ScopedRuntime } from '../../runtime.ts';
+import { isPerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { RunId } from '../../schema/ids.ts';
+import type { Context, Interrupt } from '../command.ts';
+import { holdsAgentOf } from '../config/choose-agent.ts';
+import type { Ending } from '../exit-codes.ts';
+import { printable, printableJson } from '../printable.ts';
+import { type Ask, askOf } from './ask-person.ts';
+import { LivePrinter } from './live-printer.ts';
+import { nextSteps } from './next-steps.ts';
+import type { Person } from './person.ts';
+import type { Runs } from './read-runs.ts';
+import { RunTarget } from './run-target.ts';
+import { foldView, type Rest, type RunsView, restOf } from './runs-view.ts';
+
+type Worker = ReturnType<ScopedRuntime['worker']>;
+
+export interface LiveOptions {
+  readonly session: Session;
+  readonly runs: Runs;
+  /** Shown are the events after this one. */
+  readonly after: number;
+  /** The run whose end is waited for; without it, until nothing is left to do. */
+  readonly target?: RunId | undefined;
+  readonly person?: Person | undefined;
+  /** Text that was just given and need not be shown again. */
+  readonly typed?: string | undefined;
+  /** Makes it a conversation: each line, and undefined at the end of the input. */
+  readonly talk?: ((line: string | undefined, live: LiveSession) => Promise<void>) | undefined;
+}
+
+const cancelWithinMs = 1500;
+const pollMs = 1000;
+const prompts = { idle: 'you: ', busy: 'steer: ' };
+const elsewhere = 'this configuration does not hold its agent: it is shown here, and goes on where a worker does';
+
+const endingOf = (rest: Rest): Ending => {
+  if (rest.kind !== 'ended') return 'waiting';
+  const endings = { succeeded: 'success', failed: 'failure', cancelled: 'cancelled' } as const;
+  return rest.end ? endings[rest.end.status] : 'success';
+};
+
+/**
+ * Shows a session as it goes on, works on it while nobody else does, and asks whoever sits there. However it is left, what is under way
+ * goes on in a process of its own.
+ */
+export class LiveSession {
+  readonly printer: LivePrinter;
+  readonly #context: Context;
+  readonly #options: LiveOptions;
+  readonly #target: RunTarget;
+  readonly #leaving = new AbortController();
+  #worker: Worker | undefined;
+  #view: RunsView;
+  #ending: Ending | undefined;
+  /** Nothing counts as rest before the log tells of this run. */
+  #expected: RunId | undefined;
+  #asking: Ask | undefined;
+  #rested = Promise.withResolvers<void>();
+  #isDetached = false;
+
+  constructor(context: Context, options: LiveOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#view = options.runs.view;
+    this.#target = new RunTarget(options.target);
+    this.printer = new LivePrinter(context, options.person);
+    if (options.typed !== undefined) this.printer.hide(options.typed);
+  }
+
+  get isBusy(): boolean {
+    return this.#view.run !== undefined || this.#view.queue.length > 0;
+  }
+
+  expect(run: RunId): void {
+    this.#expected = run;
+    this.#rested = Promise.withResolvers<void>();
+  }
+
+  leave(how: Ending = 'success'): void {
+    this.#ending ??= how;
+    this.#leaving.abort();
+  }
+
+  async promptAgain(): Promise<void> {
+    await this.printer.settled;
+    const { person, talk } = this.#options;
+    if (this.#asking) person?.prompt(this.#asking.prompt);
+    else if (talk) person?.prompt(restOf(this.#view) ? prompts.idle : prompts.busy);
+  }
+
+  async follow(): Promise<Ending> {
+    const { session, runs, after } = this.#options;
+    const release = this.#listen();
+    try {
+      await this.#startWorker();
+      if (after >= runs.seq) await this.#judge();
+      for await (const event of session.events({ after, follow: true, signal: this.#leaving.signal })) {
+        await this.#see(event);
+        if (this.#leaving.signal.aborted) break;
+      }
+      const { reason } = this.#leaving.signal;
+      if (!(reason instanceof DOMException)) throw reason;
+      await this.printer.settled;
+      return this.#ending ?? 'detached';
+    } finally {
+      this.#leaving.abort();
+      release();
+      await this.#detach();
+      await this.#worker?.stop();
+    }
+  }
+
+  #listen(): () => void {
+    const { session, person, talk } = this.#options;
+    const interrupt = (how: Interrupt): void => {
+      void this.#interrupt(how).catch((error) => this.#leaving.abort(error));
+    };
+    const unlisten = this.#context.json ? () => {} : session.previews((preview) => this.printer.preview(preview));
+    const release = this.#context.onInterrupt(interrupt);
+    if (person) {
+      person.onInterrupt(() => interrupt('interrupt'));
+      person.onTyping(() => {
+        if (!talk) return;
+        this.printer.breakNow();
+        person.prompt(prompts.busy);
+      });
+      void this.#converse(person).catch((error) => this.#leaving.abort(error));
+    }
+    return () => {
+      unlisten();
+      release();
+    };
+  }
+
+  async #startWorker(): Promise<void> {
+    const { session } = this.#options;
+    if (holdsAgentOf(await this.#context.config(), await session.summary())) {
+      this.#worker = (await this.#context.runtime()).worker({ session: session.id, pollMs });
+      await this.#worker.start();
+    } else if (!restOf(this.#view)) this.printer.note(elsewhere, 'yellow');
+  }
+
+  /** Leaves what there is to do to another process. */
+  async #detach(): Promise<void> {
+    if (this.#isDetached || !this.#worker || restOf(this.#view)) return;
+    this.#isDetached = true;
+    await this.#worker.stop();
+    this.#context.startWorker(this.#options.session);
+  }
+
+  async #interrupt(how: Interrupt): Promise<void> {
+    const { session, talk } = this.#options;
+    const rest = restOf(this.#view);
+    if (rest) return this.leave(talk ? 'success' : endingOf(rest));
+    if (this.#isDetached) return void (await session.cancel(this.#target.run).catch(() => session.cancel()));
+    await this.#detach();
+    this.printer.note('the run goes on without this terminal; to come back:');
+    this.printer.note(`  ${this.#context.commandText(talk ? 'chat' : 'attach', session.id)}`);
+    if (how === 'leave') return this.leave('detached');
+    this.printer.note('Ctrl-C again cancels it');
+    await sleep(cancelWithinMs, undefined, { signal: this.#leaving.signal }).catch(() => undefined);
+    this.leave('detached');
+  }
+
+  async #see(event: SessionEvent): Promise<void> {
+    const { runs } = this.#options;
+    await this.#show(event);
+    if (event.seq > runs.seq) this.#view = foldView(this.#view, event);
+    if (event.type === 'input.admitted' && event.payload.run === this.#expected) this.#expected = undefined;
+    const end = this.#target.see(event);
+    if (end || event.seq >= runs.seq) await this.#judge(end);
+  }
+
+  async #show(event: SessionEvent): Promise<void> {
+    if (this.#context.json) return this.#context.out.write(`${printableJson(event)}\n`);
+    this.printer.event(event);
+    return this.printer.settled;
+  }
+
+  async #judge(end?: Rest): Promise<void> {
+    if (this.#expected !== undefined) return;
+    const rest = end ?? restOf(this.#view);
+    if (rest) return this.#atRest(rest);
+    this.#asking = undefined;
+  }
+
+  async #atRest(rest: Rest): Promise<void> {
+    const { session, person, talk } = this.#options;
+    this.#rested.resolve();
+    const canAsk = rest.kind === 'waiting' && (talk || person?.isTerminal);
+    this.#asking = canAsk ? askOf(this.#view) : undefined;
+    if (this.#asking || talk) return this.promptAgain();
+    const steps = this.#context.json ? [] : nextSteps(this.#context, session, this.#view, rest);
+    for (const step of steps) this.printer.note(step);
+    this.leave(endingOf(rest));
+  }
+
+  async #converse(person: Person): Promise<void> {
+    const { talk } = this.#options;
+    while (!this.#leaving.signal.aborted) {
+      // A pipe is read at the pace of the session: its lines were not written in view of what happens.
+      if (!person.isTerminal) await this.#rested.promise;
+      const line = await person.nextLine();
+      if (this.#leaving.signal.aborted) return;
+      if (line !== undefined && this.#asking) await this.#answer(this.#asking, line);
+      else await talk?.(line, this);
+      if (line === undefined) return;
+    }
+  }
+
+  async #answer(ask: Ask, line: string): Promise<void> {
+    const problem = await ask.answer(this.#options.session, line).catch((error) => {
+      if (isPerdureError(error)) return error.message;
+      throw error;
+    });
+    if (problem === undefined) {
+      if (this.#asking === ask) this.#asking = undefined;
+      this.#rested = Promise.withResolvers<void>();
+      return;
+    }
+    this.printer.note(printable(problem), 'red');
+    await this.promptAgain();
+  }
+}

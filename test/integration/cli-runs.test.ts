@@ -1,0 +1,535 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { SessionEvent } from '../../src/index.ts';
+import { type CommandOptions, runPerdure, startPerdure } from '../perdure-command.ts';
+
+vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
+
+const library = new URL('../../src/index.ts', import.meta.url).href;
+const bin = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
+
+/** `slow` goes on when there is a file `go`: whoever runs it, and however often. */
+const config = `
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from '${new URL('../../node_modules/zod/index.js', import.meta.url).href}';
+import { defineAgent, defineScript, defineTool } from '${library}';
+const slow = defineTool({
+  name: 'slow', input: z.object({}), effects: 'idempotent',
+  execute: async (_, { folder, signal, progress }) => {
+    for (let n = 0; !existsSync(join(folder, 'go')); n++) { progress('round ' + n); await sleep(20, undefined, { signal }); }
+    return 'went';
+  },
+});
+const wipe = defineTool({ name: 'wipe', input: z.object({ what: z.string() }), approval: true, execute: ({ what }) => 'wiped ' + what });
+const ask = defineTool({ name: 'ask', input: z.object({}), effects: 'none', question: () => ({ text: 'Which port?' }), execute: () => undefined });
+const fact = defineTool({ name: 'fact', input: z.object({}), effects: 'none', execute: () => 1, change: (draft) => { draft.facts.port = 80; } });
+const evil = defineTool({ name: 'evil', input: z.object({}), effects: 'none', execute: () => '\\u001b[2Jout' });
+const call = (word, tool, input = {}) => [
+  { when: { answers: 0, userMatches: word }, reasoning: 'I call it.', text: 'Now ' + tool + '.', calls: [{ tool, input }] },
+  { when: { answers: 1, userMatches: word, last: { outcome: 'denied' } }, text: 'Left alone.' },
+];
+const steps = [
+  { when: { answers: 0, userMatches: 'hostile' }, text: 'a\\u001b[2Jb\\u202ec' , calls: [{ tool: 'evil', input: {} }] },
+  { when: { answers: 0, userMatches: 'long' }, text: 'word '.repeat(60).trim() + '.' },
+  ...call('slow', 'slow'), ...call('wipe', 'wipe', { what: 'disk' }), ...call('question', 'ask'), ...call('fact', 'fact'),
+  { when: { userMatches: 'faster' }, text: 'Faster, then.' },
+  { text: 'Done.' },
+];
+const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: 'You test.', tools: [slow, wipe, ask, fact, evil] });
+const broken = defineAgent({ name: 'broken', version: 1, model: 'scripted/broken', policies: { maxSteps: 1 }, tools: [fact] });
+export default {
+  agents: [agent, broken],
+  models: { scripts: [defineScript({ name: 'test', everyTurn: true, steps }), defineScript({ name: 'broken', steps: [{ calls: [{ tool: 'fact', input: {} }] }, { text: 'never' }] })] },
+};
+`;
+
+let cwd: string;
+const running = new Set<ChildProcessWithoutNullStreams>();
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'perdure-cli-runs-'));
+});
+afterEach(async () => {
+  for (const child of running) child.kill('SIGKILL');
+  running.clear();
+  rmSync(cwd, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+});
+
+const perdure = (args: readonly string[], options: Partial<CommandOptions> = {}) =>
+  runPerdure(args, { cwd, ...options });
+const said = async (args: readonly string[], options?: Partial<CommandOptions>): Promise<string> => {
+  const { code, out, err } = await perdure(args, options);
+  expect({ code, err: code === 0 ? '' : err }, args.join(' ')).toEqual({ code: 0, err: '' });
+  return out;
+};
+const answered = async (args: readonly string[]) => JSON.parse(await said([...args, '--json']));
+const configured = (text = config, name = 'perdure.config.ts'): void => writeFileSync(join(cwd, name), text);
+const newTester = async (): Promise<string> => (await said(['open', '--agent', 'tester'])).trim();
+const eventsOf = (text: string): SessionEvent[] =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+const logOf = async (id: string): Promise<SessionEvent[]> => eventsOf(await said(['log', id, '--json']));
+const endOf = async (id: string): Promise<string | undefined> => {
+  const ends = (await logOf(id)).filter((event) => event.type === 'run.ended');
+  return ends.at(-1)?.payload.status;
+};
+
+/** A command that is still at work, and what it has said so far. */
+const started = (child: ChildProcessWithoutNullStreams) => {
+  running.add(child);
+  let text = '';
+  const seen = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      text += chunk;
+      for (const look of seen) look();
+    });
+  }
+  const closed = once(child, 'close').then(([code]) => code as number | null);
+  return {
+    child,
+    closed,
+    text: () => stripVTControlCharacters(text),
+    raw: () => text,
+    /** Waits until it has said that, after what it had said before. */
+    says: (wanted: string | RegExp, from = 0) =>
+      new Promise<number>((resolve, reject) => {
+        const look = (): void => {
+          const rest = stripVTControlCharacters(text).slice(from);
+          if (typeof wanted === 'string' ? !rest.includes(wanted) : !wanted.test(rest)) return;
+          seen.delete(look);
+          resolve(stripVTControlCharacters(text).length);
+        };
+        seen.add(look);
+        void closed.then(() => reject(new Error(`it ended without saying ${wanted}: ${text}`)));
+        look();
+      }),
+  };
+};
+const start = (args: readonly string[], env: Record<string, string> = {}) => started(startPerdure(args, { cwd, env }));
+/** The same on a terminal of 80 columns. */
+const onTerminal = (args: readonly string[], env: Record<string, string> = {}) => {
+  const quoted = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ');
+  const { NO_COLOR, FORCE_COLOR, ...environment } = process.env;
+  return started(
+    spawn('script', ['-qfec', `stty cols 80; exec ${quoted}`, '/dev/null'], {
+      cwd,
+      env: { ...environment, TERM: 'xterm', ...env },
+    }),
+  );
+};
+const widest = (text: string): number =>
+  Math.max(...text.split(/\r?\n/).map((line) => line.split('\r').at(-1)!.length));
+
+describe('configuration', () => {
+  test('[CLIR1] without a file there is the demo agent, which says that it is a script', async () => {
+    const { out, err } = await perdure(['agents']);
+    expect(out).toMatch(/^AGENT .*\ndemo +1 +scripted\//);
+    expect(err).toContain('a script, not a model');
+    const answer = await perdure(['send', '--new', 'What is 2 + 2?']);
+    expect(answer).toMatchObject({ code: 0, out: expect.stringContaining('I am a script, not a model') });
+  });
+
+  test('[CLIR1] a file here or one that is named gives the agents, the store and the folder', async () => {
+    configured();
+    expect(await answered(['agents'])).toMatchObject([
+      { name: 'tester', version: 1, model: 'scripted/test', tools: ['slow', 'wipe', 'ask', 'fact', 'evil'] },
+      { name: 'broken' },
+    ]);
+    configured(
+      config.replace('export default {', `export default { store: 'sqlite:own.db', folder: 'work',`),
+      'other.ts',
+    );
+    await said(['send', '--new', 'hi', '--agent', 'tester', '--config', 'other.ts']);
+    expect(existsSync(join(cwd, 'own.db'))).toBe(true);
+    expect((await answered(['ls', '--config', 'other.ts'])).sessions).toHaveLength(1);
+  });
+
+  test.each([
+    ['a file that is not there', undefined, 1, /FILE_UNAVAILABLE.*no file wrong\.ts/],
+    ['a syntax error', 'export default {', 2, /INVALID_INPUT.*wrong\.ts cannot be loaded/],
+    ['an import that is not there', `import './nothing.ts';`, 2, /INVALID_INPUT.*wrong\.ts cannot be loaded/],
+    ['no default export', 'export const agents = [];', 2, /INVALID_INPUT.*no default export/],
+    ['no agents', 'export default { agents: [] };', 2, /INVALID_INPUT.*names no agents/],
+    ['a wrong field', 'export default { agent: [] };', 2, /INVALID_INPUT.*did you mean "agents"/],
+    ['what is no agent', `export default { agents: [{ name: 'x' }] };`, 2, /AGENT_INVALID.*agents\[0\]/],
+    [
+      'an agent that cannot be',
+      `import { defineAgent } from '${library}'; export default { agents: [defineAgent({ name: '', version: 1 })] };`,
+      2,
+      /AGENT_INVALID.*wrong\.ts/,
+    ],
+  ])('[CLIR1] %s is told by name, and no store is made', async (_, text, code, told) => {
+    if (text !== undefined) configured(text, 'wrong.ts');
+    const { err, ...ended } = await perdure(['send', '--new', 'hi', '--config', 'wrong.ts']);
+    expect(ended.code).toBe(code);
+    expect(err.replaceAll('\n', ' ')).toMatch(told);
+    expect(existsSync(join(cwd, '.perdure'))).toBe(false);
+  });
+});
+
+describe('send', () => {
+  test('[CLIR2] answers go to stdout, what the run does to stderr; the exit code tells how it ended', async () => {
+    configured();
+    const id = await newTester();
+    const { code, out, err } = await perdure(['send', id, 'a fact please']);
+    expect({ code, out }).toEqual({ code: 0, out: 'Now fact.\nDone.\n' });
+    expect(err).toMatch(/I call it\.\n→ fact \{\}\n← fact ok, \d+ ms: 1\n/);
+    const failed = await perdure(['send', '--new', 'go', '--agent', 'broken']);
+    expect(failed).toMatchObject({ code: 1, err: expect.stringContaining('failed MAX_STEPS') });
+    const waiting = await perdure(['send', id, 'wipe it']);
+    expect(waiting).toMatchObject({ code: 4, err: expect.stringMatching(/perdure approve apr_\w+\n/) });
+    expect(await perdure(['cancel', id])).toMatchObject({ code: 0 });
+    expect(await perdure(['attach', id])).toMatchObject({ code: 3, err: expect.stringContaining('cancelled') });
+  });
+
+  test('[CLIR2] text from stdin, files, a key, a policy; JSON lines are those of log', async () => {
+    configured();
+    const id = await newTester();
+    writeFileSync(join(cwd, 'a.txt'), 'attached');
+    const args = ['send', id, '-', '--file', 'a.txt', '--key', 'k1', '--policy', 'reject', '--json'];
+    const { code, out } = await perdure(args, { stdin: 'from stdin\n' });
+    expect(code).toBe(0);
+    const events = eventsOf(out);
+    expect(await logOf(id)).toEqual([...(await logOf(id)).slice(0, events[0]!.seq - 1), ...events]);
+    expect(events[0]).toMatchObject({
+      type: 'input.admitted',
+      payload: {
+        message: {
+          content: [
+            { type: 'text', text: 'from stdin' },
+            { type: 'file', name: 'a.txt', mediaType: 'text/plain', data: 'YXR0YWNoZWQ=' },
+          ],
+        },
+      },
+    });
+    expect((await perdure(args, { stdin: 'from stdin\n' })).out).toBe(out);
+  });
+
+  test.each([
+    [['send'], /needs SESSION, or --new/],
+    [['send', 'ses_x', 'hi'], /not a session/],
+    [['send', '--new'], /needs TEXT/],
+    [['send', '--new', ''], /text is empty/],
+    [['send', '--new', 'a', 'b'], /only TEXT/],
+    [['send', '--new', 'a', '--policy', 'later'], /--policy is queue, steer/],
+    [['send', '--new', 'a', '--agent', 'nobody'], /no agent "nobody"/],
+    [['send', '--new', 'a'], /which agent\?/],
+    [['attach', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--after', '-1'], /--after/],
+    [['worker', '--concurrency', '0'], /--concurrency/],
+    [['deny', 'apr_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --reason/],
+    [['approve', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /not an approval/],
+    [['handoff', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--to', 'nobody'], /agent or human/],
+    [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --tokens/],
+    [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--usd', 'much'], /--usd is an amount/],
+    [['chat', '--json'], /for people/],
+  ])('[CLIR2] %j is a wrong call and makes no store', async (args, told) => {
+    configured();
+    const { code, err } = await perdure(args);
+    expect({ code, err: err.replaceAll('\n', ' ') }).toEqual({ code: 2, err: expect.stringMatching(told) });
+    expect(existsSync(join(cwd, '.perdure'))).toBe(false);
+  });
+
+  test('[CLIR2] a session of an agent that the configuration does not hold takes no input', async () => {
+    configured();
+    const id = await newTester();
+    rmSync(join(cwd, 'perdure.config.ts'));
+    const { code, err } = await perdure(['send', id, 'hi']);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('AGENT_VERSION_UNAVAILABLE') });
+    expect(await logOf(id)).toHaveLength(2);
+  });
+});
+
+describe('leaving and coming back', () => {
+  test('[CLIR3] Ctrl-C leaves the run to a process of its own, which finishes it', async () => {
+    configured();
+    const id = await newTester();
+    const sending = start(['send', id, 'slow one']);
+    await sending.says('→ slow');
+    sending.child.kill('SIGINT');
+    expect(await sending.closed).toBe(130);
+    expect(sending.text()).toContain(`perdure attach ${id}`);
+    writeFileSync(join(cwd, 'go'), '');
+    await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
+    expect(await answered(['verify', id])).toMatchObject({ sessions: [{ ok: true }] });
+  });
+
+  test('[CLIR3] a second Ctrl-C cancels it', async () => {
+    configured();
+    const id = await newTester();
+    const sending = start(['send', id, 'slow one']);
+    await sending.says('→ slow');
+    sending.child.kill('SIGINT');
+    await sending.says('Ctrl-C again cancels it');
+    sending.child.kill('SIGINT');
+    expect(await sending.closed).toBe(3);
+    expect(await endOf(id)).toBe('cancelled');
+  });
+
+  test('[CLIR3] --detach returns at once; a reader that goes, SIGTERM and SIGHUP leave the run alive', async () => {
+    configured();
+    const id = await newTester();
+    const { session, run } = await answered(['send', id, 'slow one', '--detach']);
+    expect({ session, run }).toEqual({ session: id, run: expect.stringMatching(/^run_/) });
+    const [term, hangup] = [start(['attach', id]), start(['attach', id])];
+    await Promise.all([term.says('→ slow'), hangup.says('→ slow')]);
+    term.child.kill('SIGTERM');
+    hangup.child.kill('SIGHUP');
+    expect(await Promise.all([term.closed, hangup.closed])).toEqual([130, 130]);
+    const piped = start(['attach', id]);
+    await piped.says('→ slow');
+    piped.child.stdout.destroy();
+    piped.child.stderr.destroy();
+    writeFileSync(join(cwd, 'go'), '');
+    await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
+  });
+
+  test('[CLIR4] whoever is disconnected at random and attaches again sees every event once and in order', async () => {
+    configured();
+    const id = await newTester();
+    const { run } = await answered(['send', id, 'slow one', '--detach']);
+    const seen: SessionEvent[] = [];
+    for (let attempt = 0; attempt < 6; attempt++) {
+      const child = startPerdure(['attach', id, '--json', '--after', String(seen.at(-1)?.seq ?? 0)], { cwd });
+      running.add(child);
+      let text = '';
+      child.stdout.on('data', (chunk) => {
+        text += chunk;
+      });
+      if (attempt === 4) writeFileSync(join(cwd, 'go'), '');
+      if (attempt < 5) setTimeout(() => child.kill('SIGKILL'), 700 * (1 + Math.random()));
+      await once(child, 'close');
+      seen.push(...eventsOf(text.slice(0, text.lastIndexOf('\n') + 1)));
+    }
+    expect(seen).toEqual(await logOf(id));
+    expect(seen.map(({ seq }) => seq)).toEqual(seen.map((_, index) => index + 1));
+    expect(seen.at(-1)).toMatchObject({ type: 'run.ended', run, payload: { status: 'succeeded' } });
+  });
+
+  test('[CLIR4] attach works on what nobody works on', async () => {
+    configured();
+    const id = await newTester();
+    const sending = start(['send', id, 'slow one']);
+    await sending.says('→ slow');
+    sending.child.kill('SIGKILL');
+    await sending.closed;
+    writeFileSync(join(cwd, 'go'), '');
+    const { code, out, err } = await perdure(['attach', id]);
+    expect({ code, out }).toEqual({ code: 0, out: 'Now slow.\nDone.\n' });
+    expect(err).toMatch(/> slow one\n.*attempt 2.*← slow ok/s);
+  });
+});
+
+describe('approvals, questions, budgets, handoffs', () => {
+  test('[CLIR5] an approval by another process lets the run that waits for it go on', async () => {
+    configured();
+    const id = await newTester();
+    const waiting = await perdure(['send', id, 'wipe it']);
+    const [, approval = ''] = /perdure approve (apr_\w+)/.exec(waiting.err) ?? [];
+    expect(await said(['approvals'])).toContain(`perdure approve ${approval}`);
+    expect(await answered(['approvals', id])).toMatchObject([{ session: id, approvals: [{ approval, tool: 'wipe' }] }]);
+    expect(await said(['approve', approval])).toBe(`${approval} is approved\n`);
+    const { code, out, err } = await perdure(['attach', id]);
+    expect({ code, out }).toEqual({ code: 0, out: 'Now wipe.\nDone.\n' });
+    expect(err).toMatch(/approved by member:local\n→ wipe .*\n← wipe ok.*wiped disk/);
+    expect(await perdure(['approve', approval])).toMatchObject({ code: 1, err: expect.stringContaining('APPROVAL_') });
+    expect(await said(['approvals'])).toBe('nobody is asked anything\n');
+  });
+
+  test('[CLIR5] a denial with its reason and an answer carry a run on in the background', async () => {
+    configured();
+    const id = await newTester();
+    const waiting = await perdure(['send', id, 'wipe it']);
+    const [, approval = ''] = /perdure approve (apr_\w+)/.exec(waiting.err) ?? [];
+    await said(['deny', approval, '--reason', 'not today', '--session', id]);
+    await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
+    const asked = await perdure(['send', id, 'question time']);
+    const [, call = ''] = /perdure answer ses_\w+ (\S+) TEXT/.exec(asked.err) ?? [];
+    await said(['answer', id, call, '8080']);
+    expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Now ask.\nDone.\n' });
+    const told = (await logOf(id)).filter((event) => event.type === 'message.appended').map(({ payload }) => payload);
+    expect(JSON.stringify(told)).toMatch(/not today.*8080/);
+  });
+
+  test('[CLIR5] a raised limit and a session given back go on', async () => {
+    configured();
+    const id = await newTester();
+    await said(['limit', id, '--tokens', '10']);
+    expect(await perdure(['send', id, 'hi'])).toMatchObject({ code: 4, err: expect.stringContaining('perdure limit') });
+    await said(['limit', id, '--tokens', '1000000', '--active', '10min', '--usd', '2.5', '--turns', '100']);
+    expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Done.\n' });
+    await said(['handoff', id, '--to', 'human', '--reason', 'let me']);
+    expect(await perdure(['send', id, 'hi again'])).toMatchObject({ code: 4, err: expect.stringContaining('handoff') });
+    await said(['handoff', id, '--to', 'agent']);
+    expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Done.\n' });
+  });
+
+  test('[CLIR5] a worker takes on what there is, and stops', async () => {
+    configured();
+    const id = await newTester();
+    const working = start(['worker']);
+    await working.says('at work for tester@1');
+    writeFileSync(join(cwd, 'go'), '');
+    await said(['send', id, 'slow one', '--detach']);
+    await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
+    working.child.kill('SIGINT');
+    expect(await working.closed).toBe(0);
+    expect(await perdure(['worker', '--once'])).toMatchObject({ code: 0 });
+  });
+});
+
+describe('on a terminal', () => {
+  test('[CLIR6] approvals and questions are asked where the run is followed; lines fit', async () => {
+    configured();
+    const id = await newTester();
+    const sending = onTerminal(['send', id, 'wipe it']);
+    let at = await sending.says('allow wipe?');
+    sending.child.stdin.write('perhaps\r');
+    at = await sending.says('type y to allow it', at);
+    at = await sending.says('allow wipe?', at);
+    sending.child.stdin.write('n too long\r');
+    await sending.says('Left alone.', at);
+    expect(await sending.closed).toBe(0);
+    expect(sending.raw()).toContain('\u001b[');
+    expect(widest(sending.text())).toBeLessThanOrEqual(80);
+    const asking = onTerminal(['send', id, 'question time']);
+    await asking.says('your answer:');
+    asking.child.stdin.write('8080\r');
+    await asking.says('Done.');
+    expect(await asking.closed).toBe(0);
+  });
+
+  test('[CLIR6] an approval that comes from elsewhere takes the prompt away', async () => {
+    configured();
+    const id = await newTester();
+    const sending = onTerminal(['send', id, 'wipe it']);
+    await sending.says('allow wipe?');
+    const [{ approvals }] = await answered(['approvals', id]);
+    await said(['approve', approvals[0].approval]);
+    await sending.says('Done.');
+    expect(await sending.closed).toBe(0);
+  });
+
+  test('[CLIR6] hostile text stays text, long text is wrapped, and NO_COLOR means no escape at all', async () => {
+    configured();
+    const id = await newTester();
+    const hostile = onTerminal(['send', id, 'hostile'], { NO_COLOR: '1' });
+    expect(await hostile.closed).toBe(0);
+    expect(hostile.text()).toContain('a\\x1b[2Jb\\u{202e}c');
+    expect(hostile.text()).toContain('← evil ok');
+    expect(hostile.raw()).not.toContain('\u001b[2J');
+    expect(hostile.raw()).not.toContain('\u202e');
+    expect(hostile.raw().replaceAll('\u001b[?2004', '')).not.toContain('\u001b');
+    const long = onTerminal(['send', id, 'long']);
+    expect(await long.closed).toBe(0);
+    expect(widest(long.text())).toBeLessThanOrEqual(80);
+  });
+
+  test('[CLIR6] Ctrl-C on a terminal leaves the run, and the process behind it lives on', async () => {
+    configured();
+    const id = await newTester();
+    const sending = onTerminal(['send', id, 'slow one']);
+    await sending.says('round');
+    sending.child.stdin.write('\u0003');
+    await sending.says('goes on without this terminal');
+    expect(await sending.closed).toBe(130);
+    writeFileSync(join(cwd, 'go'), '');
+    await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
+  });
+});
+
+describe('chat', () => {
+  test('[CLIR7] lines from a pipe are taken one after another; commands do what they say', async () => {
+    configured();
+    const lines = [
+      'a fact',
+      '/diff',
+      'wipe it',
+      'y',
+      '/rewind 1',
+      '/retry 1',
+      '/nonsense',
+      '/rewind 99',
+      '/pause',
+      '/resume',
+      '/help',
+      '/fork',
+      'hi',
+      '/quit',
+    ];
+    const { code, out, err } = await perdure(['chat', '--agent', 'tester'], { stdin: `${lines.join('\n')}\n` });
+    expect({ code, out: out.split('\n').filter((line) => !line.startsWith('/')) }).toEqual({
+      code: 0,
+      out: [
+        'Now fact.',
+        'Done.',
+        expect.stringMatching(/^ses_\w+ from seq/),
+        'facts',
+        '  + port: 80',
+        'tools',
+        '  + fact: 1 call',
+        'Now wipe.',
+        'Done.',
+        'Now fact.',
+        'Done.',
+        'Done.',
+        '',
+      ],
+    });
+    expect(err).toMatch(/no such command.*POINT_NOT_FOUND.*session\.paused.*session\.resumed.*a fork of ses_/s);
+    const { sessions } = await answered(['ls']);
+    expect(sessions).toHaveLength(2);
+  });
+
+  test('[CLIR7] what is typed during a run steers it; Ctrl-C leaves it and says how to come back', async () => {
+    configured();
+    const chatting = onTerminal(['chat', '--agent', 'tester']);
+    await chatting.says('you: ');
+    const [, id = ''] = /(ses_\w+)/.exec(chatting.text()) ?? [];
+    chatting.child.stdin.write('slow one\r');
+    let at = await chatting.says('round');
+    chatting.child.stdin.write('faster\r');
+    await expect
+      .poll(
+        async () =>
+          (await logOf(id)).some((event) => event.type === 'input.admitted' && event.payload.policy === 'steer'),
+        { timeout: 60_000 },
+      )
+      .toBe(true);
+    writeFileSync(join(cwd, 'go'), '');
+    at = await chatting.says('Faster, then.', at);
+    at = await chatting.says('you: ', at);
+    rmSync(join(cwd, 'go'));
+    chatting.child.stdin.write('slow again\r');
+    at = await chatting.says('round', at);
+    chatting.child.stdin.write('\u0003');
+    await chatting.says(`perdure chat`, at);
+    expect(await chatting.closed).toBe(130);
+    writeFileSync(join(cwd, 'go'), '');
+    await expect
+      .poll(async () => (await logOf(id)).filter(({ type }) => type === 'run.ended').length, { timeout: 60_000 })
+      .toBeGreaterThan(1);
+    const back = onTerminal(['chat', id]);
+    at = await back.says('you: ');
+    back.child.stdin.write('\u0004');
+    expect(await back.closed).toBe(0);
+  });
+});
+
+test('[CLIR8] the demo kills a worker in the middle, goes on, shows what changed and says that it is a script', async () => {
+  const { code, out, err } = await perdure(['demo']);
+  expect(code).toBe(0);
+  expect(err).toMatch(
+    /a script, not a model.*is killed in the middle.*takes over.*attempt 2.*the hash chain of the log holds/s,
+  );
+  expect(out).toMatch(/\+ port: 8080/);
+});
