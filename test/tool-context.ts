@@ -33,6 +33,7 @@ export const newToolContext = (folder: string, more: Partial<ToolContext> = {}):
     progress: (text) => {
       shown += text;
     },
+    delegate: () => Promise.reject(new Error('there is no other agent here')),
     recall: async (key) => `what was under ${key}`,
     ...more,
     keeps: () => keeps,
