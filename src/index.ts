@@ -35,3 +35,4 @@ export type { Point } from './schema/point.ts';
 export type { PatchOperation, Provenance, State } from './schema/state.ts';
 export type { SessionSummary } from './schema/summary.ts';
 export { defineTool, type ToolDefinition } from './tools/define-tool.ts';
+export { subagent } from './tools/subagent.ts';

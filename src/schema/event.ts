@@ -200,6 +200,10 @@ export const eventDefinitions = {
     z.strictObject({ ...CallRef, question: Text.max(10_000), options: z.array(Text.max(500)).optional() }),
   ),
   'question.answered': event(z.strictObject({ callId: Text.max(200), answer: Text.max(100_000) })),
+  /** A session in which another agent works for a call of this one. */
+  'child.opened': event(z.strictObject({ callId: Text.max(200), session: SessionId })),
+  /** What a child used: it counts here too. */
+  'child.ended': event(z.strictObject({ callId: Text.max(200), session: SessionId, usage: Usage })),
   'budget.set': event(z.strictObject({ limits: Limits, reason: Reason })),
   'session.handed': event(z.strictObject({ to: z.enum(['agent', 'human']), reason: Reason })),
 } satisfies Record<string, EventDefinition>;

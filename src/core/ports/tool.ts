@@ -29,6 +29,15 @@ export interface ToolContext {
   progress(text: string): void;
   /** What was left out of the context, by its key. */
   recall(key: string): Promise<unknown>;
+  /** Lets another agent do something in a session of its own, which shares this one's budget and ends with its cancel. */
+  delegate(agent: { readonly name: string; readonly version: number }, task: string): Promise<Delegated>;
+}
+
+export interface Delegated {
+  readonly session: SessionId;
+  readonly status: 'succeeded' | 'failed' | 'cancelled';
+  readonly output?: Json | undefined;
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
 }
 
 /** What became of a call whose runner died. `unknown` is told to the model as such. */

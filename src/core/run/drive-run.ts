@@ -8,8 +8,8 @@ import { nextStep } from '../session/next-step.ts';
 import type { QueuedInput } from '../session/run-fold.ts';
 import { endDrafts } from './end-run.ts';
 import { askModel } from './model-step.ts';
-import type { RunContext } from './run-context.ts';
-import { agentActor, callTools, recoverCalls } from './tool-step.ts';
+import { agentActor, type RunContext } from './run-context.ts';
+import { callTools, recoverCalls } from './tool-step.ts';
 
 type End = Pick<Extract<EventDraft, { type: 'run.ended' }>['payload'], 'status' | 'output' | 'error'>;
 

@@ -9,8 +9,7 @@ import { asJson } from '../session/as-json.ts';
 import type { Context } from '../session/context.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { exhausted } from '../session/work-for.ts';
-import type { RunContext } from './run-context.ts';
-import { agentActor } from './tool-step.ts';
+import { agentActor, type RunContext } from './run-context.ts';
 
 /** How asking the model ended, as far as the run has to know. */
 export type Asked =

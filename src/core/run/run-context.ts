@@ -1,4 +1,4 @@
-import type { RunId } from '../../schema/ids.ts';
+import type { Actor, RunId, SessionId } from '../../schema/ids.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Scope } from '../service/scope.ts';
 import type { Agent } from '../session/agent.ts';
@@ -17,4 +17,8 @@ export interface RunContext {
   /** Aborted when the session was taken away from this worker, or the worker stops. */
   readonly signal: AbortSignal;
   preview(preview: Preview): void;
+  /** Told while a call waits for another session, which then is this worker's to work on too. */
+  waitFor(session: SessionId): Disposable;
 }
+
+export const agentActor = ({ agent }: Pick<RunContext, 'agent'>): Actor => `agent:${agent.name}` as Actor;

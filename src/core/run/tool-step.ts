@@ -13,7 +13,8 @@ import { inputHash } from '../session/input-hash.ts';
 import { approvalOf } from '../session/next-step.ts';
 import type { ApprovalState } from '../session/run-fold.ts';
 import { shownToModel } from '../session/shown-output.ts';
-import type { RunContext } from './run-context.ts';
+import { delegate } from './delegate.ts';
+import { agentActor, type RunContext } from './run-context.ts';
 import { type ReadyCall, runTool } from './run-tool.ts';
 
 /** What there is to do about a call: run it, or say at once how it ended, or ask somebody. */
@@ -102,8 +103,6 @@ const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Pr
   };
 };
 
-export const agentActor = ({ agent }: Pick<RunContext, 'agent'>): Actor => `agent:${agent.name}` as Actor;
-
 const planFor = async (fold: SessionFold, run: RunContext, call: Call): Promise<Plan> => {
   const plan = checked(run, call);
   if (plan.do !== 'run') return plan;
@@ -169,6 +168,7 @@ const execute = async (run: RunContext, fold: SessionFold, call: ReadyCall, atte
     },
     progress: (text) => preview({ type: 'progress', callId, text }),
     recall: (key) => recallKey(scope, writer.key, key),
+    delegate: (agent, task) => delegate(run, callId, agent, task),
   });
   const end = await runTool(call, contextFor, attempt, async (next, reason) => {
     await writer.record(retried(run, call, next, reason));
@@ -268,6 +268,7 @@ const reconcile = async (run: RunContext, fold: SessionFold, { tool, callId, val
       keep: () => undefined,
       progress: (text) => preview({ type: 'progress', callId, text }),
       recall: (key) => recallKey(scope, writer.key, key),
+      delegate: (agent, task) => delegate(run, callId, agent, task),
     });
   } catch (error) {
     signal.throwIfAborted();

@@ -16,9 +16,8 @@ import { driveRun } from './drive-run.ts';
 import { endDrafts } from './end-run.ts';
 import type { Preview } from './previews.ts';
 import { isGone, processHolder } from './process-holder.ts';
-import type { RunContext } from './run-context.ts';
+import { agentActor, type RunContext } from './run-context.ts';
 import { RunWriter } from './run-writer.ts';
-import { agentActor } from './tool-step.ts';
 
 export interface WorkerOptions {
   /** Sessions worked on at once; 4 by default. */
@@ -81,6 +80,8 @@ export class RunWorker implements Worker {
   readonly #busy = new Map<string, Promise<void>>();
   /** Of agents that this runtime does not hold: not to be looked at again before something happens in them. */
   readonly #foreign = new Map<string, number>();
+  /** Sessions that calls of ours wait for: those who wait need no place of their own meanwhile. */
+  readonly #awaited = new Set<SessionId>();
   readonly #notBefore = new Map<string, number>();
   #isWoken = false;
   #endRest: (() => void) | undefined;
@@ -145,7 +146,7 @@ export class RunWorker implements Worker {
   /** Gives what there is to do that nobody else is doing. */
   async #takeOn(): Promise<readonly Work[]> {
     const { queue, workspace } = this.#scope;
-    const free = this.#options.concurrency - this.#busy.size;
+    const free = this.#options.concurrency - this.#busy.size + this.#awaited.size;
     if (free <= 0) return [];
     const found = (await queue.findWork(workspace, 100)).filter((work) => this.#isForUs(work));
     for (const work of found.slice(0, free)) {
@@ -168,7 +169,8 @@ export class RunWorker implements Worker {
   }
 
   #isForUs({ session, seq, lease }: Work): boolean {
-    if (this.#options.session !== undefined && session !== this.#options.session) return false;
+    const only = this.#options.session;
+    if (only !== undefined && session !== only && !this.#awaited.has(session)) return false;
     if (this.#busy.has(session) || this.#foreign.get(session) === seq) return false;
     if ((this.#notBefore.get(session) ?? 0) > performance.now()) return false;
     return !lease || lease.isExpired || isGone(lease.holder, this.#holder.machine);
@@ -241,6 +243,11 @@ export class RunWorker implements Worker {
       folder: scope.folderOf(key),
       signal: AbortSignal.any([lost, fenced.signal, this.#stopping.signal]),
       preview: (preview: Preview) => scope.previews.tell(key, preview),
+      waitFor: (session) => {
+        this.#awaited.add(session);
+        this.#wake();
+        return { [Symbol.dispose]: () => void this.#awaited.delete(session) };
+      },
     };
     try {
       await driveRun(context, await scope.models(agent.model));

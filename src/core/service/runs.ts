@@ -30,6 +30,8 @@ export interface Run {
   }): AsyncGenerator<SessionEvent, void, void>;
   /** When it has ended, or waits for somebody, or was paused. */
   result(options?: { readonly signal?: AbortSignal }): Promise<RunResult>;
+  /** When it has ended, however long it waits before. */
+  ended(options?: { readonly signal?: AbortSignal }): Promise<RunResult>;
   cancel(): Promise<void>;
 }
 
@@ -51,28 +53,28 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
       if (event.run === run && event.type === 'run.ended') return;
     }
   }
+  const outcome = async (mayRest: boolean, signal: AbortSignal | undefined): Promise<RunResult> => {
+    const { seq: now } = await scope.folds.head(key);
+    let run = id;
+    let message: MessageId | undefined;
+    let usage = noUsage;
+    let rest: RunResult | undefined;
+    for await (const event of readEvents(scope, key, { after: admittedAt - 1, follow: true, signal })) {
+      if (event.type === 'input.admitted' && event.payload.run === id) message = event.payload.message.id;
+      run = joinedRun(event, message, run) ?? run;
+      if (event.run === run && event.type === 'model.completed') usage = addUsage(usage, event.payload.usage);
+      if (event.run === run && event.type === 'run.ended') return { run: id, usage, ...event.payload };
+      rest = restAfter(rest, event, run);
+      if (mayRest && rest && event.seq >= now) return { ...rest, run: id, usage };
+    }
+    throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed, or the wait was ended: the run goes on');
+  };
   return {
     id,
     session: key.session,
     events,
-    result: async ({ signal } = {}) => {
-      const { seq: now } = await scope.folds.head(key);
-      let run = id;
-      let message: MessageId | undefined;
-      let usage = noUsage;
-      let rest: RunResult | undefined;
-      for await (const event of readEvents(scope, key, { after: admittedAt - 1, follow: true, signal })) {
-        if (event.type === 'input.admitted' && event.payload.run === id) message = event.payload.message.id;
-        run = joinedRun(event, message, run) ?? run;
-        if (event.run === run && event.type === 'model.completed') usage = addUsage(usage, event.payload.usage);
-        if (event.run === run && event.type === 'run.ended') return { run: id, usage, ...event.payload };
-        rest = restAfter(rest, event, run);
-        if (rest && event.seq >= now) break;
-      }
-      if (!rest)
-        throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed, or the wait was ended: the run goes on');
-      return { ...rest, run: id, usage };
-    },
+    result: (options) => outcome(true, options?.signal),
+    ended: (options) => outcome(false, options?.signal),
     cancel: async () => {
       await cancelRun(scope, key, id);
     },

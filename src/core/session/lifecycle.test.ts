@@ -69,6 +69,8 @@ approval.requested =       =         =         =         =         =
 approval.settled   =       =         =         =         =         =
 question.asked     =       =         =         =         =         =
 question.answered  =       =         =         =         =         =
+child.opened       =       =         =         =         =         =
+child.ended        =       =         =         =         =         =
 budget.set         =       =         =         =         =         =
 session.handed     =       =         =         =         =         =
 `;

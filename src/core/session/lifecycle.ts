@@ -174,6 +174,8 @@ const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'question.asked': 'same',
   'question.answered': 'same',
   'budget.set': 'same',
+  'child.opened': 'same',
+  'child.ended': 'same',
   'session.handed': 'same',
   'run.ended': 'same',
 };

@@ -1,5 +1,5 @@
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
-import type { Actor, ApprovalId, MessageId, RunId } from '../../schema/ids.ts';
+import type { Actor, ApprovalId, MessageId, RunId, SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Limits, Spent, Usage, WaitReason } from '../../schema/run.ts';
 
@@ -58,6 +58,8 @@ export interface RunFold {
   /** Of calls that have no result yet. */
   readonly approvals: Readonly<Record<ApprovalId, ApprovalState>>;
   readonly questions: Readonly<Record<string, QuestionState>>;
+  /** Sessions in which others work for open calls, by call. */
+  readonly children: Readonly<Record<string, SessionId>>;
   readonly limits: Limits;
   readonly spent: Spent;
   /** What tools keep between their calls, by tool. */
@@ -68,6 +70,7 @@ export const noRuns: RunFold = {
   queue: [],
   approvals: {},
   questions: {},
+  children: {},
   limits: {},
   spent: { turns: 0, tokens: 0, usd: 0, unpriced: 0, activeMs: 0 },
   kept: {},
@@ -131,8 +134,14 @@ const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => 
   return { ...before, run, spent, queue: before.queue.filter((each) => each !== input) };
 };
 
-const spend = (before: RunFold, { usage }: PayloadOf<'model.completed'>): RunFold => {
-  const { spent } = before;
+const spend = ({ spent }: RunFold, usage: Usage): Spent => ({
+  ...spent,
+  tokens: spent.tokens + usage.inputTokens + usage.outputTokens,
+  usd: spent.usd + (usage.usd ?? 0),
+  unpriced: spent.unpriced + (usage.usd === undefined ? 1 : 0),
+});
+
+const complete = (before: RunFold, { usage }: PayloadOf<'model.completed'>): RunFold => {
   const answered = onRun(before, (run) => ({
     ...run,
     steps: run.steps + 1,
@@ -141,15 +150,7 @@ const spend = (before: RunFold, { usage }: PayloadOf<'model.completed'>): RunFol
     usage: addUsage(run.usage, usage),
     asked: undefined,
   }));
-  return {
-    ...answered,
-    spent: {
-      ...spent,
-      tokens: spent.tokens + usage.inputTokens + usage.outputTokens,
-      usd: spent.usd + (usage.usd ?? 0),
-      unpriced: spent.unpriced + (usage.usd === undefined ? 1 : 0),
-    },
-  };
+  return { ...answered, spent: spend(before, usage) };
 };
 
 /** Nothing is asked any more about a call that has its result. */
@@ -157,6 +158,7 @@ const settleCall = (before: RunFold, callId: string): RunFold => ({
   ...before,
   approvals: Object.fromEntries(Object.entries(before.approvals).filter(([, each]) => each.callId !== callId)),
   questions: withoutKey(before.questions, callId),
+  children: withoutKey(before.children, callId),
 });
 
 const request = (before: RunFold, { payload, at }: SessionEvent<'approval.requested'>): RunFold => {
@@ -182,9 +184,9 @@ const answer = (before: RunFold, { payload, actor }: SessionEvent<'question.answ
 export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
   switch (event.type) {
     case 'session.forked':
-      return { ...before, run: undefined, queue: [], approvals: {}, questions: {} };
+      return { ...before, run: undefined, queue: [], approvals: {}, questions: {}, children: {} };
     case 'session.rewound':
-      return { ...before, queue: [], approvals: {}, questions: {} };
+      return { ...before, queue: [], approvals: {}, questions: {}, children: {} };
     case 'session.paused':
     case 'session.closed':
       return stopClock(before, event.at);
@@ -204,7 +206,7 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'run.ended': {
       const isQueued = before.queue.some(({ run }) => run === event.run);
       if (isQueued) return { ...before, queue: before.queue.filter(({ run }) => run !== event.run) };
-      return { ...stopClock(before, event.at), run: undefined, approvals: {}, questions: {} };
+      return { ...stopClock(before, event.at), run: undefined, approvals: {}, questions: {}, children: {} };
     }
     case 'model.called':
       return onRun(before, (run) => ({
@@ -212,7 +214,7 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
         asked: { message: event.payload.message, tokens: event.payload.reservedTokens },
       }));
     case 'model.completed':
-      return spend(before, event.payload);
+      return complete(before, event.payload);
     case 'model.failed':
       return onRun(before, (run) => ({
         ...run,
@@ -237,6 +239,10 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     }
     case 'tool.failed':
       return settleCall(before, event.payload.callId);
+    case 'child.opened':
+      return { ...before, children: { ...before.children, [event.payload.callId]: event.payload.session } };
+    case 'child.ended':
+      return { ...before, spent: spend(before, event.payload.usage) };
     case 'budget.set':
       return { ...before, limits: event.payload.limits };
     default:

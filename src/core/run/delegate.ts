@@ -1,0 +1,63 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import type { Limits } from '../../schema/run.ts';
+import type { Delegated } from '../ports/tool.ts';
+import { keyOf } from '../service/scope.ts';
+import { admitInput } from '../service/send.ts';
+import { sessionsOf } from '../service/sessions.ts';
+import { type Agent, agentName } from '../session/agent.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { agentActor, type RunContext } from './run-context.ts';
+
+/** What the parent has left. Children that work side by side may each use it up: what they used counts when they have ended. */
+const budgetLeft = ({ limits, spent }: SessionFold): Limits => {
+  const left = (limit: number | undefined, used: number) =>
+    limit === undefined ? undefined : Math.max(0, limit - used);
+  return {
+    tokens: left(limits.tokens, spent.tokens),
+    usd: left(limits.usd, spent.usd),
+    activeMs: left(limits.activeMs, spent.activeMs),
+  };
+};
+
+const heldAgent = ({ scope }: RunContext, ref: { readonly name: string; readonly version: number }): Agent => {
+  const agent = scope.agents.get(agentName(ref));
+  if (agent) return agent;
+  throw new PerdureError(
+    'AGENT_VERSION_UNAVAILABLE',
+    `${agentName(ref)} is not held by this runtime: pass it to openRuntime({ agents })`,
+    { details: { agent: ref.name, version: ref.version } },
+  );
+};
+
+const common = (run: RunContext) => ({ actor: agentActor(run), turn: 'current' as const, run: run.run });
+
+/** The child that an earlier attempt of the call opened, or a new one that the log names before anything is asked of it. */
+const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<SessionId> => {
+  const fold = await run.writer.fold();
+  const known = fold.children[callId];
+  if (known) return known;
+  const { id } = await sessionsOf(run.scope).open({
+    agent,
+    budget: budgetLeft(fold),
+    metadata: { parent: fold.session, call: callId },
+  });
+  await run.writer.record({ type: 'child.opened', payload: { callId, session: id }, ...common(run) });
+  return id;
+};
+
+/** Has a task done in a session of its own. A second attempt after a crash finds the first one's session and goes on waiting for it. */
+export const delegate = async (
+  run: RunContext,
+  callId: string,
+  ref: { readonly name: string; readonly version: number },
+  task: string,
+): Promise<Delegated> => {
+  const session = await childOf(run, callId, heldAgent(run, ref));
+  const key = keyOf(run.scope, session);
+  const asked = await admitInput(run.scope, key, task, { idempotencyKey: `call:${callId}` });
+  using _waiting = run.waitFor(session);
+  const { status, output, error, usage } = await asked.ended({ signal: run.signal });
+  await run.writer.record({ type: 'child.ended', payload: { callId, session, usage }, ...common(run) });
+  return { session, status: status as Delegated['status'], output, error };
+};
