@@ -36,11 +36,11 @@ import { worker } from './worker.ts';
 
 /** In the order of the help. */
 export const commands: readonly Command[] = [
-  demo,
-  chat,
   open,
+  append,
   send,
   attach,
+  chat,
   cancel,
   approvals,
   approve,
@@ -50,7 +50,7 @@ export const commands: readonly Command[] = [
   limit,
   agents,
   worker,
-  append,
+  demo,
   ls,
   show,
   log,

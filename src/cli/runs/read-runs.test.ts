@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { openRuntime } from '../../runtime.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import { demoAgent, demoConfig } from '../config/demo-agent.ts';
+import { readRuns } from './read-runs.ts';
+import { restOf } from './runs-view.ts';
+
+const start = async () => {
+  const { agents, models } = demoConfig;
+  const runtime = await openRuntime({ store: openMemoryStore(), agents, models: { scripts: models!.scripts! } });
+  return { runtime, session: await runtime.sessions.open({ agent: demoAgent }) };
+};
+
+test('[CLIR4] inputs that wait behind a run of many events are seen', async () => {
+  const { runtime, session } = await start();
+  const first = await session.send('please delete it');
+  const second = await session.send('hello');
+  await runtime.worker().runUntilIdle();
+  const change = async (n: number) =>
+    session.commit((draft) => {
+      draft.facts.n = n;
+    });
+  for (let n = 0; n < 700; n++) await change(n);
+  const { view, newestAt } = await readRuns(session);
+  expect(view.run).toEqual({ id: first.id, waitingFor: 'approval' });
+  expect(view.queue.map(({ run }) => run)).toEqual([second.id]);
+  expect(view.approvals).toHaveLength(1);
+  expect(newestAt).toBeLessThan(5);
+  expect(restOf(view)).toEqual({ kind: 'waiting', for: 'approval' });
+  await session.deny(view.approvals[0]!.approval, 'no');
+  expect(restOf((await readRuns(session)).view)).toBeUndefined();
+  await runtime.worker().runUntilIdle();
+  expect(restOf((await readRuns(session)).view)).toMatchObject({ kind: 'ended', end: { status: 'succeeded' } });
+  await runtime.close();
+});
+
+test('[CLIR4] a session without a run is at rest', async () => {
+  const { runtime, session } = await start();
+  const { view, newestAt } = await readRuns(session);
+  expect({ rest: restOf(view), newestAt }).toEqual({ rest: { kind: 'ended', end: undefined }, newestAt: undefined });
+  await runtime.close();
+});
