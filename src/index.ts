@@ -5,6 +5,7 @@ export { type Effects, type Tool, type ToolContext, ToolFailure } from './core/p
 export type { Preview } from './core/run/previews.ts';
 export type { Worker, WorkerOptions } from './core/run/worker.ts';
 export type { Adoption, AdoptOptions } from './core/service/adopt.ts';
+export type { Approvals, PendingApproval } from './core/service/approvals.ts';
 export type { Change, CommitOptions } from './core/service/commit.ts';
 export type { CallFilter, CommitFilter, CommitRecord } from './core/service/commits.ts';
 export type { Compaction, CompactOptions } from './core/service/compact.ts';
@@ -12,11 +13,14 @@ export type { ContextOptions } from './core/service/context.ts';
 export type { DiffPlace, SessionDiff } from './core/service/diff.ts';
 export type { EventsOptions } from './core/service/events.ts';
 export type { ForkOptions } from './core/service/fork.ts';
+export type { OpenOptions } from './core/service/open-session.ts';
+export type { Replay, ReplayOptions } from './core/service/replay.ts';
+export type { Retry } from './core/service/retry.ts';
 export type { Run, RunResult } from './core/service/runs.ts';
 export type { SendInput, SendOptions } from './core/service/send.ts';
 export type { Session } from './core/service/session.ts';
 export type { SnapshotPolicy } from './core/service/session-folds.ts';
-export type { ListOptions, OpenOptions, SessionPage, Sessions } from './core/service/sessions.ts';
+export type { ListOptions, SessionPage, Sessions } from './core/service/sessions.ts';
 export type { TranscriptEntry, TranscriptOptions } from './core/service/transcript.ts';
 export type { TreeNode } from './core/service/tree.ts';
 export type { Verification } from './core/service/verify.ts';
@@ -34,5 +38,23 @@ export type { Message, MessageInput, Role, ToolOutcome } from './schema/message.
 export type { Point } from './schema/point.ts';
 export type { PatchOperation, Provenance, State } from './schema/state.ts';
 export type { SessionSummary } from './schema/summary.ts';
-export { defineTool, type ToolDefinition } from './tools/define-tool.ts';
+export {
+  askTool,
+  builtInTools,
+  decideTool,
+  defineShellTool,
+  defineTool,
+  editTool,
+  listTool,
+  planTool,
+  readTool,
+  recallTool,
+  rememberTool,
+  type ShellOptions,
+  type ShellOutput,
+  searchTool,
+  shellTool,
+  type ToolDefinition,
+  writeTool,
+} from './tools/index.ts';
 export { subagent } from './tools/subagent.ts';

@@ -440,4 +440,52 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await expect.poll(async () => (await run.result()).status).toBe('succeeded');
     expect(await runtime.approvals.list()).toEqual([]);
   });
+
+  test('[REPLAY1] a turn that is played again by the same agent departs nowhere and runs no tool', async () => {
+    let runs = 0;
+    const tally = defineTool({ name: 'tally', input: z.object({}), execute: () => `run ${++runs}` });
+    const { session } = await start(
+      [
+        {
+          calls: [
+            { tool: 'tally', input: {} },
+            { tool: 'nothing', input: {} },
+          ],
+        },
+        { text: 'Done.' },
+      ],
+      { agent: { tools: [tally] } },
+    );
+    await (await session.send('Go')).result();
+    const before = await session.summary();
+    const replay = await session.replay({ turn: 1 });
+    expect(replay.departures).toEqual([]);
+    expect(runs).toBe(1);
+    expect(await session.summary()).toEqual(before);
+    await expect(session.replay({ turn: 7 })).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
+  });
+
+  test('[REPLAY2] with another model a replay tells where it departs', async () => {
+    const { session } = await start([{ calls: [{ tool: 'add', input: { a: 1, b: 2 } }] }, { text: 'It is 3.' }]);
+    await (await session.send('Go')).result();
+    const other = scriptedModel(
+      defineScript({
+        name: 'other',
+        steps: [
+          {
+            calls: [
+              { tool: 'add', input: { a: 1, b: 2 } },
+              { tool: 'wipe', input: { what: 'disk' } },
+            ],
+          },
+          { text: 'Three.' },
+        ],
+      }),
+    );
+    const { departures, session: fork } = await session.replay({ turn: 1, model: other });
+    expect(departures.map(({ what }) => what)).toContain('call');
+    expect(departures.at(-1)).toMatchObject({ what: 'end', replayed: { output: 'Three.' } });
+    expect(fork).not.toBe(session.id);
+    expect(await session.toolCalls({ tool: 'wipe' })).toEqual([]);
+  });
 });

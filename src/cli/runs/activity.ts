@@ -63,6 +63,7 @@ const told: { readonly [T in EventType]?: Tell<T> } = {
   'question.asked': ({ question, options }) =>
     notable(printableLine(`${question}${options ? ` (${options.join(', ')})` : ''}`)),
   'question.answered': ({ answer }, { actor }) => aside(printableLine(`${actor} answered: ${answer}`)),
+  'child.opened': ({ session }) => aside(`another agent works on a part of it in ${session}`),
   'context.compacted': () => aside('a summary stands for the older turns now'),
 };
 

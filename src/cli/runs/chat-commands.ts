@@ -45,11 +45,8 @@ const showDiff = async (asked: Asked): Promise<void> => {
 const retryTurn = async ({ session, rest, live }: Asked): Promise<void> => {
   const turn = parseCount('/retry', rest.replace(/^turn:/, ''), 1);
   if (turn === undefined) throw wrongCall('/retry needs the number of a turn');
-  const asked = (await session.transcript()).find((entry) => entry.turn === turn && entry.message.role === 'user');
-  if (asked?.message.role !== 'user') throw wrongCall(`turn ${turn} has no input to try again`);
-  const content = asked.message.content;
-  await session.rewind({ to: { turn: turn - 1 }, reason: `tries turn ${turn} again` });
-  live.expect((await session.send(content)).id);
+  const { run } = await session.retry({ turn });
+  if (run) live.expect(run.id);
 };
 
 export const chatCommands: Readonly<Record<string, ChatCommand>> = {

@@ -21,8 +21,8 @@ const asksOf = async (session: Session): Promise<OpenAsks> => {
 export async function* openAsks(sessions: Sessions, only?: Session): AsyncGenerator<OpenAsks, void, void> {
   if (only) return yield await asksOf(only);
   const { sessions: newest } = await sessions.list({ limit: maxSessions, status: [...statuses] });
-  for (const { id, agent } of newest) {
-    if (!agent) continue;
+  for (const { id, waiting } of newest) {
+    if (waiting !== 'approval' && waiting !== 'question') continue;
     const asks = await asksOf(await sessions.get(id));
     if (asks.approvals.length + asks.questions.length > 0) yield asks;
   }

@@ -2,9 +2,9 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { Limits } from '../../schema/run.ts';
 import type { Delegated } from '../ports/tool.ts';
+import { openSession } from '../service/open-session.ts';
 import { keyOf } from '../service/scope.ts';
 import { admitInput } from '../service/send.ts';
-import { sessionsOf } from '../service/sessions.ts';
 import { type Agent, agentName } from '../session/agent.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { agentActor, type RunContext } from './run-context.ts';
@@ -37,13 +37,13 @@ const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<S
   const fold = await run.writer.fold();
   const known = fold.children[callId];
   if (known) return known;
-  const { id } = await sessionsOf(run.scope).open({
+  const session = await openSession(run.scope, {
     agent,
     budget: budgetLeft(fold),
     metadata: { parent: fold.session, call: callId },
   });
-  await run.writer.record({ type: 'child.opened', payload: { callId, session: id }, ...common(run) });
-  return id;
+  await run.writer.record({ type: 'child.opened', payload: { callId, session }, ...common(run) });
+  return session;
 };
 
 /** Has a task done in a session of its own. A second attempt after a crash finds the first one's session and goes on waiting for it. */

@@ -6,10 +6,11 @@ import type { Model } from '../ports/model.ts';
 import { messagesBackwards } from '../service/transcript.ts';
 import { nextStep } from '../session/next-step.ts';
 import type { QueuedInput } from '../session/run-fold.ts';
+import { callTools } from './call-tools.ts';
 import { endDrafts } from './end-run.ts';
 import { askModel } from './model-step.ts';
+import { recoverCalls } from './recover-calls.ts';
 import { agentActor, type RunContext } from './run-context.ts';
-import { callTools, recoverCalls } from './tool-step.ts';
 
 type End = Pick<Extract<EventDraft, { type: 'run.ended' }>['payload'], 'status' | 'output' | 'error'>;
 

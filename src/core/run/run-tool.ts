@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json } from '../../schema/json.ts';
 import type { Tool, ToolContext } from '../ports/tool.ts';
-import { type CallEnd, failedEnd, givenEnd, thrownEnd } from '../session/call-end.ts';
+import { type CallEnd, EndedAs, failedEnd, givenEnd, thrownEnd } from '../session/call-end.ts';
 
 /** A call that was checked and may run. */
 export interface ReadyCall {
@@ -35,6 +35,7 @@ const runOnce = async (call: ReadyCall, context: ToolContext): Promise<CallEnd> 
     const work = (async () => lastOf(await tool.execute(value as never, { ...context, signal })))();
     return givenEnd(await untilAborted(work, signal));
   } catch (error) {
+    if (error instanceof EndedAs) return error.end;
     if (timeout.aborted && !context.signal.aborted) {
       return failedEnd('timeout', 'TimeoutError', `the call took longer than ${tool.timeoutMs} ms and was ended`);
     }

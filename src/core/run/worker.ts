@@ -8,9 +8,8 @@ import type { SessionKey } from '../ports/store.ts';
 import type { Scope } from '../service/scope.ts';
 import { agentName } from '../session/agent.ts';
 import { asJson } from '../session/as-json.ts';
+import { beginDrafts } from '../session/begin-run.ts';
 import type { SessionFold } from '../session/fold.ts';
-import type { QueuedInput } from '../session/run-fold.ts';
-import { settleOpenCalls } from '../session/settle-calls.ts';
 import { type WorkFor, workFor } from '../session/work-for.ts';
 import { driveRun } from './drive-run.ts';
 import { endDrafts } from './end-run.ts';
@@ -43,19 +42,6 @@ export interface Worker {
   /** Lets go of its sessions at once; whoever takes them on continues from the log. */
   stop(): Promise<void>;
 }
-
-/** The first event of a run and the message it answers. Calls that a foreign loop left open are none of its business. */
-const beginDrafts = (fold: SessionFold, input: QueuedInput): readonly EventDraft[] => [
-  ...settleOpenCalls(fold),
-  { type: 'run.started', payload: { attempt: 1 }, actor: input.by, turn: 'next', run: input.run },
-  {
-    type: 'message.appended',
-    payload: { message: input.message, retries: input.retries },
-    actor: input.by,
-    turn: 'current',
-    run: input.run,
-  },
-];
 
 const claimDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | undefined => {
   if (work.do === 'nothing') return undefined;

@@ -30,6 +30,7 @@ import { handOver } from './handoff.ts';
 import { type PauseOptions, pauseSession } from './pause.ts';
 import { resolvePoint } from './points.ts';
 import type { WatchFilter } from './record-filter.ts';
+import { type Replay, type ReplayOptions, replayTurn } from './replay.ts';
 import { type Retry, retryTurn } from './retry.ts';
 import { revertCommit } from './revert.ts';
 import type { Run } from './runs.ts';
@@ -112,6 +113,8 @@ export interface Session {
   track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
   /** Asks again what a turn was asked, as a new attempt beside the old one. */
   retry(options: { readonly turn: number }): Promise<Retry>;
+  /** Plays a turn again on a fork against what was recorded, or with another model or agent, and tells where it departs. */
+  replay(options: ReplayOptions): Promise<Replay>;
   fork(options?: ForkOptions): Promise<Session>;
   rewind(options: { readonly to: Point; readonly reason?: string }): Promise<void>;
   tree(): Promise<TreeNode>;
@@ -214,6 +217,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     recall: (wanted) => recallKey(scope, key, wanted),
     track: (tools, declarations) => wrapTools(journaledCalls(scope, key, declarations as ToolDeclarations), tools),
     retry: (options) => retryTurn(scope, key, options),
+    replay: (options) => replayTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
     rewind: async (options) => {
       const { to, reason } = parseInput('the rewind', RewindOptions, options);

@@ -1,33 +1,17 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
-import { newId, SessionId } from '../../schema/ids.ts';
-import { Metadata, Text } from '../../schema/json.ts';
+import { SessionId } from '../../schema/ids.ts';
 import { Status } from '../../schema/lifecycle.ts';
-import { Limits } from '../../schema/run.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { CallRecord, Imported } from '../ports/store.ts';
-import type { Agent } from '../session/agent.ts';
-import { decideOpen } from '../session/decide-open.ts';
-import { encodeEvent, parseInput } from '../session/event-codec.ts';
+import { parseInput } from '../session/event-codec.ts';
 import { type CallFilter, type CommitFilter, type CommitRecord, findCalls, findCommits } from './commits.ts';
-import { eventsOf } from './execute.ts';
 import { importBundle } from './import-bundle.ts';
+import { type OpenOptions, openSession } from './open-session.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { type Session, sessionHandle } from './session.ts';
 import { sessionNotFound } from './session-folds.ts';
 import { writeBundle } from './write-bundle.ts';
-
-const Description = z.strictObject({
-  title: Text.max(500).optional(),
-  metadata: Metadata.optional(),
-  /** What it may use in all; by default what its agent says. */
-  budget: Limits.optional(),
-});
-export interface OpenOptions extends z.input<typeof Description> {
-  readonly agent?: Agent | undefined;
-  /** A session whose facts, decisions, plan and progress it opens with, without the transcript. */
-  readonly carryFrom?: Session | SessionId | undefined;
-}
 
 const ListOptions = z.strictObject({
   status: z.union([Status, z.array(Status)]).optional(),
@@ -70,30 +54,8 @@ const parseCursor = (cursor: string | undefined) => {
   return { updatedAt: Number(updatedAt), id: parsed.data };
 };
 
-const openSession = async (scope: Scope, input: OpenOptions): Promise<Session> => {
-  const { agent, carryFrom, ...rest } = input ?? {};
-  const about = parseInput('the session', Description, rest);
-  const key = keyOf(scope, newId('ses', scope.clock.now()));
-  if (agent?.model !== undefined) await scope.models(agent.model);
-  const source = typeof carryFrom === 'string' ? parseInput('carryFrom', SessionId, carryFrom) : carryFrom?.id;
-  const carry = source && (await scope.folds.head(keyOf(scope, source)));
-  const [first, ...more] = decideOpen({ ...about, agent, carry }, scope.actor);
-  const outcome = await scope.store.append({
-    ...key,
-    writer: { kind: 'outside' },
-    at: scope.clock.now(),
-    creates: {},
-    events: [encodeEvent(first), ...more.map(encodeEvent)],
-  });
-  if (outcome.outcome !== 'appended') {
-    throw new PerdureError('SESSION_EXISTS', `${key.session} exists already: open again`, { details: { ...key } });
-  }
-  scope.folds.advance(key, undefined, eventsOf(key, [first, ...more], outcome), 0);
-  return sessionHandle(scope, key.session);
-};
-
 export const sessionsOf = (scope: Scope): Sessions => ({
-  open: (options = {}) => openSession(scope, options),
+  open: async (options = {}) => sessionHandle(scope, await openSession(scope, options)),
   get: async (id) => {
     const key = keyOf(scope, parseInput('the session id', SessionId, id));
     if (!(await scope.store.head(key))) throw sessionNotFound(key);

@@ -41,3 +41,14 @@ export const givenEnd = (output: unknown): CallEnd => {
   const texts = content.flatMap((part: { text?: unknown } | null) => (typeof part?.text === 'string' ? part.text : []));
   return failedEnd('threw', 'ToolError', texts.join('\n') || 'the tool failed');
 };
+
+/** Thrown by a tool that knows how its call ended, such as one that repeats what was recorded. */
+export class EndedAs extends Error {
+  override readonly name = 'EndedAs';
+  readonly end: CallEnd;
+
+  constructor(end: CallEnd) {
+    super(end.outcome);
+    this.end = end;
+  }
+}

@@ -1,0 +1,58 @@
+import type { EventDraft } from '../../schema/event.ts';
+import type { Json } from '../../schema/json.ts';
+import type { Call } from '../session/call-events.ts';
+import { decodeEvent } from '../session/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { inputHash } from '../session/input-hash.ts';
+import { executeCall } from './execute-call.ts';
+import { planFor } from './plan-call.ts';
+import { recordEnd } from './record-end.ts';
+import { agentActor, type RunContext } from './run-context.ts';
+import type { ReadyCall } from './run-tool.ts';
+
+const inputOf = async ({ scope, writer }: RunContext, callId: string, seq: number): Promise<Json> => {
+  const [stored] = await scope.store.read(writer.key, { after: seq - 1, upTo: seq, limit: 1 });
+  const event = stored && decodeEvent(writer.key.workspace, stored);
+  const content = event?.type === 'message.appended' ? event.payload.message.content : [];
+  const part = content.find((each) => each.type === 'tool-call' && each.callId === callId);
+  return part?.type === 'tool-call' ? part.input : null;
+};
+
+/** Calls without effects run side by side; each of the others alone, in the order in which the model made them. */
+const batches = (calls: readonly ReadyCall[]): readonly (readonly ReadyCall[])[] =>
+  calls.reduce<ReadyCall[][]>((all, call) => {
+    const last = all.at(-1);
+    if (last && call.tool.effects === 'none' && last[0]!.tool.effects === 'none') last.push(call);
+    else all.push([call]);
+    return all;
+  }, []);
+
+const begin = (run: RunContext, fold: SessionFold, { tool, callId, input }: ReadyCall): EventDraft => ({
+  type: 'tool.called',
+  payload: { callId, tool: tool.name, input, inputHash: inputHash(fold.inputKey, input) },
+  actor: agentActor(run),
+  turn: 'current',
+  run: run.run,
+});
+
+/** Deals with open calls: runs those that may run, ends those that cannot, and asks about those that a person decides on. */
+export const callTools = async (run: RunContext, callIds: readonly string[]): Promise<void> => {
+  const fold = await run.writer.fold();
+  const ready: ReadyCall[] = [];
+  const questions: EventDraft[] = [];
+  for (const callId of callIds) {
+    const open = fold.openCalls[callId]!;
+    const call: Call = { tool: open.tool, callId, input: await inputOf(run, callId, open.seq) };
+    const plan = await planFor(fold, run, call);
+    if (plan.do === 'run') ready.push(plan.call);
+    else if (plan.do === 'ask') questions.push(plan.draft);
+    else await recordEnd(run, call, plan.end, { durationMs: 0 }, plan.also);
+  }
+  if (questions.length > 0) await run.writer.record(...questions);
+  for (const batch of batches(ready)) {
+    const now = await run.writer.fold();
+    if (now.status === 'pausing') return;
+    await run.writer.record(...batch.map((call) => begin(run, now, call)));
+    await Promise.all(batch.map((call) => executeCall(run, now, call, 1)));
+  }
+};

@@ -1,0 +1,39 @@
+import type { EventDraft } from '../../schema/event.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { recordEnd } from './record-end.ts';
+import { agentActor, type RunContext } from './run-context.ts';
+import { type ReadyCall, runTool } from './run-tool.ts';
+import { CallScope } from './tool-context.ts';
+
+export const retried = (run: RunContext, { tool, callId }: ReadyCall, attempt: number, reason: string): EventDraft => ({
+  type: 'tool.retried',
+  payload: { callId, tool: tool.name, attempt, reason },
+  actor: agentActor(run),
+  turn: 'current',
+  run: run.run,
+});
+
+/** Runs a journaled call and records how it ended. */
+export const executeCall = async (
+  run: RunContext,
+  fold: SessionFold,
+  call: ReadyCall,
+  attempt: number,
+): Promise<void> => {
+  const { writer, signal } = run;
+  const { tool, callId, input } = call;
+  const startedAt = performance.now();
+  const own = new CallScope(run, fold, call);
+  const end = await runTool(
+    call,
+    (each) => own.context(each),
+    attempt,
+    async (next, reason) => {
+      await writer.record(retried(run, call, next, reason));
+    },
+  );
+  // What a worker that lost the session saw is not for it to tell.
+  signal.throwIfAborted();
+  const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+  await recordEnd(run, { tool: tool.name, callId, input }, end, { durationMs, keeps: own.keeps });
+};

@@ -1,0 +1,55 @@
+import type { SessionEvent } from '../../schema/event.ts';
+import type { Reconciled } from '../ports/tool.ts';
+import { failedEnd } from '../session/call-end.ts';
+import type { Call } from '../session/call-events.ts';
+import { decodeEvent } from '../session/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { executeCall, retried } from './execute-call.ts';
+import { checked } from './plan-call.ts';
+import { recordEnd } from './record-end.ts';
+import type { RunContext } from './run-context.ts';
+import type { ReadyCall } from './run-tool.ts';
+import { CallScope } from './tool-context.ts';
+
+const unknownOutcome =
+  'The call was interrupted: the process that ran it is gone, and whether it took effect is not known. Check before you repeat it.';
+
+const recoverOne = async (run: RunContext, fold: SessionFold, callId: string): Promise<void> => {
+  const { tool: name, seq, at, attempt } = fold.runningCalls[callId]!;
+  const [stored] = await run.scope.store.read(run.writer.key, { after: seq - 1, upTo: seq, limit: 1 });
+  const { payload } = decodeEvent(run.writer.key.workspace, stored!) as SessionEvent<'tool.called'>;
+  const call: Call = { tool: name, callId, input: payload.input };
+  const about = { durationMs: Math.max(0, run.scope.clock.now() - at) };
+  const plan = checked(run, call);
+  if (plan.do !== 'run') {
+    return recordEnd(run, call, failedEnd('interrupted', 'Interrupted', unknownOutcome), about);
+  }
+  const again = async (): Promise<void> => {
+    await run.writer.record(retried(run, plan.call, attempt + 1, 'the process that ran it is gone'));
+    await executeCall(run, fold, plan.call, attempt + 1);
+  };
+  if (plan.call.tool.effects !== 'once') return again();
+  const own = new CallScope(run, fold, plan.call);
+  const reconciled = await reconcile(run, plan.call, own);
+  if (reconciled.outcome === 'not-run') return again();
+  if (reconciled.outcome === 'ok') {
+    return recordEnd(run, call, { outcome: 'ok', output: reconciled.output }, { ...about, keeps: own.keeps });
+  }
+  const message = reconciled.message ? `${unknownOutcome} ${reconciled.message}` : unknownOutcome;
+  return recordEnd(run, call, failedEnd('interrupted', 'Interrupted', message), about);
+};
+
+const reconcile = async ({ signal }: RunContext, { tool, value }: ReadyCall, own: CallScope): Promise<Reconciled> => {
+  if (!tool.reconcile) return { outcome: 'unknown' };
+  try {
+    return await tool.reconcile(value as never, own.context(1));
+  } catch (error) {
+    signal.throwIfAborted();
+    return { outcome: 'unknown', message: error instanceof Error ? error.message : String(error) };
+  }
+};
+
+/** Deals with calls whose runner died: again where that does no harm, asking the tool where it may, and else saying that nobody knows. */
+export const recoverCalls = async (run: RunContext, callIds: readonly string[]): Promise<void> => {
+  for (const callId of callIds) await recoverOne(run, await run.writer.fold(), callId);
+};

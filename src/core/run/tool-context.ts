@@ -1,0 +1,44 @@
+import type { Json } from '../../schema/json.ts';
+import type { ToolContext } from '../ports/tool.ts';
+import { recallKey } from '../service/compact.ts';
+import { asJson } from '../session/as-json.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { delegate } from './delegate.ts';
+import type { RunContext } from './run-context.ts';
+import type { ReadyCall } from './run-tool.ts';
+
+/** What a tool is given for a call, and what it kept there for the next. */
+export class CallScope {
+  readonly #run: RunContext;
+  readonly #fold: SessionFold;
+  readonly #call: ReadyCall;
+  keeps: Json | undefined;
+
+  constructor(run: RunContext, fold: SessionFold, call: ReadyCall) {
+    this.#run = run;
+    this.#fold = fold;
+    this.#call = call;
+  }
+
+  context(attempt: number): ToolContext {
+    const { scope, writer, run, signal, folder, preview } = this.#run;
+    const { tool, callId } = this.#call;
+    return {
+      ...writer.key,
+      run,
+      callId,
+      idempotencyKey: `${writer.key.session}/${run}/${callId}`,
+      attempt,
+      signal,
+      folder,
+      state: this.#fold.state,
+      kept: this.#fold.kept[tool.name],
+      keep: (value) => {
+        this.keeps = asJson(value);
+      },
+      progress: (text) => preview({ type: 'progress', callId, text }),
+      recall: (key) => recallKey(scope, writer.key, key),
+      delegate: (agent, task) => delegate(this.#run, callId, agent, task),
+    };
+  }
+}
