@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
-export interface Library {
-  readonly openRuntime: typeof import('../src/runtime.ts')['openRuntime'];
+type Exported = Pick<typeof import('../src/index.ts'), 'defineAgent' | 'defineTool' | 'openRuntime'>;
+
+export interface Library extends Exported {
   /** Of the built entry, for other processes. */
   readonly url: string;
   remove(): Promise<void>;
@@ -28,6 +29,6 @@ export const buildLibrary = async (): Promise<Library> => {
   const entry = join(folder, 'dist', 'index.js');
   if (!existsSync(entry)) throw new Error('the library could not be built', { cause: built });
   const { url } = { url: pathToFileURL(entry).href };
-  const { openRuntime } = (await import(url)) as typeof import('../src/index.ts');
-  return { openRuntime, url, remove: () => rm(folder, { recursive: true, force: true }) };
+  const { defineAgent, defineTool, openRuntime } = (await import(url)) as Exported;
+  return { defineAgent, defineTool, openRuntime, url, remove: () => rm(folder, { recursive: true, force: true }) };
 };

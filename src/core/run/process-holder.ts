@@ -40,3 +40,7 @@ const isAlive = (pid: number): boolean => {
 /** Whether the holder is known to be dead. Only the machine it ran on can tell. */
 export const isGone = (holder: Holder, here: string): boolean =>
   holder.machine === here && (!isAlive(holder.process) || startOf(holder.process) !== holder.processStart);
+
+/** Another process of the same machine. */
+export const isNear = (holder: Holder, own: Holder): boolean =>
+  holder.machine === own.machine && holder.process !== own.process;

@@ -14,7 +14,7 @@ import { type WorkFor, workFor } from '../session/work-for.ts';
 import { driveRun } from './drive-run.ts';
 import { endDrafts } from './end-run.ts';
 import type { Preview } from './previews.ts';
-import { isGone, processHolder } from './process-holder.ts';
+import { isGone, isNear, processHolder } from './process-holder.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { RunWriter } from './run-writer.ts';
 
@@ -32,6 +32,8 @@ export interface WorkerOptions {
 /** After the store failed. */
 const restMs = 1000;
 const leastWaitMs = 50;
+/** How often the processes of this machine that are at work are looked at; no store is asked for it. */
+const neighbourMs = 100;
 const longestTimerMs = 2 ** 31 - 2;
 
 export interface Worker {
@@ -68,6 +70,8 @@ export class RunWorker implements Worker {
   readonly #foreign = new Map<string, number>();
   /** Sessions that calls of ours wait for: those who wait need no place of their own meanwhile. */
   readonly #awaited = new Set<SessionId>();
+  /** Other processes of this machine that are at work: should one die, its work is taken on at once. */
+  #neighbours: readonly Holder[] = [];
   readonly #notBefore = new Map<string, number>();
   #isWoken = false;
   #endRest: (() => void) | undefined;
@@ -124,7 +128,12 @@ export class RunWorker implements Worker {
   async #rest(): Promise<void> {
     const woken = new AbortController();
     this.#endRest = () => woken.abort();
+    const look = setInterval(() => {
+      if (this.#neighbours.some((holder) => isGone(holder, this.#holder.machine))) this.#wake();
+    }, neighbourMs);
+    look.unref();
     if (!this.#isWoken) await sleep(this.#options.pollMs, undefined, { signal: woken.signal }).catch(() => undefined);
+    clearInterval(look);
     this.#endRest = undefined;
     this.#isWoken = false;
   }
@@ -134,7 +143,9 @@ export class RunWorker implements Worker {
     const { queue, workspace } = this.#scope;
     const free = this.#options.concurrency - this.#busy.size + this.#awaited.size;
     if (free <= 0) return [];
-    const found = (await queue.findWork(workspace, 100)).filter((work) => this.#isForUs(work));
+    const all = await queue.findWork(workspace, 100);
+    this.#neighbours = all.flatMap(({ lease }) => (lease && isNear(lease.holder, this.#holder) ? [lease.holder] : []));
+    const found = all.filter((work) => this.#isForUs(work));
     for (const work of found.slice(0, free)) {
       const { session } = work;
       const { leaseMs } = this.#options;

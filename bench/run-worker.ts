@@ -1,0 +1,7 @@
+/** A process that works on runs. Argument: the store's address. */
+import { openRuntime } from '../src/index.ts';
+import { stuckAgent } from './stuck-agent.ts';
+
+const runtime = await openRuntime({ store: process.argv[2]!, agents: [stuckAgent] });
+await runtime.worker().start();
+process.send?.('working');
