@@ -100,14 +100,14 @@ const started = (child: ChildProcessWithoutNullStreams) => {
     closed,
     text: () => stripVTControlCharacters(text),
     raw: () => text,
-    /** Waits until it has said that, after what it had said before. */
-    says: (wanted: string | RegExp, from = 0) =>
+    /** Waits until it has said that from a place on; gives the place behind it. */
+    says: (wanted: string, from = 0) =>
       new Promise<number>((resolve, reject) => {
         const look = (): void => {
-          const rest = stripVTControlCharacters(text).slice(from);
-          if (typeof wanted === 'string' ? !rest.includes(wanted) : !wanted.test(rest)) return;
+          const at = stripVTControlCharacters(text).indexOf(wanted, from);
+          if (at < 0) return;
           seen.delete(look);
-          resolve(stripVTControlCharacters(text).length);
+          resolve(at + wanted.length);
         };
         seen.add(look);
         void closed.then(() => reject(new Error(`it ended without saying ${wanted}: ${text}`)));
