@@ -1,7 +1,6 @@
 import type { EventDraft } from '../../schema/event.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Call } from '../session/call-events.ts';
-import { decodeEvent } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { inputHash } from '../session/input-hash.ts';
 import { executeCall } from './execute-call.ts';
@@ -10,11 +9,9 @@ import { recordEnd } from './record-end.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import type { ReadyCall } from './run-tool.ts';
 
-const inputOf = async ({ scope, writer }: RunContext, callId: string, seq: number): Promise<Json> => {
-  const [stored] = await scope.store.read(writer.key, { after: seq - 1, upTo: seq, limit: 1 });
-  const event = stored && decodeEvent(writer.key.workspace, stored);
-  const content = event?.type === 'message.appended' ? event.payload.message.content : [];
-  const part = content.find((each) => each.type === 'tool-call' && each.callId === callId);
+const inputOf = async ({ conversation }: RunContext, callId: string, seq: number): Promise<Json> => {
+  const message = await conversation.messageAt(seq);
+  const part = message?.content.find((each) => each.type === 'tool-call' && each.callId === callId);
   return part?.type === 'tool-call' ? part.input : null;
 };
 

@@ -4,7 +4,6 @@ import type { EventDraft } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
 import { type Model, type ModelAnswer, ModelFailure, type ModelRequest } from '../ports/model.ts';
 import { compactSession } from '../service/compact.ts';
-import { readContext } from '../service/context.ts';
 import { asJson } from '../session/as-json.ts';
 import type { Context } from '../session/context.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -45,14 +44,14 @@ const instructionsFor = ({ agent, scope }: RunContext, fold: SessionFold): strin
 const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Promise<Context> => {
   const { scope, writer } = run;
   const room = model.contextTokens - settingsOf(run).maxOutputTokens;
-  const read = () =>
-    readContext(scope, writer.key, { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run, fold) });
-  const whole = await read();
+  const maxTokens = Math.max(room, 1000);
+  const instructions = instructionsFor(run, fold);
+  const whole = await run.conversation.context(fold, { maxTokens, instructions });
   const isLong = whole.tokens > room * compactAt;
   if (!isLong && !fold.run!.overflowed) return whole;
   const keepTurns = fold.run!.overflowed ? 1 : keptTurns;
   const compacted = await compactSession(scope, writer.key, { keepTurns, summarize: run.agent.summarize });
-  return compacted ? read() : whole;
+  return compacted ? run.conversation.context(await scope.folds.head(writer.key), { maxTokens, instructions }) : whole;
 };
 
 const called = (run: RunContext, model: Model, fold: SessionFold, context: Context): EventDraft<'model.called'> => {

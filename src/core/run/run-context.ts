@@ -2,6 +2,7 @@ import type { Actor, RunId, SessionId } from '../../schema/ids.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Scope } from '../service/scope.ts';
 import type { Agent } from '../session/agent.ts';
+import type { Conversation } from './conversation.ts';
 import type { Preview } from './previews.ts';
 import type { RunWriter } from './run-writer.ts';
 
@@ -9,6 +10,7 @@ import type { RunWriter } from './run-writer.ts';
 export interface RunContext {
   readonly scope: Scope;
   readonly writer: RunWriter;
+  readonly conversation: Conversation;
   readonly run: RunId;
   readonly agent: Agent;
   readonly tools: ReadonlyMap<string, Tool>;

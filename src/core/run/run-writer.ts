@@ -25,6 +25,8 @@ export class RunWriter {
   readonly key: SessionKey;
   #epoch: number | undefined;
   #writing: Promise<unknown> = Promise.resolve();
+  /** Told of what was written, in order. */
+  onWritten: (events: readonly SessionEvent[]) => void = () => undefined;
 
   constructor(scope: Scope, key: SessionKey) {
     this.#scope = scope;
@@ -122,6 +124,7 @@ export class RunWriter {
     }
     const events = eventsOf(this.key, drafts, outcome);
     folds.advance(this.key, fold, events, payloadBytes(encoded));
+    this.onWritten(events);
     return { outcome, events };
   }
 

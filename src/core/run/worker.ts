@@ -11,6 +11,7 @@ import { asJson } from '../session/as-json.ts';
 import { beginDrafts } from '../session/begin-run.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { type WorkFor, workFor } from '../session/work-for.ts';
+import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
 import { endDrafts } from './end-run.ts';
 import type { Preview } from './previews.ts';
@@ -34,6 +35,8 @@ const restMs = 1000;
 const leastWaitMs = 50;
 /** How often the processes of this machine that are at work are looked at; no store is asked for it. */
 const neighbourMs = 100;
+/** Own writes wake us too, and are many. */
+const fenceMs = 50;
 const longestTimerMs = 2 ** 31 - 2;
 
 export interface Worker {
@@ -72,6 +75,7 @@ export class RunWorker implements Worker {
   readonly #awaited = new Set<SessionId>();
   /** Other processes of this machine that are at work: should one die, its work is taken on at once. */
   #neighbours: readonly Holder[] = [];
+  readonly #checking = new WeakSet<RunWriter>();
   readonly #notBefore = new Map<string, number>();
   #isWoken = false;
   #endRest: (() => void) | undefined;
@@ -234,6 +238,7 @@ export class RunWorker implements Worker {
     const context: RunContext = {
       scope,
       writer,
+      conversation: new Conversation(scope, writer),
       run,
       agent,
       tools: agent.tools,
@@ -278,6 +283,10 @@ export class RunWorker implements Worker {
 
   /** Whoever raised the epoch has ended what this worker was doing: its tools are told at once. */
   async #checkFence(writer: RunWriter, fenced: AbortController): Promise<void> {
+    if (this.#checking.has(writer)) return;
+    this.#checking.add(writer);
+    await sleep(fenceMs, undefined, { ref: false });
+    this.#checking.delete(writer);
     const head = await this.#scope.store.head(writer.key).catch(() => undefined);
     if (head && head.epoch !== writer.epoch) fenced.abort(new PerdureError('FENCED', 'the run was taken away'));
   }

@@ -28,7 +28,36 @@ const atTurnStart = async (scope: Scope, key: SessionKey, fold: SessionFold): Pr
   return start?.turn === fold.turn && start.seq > 1 ? scope.folds.at(key, start.seq - 1) : fold;
 };
 
+/** What a context is assembled from: the messages that may stand in it and what is said before them. */
+export interface ContextParts {
+  readonly entries: readonly ContextEntry[];
+  systemWithin(spare: number): string;
+}
+
+interface PartsOptions {
+  readonly fold: SessionFold;
+  readonly maxTokens: number;
+  readonly instructions: string | undefined;
+}
+
 /** Reads back no further than the budget and the newest compaction reach, and to the opening of the newest turn in any case. */
+export const readContextParts = async (
+  scope: Scope,
+  key: SessionKey,
+  { fold, maxTokens, instructions }: PartsOptions,
+): Promise<ContextParts> => {
+  const parts = { instructions, began: await atTurnStart(scope, key, fold), compaction: fold.compaction };
+  const entries: ContextEntry[] = [];
+  let tokens = 0;
+  for await (const entry of messagesBackwards(scope, key, { seq: fold.seq })) {
+    if (entry.seq <= (fold.compaction?.to ?? 0)) break;
+    if (tokens > maxTokens && entry.turn !== entries[0]!.turn) break;
+    entries.push(entry);
+    tokens += estimateTokens(entry.message);
+  }
+  return { entries: entries.reverse(), systemWithin: (spare) => systemText(parts, spare) };
+};
+
 export const readContext = async (scope: Scope, key: SessionKey, options: ContextOptions = {}): Promise<Context> => {
   const { at, maxTokens = defaultContextTokens } = options;
   if (!(maxTokens > 0)) throw new PerdureError('INVALID_INPUT', `maxTokens is a positive number; got ${maxTokens}`);
@@ -36,14 +65,6 @@ export const readContext = async (scope: Scope, key: SessionKey, options: Contex
   const seq = await resolvePoint(scope.store, key, head, at);
   const fold = seq === head.seq ? head : await scope.folds.at(key, seq);
   const instructions = options.instructions ?? boundAgent(fold, scope.agents)?.instructions;
-  const parts = { instructions, began: await atTurnStart(scope, key, fold), compaction: fold.compaction };
-  const entries: ContextEntry[] = [];
-  let tokens = 0;
-  for await (const entry of messagesBackwards(scope, key, { seq })) {
-    if (entry.seq <= (fold.compaction?.to ?? 0)) break;
-    if (tokens > maxTokens && entry.turn !== entries[0]!.turn) break;
-    entries.push(entry);
-    tokens += estimateTokens(entry.message);
-  }
-  return assembleContext(entries.reverse(), maxTokens, (spare) => systemText(parts, spare));
+  const { entries, systemWithin } = await readContextParts(scope, key, { fold, maxTokens, instructions });
+  return assembleContext(entries, maxTokens, systemWithin);
 };

@@ -3,6 +3,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { SessionKey } from '../ports/store.ts';
+import { Conversation } from '../run/conversation.ts';
 import { driveRun } from '../run/drive-run.ts';
 import { recordedModel, recordedRun, recordedTools } from '../run/recorded-run.ts';
 import { RunWriter } from '../run/run-writer.ts';
@@ -92,6 +93,7 @@ export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayO
     {
       scope,
       writer,
+      conversation: new Conversation(scope, writer),
       run,
       agent,
       tools: recordedTools(agent.tools, recorded, live),
