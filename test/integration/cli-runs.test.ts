@@ -525,6 +525,20 @@ describe('chat', () => {
   });
 });
 
+test('[CLIR7] a second Ctrl-C in a chat cancels the run', async () => {
+  configured();
+  const chatting = onTerminal(['chat', '--agent', 'tester']);
+  let at = await chatting.says('you: ');
+  chatting.child.stdin.write('slow one\r');
+  at = await chatting.says('round', at);
+  chatting.child.stdin.write('\u0003');
+  await chatting.says('Ctrl-C again cancels it', at);
+  chatting.child.stdin.write('\u0003');
+  expect(await chatting.closed).toBe(3);
+  const [, id = ''] = /(ses_\w+)/.exec(chatting.text()) ?? [];
+  expect(await endOf(id)).toBe('cancelled');
+});
+
 test('[CLIR8] the demo kills a worker in the middle, goes on, shows what changed and says that it is a script', async () => {
   const { code, out, err } = await perdure(['demo']);
   expect(code).toBe(0);

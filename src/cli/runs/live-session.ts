@@ -61,6 +61,7 @@ export class LiveSession {
   #asking: Ask | undefined;
   #rested = Promise.withResolvers<void>();
   #isDetached = false;
+  #isCancelling = false;
 
   constructor(context: Context, options: LiveOptions) {
     this.#context = context;
@@ -156,14 +157,21 @@ export class LiveSession {
     const { session, talk } = this.#options;
     const rest = restOf(this.#view);
     if (rest) return this.leave(talk ? 'success' : endingOf(rest));
-    if (this.#isDetached) return void (await session.cancel(this.#target.run).catch(() => session.cancel()));
+    if (this.#isDetached) return this.#cancel();
     await this.#detach();
     this.printer.note('the run goes on without this terminal; to come back:');
     this.printer.note(`  ${this.#context.commandText(talk ? 'chat' : 'attach', session.id)}`);
     if (how === 'leave') return this.leave('detached');
     this.printer.note('Ctrl-C again cancels it');
     await sleep(cancelWithinMs, undefined, { signal: this.#leaving.signal }).catch(() => undefined);
-    this.leave('detached');
+    if (!this.#isCancelling) this.leave('detached');
+  }
+
+  async #cancel(): Promise<void> {
+    const { session, talk } = this.#options;
+    this.#isCancelling = true;
+    await session.cancel(this.#target.run).catch(() => session.cancel());
+    if (talk) this.leave('cancelled');
   }
 
   async #see(event: SessionEvent): Promise<void> {
