@@ -121,6 +121,8 @@ export const eventDefinitions = {
       summary: Text,
       /** What was left out and can be recalled. */
       evicted: z.array(Text.max(300)),
+      /** How many calls that is, listed or not. */
+      calls: z.int().nonnegative().optional(),
       summarizer: Text.max(200),
     }),
   ),

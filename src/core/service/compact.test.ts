@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { openRuntime } from '../../runtime.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
+import { defineAgent } from '../session/agent.ts';
 import type { Session } from './session.ts';
 import type { TranscriptEntry } from './transcript.ts';
 
@@ -79,4 +81,91 @@ test('[CTX5] a summary that no context could hold is refused', async () => {
   await addTurns(session, 1, 3);
   const summarize = () => 'x'.repeat(20_001);
   await expect(session.compact({ keepTurns: 1, summarize })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+test('[CTX5] a summary that would be cut in the middle of a character is cut before it', async () => {
+  const session = await open();
+  for (let pad = 155; pad <= 162; pad++) {
+    await session.append({ role: 'user', content: `${'a'.repeat(pad)}😀😀 more` });
+    await session.append({ role: 'assistant', content: 'ok' });
+  }
+  expect((await session.compact({ keepTurns: 1 }))!.summary.isWellFormed()).toBe(true);
+});
+
+test('[CTX5] a further compaction keeps the keys of the calls that left before, and counts those that it does not list', async () => {
+  const session = await open();
+  const callsOf = (turn: number, count: number) =>
+    Array.from({ length: count }, (_, index) => ({ callId: `c${turn}-${index}`, tool: 'read' }));
+  const addCalls = async (turn: number, count: number) => {
+    const calls = callsOf(turn, count);
+    await session.append([
+      { role: 'user', content: `ask ${turn}` },
+      { role: 'assistant', content: calls.map((call) => ({ type: 'tool-call', ...call, input: {} })) },
+      { role: 'tool', content: calls.map((call) => ({ type: 'tool-result', ...call, outcome: 'ok', output: 1 })) },
+    ]);
+  };
+  for (let turn = 1; turn <= 2; turn++) await addCalls(turn, 1);
+  await session.compact({ keepTurns: 1 });
+  await addCalls(3, 1);
+  expect(await session.compact({ keepTurns: 1 })).toMatchObject({
+    evicted: ['turns:1-2', 'call:c1-0', 'call:c2-0'],
+  });
+  for (let turn = 4; turn <= 6; turn++) await addCalls(turn, 150);
+  const { evicted } = (await session.compact({ keepTurns: 1 }))!;
+  expect(evicted.at(-1)).toBe('call:c5-149');
+  const { system } = await session.context();
+  const listed = evicted.slice(1).filter((key) => system.includes(`${key},`) || system.includes(`${key} `));
+  expect(system).toContain(`(and ${303 - listed.length} more calls, in these turns)`);
+});
+
+test.each(['', '  \n '])('[CTX5] an empty summary (%j) is refused', async (summary) => {
+  const session = await open();
+  await addTurns(session, 1, 3);
+  await expect(session.compact({ keepTurns: 1, summarize: () => summary })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  });
+  expect(await session.context()).toMatchObject({ system: '', messages: { length: 6 } });
+});
+
+test('[CTX5] of an earlier summary that is too long the default one keeps what fits', async () => {
+  const session = await open();
+  await addTurns(session, 1, 4);
+  await session.compact({ keepTurns: 1, summarize: () => 'IMPORTANT '.repeat(900) });
+  await addTurns(session, 5, 8);
+  const { summary } = (await session.compact({ keepTurns: 1 }))!;
+  expect(summary).toMatch(/^(IMPORTANT ){700}/);
+  expect(summary).toContain('Turn 7');
+  expect(summary.length).toBeLessThanOrEqual(8000);
+});
+
+test('[IN1] what a compaction or a context does not know is refused', async () => {
+  const session = await open();
+  await addTurns(session, 1, 3);
+  const wrong = { code: 'INVALID_INPUT' };
+  await expect(session.compact({ keep: 1 } as never)).rejects.toMatchObject(wrong);
+  await expect(session.compact({ summarize: 'x' } as never)).rejects.toMatchObject(wrong);
+  await expect(session.context({ maxToken: 5 } as never)).rejects.toMatchObject(wrong);
+  await expect(session.context({ maxTokens: '1000' } as never)).rejects.toMatchObject(wrong);
+  await expect(session.context({ instructions: '\ud800' })).rejects.toMatchObject(wrong);
+});
+
+test('[CTX4, CTX6] a fact pinned in a turn stands in the contexts from the next on', async () => {
+  const session = await open();
+  await addTurns(session, 1, 1);
+  const before = await session.context();
+  await session.commit((draft) => Object.assign(draft.facts, { rule: 'never push to main' }));
+  await session.pin('rule');
+  expect((await session.context()).system).toBe(before.system);
+  await addTurns(session, 2, 2);
+  expect((await session.context()).system).toContain('rule: never push to main');
+});
+
+test('[CTX6] where there is an own part, the context says how to recall it', async () => {
+  const agent = defineAgent({ name: 'counter', version: 1, state: z.object({ count: z.number().optional() }) });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent] });
+  const session = await runtime.sessions.open({ agent });
+  await session.commit((draft) => Object.assign(draft.own, { count: 42 }));
+  await addTurns(session, 1, 1);
+  expect((await session.context()).system).toContain('recall own');
+  expect(await session.recall('own')).toEqual({ count: 42 });
 });

@@ -3,7 +3,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { Text } from '../../schema/json.ts';
 import type { Message } from '../../schema/message.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { evictedKeys, type Summarize, summarizeByTurn, turnsOfKey } from '../session/compaction.ts';
+import { evict, type Summarize, summarizeByTurn, turnsOfKey } from '../session/compaction.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import { execute } from './execute.ts';
 import type { Scope } from './scope.ts';
@@ -23,8 +23,11 @@ export interface Compaction {
   readonly evicted: readonly string[];
 }
 
-const KeepTurns = z.int().min(1).default(4);
-const Summary = Text.max(20_000);
+const Options = z.strictObject({
+  keepTurns: z.int().min(1).default(4),
+  summarize: z.custom<Summarize>((value) => typeof value === 'function', 'is not a function').optional(),
+});
+const Summary = Text.max(20_000).refine((text) => text.trim() !== '', 'is empty');
 
 const entriesAfter = async (
   scope: Scope,
@@ -49,8 +52,7 @@ export const compactSession = async (
   key: SessionKey,
   options: CompactOptions = {},
 ): Promise<Compaction | undefined> => {
-  const keepTurns = parseInput('keepTurns', KeepTurns, options.keepTurns);
-  const { summarize = summarizeByTurn } = options;
+  const { keepTurns, summarize = summarizeByTurn } = parseInput('the compaction', Options, options);
   const { compaction: previous, seq: head } = await scope.folds.head(key);
   const entries = await entriesAfter(scope, key, previous?.to ?? 0, head);
   const turns = [...new Set(entries.map(({ turn }) => turn))];
@@ -58,13 +60,14 @@ export const compactSession = async (
   const left = entries.filter(({ turn }) => leaving.has(turn));
   if (left.length === 0) return undefined;
   const summary = await summarize({ entries: left, previous: previous?.summary });
+  const { evicted, calls } = evict(left, previous);
   const compaction: Compaction = {
     from: previous?.from ?? left[0]!.seq,
     to: left.at(-1)!.seq,
     summary: parseInput('the summary', Summary, summary),
-    evicted: evictedKeys(left, previous?.evicted),
+    evicted,
   };
-  const overlay = { ...compaction, evicted: [...compaction.evicted], summarizer: summarize.name || 'function' };
+  const overlay = { ...compaction, evicted: [...evicted], calls, summarizer: summarize.name || 'function' };
   await execute(scope, key, { type: 'compact', overlay, previous });
   return compaction;
 };

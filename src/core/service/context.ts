@@ -1,5 +1,6 @@
-import { PerdureError } from '../../schema/error.ts';
-import type { Point } from '../../schema/point.ts';
+import { z } from 'zod';
+import { Text } from '../../schema/json.ts';
+import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import {
   assembleContext,
@@ -9,6 +10,7 @@ import {
   estimateTokens,
 } from '../session/context.ts';
 import { boundAgent } from '../session/decide-commit.ts';
+import { parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { systemText } from '../session/system-text.ts';
 import { resolvePoint } from './points.ts';
@@ -21,6 +23,12 @@ export interface ContextOptions {
   /** In place of those of the agent that the session is bound to. */
   readonly instructions?: string | undefined;
 }
+
+const Options = z.strictObject({
+  at: Point.optional(),
+  maxTokens: z.number().positive().default(defaultContextTokens),
+  instructions: Text.optional(),
+});
 
 /** The state as it was when the turn began: it stays the same within a turn, so that each request extends the one before. */
 const atTurnStart = async (scope: Scope, key: SessionKey, fold: SessionFold): Promise<SessionFold> => {
@@ -59,12 +67,11 @@ export const readContextParts = async (
 };
 
 export const readContext = async (scope: Scope, key: SessionKey, options: ContextOptions = {}): Promise<Context> => {
-  const { at, maxTokens = defaultContextTokens } = options;
-  if (!(maxTokens > 0)) throw new PerdureError('INVALID_INPUT', `maxTokens is a positive number; got ${maxTokens}`);
+  const { at, maxTokens, instructions: given } = parseInput('the context', Options, options);
   const head = await scope.folds.head(key);
   const seq = await resolvePoint(scope.store, key, head, at);
   const fold = seq === head.seq ? head : await scope.folds.at(key, seq);
-  const instructions = options.instructions ?? boundAgent(fold, scope.agents)?.instructions;
+  const instructions = given ?? boundAgent(fold, scope.agents)?.instructions;
   const { entries, systemWithin } = await readContextParts(scope, key, { fold, maxTokens, instructions });
   return assembleContext(entries, maxTokens, systemWithin);
 };

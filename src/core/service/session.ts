@@ -99,7 +99,7 @@ export interface Session {
   diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
   /** Binds the session to an agent, or to another version of its agent. */
   bind(agent: Agent): Promise<void>;
-  /** Keeps a fact word for word in every context; `unpin` ends that. */
+  /** Keeps a fact word for word in every context from the next turn on; `unpin` ends that. */
   pin(fact: string): Promise<void>;
   unpin(fact: string): Promise<void>;
   /** Puts a summary over the older turns; undefined when there is nothing to compact. */

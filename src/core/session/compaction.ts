@@ -1,4 +1,5 @@
 import type { Message } from '../../schema/message.ts';
+import { shorten } from './clip.ts';
 import type { ContextEntry } from './context.ts';
 
 /** What a summariser is given: the messages that will leave the context, and the summary of what left before. */
@@ -19,7 +20,7 @@ const firstLine = (message: Message, maxChars: number): string => {
     .join(' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
-  return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
+  return shorten(text, maxChars);
 };
 
 const turnLine = (turn: number, entries: readonly ContextEntry[]): string => {
@@ -43,15 +44,17 @@ const turnLine = (turn: number, entries: readonly ContextEntry[]): string => {
     .join(' ');
 };
 
-/** Needs no model and always says the same: a line a turn, the oldest left out first when there are too many. */
+/** Needs no model and always says the same: a line a turn, the oldest left out first when there are too many, and the last that fits cut. */
 export const summarizeByTurn: Summarize = ({ entries, previous }) => {
   const turns = [...Map.groupBy(entries, ({ turn }) => turn)].map(([turn, all]) => turnLine(turn, all));
   const lines = [...(previous?.split('\n') ?? []), ...turns];
-  let chars = 0;
-  const kept = lines.toReversed().filter((line) => {
-    chars += line.length + 1;
-    return chars <= maxSummaryChars;
-  });
+  const kept: string[] = [];
+  let room = maxSummaryChars;
+  for (const line of lines.toReversed()) {
+    if (room < 1) break;
+    kept.push(shorten(line, room));
+    room -= line.length + 1;
+  }
   return kept.toReversed().join('\n');
 };
 
@@ -61,16 +64,31 @@ export const turnsOfKey = (key: string): { readonly from: number; readonly to: n
   return from === undefined ? undefined : { from: Number(from), to: Number(to) };
 };
 
-/** The keys under which what leaves the context can be recalled, and what left it before. */
-export const evictedKeys = (entries: readonly ContextEntry[], before: readonly string[] = []): readonly string[] => {
-  const last = entries.at(-1)?.turn;
-  if (last === undefined) return before;
-  const first = before.map(turnsOfKey).find((turns) => turns !== undefined)?.from ?? entries[0]!.turn;
-  const calls = entries.flatMap(({ message }) =>
+const callKeys = (entries: readonly ContextEntry[]): readonly string[] =>
+  entries.flatMap(({ message }) =>
     message.role === 'assistant'
-      ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))
+      ? message.content.flatMap((part) => (part.type === 'tool-call' ? [`call:${part.callId}`] : []))
       : [],
   );
-  const turns = first === last ? `turn:${first}` : `turns:${first}-${last}`;
-  return [turns, ...[...new Set(calls)].slice(-maxEvictedCalls).map((callId) => `call:${callId}`)];
+
+/** What can be recalled when it has left the context: the turns, the newest calls, and how many calls there are in all. */
+export interface Evicted {
+  readonly evicted: readonly string[];
+  readonly calls?: number | undefined;
+}
+
+/** Of what leaves the context now, and of what left it before. */
+export const evict = (entries: readonly ContextEntry[], before: Evicted = { evicted: [] }): Evicted => {
+  const [turnsBefore = '', ...callsBefore] = before.evicted;
+  const first = turnsOfKey(turnsBefore)?.from ?? entries[0]!.turn;
+  const last = entries.at(-1)!.turn;
+  const known = new Set(callsBefore);
+  const made = [...new Set(callKeys(entries))].filter((key) => !known.has(key));
+  return {
+    evicted: [
+      first === last ? `turn:${first}` : `turns:${first}-${last}`,
+      ...[...callsBefore, ...made].slice(-maxEvictedCalls),
+    ],
+    calls: (before.calls ?? callsBefore.length) + made.length,
+  };
 };

@@ -50,7 +50,7 @@ export const digestState = (
   { state, provenance }: Pick<SessionFold, 'state' | 'provenance'>,
   maxChars: number,
 ): string => {
-  const { facts, pins, decisions, plan, progress, pendingActions } = state;
+  const { facts, pins, decisions, plan, progress, pendingActions, own } = state;
   const told = (entries: readonly Entry[]): readonly string[] =>
     entries.map(([path, line]) => (provenance[path] === 'unverified' ? `${line} (unverified)` : line));
   const share = (entries: readonly Entry[], name: string): readonly string[] =>
@@ -74,5 +74,6 @@ export const digestState = (
     ...section('Decisions', share(decided.toReversed(), 'decisions')),
     ...section('Facts', share(others.toReversed(), 'facts')),
     ...section('Progress', share(notes.toReversed(), 'progress')),
+    ...(Object.keys(own).length > 0 ? ["(The agent's own part of the state: recall own)"] : []),
   ].join('\n');
 };

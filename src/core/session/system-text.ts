@@ -1,3 +1,4 @@
+import { clip } from './clip.ts';
 import { digestState, verbatim } from './digest.ts';
 import type { SessionFold } from './fold.ts';
 
@@ -8,30 +9,30 @@ export interface SystemParts {
   readonly compaction: SessionFold['compaction'];
 }
 
-/** Never in the middle of a character. */
-const clip = (text: string, maxChars: number): string => text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, '');
-
 const shortened = (summary: string, maxChars: number): string => {
   if (summary.length <= maxChars) return summary;
   const kept = clip(summary, maxChars);
   return `${kept}\n(${summary.length - kept.length} more characters: recall summary)`;
 };
 
+type Compaction = NonNullable<SessionFold['compaction']>;
+
 /** The turns in any case, and as many calls as fit: what is left out is found in its turn. */
-const keysWithin = ([turns = '', ...calls]: readonly string[], maxChars: number): string => {
+const keysWithin = ({ evicted, calls: made }: Compaction, maxChars: number): string => {
+  const [turns = '', ...calls] = evicted;
   let room = maxChars;
   const kept = calls.filter((key) => {
     room -= key.length + 2;
     return room >= 0;
   });
-  const more = calls.length - kept.length;
+  const more = (made ?? calls.length) - kept.length;
   return `${[turns, ...kept].join(', ')}${more > 0 ? ` (and ${more} more calls, in these turns)` : ''}`;
 };
 
-const summaryText = ({ summary, evicted }: NonNullable<SessionFold['compaction']>, maxChars: number) => [
+const summaryText = (compaction: Compaction, maxChars: number) => [
   '# Earlier in this session',
-  shortened(summary, Math.floor(maxChars * 0.75)),
-  `Left out; recall it by key when you need it: ${keysWithin(evicted, Math.floor(maxChars * 0.25))}`,
+  shortened(compaction.summary, Math.floor(maxChars * 0.75)),
+  `Left out; recall it by key when you need it: ${keysWithin(compaction, Math.floor(maxChars * 0.25))}`,
 ];
 
 /**
