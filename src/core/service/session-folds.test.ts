@@ -111,4 +111,21 @@ describe('folds of sessions', () => {
     const folds = new SessionFolds(openMemoryStore(database), policy, fail);
     await expect(folds.head(key)).rejects.toMatchObject({ code: 'EVENT_DAMAGED', details: { seq: 3 } });
   });
+
+  test.each([3, 4, 50])(
+    '[REW1, FAULT2] a rewind of event 4 to event %i is damaged, where that is not before it',
+    async (to) => {
+      const database = newMemoryDatabase();
+      const policy = { everyEvents: 1e9, everyBytes: 1e9 };
+      const { key, session } = await talk(openMemoryStore(database), policy, ['a', 'b']);
+      await session.rewind({ to: { turn: 1 } });
+      const { events } = database.workspaces.get(workspace)!.sessions.get(session.id)!;
+      const rewound = events.get(4)!;
+      const bytes = new TextEncoder().encode(JSON.stringify({ to, messages: 1 }));
+      events.set(4, { ...rewound, body: { kind: 'bytes', salt: new Uint8Array(16), bytes } });
+      const folding = new SessionFolds(openMemoryStore(database), policy, fail).head(key);
+      if (to < 4) await expect(folding).resolves.toMatchObject({ seq: 4 });
+      else await expect(folding).rejects.toMatchObject({ code: 'EVENT_DAMAGED', details: { seq: 4 } });
+    },
+  );
 });

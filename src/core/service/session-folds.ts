@@ -2,7 +2,7 @@ import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { FoldSnapshot, SessionKey, Store, StoredEvent } from '../ports/store.ts';
-import { decodeEvent, decodeJson, encodeJson } from '../session/event-codec.ts';
+import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/event-codec.ts';
 import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
 import { readForward } from './read-log.ts';
 
@@ -174,7 +174,9 @@ export class SessionFolds {
 
   async #target(key: SessionKey, event: SessionEvent, passed: ReadonlyMap<number, SessionFold>) {
     if (event.type !== 'session.rewound') return undefined;
-    return passed.get(event.payload.to) ?? (await this.#foldTo(key, event.payload.to)).state;
+    const { to } = event.payload;
+    if (to >= event.seq) throw eventDamaged(event, `it goes back to event ${to}, which is not before it`);
+    return passed.get(to) ?? (await this.#foldTo(key, to)).state;
   }
 
   #isDue({ events, bytes }: Tracked): boolean {

@@ -14,6 +14,7 @@ export const prepared =
 const { INT8, BYTEA } = pg.types.builtins;
 
 const bytesOf = (text: string): Uint8Array => {
+  if (!text.startsWith('\\x')) throw new Error('PostgreSQL gave bytes in another form than hex');
   const { buffer, byteOffset, length } = Buffer.from(text.slice('\\x'.length), 'hex');
   return new Uint8Array(buffer, byteOffset, length);
 };
@@ -25,6 +26,9 @@ const types: pg.CustomTypesConfig = {
     return oid === BYTEA ? bytesOf : pg.types.getTypeParser(oid, format);
   }) as typeof pg.types.getTypeParser,
 };
+
+/** What a database or a role may have set otherwise, and what is read or locked here rests on. */
+const pinnedSettings = `set local bytea_output = 'hex'; set local extra_float_digits = 1`;
 
 /** How long to wait for a connection, new or free. */
 const connectTimeoutMs = 3000;
@@ -124,7 +128,7 @@ export class Database {
       throw new PerdureError('INVALID_INPUT', `"${workspace}" is not a workspace`);
     }
     const durable = mode === 'read write' ? '; set local synchronous_commit = on' : '';
-    return `begin ${mode}; set local perdure.workspace = '${workspace}'; ${this.#timeout}${durable}`;
+    return `begin isolation level read committed ${mode}; ${pinnedSettings}; set local perdure.workspace = '${workspace}'; ${this.#timeout}${durable}`;
   }
 
   async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {

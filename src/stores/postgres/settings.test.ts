@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { askPostgres } from '../../../test/ask-postgres.ts';
+import { createDatabase } from '../../../test/postgres.ts';
+import { newKey } from '../../testing/contract/contract-setup.ts';
+import { message, noise, raw } from '../../testing/contract/new-events.ts';
+import { expectSound, forkSession, mustAppend, openSession } from '../../testing/contract/session-log.ts';
+import { openPostgresStore } from './index.ts';
+
+const settings = {
+  bytea_output: 'escape',
+  extra_float_digits: '-15',
+  default_transaction_isolation: 'serializable',
+  standard_conforming_strings: 'off',
+  search_path: '',
+  DateStyle: 'German',
+  IntervalStyle: 'sql_standard',
+  TimeZone: 'Asia/Kathmandu',
+  client_encoding: 'LATIN1',
+};
+
+test('[LOG9, HASH2] what a database or a role has set does not change what is read or written', async () => {
+  const database = await createDatabase();
+  const key = newKey();
+  const before = await openPostgresStore({ url: database.url });
+  await openSession(before, key);
+  await mustAppend(before, key, [message('☃', 'next'), raw(noise(20_000, 1)), raw(noise(300, 2))]);
+  const sound = await expectSound(before, key);
+  await before.close();
+  const name = new URL(database.url).pathname.slice(1);
+  for (const [setting, value] of Object.entries(settings)) {
+    await askPostgres(database.adminUrl, `alter database ${name} set ${setting} = '${value}'`);
+  }
+  const store = await openPostgresStore({ url: database.url });
+  expect(await expectSound(store, key)).toEqual(sound);
+  const child = newKey(key.workspace);
+  await forkSession(store, key, 3, child);
+  await mustAppend(store, child, [message('ü', 'next')]);
+  await expectSound(store, child);
+  await store.close();
+  await database.drop();
+});
