@@ -38,23 +38,4 @@ export type { Message, MessageInput, Role, ToolOutcome } from './schema/message.
 export type { Point } from './schema/point.ts';
 export type { PatchOperation, Provenance, State } from './schema/state.ts';
 export type { SessionSummary } from './schema/summary.ts';
-export {
-  askTool,
-  builtInTools,
-  decideTool,
-  defineShellTool,
-  defineTool,
-  editTool,
-  listTool,
-  planTool,
-  readTool,
-  recallTool,
-  rememberTool,
-  type ShellOptions,
-  type ShellOutput,
-  searchTool,
-  shellTool,
-  type ToolDefinition,
-  writeTool,
-} from './tools/index.ts';
-export { subagent } from './tools/subagent.ts';
+export { defineTool, type ToolDefinition } from './tools/define-tool.ts';

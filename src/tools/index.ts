@@ -13,6 +13,7 @@ import { shellTool } from './shell/shell-tool.ts';
 
 export { defineTool, type ToolDefinition } from './define-tool.ts';
 export { defineShellTool, type ShellOptions, type ShellOutput } from './shell/shell-tool.ts';
+export { subagent } from './subagent.ts';
 export {
   askTool,
   decideTool,

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineScript, defineTool, openRuntime, subagent } from '../../src/index.ts';
+import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/index.ts';
+import { subagent } from '../../src/tools/index.ts';
 import { newStorePlace, storeKinds } from '../stores.ts';
 
 const undo: (() => Promise<unknown>)[] = [];

@@ -10,8 +10,8 @@ export const retry = defineCommand({
   examples: ['perdure retry ses_… 3'],
   run: async (context, { args: [named, number] }) => {
     const turn = parseCount('TURN', number!.replace(/^turn:/, ''), 1)!;
-    const { message, run } = await (await context.session(named!)).retry({ turn });
-    const next = run ? `; \`perdure attach ${named}\` works on it` : '';
-    await context.answer({ message, run: run?.id }, () => `turn ${turn} is tried again${next}`);
+    const { message, run, turn: next } = await (await context.session(named!)).retry({ turn });
+    const how = run ? `; \`perdure attach ${named}\` works on it` : ` as turn ${next}`;
+    await context.answer({ message, turn: next, run: run?.id }, () => `turn ${turn} is tried again${how}`);
   },
 });

@@ -11,6 +11,8 @@ import { readTurns } from './transcript.ts';
 /** A turn that is tried again: what was asked, and the run that answers it where the session's agent does so. */
 export interface Retry {
   readonly message: Message;
+  /** The new turn, where a foreign loop answers it. */
+  readonly turn?: number | undefined;
   readonly run?: Run | undefined;
 }
 
@@ -30,5 +32,5 @@ export const retryTurn = async (scope: Scope, key: SessionKey, { turn }: { reado
   const target = await scope.folds.at(key, start.seq - 1);
   const run = asked.run === undefined ? undefined : newId('run', scope.clock.now());
   const last = (await execute(scope, key, { type: 'retry', turn, message, target, run })).at(-1)!;
-  return { message, run: run && runHandle(scope, key, run, last.seq) };
+  return run ? { message, run: runHandle(scope, key, run, last.seq) } : { message, turn: last.turn };
 };
