@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isPerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
 import { type Model, type ModelAnswer, ModelFailure, type ModelRequest } from '../ports/model.ts';
@@ -40,6 +41,10 @@ const instructionsFor = ({ agent, scope }: RunContext, fold: SessionFold): strin
     .filter(Boolean)
     .join('\n\n');
 
+const unlessAnotherDid = (error: unknown): void => {
+  if (!isPerdureError(error, 'CONFLICT')) throw error;
+};
+
 /** The context, after the older turns were compacted where they had grown too long. */
 const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Promise<Context> => {
   const { scope, writer } = run;
@@ -50,8 +55,8 @@ const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Pro
   const isLong = whole.tokens > room * compactAt;
   if (!isLong && !fold.run!.overflowed) return whole;
   const keepTurns = fold.run!.overflowed ? 1 : keptTurns;
-  const compacted = await compactSession(scope, writer.key, { keepTurns, summarize: run.agent.summarize });
-  return compacted ? run.conversation.context(await scope.folds.head(writer.key), { maxTokens, instructions }) : whole;
+  await compactSession(scope, writer.key, { keepTurns, summarize: run.agent.summarize }).catch(unlessAnotherDid);
+  return run.conversation.context(await scope.folds.head(writer.key), { maxTokens, instructions });
 };
 
 const called = (run: RunContext, model: Model, fold: SessionFold, context: Context): EventDraft<'model.called'> => {
@@ -134,12 +139,10 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
     return finished(answer);
   } catch (error) {
     signal.throwIfAborted();
-    if (!(error instanceof ModelFailure) && isOurs(error)) throw error;
+    if (isPerdureError(error)) throw error;
     return failed(run, model, call, failureOf(error));
   }
 };
-
-const isOurs = (error: unknown): boolean => error instanceof Error && error.name === 'PerdureError';
 
 const finished = ({ finish }: ModelAnswer): Asked => {
   if (finish === 'stop' || finish === 'tool-calls' || finish === 'other') return { ended: 'answered' };

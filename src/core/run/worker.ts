@@ -108,13 +108,11 @@ export class RunWorker implements Worker {
     const unwatch = queue.watchWork(workspace, () => this.#wake());
     try {
       while (!this.#stopping.signal.aborted) {
-        let found: readonly Work[] = [];
-        try {
-          found = await this.#takeOn();
-        } catch (error) {
+        const isIdle = await this.#takeOn().catch((error) => {
           onWarning(error);
-        }
-        if (untilIdle && found.length === 0 && this.#busy.size === 0) return;
+          return false;
+        });
+        if (untilIdle && isIdle) return;
         await this.#rest();
       }
     } finally {
@@ -142,22 +140,22 @@ export class RunWorker implements Worker {
     this.#isWoken = false;
   }
 
-  /** Gives what there is to do that nobody else is doing. */
-  async #takeOn(): Promise<readonly Work[]> {
+  /** Takes on what nobody else is doing, as far as there is room. True when there is nothing to do, now or in a moment. */
+  async #takeOn(): Promise<boolean> {
     const { queue, workspace } = this.#scope;
     const free = this.#options.concurrency - this.#busy.size + this.#awaited.size;
-    if (free <= 0) return [];
+    if (free <= 0) return false;
     const all = await queue.findWork(workspace, 100);
     this.#neighbours = all.flatMap(({ lease }) => (lease && isNear(lease.holder, this.#holder) ? [lease.holder] : []));
     const found = all.filter((work) => this.#isForUs(work));
-    for (const work of found.slice(0, free)) {
+    for (const work of found.filter((each) => !this.#isResting(each)).slice(0, free)) {
       const { session } = work;
       const { leaseMs } = this.#options;
       const isTaken = await queue.lease(work, { holder: this.#holder, forMs: leaseMs, from: work.lease?.holder });
       if (!isTaken) continue;
       const done = this.#serve(work)
         .catch((error) => {
-          this.#notBefore.set(session, performance.now() + restMs);
+          this.#leaveAlone(session, restMs);
           this.#scope.onWarning(error);
         })
         .finally(() => {
@@ -166,14 +164,17 @@ export class RunWorker implements Worker {
         });
       this.#busy.set(session, done);
     }
-    return found;
+    return found.length === 0 && this.#busy.size === 0;
+  }
+
+  #isResting({ session }: Work): boolean {
+    return (this.#notBefore.get(session) ?? 0) > performance.now();
   }
 
   #isForUs({ session, seq, lease }: Work): boolean {
     const only = this.#options.session;
     if (only !== undefined && session !== only && !this.#awaited.has(session)) return false;
     if (this.#busy.has(session) || this.#foreign.get(session) === seq) return false;
-    if ((this.#notBefore.get(session) ?? 0) > performance.now()) return false;
     return !lease || lease.isExpired || isGone(lease.holder, this.#holder.machine);
   }
 
@@ -200,16 +201,16 @@ export class RunWorker implements Worker {
       done = { seq: 0 };
     } finally {
       clearInterval(heart);
-      if (done.dueAt !== undefined) this.#lookAgainAt(key, done.dueAt);
+      if (done.dueAt !== undefined) this.#leaveAlone(key.session, done.dueAt - clock.now());
       if (!lost.signal.aborted) await queue.release(key, { worker: this.#holder.worker, ...done });
     }
   }
 
-  /** The store's clock may say that it is time when ours does not yet: not again and again meanwhile. */
-  #lookAgainAt({ session }: SessionKey, dueAt: number): void {
-    const inMs = Math.min(Math.max(dueAt - this.#scope.clock.now(), leastWaitMs), longestTimerMs);
-    this.#notBefore.set(session, performance.now() + inMs);
-    const timer = setTimeout(() => this.#wake(), inMs + 1);
+  /** And looks again then. The store's clock may say that it is time when ours does not yet: not again and again meanwhile. */
+  #leaveAlone(session: SessionId, forMs: number): void {
+    const ms = Math.min(Math.max(forMs, leastWaitMs), longestTimerMs);
+    this.#notBefore.set(session, performance.now() + ms);
+    const timer = setTimeout(() => this.#wake(), ms + 1);
     timer.unref();
     this.#stopping.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   }

@@ -58,12 +58,16 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
     let run = id;
     let message: MessageId | undefined;
     let usage = noUsage;
+    let hasBegun = false;
     let rest: RunResult | undefined;
     for await (const event of readEvents(scope, key, { after: admittedAt - 1, follow: true, signal })) {
       if (event.type === 'input.admitted' && event.payload.run === id) message = event.payload.message.id;
       run = joinedRun(event, message, run) ?? run;
       if (event.run === run && event.type === 'model.completed') usage = addUsage(usage, event.payload.usage);
       if (event.run === run && event.type === 'run.ended') return { run: id, usage, ...event.payload };
+      if (event.run === run && event.type === 'run.started') hasBegun = true;
+      // A rewind leaves behind what nobody had begun with.
+      if (event.type === 'session.rewound' && !hasBegun) return { run: id, usage, status: 'cancelled' };
       rest = restAfter(rest, event, run);
       if (mayRest && rest && event.seq >= now) return { ...rest, run: id, usage };
     }
