@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { JsonSchema } from '../core/ports/model.ts';
 import type { ApprovalRule, Effects, LedgerDraft, Reconciled, Tool, ToolContext } from '../core/ports/tool.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { Json } from '../schema/json.ts';
+import { type JsonSchema, jsonSchemaOf } from '../schema/json-schema.ts';
 import type { State } from '../schema/state.ts';
 
 type FileChange = State['filesModified'][string]['change'];
@@ -53,17 +53,9 @@ const defaultBackoffMs = 500;
 const invalid = (name: unknown, why: string): PerdureError =>
   new PerdureError('TOOL_INVALID', `the tool ${String(name)} cannot be used: ${why}`, { details: { tool: name } });
 
-interface DescribesItself {
-  readonly '~standard': { readonly jsonSchema?: { input(options: { target: string }): unknown } };
-}
-
-const jsonSchemaOf = (name: string, schema: StandardSchemaV1): JsonSchema => {
-  try {
-    const json = (schema as unknown as DescribesItself)['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
-    if (json) return json as JsonSchema;
-  } catch (cause) {
-    throw invalid(name, `its input cannot be put as JSON Schema: ${cause instanceof Error ? cause.message : cause}`);
-  }
+const inputSchemaOf = (name: string, schema: StandardSchemaV1): JsonSchema => {
+  const json = jsonSchemaOf(schema);
+  if (json) return json;
   throw invalid(name, 'its input schema cannot be put as JSON Schema: use one that can, such as Zod 4');
 };
 
@@ -100,7 +92,7 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown>(
     >),
     name,
     description: definition.description ?? '',
-    inputSchema: jsonSchemaOf(name, input),
+    inputSchema: inputSchemaOf(name, input),
     effects,
     timeoutMs: definition.timeoutMs ?? defaultTimeoutMs,
     retry: { times: retry?.times ?? 0, backoffMs: retry?.backoffMs ?? defaultBackoffMs },

@@ -1,8 +1,7 @@
 import type { Json } from '../../schema/json.ts';
+import type { JsonSchema } from '../../schema/json-schema.ts';
 import type { AssistantPart, Message } from '../../schema/message.ts';
 import type { ModelFailureKind, Usage } from '../../schema/run.ts';
-
-export type JsonSchema = { readonly [key: string]: Json };
 
 /** A tool as a model is told of it. */
 export interface ToolOffer {

@@ -4,9 +4,10 @@ import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { Json } from '../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
+import { type JsonSchema, jsonSchemaOf } from '../../schema/json-schema.ts';
 import { pointerOf } from '../../schema/pointer.ts';
 import type { Limits } from '../../schema/run.ts';
-import type { JsonSchema, ModelSettings } from '../ports/model.ts';
+import type { ModelSettings } from '../ports/model.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Summarize } from './compaction.ts';
 import type { StateProblem } from './state-change.ts';
@@ -107,20 +108,6 @@ const ownProblems = (name: string, schema: StandardSchemaV1, own: unknown): read
     path: pointerOf('own', ...path.map(segmentOf)),
     message,
   }));
-};
-
-interface DescribesItself {
-  readonly '~standard': { readonly jsonSchema?: { input(options: { target: string }): unknown } };
-}
-
-/** The schema as JSON Schema where it can be put so. */
-export const jsonSchemaOf = (schema: StandardSchemaV1): JsonSchema | undefined => {
-  try {
-    const json = (schema as unknown as DescribesItself)['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
-    return json as JsonSchema | undefined;
-  } catch {
-    return undefined;
-  }
 };
 
 /** A schema's JSON Schema where it can give one; else its version number alone tells it from another. */

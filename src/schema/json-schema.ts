@@ -1,0 +1,18 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Json } from './json.ts';
+
+export type JsonSchema = { readonly [key: string]: Json };
+
+interface DescribesItself {
+  readonly '~standard': { readonly jsonSchema?: { input(options: { target: string }): unknown } };
+}
+
+/** The schema as JSON Schema; undefined where it cannot be put so. */
+export const jsonSchemaOf = (schema: StandardSchemaV1): JsonSchema | undefined => {
+  try {
+    const json = (schema as unknown as DescribesItself)['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
+    return json as JsonSchema | undefined;
+  } catch {
+    return undefined;
+  }
+};
