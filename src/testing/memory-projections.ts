@@ -4,7 +4,7 @@ import { callWithin } from '../stores/call-within.ts';
 import { type Segment, spansOf } from '../stores/lineage.ts';
 import { clipPath } from '../stores/path-range.ts';
 import { madeCall, projectionOf, settledCall } from '../stores/projected-rows.ts';
-import { foldSummary, type SummaryFold } from '../stores/summary-fold.ts';
+import { RebuiltSession } from '../stores/rebuilt-session.ts';
 import { type MemorySession, type MemoryWorkspace, segmentsIn, withBlob } from './memory-database.ts';
 import { enterWork } from './memory-queue.ts';
 
@@ -79,15 +79,18 @@ export const rebuildIn = (workspace: MemoryWorkspace): number => {
   for (const session of workspace.sessions.values()) {
     session.paths.length = 0;
     session.calls.length = 0;
-    let summary: SummaryFold;
-    for (const stored of session.events.values()) {
+    session.snapshots.length = 0;
+    const rebuilt = new RebuiltSession();
+    for (const stored of [...session.events.values()].sort((a, b) => a.seq - b.seq)) {
       const event = withBlob(workspace, stored);
       keepProjections(session, event);
-      summary = foldSummary(summary, event);
+      session.events.set(stored.seq, { ...stored, ...rebuilt.add(event) });
       count += 1;
     }
     enterWork(workspace, session.head.session, [...session.events.values()]);
-    if (summary && summary !== 'unreadable') session.head = { ...session.head, summary };
+    const { summary = session.head.summary } = rebuilt;
+    const { seq, hash, at } = rebuilt.headFrom(session.head.seq) ?? session.head;
+    session.head = { ...session.head, seq, hash, at, summary };
   }
   return count;
 };

@@ -14,8 +14,9 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     await place.remove();
   });
 
-  const talk = async () => {
-    const session = await runtime.sessions.open();
+  let places = 0;
+  const talk = async (sessions = runtime.sessions) => {
+    const session = await sessions.open();
     for (let turn = 1; turn <= 5; turn++) {
       await session.append([
         { role: 'user', content: `ask ${turn}` },
@@ -57,6 +58,98 @@ describe.each(storeKinds)('verify on %s', (kind) => {
       await edit(session, seq, sql);
       expect({ what, ...(await session.verify()) }).toMatchObject({ what, ok: false, bad: { seq }, events: seq - 1 });
     }
+  });
+
+  const besideTheLog: Record<string, { change: (id: string) => readonly [table: string, sql: string]; seq: number }> = {
+    'a head that hides the tail': {
+      change: (id) => [
+        'sessions',
+        `seq = 4, hash = (select e.hash from EVENTS e where e.session = '${id}' and e.seq = 4)`,
+      ],
+      seq: 5,
+    },
+    'another time of the head': { change: () => ['sessions', 'at = at + 1000'], seq: 11 },
+    'another last turn': {
+      change: () => ['sessions', `summary = replace(summary, '"lastTurn":5', '"lastTurn":2')`],
+      seq: 11,
+    },
+    'another status': { change: () => ['sessions', `summary = replace(summary, 'active', 'closed')`], seq: 11 },
+    'a turn that is not marked': { change: () => ['events', 'opens_turn = not opens_turn where seq = 6 and'], seq: 6 },
+  };
+  test.each(Object.entries(besideTheLog))(
+    '[HASH4, FOLD5, QRY4] %s is found, and put right from the log',
+    async (_, { change, seq }) => {
+      const { sessions } = runtime.as({ workspace: `beside-${++places}`, member: 'ann' });
+      const session = await talk(sessions);
+      const sound = await session.verify();
+      const summary = await session.summary();
+      const [table, sql] = change(session.id);
+      const column = table === 'sessions' ? 'id' : 'session';
+      const where = sql.endsWith(' and') ? sql : `${sql} where`;
+      await place.edit(
+        (events, prefix) =>
+          `update ${prefix}${table} set ${where.replace('EVENTS', events)} ${column} = '${session.id}'`,
+      );
+      expect(await session.verify()).toMatchObject({ ok: false, bad: { seq } });
+      await sessions.rebuildProjections();
+      expect(await session.verify()).toEqual(sound);
+      expect(await session.summary()).toEqual(summary);
+      await session.append({ role: 'user', content: 'goes on' });
+      expect(await session.verify()).toMatchObject({ ok: true, events: 12 });
+    },
+  );
+
+  test('[HASH4, FOLD1] a snapshot that says something else than the log is found, and dropped by a repair', async () => {
+    const often = await openRuntime({ store: place.address, snapshots: { everyEvents: 4, everyBytes: 1e9 } });
+    const { sessions } = often.as({ workspace: 'snapshots', member: 'ann' });
+    const session = await talk(sessions);
+    await session.commit((draft) => Object.assign(draft.facts, { port: 8080 }));
+    for (let more = 0; more < 3; more++) await session.append({ role: 'user', content: 'more' });
+    await often.close();
+    const restarted = await openRuntime({ store: place.address });
+    const again = restarted.as({ workspace: 'snapshots', member: 'ann' }).sessions;
+    const broken = await again.get(session.id);
+    expect(await broken.verify()).toMatchObject({ ok: true, events: 15 });
+    const [right, wrong] = ['{"port":8080}', '{"port":6666}'].map((text) => Buffer.from(text).toString('base64'));
+    await place.edit(
+      (_, prefix) =>
+        `update ${prefix}snapshots set manifest = replace(manifest, '${right}', '${wrong}') where session = '${session.id}'`,
+    );
+    expect((await broken.state()).facts).toEqual({ port: 6666 });
+    expect(await broken.verify()).toMatchObject({
+      ok: false,
+      bad: { seq: 13, reason: expect.stringContaining('snapshot') },
+    });
+    await again.rebuildProjections();
+    expect((await broken.state()).facts).toEqual({ port: 8080 });
+    expect(await broken.verify()).toMatchObject({ ok: true, events: 15 });
+    await restarted.close();
+  });
+
+  test('[FAULT1, FAULT2] a row that disagrees with its events is STORE_CORRUPT, and leaves the others usable', async () => {
+    const [broken, sound] = [await talk(), await talk()];
+    const setBack = (events: string, id: string) =>
+      `seq = 4, hash = (select e.hash from ${events} e where e.session = '${id}' and e.seq = 4)`;
+    await place.edit(
+      (events, prefix) => `update ${prefix}sessions set ${setBack(events, broken.id)} where id = '${broken.id}'`,
+    );
+    const restarted = await openRuntime({ store: place.address });
+    const [cut, fine] = [await restarted.sessions.get(broken.id), await restarted.sessions.get(sound.id)];
+    const [refused, landed] = await Promise.allSettled([
+      cut.append({ role: 'user', content: 'on' }),
+      fine.append({ role: 'user', content: 'on' }),
+    ]);
+    expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'STORE_CORRUPT' } });
+    expect(landed.status).toBe('fulfilled');
+    await restarted.close();
+  });
+
+  test('[QRY4] a repair does not cover up that the end of a log is missing', async () => {
+    const { sessions } = runtime.as({ workspace: 'cut', member: 'ann' });
+    const session = await talk(sessions);
+    await place.edit((events) => `delete from ${events} where session = '${session.id}' and seq > 8`);
+    await sessions.rebuildProjections();
+    expect(await session.verify()).toMatchObject({ ok: false, bad: { seq: 9, reason: 'it is missing' } });
   });
 
   test('[HASH4] a removed event is found, in the middle and at the end', async () => {

@@ -220,7 +220,10 @@ export interface Store {
   findCommits(workspace: WorkspaceId, query: CommitQuery): Promise<readonly StoredEvent[]>;
   /** Newest call first. A call that ended after the ranges asked for is `running` there. */
   findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]>;
-  /** Makes what findCommits, findCalls and list read anew from the log, in one transaction; returns how many events were read. */
+  /**
+   * Makes what findCommits, findCalls, list and turnStarts read anew from the log, puts heads right where it tells and drops snapshots, in
+   * one transaction; returns how many events were read.
+   */
   rebuildProjections(workspace: WorkspaceId): Promise<number>;
   /** Calls `wake` after commits that touch the session, from any process. Only a hint: may come late, twice or without news. */
   watch(key: SessionKey, wake: () => void): () => void;

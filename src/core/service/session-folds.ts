@@ -24,7 +24,7 @@ interface Tracked {
 }
 
 /** Each part is kept once while it does not change; the state counts by collection, since it is what grows. */
-const encodeFold = ({ state, ...rest }: SessionFold): FoldSnapshot => ({
+export const encodeFold = ({ state, ...rest }: SessionFold): FoldSnapshot => ({
   seq: rest.seq,
   foldVersion,
   parts: Object.fromEntries([
@@ -42,6 +42,24 @@ const decodeFold = ({ parts }: FoldSnapshot): SessionFold => {
   );
   const state = Object.fromEntries(inState!.map(([name, value]) => [name.slice(statePart.length), value]));
   return { ...Object.fromEntries(rest!), state: deepFreeze(state) } as unknown as SessionFold;
+};
+
+/** Undefined for one that somebody changed: losing it loses nothing. */
+export const readableFold = (snapshot: FoldSnapshot): SessionFold | undefined => {
+  try {
+    const fold = decodeFold(snapshot);
+    return fold.seq === snapshot.seq ? fold : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
+    throw error;
+  }
+};
+
+/** Where a rewind goes back to: before itself, or it cannot be followed. */
+export const rewindPoint = (event: SessionEvent<'session.rewound'>): number => {
+  const { to } = event.payload;
+  if (to >= event.seq) throw eventDamaged(event, `it goes back to event ${to}, which is not before it`);
+  return to;
 };
 
 export const sessionNotFound = ({ workspace, session }: SessionKey): PerdureError =>
@@ -147,6 +165,10 @@ export class SessionFolds {
     this.#newest.delete(cacheKey(key));
   }
 
+  forgetAll(): void {
+    this.#newest.clear();
+  }
+
   /** Waits for the snapshots that are being written. */
   async settle(): Promise<void> {
     while (this.#writing.size > 0) await Promise.all(this.#writing);
@@ -169,13 +191,14 @@ export class SessionFolds {
 
   async #load(key: SessionKey, seq: number): Promise<Tracked | undefined> {
     const snapshot = await this.#store.snapshot(key, { seq, foldVersion });
-    return snapshot && { state: decodeFold(snapshot), events: 0, bytes: 0 };
+    if (!snapshot) return undefined;
+    const state = readableFold(snapshot);
+    return state ? { state, events: 0, bytes: 0 } : this.#load(key, snapshot.seq - 1);
   }
 
   async #target(key: SessionKey, event: SessionEvent, passed: ReadonlyMap<number, SessionFold>) {
     if (event.type !== 'session.rewound') return undefined;
-    const { to } = event.payload;
-    if (to >= event.seq) throw eventDamaged(event, `it goes back to event ${to}, which is not before it`);
+    const to = rewindPoint(event);
     return passed.get(to) ?? (await this.#foldTo(key, to)).state;
   }
 

@@ -22,7 +22,7 @@ export type ListOptions = z.input<typeof ListOptions>;
 
 export interface SessionPage {
   readonly sessions: readonly SessionSummary[];
-  /** Where the next page goes on; absent on the last one. */
+  /** Where the next page goes on; absent on the last one. A session that changes meanwhile moves to the front, which later pages do not show. */
   readonly cursor?: string;
 }
 
@@ -73,5 +73,9 @@ export const sessionsOf = (scope: Scope): Sessions => ({
   import: (bundle) => importBundle(scope, bundle),
   commits: (filter) => findCommits(scope, undefined, filter),
   toolCalls: (filter) => findCalls(scope, undefined, filter),
-  rebuildProjections: () => scope.store.rebuildProjections(scope.workspace),
+  rebuildProjections: async () => {
+    const events = await scope.store.rebuildProjections(scope.workspace);
+    scope.folds.forgetAll();
+    return events;
+  },
 });

@@ -1,46 +1,82 @@
-import { isPerdureError, PerdureError } from '../../schema/error.ts';
-import type { SessionKey } from '../ports/store.ts';
+import { isPerdureError } from '../../schema/error.ts';
+import type { Head, SessionKey, StoredEvent } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
+import { isSameJson } from '../session/patch-between.ts';
+import { foldSummary, type SummaryFold, turnMark } from '../session/summary-fold.ts';
 import { readForward } from './read-log.ts';
 import type { Scope } from './scope.ts';
-import { sessionNotFound } from './session-folds.ts';
+import { rewindPoint, sessionNotFound } from './session-folds.ts';
+import { type BadEvent, foldProblem, legible } from './verify-folds.ts';
 
 export type Verification =
   | { readonly ok: true; readonly events: number; readonly hash: string }
-  | { readonly ok: false; readonly events: number; readonly bad: { readonly seq: number; readonly reason: string } };
+  | { readonly ok: false; readonly events: number; readonly bad: BadEvent };
 
-/** The first commit of the live lineage that does not apply. Undefined also when there is no fold, as of a log with redacted parts. */
-const damageOf = async (scope: Scope, key: SessionKey) => {
-  try {
-    return (await scope.folds.outline(key)).damage;
-  } catch (error) {
-    if (error instanceof PerdureError) return undefined;
-    throw error;
+const mended = '`perdure repair --projections` makes it anew from the log';
+
+/** Follows the log as it is read, with all that is kept beside it and can be told from it. */
+class Walk {
+  #last: { readonly seq: number; readonly hash: Uint8Array } | StoredEvent = { seq: 0, hash: genesisHash };
+  #root: string | undefined;
+  #summary: SummaryFold;
+  /** Where rewinds go back to. */
+  readonly points = new Set<number>();
+
+  /** Why the event is not as it was written. */
+  add(key: SessionKey, event: StoredEvent): string | undefined {
+    const before = 'session' in this.#last && this.#last.session === event.session ? this.#summary : undefined;
+    const problem = linkProblem(this.#last, event);
+    if (problem) return problem;
+    if (event.opensTurn !== turnMark(before, event)) return `its mark of a turn that begins is wrong: ${mended}`;
+    const known = legible(key.workspace, event);
+    if (known?.type === 'session.rewound') this.points.add(rewindPoint(known));
+    this.#root ??= event.session;
+    this.#summary = foldSummary(before, event);
+    this.#last = event;
+    return undefined;
   }
+
+  /** Why the session's row is not what its log tells. */
+  headProblem({ hash, at, root, summary }: Head): string | undefined {
+    if (!Buffer.from(this.#last.hash).equals(hash)) return 'the session names another hash as its head';
+    if ('at' in this.#last && this.#last.at !== at) return `the session names another time as its head's: ${mended}`;
+    if (root !== this.#root) return 'the session names another as the first of its family';
+    const told = this.#summary === 'unreadable' || isSameJson(summary, this.#summary);
+    return told ? undefined : `the session's summary is not what its log tells: ${mended}`;
+  }
+}
+
+/** A row behind the head, which no append leaves there. */
+const hasHiddenTail = async ({ store }: Scope, key: SessionKey, { seq }: Head): Promise<boolean> => {
+  const [beyond] = await store.read(key, { after: seq, limit: 1 });
+  return beyond !== undefined && ((await store.head(key))?.seq ?? 0) < beyond.seq;
 };
 
-/** Walks the chain from the first event to the head, inherited events included, and stops at the first that is not as it was written. */
+const firstBad = async (scope: Scope, key: SessionKey, head: Head): Promise<BadEvent | undefined> => {
+  const walk = new Walk();
+  for await (const event of readForward(scope.store, key, { after: 0, upTo: head.seq })) {
+    const reason = walk.add(key, event);
+    if (reason) return { seq: event.seq, reason };
+  }
+  if (await hasHiddenTail(scope, key, head)) {
+    return { seq: head.seq + 1, reason: `it is behind the head that the session names: ${mended}` };
+  }
+  const reason = walk.headProblem(head);
+  if (reason) return { seq: head.seq, reason };
+  return foldProblem(scope.store, key, { upTo: head.seq, points: walk.points });
+};
+
+/**
+ * Walks the log from the first event to the head, inherited events included, and stops at the first that is not as it was written, or
+ * where what is kept beside the log says something else.
+ */
 export const verifySession = async (scope: Scope, key: SessionKey): Promise<Verification> => {
   const head = await scope.store.head(key);
   if (!head) throw sessionNotFound(key);
-  let previous: { seq: number; hash: Uint8Array } = { seq: 0, hash: genesisHash };
-  const bad = (seq: number, reason: string): Verification => ({
-    ok: false,
-    events: previous.seq,
-    bad: { seq, reason },
+  const bad = await firstBad(scope, key, head).catch((error: unknown): BadEvent => {
+    if (!isPerdureError(error, 'EVENT_DAMAGED')) throw error;
+    return { seq: Number(error.details.seq), reason: String(error.details.reason) };
   });
-  try {
-    for await (const event of readForward(scope.store, key, { after: 0, upTo: head.seq })) {
-      const reason = linkProblem(previous, event);
-      if (reason) return bad(event.seq, reason);
-      previous = event;
-    }
-  } catch (error) {
-    if (isPerdureError(error, 'EVENT_DAMAGED')) return bad(previous.seq + 1, String(error.details.reason));
-    throw error;
-  }
-  if (!Buffer.from(previous.hash).equals(head.hash)) return bad(head.seq, 'the session names another hash as its head');
-  const damage = await damageOf(scope, key);
-  if (damage) return bad(damage.seq, damage.reason);
-  return { ok: true, events: previous.seq, hash: Buffer.from(previous.hash).toString('hex') };
+  if (bad) return { ok: false, events: bad.seq - 1, bad: { seq: bad.seq, reason: bad.reason } };
+  return { ok: true, events: head.seq, hash: Buffer.from(head.hash).toString('hex') };
 };

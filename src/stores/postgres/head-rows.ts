@@ -49,3 +49,13 @@ const describe = prepared(
 /** The summary alone, whatever stood there; writers who remember the head read it again, see `perdure.append`. */
 export const describeSession = ({ workspace, session }: SessionKey, summary: SessionSummary): pg.QueryConfig =>
   describe(workspace, session, JSON.stringify(summary), summary.status, summary.updatedAt);
+
+const move = prepared(
+  'move_head',
+  'update perdure.sessions set seq = $3, hash = $4, at = $5, was = $4 where workspace = $1 and id = $2',
+);
+
+export const moveHead = (
+  { workspace, session }: SessionKey,
+  { seq, hash, at }: Pick<Head, 'seq' | 'hash' | 'at'>,
+): pg.QueryConfig => move(workspace, session, seq, hash, at);

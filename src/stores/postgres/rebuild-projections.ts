@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
-import { foldSummary, type SummaryFold } from '../summary-fold.ts';
+import { RebuiltSession } from '../rebuilt-session.ts';
 import { type Database, exchange, prepared, type Source } from './database.ts';
-import { describeSession } from './head-rows.ts';
+import { describeSession, moveHead } from './head-rows.ts';
 import { waitForOthers } from './import-copies.ts';
 import { restoreProjectionTables } from './migrations.ts';
 import { insertProjections } from './projection-rows.ts';
@@ -29,14 +29,21 @@ const clear = (table: string) =>
   prepared(`clear_${table}`, `delete from perdure.${table} where workspace = $1 and session = any($2::text[])`);
 const clearPaths = clear('commit_paths');
 const clearCalls = clear('tool_calls');
+const clearSnapshots = clear('snapshots');
+
+const markTurns = prepared(
+  'mark_turns',
+  `update perdure.events set opens_turn = not opens_turn
+   where workspace = $1 and session = $2 and seq = any($3::bigint[])`,
+);
 
 async function* ownPages(
   source: Source,
   workspace: WorkspaceId,
-  { session, forked_at, seq }: Start,
+  { session, forked_at }: Start,
 ): AsyncGenerator<readonly StoredEvent[], void> {
-  for (let from = forked_at + 1; from <= seq; ) {
-    const events = await readSegments(source, workspace, [{ session, from, to: seq }], page);
+  for (let from = forked_at + 1; ; ) {
+    const events = await readSegments(source, workspace, [{ session, from, to: Number.MAX_SAFE_INTEGER }], page);
     const last = events.at(-1);
     if (!last) return;
     yield events;
@@ -46,18 +53,26 @@ async function* ownPages(
 
 /** The number of events read. */
 const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey, start: Start): Promise<number> => {
-  let summary: SummaryFold;
+  const rebuilt = new RebuiltSession();
   let count = 0;
   for await (const events of ownPages(source, key.workspace, start)) {
-    await exchange(client, [...insertProjections(key.workspace, events), enterWork(key, events)]);
-    summary = events.reduce(foldSummary, summary);
+    const wrong = events.filter((event) => rebuilt.add(event)).map(({ seq }) => seq);
+    await exchange(client, [
+      ...insertProjections(key.workspace, events),
+      enterWork(key, events),
+      wrong.length > 0 ? markTurns(key.workspace, key.session, wrong) : undefined,
+    ]);
     count += events.length;
   }
-  if (summary && summary !== 'unreadable') await exchange(client, [describeSession(key, summary)]);
+  const head = rebuilt.headFrom(start.seq);
+  await exchange(client, [head && moveHead(key, head), rebuilt.summary && describeSession(key, rebuilt.summary)]);
   return count;
 };
 
-/** Row by row from the log, as the appends wrote them. A session whose summary needs an event that cannot be read keeps the one it has. */
+/**
+ * Row by row from the log, as the appends wrote them. A session whose summary needs an event that cannot be read keeps the one it has;
+ * snapshots come again when the logs are read.
+ */
 export const rebuildProjections = async (database: Database, workspace: WorkspaceId): Promise<number> =>
   database.use(async (client) => {
     const source: Source = { read: async (_, statement) => (await client.query(statement)).rows };
@@ -67,7 +82,7 @@ export const rebuildProjections = async (database: Database, workspace: Workspac
       const starts = locked!.rows as readonly Start[];
       const ids = starts.map(({ session }) => session);
       await restoreProjectionTables(client);
-      await exchange(client, [clearPaths(workspace, ids), clearCalls(workspace, ids)]);
+      await exchange(client, [clearPaths(workspace, ids), clearCalls(workspace, ids), clearSnapshots(workspace, ids)]);
       let count = 0;
       for (const start of starts) {
         count += await rebuildSession(client, source, { workspace, session: start.session }, start);

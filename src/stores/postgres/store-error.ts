@@ -16,11 +16,16 @@ export const isConnectionLost = (error: unknown): boolean => {
   return lostCodes.test(code) || lostMessages.test(error.message);
 };
 
+/** The head was right and locked, and still there is an event where the next should be. */
+const isHeadBehind = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === 'events_pkey';
+
 /**
  * A head that moved (see `perdure.append`), a number, key or id that another process took first, a deadlock: what was believed of the
  * database is out of date, and the same on a fresh view may well succeed.
  */
-export const isOutdated = (error: unknown): boolean => /^(PD001|23505|40001|40P01)$/.test(sqlState(error));
+export const isOutdated = (error: unknown): boolean =>
+  /^(PD001|23505|40001|40P01)$/.test(sqlState(error)) && !isHeadBehind(error);
 
 const poolExhausted = (error: unknown): boolean =>
   error instanceof Error && error.message === 'timeout exceeded when trying to connect';
@@ -61,6 +66,11 @@ const rules: readonly Rule[] = [
     matches: (error, state) => state === '42P01' && /"perdure\.(commit_paths|tool_calls)"/.test(String(error)),
     code: 'STORE_CORRUPT',
     says: 'what commits and calls are found by is gone: run `perdure repair --projections` in every workspace, which makes it anew from the logs',
+  },
+  {
+    matches: (error) => isHeadBehind(error),
+    code: 'STORE_CORRUPT',
+    says: "a session's row and its events disagree: find it with `perdure verify --all`, and run `perdure repair --projections`, which puts rows right where the logs tell",
   },
   {
     matches: (_, state) => /^XX00[12]$/.test(state),

@@ -27,6 +27,7 @@ export interface EventRows {
   insert(workspace: WorkspaceId, event: StoredEvent, payload: EncodedPayload): void;
   /** One of the session's own. */
   mark(key: SessionKey, seq: number): { readonly hash: Uint8Array; readonly at: number } | undefined;
+  markTurn(key: SessionKey, seq: number, opensTurn: boolean): void;
 }
 
 /** What stands in the payload column of an event that travels between stores. */
@@ -40,6 +41,7 @@ export const openEventRows = (db: DatabaseSync): EventRows => {
     `INSERT INTO events (workspace, ${eventColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const select = db.prepare('SELECT hash, at FROM events WHERE workspace = ? AND session = ? AND seq = ?');
+  const markTurn = db.prepare('UPDATE events SET opens_turn = ? WHERE workspace = ? AND session = ? AND seq = ?');
   return {
     insert: (workspace, event, { encoding, stored }) => {
       insert.run(
@@ -63,5 +65,6 @@ export const openEventRows = (db: DatabaseSync): EventRows => {
       select.get(workspace, session, seq) as
         | (Record<string, SQLOutputValue> & { hash: Uint8Array; at: number })
         | undefined,
+    markTurn: ({ workspace, session }, seq, opens) => void markTurn.run(opens ? 1 : 0, workspace, session, seq),
   };
 };

@@ -1,10 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
-import { foldSummary, type SummaryFold } from '../summary-fold.ts';
+import { RebuiltSession } from '../rebuilt-session.ts';
 import { inTransaction } from './in-transaction.ts';
 import { projectionTables } from './migrations.ts';
 import type { EventReader } from './read-events.ts';
+import type { SessionStart } from './sessions.ts';
 import type { Tables } from './tables.ts';
 
 const page = { limit: 1000, maxBytes: 4 * 1024 * 1024 };
@@ -20,24 +21,33 @@ function* ownEvents(reader: EventReader, key: SessionKey, forkedAt: number): Gen
 }
 
 /** The number of events read. */
-const rebuildSession = (tables: Tables, reader: EventReader, key: SessionKey, forkedAt: number): number => {
-  let summary: SummaryFold;
+const rebuildSession = (
+  tables: Tables,
+  reader: EventReader,
+  key: SessionKey,
+  { forkedAt, seq }: SessionStart,
+): number => {
+  const rebuilt = new RebuiltSession();
   let count = 0;
   for (const event of ownEvents(reader, key, forkedAt)) {
     tables.projections.add(key.workspace, event);
     tables.work.enter(key, [event]);
-    summary = foldSummary(summary, event);
+    const wrong = rebuilt.add(event);
+    if (wrong) tables.events.markTurn(key, event.seq, wrong.opensTurn);
     count += 1;
   }
-  if (summary && summary !== 'unreadable') tables.sessions.describe(key, summary);
+  const head = rebuilt.headFrom(seq);
+  if (head) tables.sessions.moveHead(key, head);
+  if (rebuilt.summary) tables.sessions.describe(key, rebuilt.summary);
   return count;
 };
 
 const rebuildWorkspace = (tables: Tables, reader: EventReader, workspace: WorkspaceId): number => {
   tables.projections.clear(workspace);
+  tables.snapshots.clear(workspace);
   return tables.sessions
     .starts(workspace)
-    .reduce((sum, { session, forkedAt }) => sum + rebuildSession(tables, reader, { workspace, session }, forkedAt), 0);
+    .reduce((sum, start) => sum + rebuildSession(tables, reader, { workspace, session: start.session }, start), 0);
 };
 
 const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema WHERE name IN ('commit_paths', 'tool_calls')`;
@@ -51,7 +61,10 @@ const restoreTables = (db: DatabaseSync): readonly WorkspaceId[] => {
   return rows.map(({ workspace }) => workspace);
 };
 
-/** Row by row from the log, as the appends wrote them. A session whose summary needs an event that cannot be read keeps the one it has. */
+/**
+ * Row by row from the log, as the appends wrote them. A session whose summary needs an event that cannot be read keeps the one it has;
+ * snapshots come again when the logs are read.
+ */
 export const rebuildProjections = (
   db: DatabaseSync,
   tables: Tables,

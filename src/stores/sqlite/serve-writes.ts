@@ -12,7 +12,6 @@ import type { Answer, Call, Reply } from './protocol.ts';
 import { openEventReader } from './read-events.ts';
 import { rebuildProjections } from './rebuild-projections.ts';
 import { failedReply, serveCall } from './serve-calls.ts';
-import { openSnapshots } from './snapshots.ts';
 import { openTables } from './tables.ts';
 import type { ThreadData } from './thread-data.ts';
 
@@ -27,14 +26,13 @@ const watchMs = availableParallelism() > 1 ? 0.3 : 0;
 const openWriter = (data: ThreadData) => {
   const db = openConnection(data);
   const tables = openTables(db, data.file);
-  const snapshots = openSnapshots(db, tables.sessions, tables.blobs);
   const copies = openCopyImport(db, tables);
   const events = openEventReader(db, tables.sessions, tables.blobs);
   return {
     appendAll: (requests: readonly AppendRequest[]) => ({ value: appendBatch(db, data.file, tables, requests) }),
     putSnapshots: (puts: readonly SnapshotPut[]) => ({
       value: inTransaction(db, () => {
-        for (const [key, snapshot] of puts) snapshots.put(key, snapshot);
+        for (const [key, snapshot] of puts) tables.snapshots.put(key, snapshot);
       }),
     }),
     importBegin: () => ({ value: copies.begin() }),

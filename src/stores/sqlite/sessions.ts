@@ -6,6 +6,11 @@ import { type LineageLink, type Segment, segmentsOf, spansOf } from '../lineage.
 import { listedSummary, parseSummary, summaryAdvice } from '../stored-summary.ts';
 import { storeFailure } from './store-error.ts';
 
+/** A session with the seq that its own events follow, and the one that it names as its head. */
+export interface SessionStart extends LineageLink {
+  readonly seq: number;
+}
+
 export interface Sessions {
   head(key: SessionKey): Head | undefined;
   insert(head: Head): void;
@@ -17,10 +22,10 @@ export interface Sessions {
   lineage(key: SessionKey): readonly LineageLink[] | undefined;
   /** Where the events that a query looks among are kept, newest first. */
   spans(workspace: WorkspaceId, within: NonNullable<CommitQuery['within']>): readonly Segment[];
-  /** All of the workspace, each with the seq that its own events follow. */
-  starts(workspace: WorkspaceId): readonly LineageLink[];
+  starts(workspace: WorkspaceId): readonly SessionStart[];
   /** Writes the summary alone, whatever stood there. */
   describe(key: SessionKey, summary: SessionSummary): void;
+  moveHead(key: SessionKey, head: Pick<Head, 'seq' | 'hash' | 'at'>): void;
   /** After a rollback: what was read in the transaction may never have been. */
   forgetLineages(): void;
 }
@@ -73,7 +78,10 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
   const describe = db.prepare(
     'UPDATE sessions SET summary = ?, status = ?, updated_at = ?, updated_span = ? WHERE workspace = ? AND id = ?',
   );
-  const starts = db.prepare('SELECT id AS session, ifnull(forked_at, 0) AS forkedAt FROM sessions WHERE workspace = ?');
+  const moveHead = db.prepare('UPDATE sessions SET seq = ?, hash = ?, at = ? WHERE workspace = ? AND id = ?');
+  const starts = db.prepare(
+    'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq FROM sessions WHERE workspace = ?',
+  );
   const children = db.prepare(
     `SELECT ${columns} FROM sessions WHERE workspace = ? AND root = ? AND parent IS NOT NULL`,
   );
@@ -137,11 +145,12 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
     lineage,
     spans: (workspace, { session, ranges }) =>
       spansOf(segmentsOf(lineage({ workspace, session }) ?? [], Number.MAX_SAFE_INTEGER), ranges),
-    starts: (workspace) => starts.all(workspace) as unknown as readonly LineageLink[],
+    starts: (workspace) => starts.all(workspace) as unknown as readonly SessionStart[],
     describe: ({ workspace, session }, summary) => {
       const { status, updatedAt } = summary;
       describe.run(JSON.stringify(summary), status, updatedAt, spanOf(updatedAt), workspace, session);
     },
+    moveHead: ({ workspace, session }, { seq, hash, at }) => void moveHead.run(seq, hash, at, workspace, session),
     forgetLineages: () => links.clear(),
   };
 };

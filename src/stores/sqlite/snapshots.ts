@@ -8,6 +8,7 @@ import type { Sessions } from './sessions.ts';
 
 export interface Snapshots {
   put(key: SessionKey, snapshot: FoldSnapshot): void;
+  clear(workspace: WorkspaceId): void;
   newest(key: SessionKey, at: { readonly seq: number; readonly foldVersion: number }): FoldSnapshot | undefined;
 }
 
@@ -27,6 +28,7 @@ const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, '
 
 export const openSnapshots = (db: DatabaseSync, sessions: Sessions, blobs: Blobs): Snapshots => {
   const insert = db.prepare('INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)');
+  const clear = db.prepare('DELETE FROM snapshots WHERE workspace = ?');
   const candidates = db.prepare(`SELECT seq, manifest FROM snapshots
     WHERE workspace = ? AND session = ? AND fold_version = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC`);
 
@@ -58,6 +60,7 @@ export const openSnapshots = (db: DatabaseSync, sessions: Sessions, blobs: Blobs
       const manifest = manifestOf(workspace, parts);
       insert.run(workspace, owner.session, foldVersion, seq, JSON.stringify(manifest));
     },
+    clear: (workspace) => void clear.run(workspace),
     newest: (key, { seq: upTo, foldVersion }) => {
       for (const { session, from, to } of segmentsOf(sessions.lineage(key) ?? [], upTo)) {
         const rows = eachRow<Row>(candidates, key.workspace, session, foldVersion, from, to);

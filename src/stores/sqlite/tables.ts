@@ -6,6 +6,7 @@ import { type Keys, openKeys } from './keys.ts';
 import { type OpenedFiles, openedFiles } from './opened-files.ts';
 import { openProjectionRows, type ProjectionRows } from './projection-rows.ts';
 import { openSessions, type Sessions } from './sessions.ts';
+import { openSnapshots, type Snapshots } from './snapshots.ts';
 import { openWorkRows, type WorkRows } from './work-rows.ts';
 
 /** What the writer works on: statements that are prepared once for the life of the connection. */
@@ -16,19 +17,22 @@ export interface Tables {
   readonly keys: Keys;
   readonly blobs: Blobs;
   readonly projections: ProjectionRows;
+  readonly snapshots: Snapshots;
   readonly work: WorkRows;
   readonly files: OpenedFiles;
 }
 
 export const openTables = (db: DatabaseSync, file: string): Tables => {
   const sessions = openSessions(db, file);
+  const blobs = openBlobs(db);
   return {
     sessions,
     heads: openHeads(db, sessions),
     events: openEventRows(db),
     keys: openKeys(db),
-    blobs: openBlobs(db),
+    blobs,
     projections: openProjectionRows(db),
+    snapshots: openSnapshots(db, sessions, blobs),
     work: openWorkRows(db),
     files: openedFiles(file),
   };
