@@ -22,9 +22,10 @@ const typesOf = async (session: Session) => (await eventsOf(session)).map((event
 describe.each(storeKinds)('tracked tools on %s', (kind) => {
   let place: StorePlace;
   let runtime: Runtime;
+  const warnings: unknown[] = [];
   beforeAll(async () => {
     place = await newStorePlace(kind);
-    runtime = await openRuntime({ store: place.address });
+    runtime = await openRuntime({ store: place.address, onWarning: (problem) => warnings.push(problem) });
   });
   afterAll(async () => {
     await runtime.close();
@@ -127,7 +128,8 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
       { plan: async () => 'planned' },
       { plan: { change: (draft) => Object.assign(draft.plan, { a: 'not a step' }) } },
     );
-    expect(await failure(tools.plan())).toMatchObject({ code: 'STATE_INVALID' });
+    expect(await tools.plan()).toBe('planned');
+    expect(warnings.at(-1)).toMatchObject({ code: 'STATE_INVALID' });
     expect(await session.toolCalls()).toMatchObject([{ tool: 'plan', status: 'ok' }]);
     expect((await session.state()).plan).toEqual({});
   });
@@ -166,6 +168,70 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     await session.track({ count }).count();
     expect(runs).toBe(3);
     await other.close();
+  });
+
+  test('[TRACK2] what one handle tracks is one tracker, and is taken over as one', async () => {
+    const session = await begin();
+    const local = session.track({ local: async () => 'l' });
+    const client = session.track({ callTool: async ({ name }: { name: string }) => name });
+    await local.local();
+    expect(await client.callTool({ name: 'remote' })).toBe('remote');
+    expect(await local.local()).toBe('l');
+    await session.rewind({ to: { turn: 1 } });
+    expect(await failure(local.local())).toMatchObject({ code: 'FENCED' });
+    expect(await failure(client.callTool({ name: 'remote' }))).toMatchObject({ code: 'FENCED' });
+    expect(await session.track({ local: async () => 'again' }).local()).toBe('again');
+    expect(await failure(local.local())).toMatchObject({ code: 'FENCED' });
+  });
+
+  test('[TRACK2] what a tracker had under way ends as interrupted when another takes over', async () => {
+    const session = await begin();
+    const started = Promise.withResolvers<void>();
+    const result = Promise.withResolvers<string>();
+    const hangs = session
+      .track({
+        hang: () => {
+          started.resolve();
+          return result.promise;
+        },
+      })
+      .hang();
+    await started.promise;
+    const other = await runtime.sessions.get(session.id);
+    await other.track({ work: async () => 1 }).work();
+    const statuses = async () => (await session.toolCalls()).map(({ tool, status }) => [tool, status]).toSorted();
+    const ended = [
+      ['hang', 'interrupted'],
+      ['work', 'ok'],
+    ];
+    expect(await statuses()).toEqual(ended);
+    result.resolve('late');
+    expect(await hangs).toBe('late');
+    expect(await statuses()).toEqual(ended);
+    expect(await session.verify()).toMatchObject({ ok: true });
+  });
+
+  test('[TRACK3] a tool that has run has its outcome told to the loop although the session was rewound meanwhile', async () => {
+    const session = await begin();
+    const rewind = () => session.rewind({ to: { turn: 1 } });
+    const own = new Error('of the tool');
+    const { fails } = session.track({
+      fails: async () => {
+        await rewind();
+        throw own;
+      },
+    });
+    expect(await failure(fails())).toBe(own);
+    expect(warnings.at(-1)).toMatchObject({ code: 'FENCED' });
+    const { gives } = session.track({
+      gives: async () => {
+        await rewind();
+        return 'result';
+      },
+    });
+    expect(await gives()).toBe('result');
+    await session.track({ next: async () => 1 }).next();
+    expect(await session.toolCalls({ includeRewound: true, status: 'running' })).toEqual([]);
   });
 
   test('[TRACK2] a paused session runs no tool, and an outcome that comes after the pause is kept', async () => {

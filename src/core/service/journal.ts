@@ -1,9 +1,9 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
-import type { Actor } from '../../schema/ids.ts';
 import type { AppendOutcome, SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { illegalTransition, statusesThatAllow } from '../session/lifecycle.ts';
+import { endRunningCalls, interruptedCalls } from '../session/settle-calls.ts';
 import { encodeAll, eventsOf, payloadBytes, turnAside } from './execute.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
@@ -26,39 +26,68 @@ const takenOver = (key: SessionKey, epoch: number): PerdureError =>
 export class Journal {
   readonly #scope: Scope;
   readonly #key: SessionKey;
-  readonly actor: Actor;
   #epoch: number | undefined;
+  #last: Promise<unknown> = Promise.resolve();
 
-  constructor(scope: Scope, key: SessionKey, actor: Actor) {
+  constructor(scope: Scope, key: SessionKey) {
     this.#scope = scope;
     this.#key = key;
-    this.actor = actor;
   }
 
-  fold(): Promise<SessionFold> {
-    return this.#scope.folds.recent(this.#key);
-  }
-
-  /** A call is journaled only while the session takes messages; this is also where the session is claimed. */
-  async begin(drafts: readonly EventDraft[]): Promise<void> {
-    const isClaim = this.#epoch === undefined;
-    const epoch = this.#epoch ?? (await this.#currentEpoch());
-    const outcome = await this.#append(await this.fold(), drafts, { epoch, raisesEpoch: isClaim, isBound: true });
-    if (outcome.outcome === 'appended') this.#epoch = outcome.head.epoch;
-    else throw this.#refusal(outcome);
+  /** A call is journaled only while the session takes messages; the first one claims the session. */
+  begin(calledOn: (state: SessionFold) => EventDraft): Promise<void> {
+    return this.#inOrder(() => (this.#epoch === undefined ? this.#claim(calledOn) : this.#call(this.#epoch, calledOn)));
   }
 
   /**
    * An outcome is a fact and must not be lost: it lands whatever became of the session, as long as nobody else has taken it over, and also
    * when what it changed in the state cannot be committed.
    */
-  async end(
+  end(fact: (state: SessionFold) => EventDraft, commit: (state: SessionFold) => EventDraft | undefined): Promise<void> {
+    return this.#inOrder(() => this.#end(fact, commit));
+  }
+
+  /** Entries of calls that run beside each other are written one after another. */
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#last.then(work, work);
+    this.#last = mine.catch(() => undefined);
+    return mine;
+  }
+
+  /** What the one before left under way cannot be told any more: it ends as interrupted, unless it is a run's, which recovers its own. */
+  async #claim(calledOn: (state: SessionFold) => EventDraft): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      const epoch = await this.#currentEpoch();
+      const state = await this.#scope.folds.head(this.#key);
+      const left = state.run ? [] : endRunningCalls(state, interruptedCalls, this.#scope.clock.now());
+      const outcome = await this.#append(state, [...left, calledOn(state)], {
+        epoch,
+        raisesEpoch: true,
+        isBound: true,
+        ...(attempt + 1 < maxDecisions && { onHead: state.seq }),
+      });
+      if (outcome.outcome === 'appended') {
+        this.#epoch = outcome.head.epoch;
+        return;
+      }
+      if (outcome.outcome !== 'conflict') throw this.#refusal(outcome);
+      await turnAside(attempt);
+    }
+  }
+
+  async #call(epoch: number, calledOn: (state: SessionFold) => EventDraft): Promise<void> {
+    const state = await this.#scope.folds.recent(this.#key);
+    const outcome = await this.#append(state, [calledOn(state)], { epoch, isBound: true });
+    if (outcome.outcome !== 'appended') throw this.#refusal(outcome);
+  }
+
+  async #end(
     fact: (state: SessionFold) => EventDraft,
     commit: (state: SessionFold) => EventDraft | undefined,
   ): Promise<void> {
     let problem: unknown;
     for (let attempt = 0; attempt < maxDecisions && !problem; attempt++) {
-      const state = await (attempt === 0 ? this.fold() : this.#scope.folds.head(this.#key));
+      const state = await (attempt === 0 ? this.#scope.folds.recent(this.#key) : this.#scope.folds.head(this.#key));
       let change: EventDraft | undefined;
       try {
         change = commit(state);
@@ -112,9 +141,7 @@ export class Journal {
     return new PerdureError(
       'CONFLICT',
       `${this.#key.session} kept changing: the call is journaled, what it changed in the state is not`,
-      {
-        details: { ...this.#key },
-      },
+      { details: { ...this.#key } },
     );
   }
 }

@@ -37,7 +37,7 @@ import type { Run } from './runs.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { admitInput, type SendInput, type SendOptions } from './send.ts';
 import { sessionNotFound } from './session-folds.ts';
-import { journaledCalls } from './track.ts';
+import { callTracking } from './track.ts';
 import { readTranscript, type TranscriptEntry, type TranscriptOptions } from './transcript.ts';
 import { readTree, type TreeNode } from './tree.ts';
 import { type Verification, verifySession } from './verify.ts';
@@ -108,7 +108,9 @@ export interface Session {
   recall(key: string): Promise<unknown>;
   /**
    * The same tools, with every call journaled: recorded before it runs, with its outcome after, and with what it is declared to change.
-   * Holds the session until another tracks it, or it is rewound: then calls fail with FENCED before anything is run.
+   * Holds the session, together with all else that is tracked by this handle, until another tracks it, or it is rewound: then calls fail
+   * with FENCED before anything is run. What a tool that has run gives or throws reaches the loop in any case; what cannot be journaled of
+   * it is told to `onWarning`.
    */
   track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
   /** Asks again what a turn was asked, as a new attempt beside the old one. */
@@ -140,6 +142,7 @@ const messageOf = (input: MessageInput): unknown => {
 
 export const sessionHandle = (scope: Scope, id: SessionId): Session => {
   const key = keyOf(scope, id);
+  const trackCalls = callTracking(scope, key);
   const run = async (command: SessionCommand, options?: ExecuteOptions) => execute(scope, key, command, options);
   const move = async (command: SessionCommand): Promise<void> => {
     await run(command);
@@ -215,7 +218,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     },
     compact: (options) => compactSession(scope, key, options),
     recall: (wanted) => recallKey(scope, key, wanted),
-    track: (tools, declarations) => wrapTools(journaledCalls(scope, key, declarations as ToolDeclarations), tools),
+    track: (tools, declarations) => wrapTools(trackCalls(declarations as ToolDeclarations), tools),
     retry: (options) => retryTurn(scope, key, options),
     replay: (options) => replayTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),

@@ -1,41 +1,71 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { EventDraft } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
 import { ToolCallId } from '../../schema/message.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { asJson } from '../session/as-json.ts';
 import { type Call, endCommit, endFact, type ToolDeclarations } from '../session/call-events.ts';
+import type { SessionFold } from '../session/fold.ts';
 import { inputHash } from '../session/input-hash.ts';
 import { Journal } from './journal.ts';
 import type { Scope } from './scope.ts';
 import type { BeginCall } from './tracked-call.ts';
 
-/** A journal of tool calls: each is in the log before it runs, and its outcome after. */
-export const journaledCalls = (scope: Scope, key: SessionKey, declarations: ToolDeclarations = {}): BeginCall => {
-  const journal = new Journal(scope, key, scope.actor);
-  let ending: Promise<unknown> = Promise.resolve();
-  /** Outcomes of calls that ran beside each other are written one after another. */
-  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = ending.then(work, work);
-    ending = mine.catch(() => undefined);
-    return mine;
+type CalledOn = (state: SessionFold) => EventDraft;
+
+const isFenced = (error: unknown): boolean => error instanceof PerdureError && error.code === 'FENCED';
+
+/** Journals the calls of a set of tools. Sets of one handle share its journal, so that they can be used beside each other. */
+export type TrackCalls = (declarations?: ToolDeclarations) => BeginCall;
+
+export const callTracking = (scope: Scope, key: SessionKey): TrackCalls => {
+  let shared = new Journal(scope, key);
+
+  /** The first call of a set joins the journal that there is; where that was taken over, it begins another, as tracking anew is to. */
+  const join = async (calledOn: CalledOn): Promise<Journal> => {
+    const known = shared;
+    try {
+      await known.begin(calledOn);
+      return known;
+    } catch (error) {
+      if (!isFenced(error)) throw error;
+    }
+    if (shared === known) shared = new Journal(scope, key);
+    const renewed = shared;
+    await renewed.begin(calledOn);
+    return renewed;
   };
-  return async ({ tool, ...request }) => {
-    const { data: callId = newId('call') } = ToolCallId.safeParse(request.callId);
-    const declaration = (Object.hasOwn(declarations, tool) ? declarations[tool] : undefined) ?? {};
-    const call: Call = { tool, callId, input: asJson(request.input) };
-    await inOrder(async () => {
-      const fold = await journal.fold();
-      const payload = { callId, tool, input: call.input, inputHash: inputHash(fold.inputKey, call.input) };
-      await journal.begin([{ type: 'tool.called', payload, actor: scope.actor, turn: 'current' }]);
-    });
-    const startedAt = performance.now();
-    return (ended) => {
-      const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
-      return inOrder(() =>
-        journal.end(
-          (fold) => endFact(fold, call, declaration, ended, { durationMs }),
-          (fold) => endCommit(fold, call, declaration, ended, scope.agents),
-        ),
-      );
+
+  return (declarations = {}) => {
+    let joined: Journal | undefined;
+    const begin = async (calledOn: CalledOn): Promise<Journal> => {
+      if (!joined) return join(calledOn);
+      await joined.begin(calledOn);
+      return joined;
+    };
+    return async ({ tool, ...request }) => {
+      const { data: callId = newId('call') } = ToolCallId.safeParse(request.callId);
+      const declaration = (Object.hasOwn(declarations, tool) ? declarations[tool] : undefined) ?? {};
+      const call: Call = { tool, callId, input: asJson(request.input) };
+      const journal = await begin(({ inputKey }) => ({
+        type: 'tool.called',
+        payload: { callId, tool, input: call.input, inputHash: inputHash(inputKey, call.input) },
+        actor: scope.actor,
+        turn: 'current',
+      }));
+      joined ??= journal;
+      const startedAt = performance.now();
+      return async (ended) => {
+        const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+        try {
+          await journal.end(
+            (fold) => endFact(fold, call, declaration, ended, { durationMs }),
+            (fold) => endCommit(fold, call, declaration, ended, scope.agents),
+          );
+        } catch (problem) {
+          scope.onWarning(problem);
+        }
+      };
     };
   };
 };

@@ -8,7 +8,7 @@ export interface ToolCall {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Journals a call; what it gives back journals how the call ended. */
+/** Journals a call; what it gives back journals how the call ended, and never fails: the tool has run, and its outcome is the loop's. */
 export type BeginCall = (call: ToolCall) => Promise<(ended: CallEnd) => Promise<void>>;
 
 export const runTracked = async (begin: BeginCall, call: ToolCall, run: () => unknown): Promise<unknown> => {

@@ -27,19 +27,39 @@ const outcomeOf = (error: unknown, signal: AbortSignal | undefined): Failure => 
   return signal?.aborted || (error instanceof Error && error.name === 'AbortError') ? 'cancelled' : 'threw';
 };
 
+const textOf = (value: unknown): string => {
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' ? JSON.stringify(asJson(value)) : String(value);
+};
+
+/** Anything can be thrown, also what cannot be read. */
 export const thrownEnd = (error: unknown, signal: AbortSignal | undefined): CallEnd => {
-  const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
-  return failedEnd(outcomeOf(error, signal), name, message);
+  try {
+    const { name, message }: { name: unknown; message: unknown } =
+      error instanceof Error ? error : { name: undefined, message: error };
+    return failedEnd(outcomeOf(error, signal), typeof name === 'string' ? name : 'Error', textOf(message));
+  } catch {
+    return failedEnd('threw', 'Error', 'what was thrown cannot be read');
+  }
 };
 
 export const leftEnd = failedEnd('cancelled', 'AbortError', 'what it gives was not read to its end');
 
-/** MCP gives failures back instead of throwing them. */
-export const givenEnd = (output: unknown): CallEnd => {
+const errorTexts = (output: unknown): readonly string[] | undefined => {
   const { isError, content } = (output ?? {}) as { isError?: unknown; content?: unknown };
-  if (isError !== true || !Array.isArray(content)) return { outcome: 'ok', output };
-  const texts = content.flatMap((part: { text?: unknown } | null) => (typeof part?.text === 'string' ? part.text : []));
-  return failedEnd('threw', 'ToolError', texts.join('\n') || 'the tool failed');
+  if (isError !== true || !Array.isArray(content)) return undefined;
+  return content.flatMap((part: { text?: unknown } | null) => (typeof part?.text === 'string' ? part.text : []));
+};
+
+/** MCP gives failures back instead of throwing them. What cannot be read is no failure. */
+export const givenEnd = (output: unknown): CallEnd => {
+  let texts: readonly string[] | undefined;
+  try {
+    texts = errorTexts(output);
+  } catch {
+    return { outcome: 'ok', output };
+  }
+  return texts ? failedEnd('threw', 'ToolError', texts.join('\n') || 'the tool failed') : { outcome: 'ok', output };
 };
 
 /** Thrown by a tool that knows how its call ended, such as one that repeats what was recorded. */

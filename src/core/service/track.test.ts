@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import { openRuntime } from '../../runtime.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+
+const begin = async () => {
+  const session = await (await openRuntime({ store: openMemoryStore() })).sessions.open();
+  await session.append({ role: 'user', content: 'go' });
+  return session;
+};
+
+const oddErrors: Readonly<Record<string, unknown>> = {
+  'an object without a prototype': Object.create(null),
+  'an error whose message is an object': Object.assign(new Error(), { message: { code: 5 } }),
+  'an error without a name': Object.assign(new Error('x'), { name: undefined }),
+  'an error that cannot be read': Object.defineProperty(new Error(), 'message', {
+    get: () => {
+      throw new Error('no');
+    },
+  }),
+  nothing: undefined,
+  'a symbol': Symbol('s'),
+};
+
+test.each(Object.entries(oddErrors))('[TRACK3, TRACK4] %s that is thrown reaches the loop', async (_, thrown) => {
+  const session = await begin();
+  const { fail } = session.track({
+    fail: async () => {
+      throw thrown;
+    },
+  });
+  const caught = await fail().then(
+    () => 'nothing was thrown',
+    (error) => error,
+  );
+  expect(caught).toBe(thrown);
+  expect(await session.toolCalls()).toMatchObject([{ tool: 'fail', status: 'threw' }]);
+});
+
+test('[TRACK3] a result that cannot be read reaches the loop', async () => {
+  const session = await begin();
+  const odd = Object.defineProperty({}, 'isError', {
+    enumerable: true,
+    get: () => {
+      throw new Error('no');
+    },
+  });
+  expect(await session.track({ give: async () => odd }).give()).toBe(odd);
+  expect(await session.toolCalls()).toMatchObject([{ status: 'ok' }]);
+});
+
+test('[TRACK3] within tools `this` is what it was', async () => {
+  const session = await begin();
+  const tools = session.track({
+    whole() {
+      return this.part().length;
+    },
+    part: () => 'abc',
+  });
+  expect(await tools.whole()).toBe(3);
+  const { whole } = tools;
+  expect(await whole.call({ part: () => 'ab' } as never)).toBe(2);
+  expect((await session.toolCalls()).map(({ tool }) => tool)).toEqual(['whole', 'whole']);
+});
+
+test('[TRACK3] the methods of a class are tools, and its fields stay its own', async () => {
+  class Base {
+    close() {
+      return 'closed';
+    }
+  }
+  class Files extends Base {
+    #read = 0;
+    root = '/src';
+    get count() {
+      return this.#read;
+    }
+    async read({ path }: { path: string }) {
+      this.#read += 1;
+      return `${this.root}/${path}`;
+    }
+  }
+  const session = await begin();
+  const files = new Files();
+  const tools = session.track(files);
+  expect(await tools.read({ path: 'a' })).toBe('/src/a');
+  tools.root = '/lib';
+  expect(await tools.read({ path: 'a' })).toBe('/lib/a');
+  expect([files.root, tools.count]).toEqual(['/lib', 2]);
+  expect(await tools.close()).toBe('closed');
+  expect(tools).toBeInstanceOf(Files);
+  expect((await session.toolCalls()).map(({ tool }) => tool)).toEqual(['close', 'read', 'read']);
+});
+
+test('[TRACK3] a function keeps its name and its properties', async () => {
+  const session = await begin();
+  const readFile = Object.assign(
+    async function readFile({ path }: { path: string }) {
+      return path;
+    },
+    { description: 'reads' },
+  );
+  const { read } = session.track({ read: readFile });
+  expect([read.name, read.length, read.description]).toEqual(['readFile', 1, 'reads']);
+  expect(await read({ path: 'a' })).toBe('a');
+});
+
+test('[IN1] what holds no tools is refused', async () => {
+  const session = await begin();
+  class Nothing {
+    base = 'x';
+  }
+  for (const tools of [[async () => 1], new Map(), new Nothing(), { base: 'x' }, null]) {
+    expect(() => session.track(tools as object)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+  }
+});

@@ -1,0 +1,110 @@
+import { PerdureError } from '../../schema/error.ts';
+import { type CallOptions, signalIn } from './call-options.ts';
+import { type BeginCall, runTracked, streamTracked, type ToolCall } from './tracked-call.ts';
+
+export type AnyFunction = (...all: unknown[]) => unknown;
+
+const isStreaming = (run: AnyFunction): boolean =>
+  Object.prototype.toString.call(run) === '[object AsyncGeneratorFunction]';
+
+const callOf = (tool: string, [input, ...rest]: readonly unknown[]): ToolCall => {
+  const { toolCallId } = (rest[0] ?? {}) as CallOptions;
+  return { tool, input, callId: toolCallId, signal: signalIn(rest) };
+};
+
+/** The function as it is, its properties included; `ownerOf` gives the `this` that it knows. */
+const wrapFunction = (
+  begin: BeginCall,
+  tool: string,
+  run: AnyFunction,
+  ownerOf: (self: unknown) => unknown,
+  outcomeOf: (given: unknown) => unknown = (given) => given,
+): AnyFunction =>
+  new Proxy(run, {
+    apply: (_, self, all: unknown[]) => {
+      const go = () => Reflect.apply(run, ownerOf(self), all);
+      return isStreaming(run)
+        ? streamTracked(begin, callOf(tool, all), () => go() as AsyncIterable<unknown>)
+        : runTracked(begin, callOf(tool, all), () => outcomeOf(go()));
+    },
+  });
+
+/** The AI SDK reads an async iterable bit by bit. Of a function that is no generator it is known too late that it gives one. */
+const lastOf = async (given: unknown): Promise<unknown> => {
+  if (typeof (given as Partial<AsyncIterable<unknown>> | null)?.[Symbol.asyncIterator] !== 'function') return given;
+  let last: unknown;
+  for await (last of given as AsyncIterable<unknown>);
+  return last;
+};
+
+const executeOf = (tool: unknown): AnyFunction | undefined => {
+  const { execute } = (typeof tool === 'object' ? (tool ?? {}) : {}) as { execute?: unknown };
+  return typeof execute === 'function' ? (execute as AnyFunction) : undefined;
+};
+
+/** Undefined for what is no tool, or is run by somebody else. */
+const wrapTool = (
+  begin: BeginCall,
+  name: string,
+  tool: unknown,
+  ownerOf: (self: unknown) => unknown,
+): object | undefined => {
+  if (typeof tool === 'function') return wrapFunction(begin, name, tool as AnyFunction, ownerOf);
+  const execute = executeOf(tool);
+  if (!execute) return undefined;
+  return Object.create(Object.getPrototypeOf(tool), {
+    ...Object.getOwnPropertyDescriptors(tool),
+    execute: { value: wrapFunction(begin, name, execute, () => tool, lastOf), enumerable: true, writable: true },
+  });
+};
+
+export const cannotTrack = (why: string): PerdureError =>
+  new PerdureError('INVALID_INPUT', `${why}: pass functions or tools with execute() by their names, or an MCP client`);
+
+type Named = Readonly<Record<string, unknown>>;
+
+const wrapRecord = (begin: BeginCall, tools: Named): object => {
+  const ownerOf = (self: unknown) => (self === wrapped ? tools : self);
+  const wrapped: object = Object.fromEntries(
+    Object.entries(tools).map(([name, tool]) => {
+      const tracked = wrapTool(begin, name, tool, ownerOf);
+      if (!tracked && (tool === null || typeof tool !== 'object')) {
+        throw cannotTrack(`the tool ${name} cannot be tracked`);
+      }
+      return [name, tracked ?? tool];
+    }),
+  );
+  return wrapped;
+};
+
+/** What an instance has, and what it inherits. */
+const descriptorsOf = (instance: object): ReadonlyMap<string, PropertyDescriptor> => {
+  const found = new Map<string, PropertyDescriptor>();
+  for (let from = instance; from && from !== Object.prototype; from = Object.getPrototypeOf(from)) {
+    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(from))) {
+      if (name !== 'constructor' && !found.has(name)) found.set(name, descriptor);
+    }
+  }
+  return found;
+};
+
+/** Its methods are the tools. All else is the instance's, which knows no other `this` than itself. */
+const wrapInstance = (begin: BeginCall, instance: Named): object => {
+  const wrapped: object = Object.create(Object.getPrototypeOf(instance));
+  const ownerOf = (self: unknown) => (self === wrapped ? instance : self);
+  let tools = 0;
+  for (const [name, { value, enumerable = false }] of descriptorsOf(instance)) {
+    const tracked = wrapTool(begin, name, value, ownerOf);
+    if (tracked) tools += 1;
+    const passedOn = { get: () => instance[name], set: (given: unknown) => Reflect.set(instance, name, given) };
+    Object.defineProperty(wrapped, name, { ...(tracked ? { value: tracked } : passedOn), enumerable });
+  }
+  if (tools === 0) throw cannotTrack('there are no tools in this object');
+  return wrapped;
+};
+
+/** Tools by their names. Within them `this` is what it was: what a tool calls of its own is not a call of the loop. */
+export const wrapSet = (begin: BeginCall, tools: object): object => {
+  const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(tools));
+  return isPlain ? wrapRecord(begin, tools as Named) : wrapInstance(begin, tools as Named);
+};
