@@ -58,6 +58,138 @@ describe('an adoption', () => {
     expect(await session.adopt(branch)).toMatchObject({ adopted: ['/facts/a'], conflicts: [] });
   });
 
+  describe('after f = 1, a fork that sets 2, and its adoption', () => {
+    const adopted = async () => {
+      const session = await open();
+      await set(session, { f: 1 });
+      const branch = await session.fork();
+      await set(branch, { f: 2 });
+      const { commit } = await session.adopt(branch);
+      return { session, branch, seq: commit!.seq };
+    };
+    const takes = { adopted: ['/facts/f'], conflicts: [] };
+
+    test('[ADO1] the branch takes what the session changed since', async () => {
+      const { session, branch } = await adopted();
+      await set(session, { f: 3 });
+      expect(await branch.adopt(session)).toMatchObject(takes);
+      await set(session, { f: 1 });
+      expect(await branch.adopt(session)).toMatchObject(takes);
+      expect((await branch.state()).facts.f).toBe(1);
+    });
+
+    test('[ADO1] a second one that was taken back leaves the first to go on from', async () => {
+      const { session, branch } = await adopted();
+      await set(branch, { f: 3 });
+      const { commit } = await session.adopt(branch);
+      await session.revert(commit!.seq);
+      expect(await session.adopt(branch)).toMatchObject(takes);
+      expect((await session.state()).facts.f).toBe(3);
+    });
+
+    test.each([3, 1])(
+      '[ADO1] one that was taken back and restored is gone on from when the branch sets %s',
+      async (f) => {
+        const { session, branch, seq } = await adopted();
+        const back = await session.revert(seq);
+        await session.revert(back!.seq);
+        await set(branch, { f });
+        expect(await session.adopt(branch)).toMatchObject(takes);
+        expect((await session.state()).facts.f).toBe(f);
+        await session.revert((await session.commits({ limit: 1 }))[0]!.seq);
+        const third = await session.revert(seq);
+        expect((await session.state()).facts.f).toBe(1);
+        expect(await session.adopt(branch)).toMatchObject(f === 1 ? { adopted: [], conflicts: [] } : takes);
+        expect(third).toBeDefined();
+      },
+    );
+
+    test('[ADO1] a fork of the branch is gone on from too, by the session and by a fork of it', async () => {
+      const { session, branch } = await adopted();
+      const grandchild = await branch.fork();
+      const beside = await session.fork();
+      await set(grandchild, { f: 3 });
+      expect(await session.adopt(grandchild)).toMatchObject(takes);
+      expect(await beside.adopt(grandchild)).toMatchObject(takes);
+      await set(beside, { f: 4 });
+      expect(await grandchild.adopt(beside)).toMatchObject(takes);
+    });
+
+    test('[ADO1] what came by a third branch counts as changed here', async () => {
+      const session = await open();
+      await set(session, { f: 1 });
+      const [branch, third] = [await session.fork(), await session.fork()];
+      await set(branch, { f: 2 });
+      await session.adopt(branch);
+      await third.adopt(session);
+      await set(branch, { f: 3 });
+      expect(await third.adopt(branch)).toMatchObject({
+        conflicts: [{ path: '/facts/f', base: 1, ours: 2, theirs: 3 }],
+      });
+    });
+  });
+
+  describe('of a fact and its pin', () => {
+    const parted = async () => {
+      const session = await open();
+      await set(session, { a: 1, b: 1 });
+      const branch = await session.fork();
+      await set(branch, { b: 2 });
+      return { session, branch };
+    };
+    const drop = (session: Session) =>
+      session.commit((draft) => {
+        delete draft.facts.a;
+      });
+    const known = async (session: Session) => {
+      const { facts, pins } = await session.state();
+      return { facts, pins };
+    };
+
+    test('[ADO1, STATE1] a fact that they dropped and we pinned is a conflict', async () => {
+      const { session, branch } = await parted();
+      await session.pin('a');
+      await drop(branch);
+      const conflicts = [{ path: '/facts/a' }, { path: '/pins/a' }];
+      await expect(session.adopt(branch, { onConflict: 'fail' })).rejects.toMatchObject({ code: 'ADOPT_CONFLICT' });
+      const other = await session.fork();
+      expect(await session.adopt(branch)).toMatchObject({ adopted: ['/facts/b'], conflicts });
+      expect(await known(session)).toEqual({ facts: { a: 1, b: 2 }, pins: { a: true } });
+      expect(await other.adopt(branch, { onConflict: 'theirs' })).toMatchObject({ conflicts });
+      expect(await known(other)).toEqual({ facts: { b: 2 }, pins: {} });
+    });
+
+    test('[ADO1, STATE1] a fact that we dropped and they pinned is a conflict', async () => {
+      const { session, branch } = await parted();
+      await drop(session);
+      await branch.pin('a');
+      const other = await session.fork();
+      const conflicts = [{ path: '/facts/a' }, { path: '/pins/a' }];
+      expect(await session.adopt(branch)).toMatchObject({ adopted: ['/facts/b'], conflicts });
+      expect(await known(session)).toEqual({ facts: { b: 2 }, pins: {} });
+      expect(await other.adopt(branch, { onConflict: 'theirs' })).toMatchObject({ conflicts });
+      expect(await known(other)).toEqual({ facts: { a: 1, b: 2 }, pins: { a: true } });
+    });
+
+    test('[ADO1] a pin and a new value of its fact are no conflict', async () => {
+      const { session, branch } = await parted();
+      await session.pin('b');
+      expect(await session.adopt(branch)).toMatchObject({ adopted: ['/facts/b'], conflicts: [] });
+    });
+  });
+
+  test('[IN1] what is no branch and no option is refused', async () => {
+    const session = await open();
+    const branch = await session.fork();
+    for (const work of [
+      session.adopt(null as never),
+      session.adopt(branch, { onconflict: 'fail' } as never),
+      session.adopt(branch, { why: 5 } as never),
+    ]) {
+      await expect(work).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    }
+  });
+
   test('[ADO1, PROV3] every entry keeps its provenance', async () => {
     const session = await open();
     const branch = await session.fork();

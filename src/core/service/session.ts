@@ -196,11 +196,11 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     toolCalls: (filter) => findCalls(scope, key, filter),
     watch: (filter) => watchCommits(scope, key, filter),
     revert: (seq, options) => revertCommit(scope, key, seq, options),
-    adopt: (branch, options) =>
+    adopt: async (branch, options) =>
       adoptBranch(
         scope,
         key,
-        parseInput('the branch', SessionId, typeof branch === 'string' ? branch : branch.id),
+        parseInput('the branch', SessionId, typeof branch === 'string' ? branch : branch?.id),
         options,
       ),
     diff: (from, to) => diffPlaces(scope, key, from, to),

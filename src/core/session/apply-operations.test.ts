@@ -57,4 +57,22 @@ describe('an RFC 6902 patch', () => {
       ]),
     ).toEqual({ value: { list: [1, 2, 3], record: { b: 1 }, text: 'x', copy: [1, 2, 3] } });
   });
+
+  test('[STATE6] what is copied, or added twice, is changed in one place', () => {
+    const value = { a: { list: [1] } };
+    const given = { x: 1 };
+    expect(
+      applyOperations(value, [
+        { op: 'add', path: '/a/list/-', value: 2 },
+        { op: 'copy', from: '/a', path: '/b' },
+        { op: 'add', path: '/b/list/-', value: 3 },
+        { op: 'move', from: '/a', path: '/c' },
+        { op: 'remove', path: '/c/list/0' },
+        { op: 'add', path: '/d', value: given },
+        { op: 'add', path: '/e', value: given },
+        { op: 'replace', path: '/d/x', value: 2 },
+      ]),
+    ).toEqual({ value: { b: { list: [1, 2, 3] }, c: { list: [2] }, d: { x: 2 }, e: { x: 1 } } });
+    expect([value, given]).toEqual([{ a: { list: [1] } }, { x: 1 }]);
+  });
 });

@@ -2,10 +2,11 @@ import { type PatchOperation, segmentsOfPointer } from '../../schema/state.ts';
 import { isSameJson } from './patch-between.ts';
 
 /*
- * RFC 6902 on values that are never changed: what an operation touches is copied on the way down, and the rest is shared. Libraries for
+ * RFC 6902 on values that are never changed: what operations touch is copied on the way down, once, and the rest is shared. Libraries for
  * it pass over keys such as `constructor` or change their argument; a log must give back whatever was put into it.
  */
 type Value = unknown;
+type Container = Value[] | Record<string, Value>;
 
 interface Failed {
   readonly path: string;
@@ -31,86 +32,122 @@ const childOf = (parent: Value, segment: string): Value => {
   return refuse('there is nothing at this path');
 };
 
-const withChild = (parent: Value, segment: string, child: Value): Value => {
-  if (Array.isArray(parent)) return parent.with(indexIn(parent, segment, parent.length - 1), child);
-  return { ...(parent as object), [segment]: child };
+const isContainer = (value: Value): value is Container => value !== null && typeof value === 'object';
+
+/** As an own property, whatever its name: `__proto__` too. */
+const put = (container: Container, segment: string, value: Value): void => {
+  Object.defineProperty(container, segment, { value, configurable: true, enumerable: true, writable: true });
 };
 
-/** What becomes of the container that the last segment of a path names a place in. */
-type Edit = (container: Value, last: string) => Value;
+class Patching {
+  #root: Value;
+  /** The containers that were made here, stand in one place and may be changed. */
+  readonly #own = new Set<Container>();
 
-const edit = (value: Value, segments: readonly string[], change: Edit): Value => {
-  const [segment, ...rest] = segments;
-  if (segment === undefined) return refuse('a state cannot be replaced as a whole by this operation');
-  if (rest.length === 0) {
-    return value !== null && typeof value === 'object'
-      ? change(value, segment)
-      : refuse('there is nothing at this path');
+  constructor(root: Value) {
+    this.#root = root;
   }
-  return withChild(value, segment, edit(childOf(value, segment), rest, change));
-};
 
-const get = (value: Value, path: string): Value => segmentsOfPointer(path).reduce(childOf, value);
-
-const add = (value: Value, path: string, added: Value): Value => {
-  if (path === '') return added;
-  return edit(value, segmentsOfPointer(path), (container, last) => {
-    if (!Array.isArray(container)) return { ...(container as object), [last]: added };
-    const index = last === '-' ? container.length : indexIn(container, last, container.length);
-    return container.toSpliced(index, 0, added);
-  });
-};
-
-const remove = (value: Value, path: string): Value =>
-  edit(value, segmentsOfPointer(path), (container, last) => {
-    childOf(container, last);
-    if (Array.isArray(container)) return container.toSpliced(Number(last), 1);
-    return Object.fromEntries(Object.entries(container as object).filter(([key]) => key !== last));
-  });
-
-const replace = (value: Value, path: string, replacement: Value): Value => {
-  if (path === '') return replacement;
-  return edit(value, segmentsOfPointer(path), (container, last) => {
-    childOf(container, last);
-    return withChild(container, last, replacement);
-  });
-};
-
-const test = (value: Value, path: string, expected: Value): Value =>
-  isSameJson(get(value, path), expected) ? value : refuse('it has another value');
-
-const applyOne = (value: Value, operation: PatchOperation): Value => {
-  const { path } = operation;
-  switch (operation.op) {
-    case 'add':
-      return add(value, path, operation.value);
-    case 'remove':
-      return remove(value, path);
-    case 'replace':
-      return replace(value, path, operation.value);
-    case 'test':
-      return test(value, path, operation.value);
-    case 'copy':
-      return add(value, path, get(value, operation.from));
-    case 'move':
-      if (path.startsWith(`${operation.from}/`)) return refuse('a value cannot be moved into itself');
-      return add(remove(value, operation.from), path, get(value, operation.from));
+  get result(): Value {
+    return this.#root;
   }
-};
+
+  apply(operation: PatchOperation): void {
+    const { path } = operation;
+    switch (operation.op) {
+      case 'add':
+        this.#add(path, operation.value);
+        break;
+      case 'remove':
+        this.#remove(path);
+        break;
+      case 'replace':
+        this.#replace(path, operation.value);
+        break;
+      case 'test':
+        if (!isSameJson(this.#get(path), operation.value)) refuse('it has another value');
+        break;
+      case 'copy':
+        this.#add(path, structuredClone(this.#get(operation.from)));
+        break;
+      case 'move': {
+        if (path.startsWith(`${operation.from}/`)) refuse('a value cannot be moved into itself');
+        const moved = this.#get(operation.from);
+        this.#remove(operation.from);
+        this.#add(path, moved);
+      }
+    }
+  }
+
+  #get(path: string): Value {
+    return segmentsOfPointer(path).reduce(childOf, this.#root);
+  }
+
+  #add(path: string, added: Value): void {
+    if (path === '') {
+      this.#root = added;
+      return;
+    }
+    const { container, last } = this.#placeOf(path);
+    if (Array.isArray(container)) {
+      container.splice(last === '-' ? container.length : indexIn(container, last, container.length), 0, added);
+    } else put(container, last, added);
+  }
+
+  #remove(path: string): void {
+    const { container, last } = this.#placeOf(path);
+    childOf(container, last);
+    if (Array.isArray(container)) container.splice(Number(last), 1);
+    else delete container[last];
+  }
+
+  #replace(path: string, replacement: Value): void {
+    if (path === '') {
+      this.#root = replacement;
+      return;
+    }
+    const { container, last } = this.#placeOf(path);
+    childOf(container, last);
+    put(container, last, replacement);
+  }
+
+  /** The container that the last segment of a path names a place in, to be changed. */
+  #placeOf(path: string): { readonly container: Container; readonly last: string } {
+    const segments = segmentsOfPointer(path);
+    const last = segments.at(-1);
+    if (last === undefined) return refuse('a state cannot be replaced as a whole by this operation');
+    let container = this.#owned(this.#root);
+    this.#root = container;
+    for (const segment of segments.slice(0, -1)) {
+      const child = this.#owned(childOf(container, segment));
+      put(container, segment, child);
+      container = child;
+    }
+    return { container, last };
+  }
+
+  #owned(value: Value): Container {
+    if (!isContainer(value)) return refuse('there is nothing at this path');
+    if (this.#own.has(value)) return value;
+    const copy = Array.isArray(value) ? [...value] : { ...value };
+    this.#own.add(copy);
+    return copy;
+  }
+}
 
 /** All operations, or the first that fails. */
 export const applyOperations = (
   value: Value,
   operations: readonly PatchOperation[],
 ): { readonly value: Value } | { readonly failed: Failed } => {
-  let result = value;
+  const patching = new Patching(value);
   for (const operation of operations) {
     try {
-      result = applyOne(result, operation);
+      patching.apply(operation);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { failed: { path: operation.path, message: `${operation.op} failed: ${error.message}` } };
     }
   }
-  return { value: result };
+  return { value: patching.result };
 };

@@ -12,7 +12,7 @@ import { foldRuns, noRuns, type RunFold } from './run-fold.ts';
 import { entriesTouched, tryDelta, valueAt } from './state-change.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
-export const foldVersion = 4;
+export const foldVersion = 5;
 
 /** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
 export interface SessionFold extends RunFold {
@@ -46,14 +46,20 @@ export interface SessionFold extends RunFold {
   readonly damage?: { readonly session: SessionId; readonly seq: number; readonly reason: string } | undefined;
   /** How far each entry of the state can be relied on, by its path. */
   readonly provenance: Readonly<Record<string, Provenance>>;
-  /** The newest adoption of each branch: the commit, and how much of the branch it took. */
-  readonly adopted: Readonly<Record<string, { readonly at: number; readonly theirs: number }>>;
+  /** The newest adoptions of each branch, oldest first. */
+  readonly adopted: Readonly<Record<string, readonly AdoptionMark[]>>;
   /** The lowest among the inputs of the turn so far. */
   readonly turnProvenance?: Provenance | undefined;
   /** The newest compaction of the live lineage. */
   readonly compaction?: PayloadOf<'context.compacted'> | undefined;
   /** Turns that were tried again, each with the turns that are its attempts. */
   readonly attempts: Readonly<Record<string, readonly number[]>>;
+}
+
+/** How much of a branch was taken over, and by which commit; after that each commit that took the one before it back. */
+export interface AdoptionMark {
+  readonly theirs: number;
+  readonly commits: readonly [number, ...number[]];
 }
 
 type OpenCalls = Readonly<Record<string, { readonly tool: string; readonly seq: number }>>;
@@ -102,24 +108,38 @@ const provenanceAfter = (
 ): SessionFold['provenance'] => {
   const isLift = origin?.kind === 'lift';
   const set = new Set(isLift ? origin.paths : delta.flatMap(({ op, path }) => (op === 'test' ? [] : [path])));
-  const after = { ...before };
-  for (const path of isLift ? origin.paths : entriesTouched(delta)) {
+  const levelOf = (path: string): Provenance | undefined => {
+    if (valueAt(state, path) === undefined) return undefined;
     const had = set.has(path) ? undefined : before[path];
-    if (valueAt(state, path) === undefined) delete after[path];
-    else after[path] = entryProvenance?.[path] ?? (had ? lowestProvenance([had, provenance]) : provenance);
+    return entryProvenance?.[path] ?? (had ? lowestProvenance([had, provenance]) : provenance);
+  };
+  const levels = (isLift ? origin.paths : entriesTouched(delta)).map((path) => [path, levelOf(path)] as const);
+  const changed = levels.filter(([path, level]) => before[path] !== level);
+  if (changed.length === 0) return before;
+  const after = { ...before };
+  for (const [path, level] of changed) {
+    if (level) after[path] = level;
+    else delete after[path];
   }
   return after;
 };
 
-/** A branch whose adoption was taken back counts as not adopted. */
+/** An entry that both sides changed each time is judged from further back; this bounds how far. */
+const maxAdoptions = 32;
+
 const adoptedAfter = (
   before: SessionFold['adopted'],
   seq: number,
   { origin }: PayloadOf<'state.committed'>,
 ): SessionFold['adopted'] => {
-  if (origin?.kind === 'adopt') return { ...before, [origin.session]: { at: seq, theirs: origin.seq } };
+  if (origin?.kind === 'adopt') {
+    const mark: AdoptionMark = { theirs: origin.seq, commits: [seq] };
+    return { ...before, [origin.session]: [...(before[origin.session] ?? []), mark].slice(-maxAdoptions) };
+  }
   if (origin?.kind !== 'revert') return before;
-  return Object.fromEntries(Object.entries(before).filter(([, { at }]) => at !== origin.seq));
+  const withRevert = (mark: AdoptionMark): AdoptionMark =>
+    mark.commits.includes(origin.seq) ? { ...mark, commits: [...mark.commits, seq] } : mark;
+  return Object.fromEntries(Object.entries(before).map(([branch, marks]) => [branch, marks.map(withRevert)]));
 };
 
 const attemptsAfter = (attempts: SessionFold['attempts'], turn: number, retries: number | undefined) => {

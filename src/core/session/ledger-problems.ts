@@ -23,6 +23,7 @@ const entryProblems = (collection: Collection, id: string, entry: unknown): read
 };
 
 const danglingPin = ({ facts, pins }: State, id: string): readonly StateProblem[] => {
+  if (!isRecord(facts) || !isRecord(pins)) return [];
   if (!Object.hasOwn(pins, id) || Object.hasOwn(facts, id)) return [];
   return [{ path: pointerOf('pins', id), message: `there is no fact ${id}: a pin goes before its fact does` }];
 };

@@ -128,6 +128,30 @@ describe('a change of the state', () => {
     ]);
   });
 
+  test('[STATE2] a change of ten thousand entries takes no more for each than one of few', () => {
+    const ids = Array.from({ length: 10_000 }, (_, index) => `id-${index}`);
+    const { state, delta } = changeState(emptyState, (draft) => {
+      for (const id of ids) draft.facts[id] = id;
+    });
+    expect(delta).toHaveLength(ids.length);
+    const patch = ids.map((id) => ({ op: 'remove', path: pointerOf('facts', id) }) as const);
+    expect(changeState(state, patch).state).toEqual(emptyState);
+  });
+
+  test('[STATE1] a collection that a patch removes is named, whatever else it does', () => {
+    const tries: [string, string][] = [
+      ['pins', 'facts'],
+      ['facts', 'pins'],
+    ];
+    for (const [gone, other] of tries) {
+      const { state, delta } = changeState(emptyState, [
+        { op: 'remove', path: pointerOf(gone) },
+        { op: 'add', path: pointerOf(other, 'b'), value: true },
+      ]);
+      expect(ledgerProblems(state, delta)).toMatchObject([{ path: pointerOf(gone) }]);
+    }
+  });
+
   test('[STATE1] a patch that fails names the operation, and a hostile path changes nothing outside', () => {
     const hostile: PatchOperation[] = [
       { op: 'add', path: '/__proto__/polluted', value: true },
