@@ -68,6 +68,26 @@ describe('the budget of a context', () => {
   });
 });
 
+test('[CTX2] a result that is larger than the budget is cut in its turn and in the next, and can be recalled whole', async () => {
+  const session = await open();
+  const output = 'z'.repeat(500_000);
+  const call = { callId: 'c1', tool: 'cat' } as const;
+  await addTurns(session, 2);
+  await session.append([
+    { role: 'user', content: 'do it' },
+    { role: 'assistant', content: [{ type: 'tool-call', ...call, input: {} }] },
+    { role: 'tool', content: [{ type: 'tool-result', ...call, outcome: 'ok', output }] },
+  ]);
+  const during = await session.context();
+  expect(during.messages).toHaveLength(7);
+  await addTurns(session, 1);
+  const { messages, tokens } = await session.context();
+  expect(tokens).toBeLessThan(100_000);
+  expect(messages).toHaveLength(9);
+  expect(JSON.stringify(messages[6])).toContain('recall call:c1');
+  expect(JSON.stringify(await session.recall('call:c1'))).toContain(output);
+});
+
 test('[AGT1] without its agent a session has no context, unless it is given instructions', async () => {
   const database = newMemoryDatabase();
   const agentOf = (version: number) => defineAgent({ name: 'coder', version, instructions: `coder ${version}` });

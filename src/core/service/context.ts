@@ -48,7 +48,7 @@ interface PartsOptions {
   readonly instructions: string | undefined;
 }
 
-/** Reads back no further than the budget and the newest compaction reach, and to the opening of the newest turn in any case. */
+/** The newest turn, and of those before as many as the budget and the newest compaction leave, long messages counted as if they were cut. */
 export const readContextParts = async (
   scope: Scope,
   key: SessionKey,
@@ -56,12 +56,12 @@ export const readContextParts = async (
 ): Promise<ContextParts> => {
   const parts = { instructions, began: await atTurnStart(scope, key, fold), compaction: fold.compaction };
   const entries: ContextEntry[] = [];
-  let tokens = 0;
+  let earlier = 0;
   for await (const entry of messagesBackwards(scope, key, { seq: fold.seq })) {
     if (entry.seq <= (fold.compaction?.to ?? 0)) break;
-    if (tokens > maxTokens && entry.turn !== entries[0]!.turn) break;
+    if (earlier > maxTokens && entry.turn !== entries.at(-1)!.turn) break;
     entries.push(entry);
-    tokens += estimateTokens(entry.message);
+    if (entry.turn !== entries[0]!.turn) earlier += Math.min(estimateTokens(entry.message), maxTokens / 8);
   }
   return { entries: entries.reverse(), systemWithin: (spare) => systemText(parts, spare) };
 };

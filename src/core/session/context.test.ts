@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../schema/ids.ts';
 import type { Message } from '../../schema/message.ts';
-import { assembleContext, type ContextEntry, estimateTokens } from './context.ts';
+import { assembleContext, type ContextEntry, estimateTokens, textTokens } from './context.ts';
 
 const user = (text: string): Message => ({ id: newId('msg'), role: 'user', content: [{ type: 'text', text }] });
 const answer = (text: string, ...calls: string[]): Message => ({
@@ -75,7 +75,8 @@ describe('an assembled context', () => {
         if (!context) return;
         const opening = entries.find(({ seq }) => seq === context.from)!;
         expect(entries.find(({ turn }) => turn === opening.turn)).toBe(opening);
-        expect(context.tokens).toBe(context.messages.reduce((sum, message) => sum + estimateTokens(message), 0));
+        const tokens = context.messages.reduce((sum, message) => sum + estimateTokens(message), 0);
+        expect(context.tokens).toBe(textTokens(context.system) + tokens);
         expect(context.tokens).toBeLessThanOrEqual(maxTokens);
       }),
     );
@@ -87,6 +88,56 @@ describe('an assembled context', () => {
     const { messages, from } = assembleContext(entries, 40);
     expect(messages).toEqual([entries[0]!.message, entries[3]!.message]);
     expect(from).toBe(2);
+  });
+
+  test('[CTX2] a result that is too long is cut, names its key, and leaves the other calls of the turn', () => {
+    const huge = results('b', 'c');
+    huge.content.splice(0, 1, { ...huge.content[0], output: `start${'"😀\n'.repeat(125_000)}end` } as never);
+    const entries = entriesOf([user('ask'), answer('', 'a'), results('a'), answer('', 'b', 'c'), huge]);
+    for (const maxTokens of [1000, 20_000, 100_000]) {
+      const { messages, tokens } = assembleContext(entries, maxTokens);
+      expect(tokens).toBeLessThanOrEqual(maxTokens);
+      expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'tool']);
+      expect(messages[2]).toEqual(entries[2]!.message);
+      const [cut, whole] = messages[4]!.content as unknown as { output: string }[];
+      expect(cut!.output).toMatch(/^start[^]*\d+ of 500008 characters left out; recall call:b [^]*end$/);
+      expect(cut!.output.isWellFormed()).toBe(true);
+      expect(whole!.output).toBe('c');
+    }
+  });
+
+  test('[CTX2] says so where a part of the newest turn is left out', () => {
+    const turn = Array.from({ length: 50 }, (_, index) => answer(`step ${index} ${'x'.repeat(400)}`));
+    const { system, messages } = assembleContext(entriesOf([user('before'), user('ask'), ...turn]), 2000);
+    expect(system).toContain('recall turn:2');
+    expect(messages.at(-1)).toBe(turn.at(-1));
+    expect(messages.length).toBeGreaterThan(8);
+    expect(assembleContext(entriesOf([user('ask'), ...turn]), 20_000).system).toBe('');
+  });
+
+  test('[CTX4] while a turn grows, the window moves in few large steps, whatever it grows to', () => {
+    const before = Array.from({ length: 40 }, (_, index) => [
+      user(`q${index} ${'x'.repeat(300)}`),
+      answer('y'.repeat(300)),
+    ]);
+    const grown = [...before.flat(), user('now')];
+    let moves = 0;
+    let previous = assembleContext(entriesOf(grown), 4000).messages;
+    expect(previous.length).toBeGreaterThan(30);
+    const contextTokens = 4000;
+    const steps = 200;
+    for (let step = 0; step < steps; step++) {
+      grown.push(answer('', `c${step}`), results(`c${step}`));
+      const { messages, tokens } = assembleContext(entriesOf(grown), contextTokens);
+      expect(tokens).toBeLessThanOrEqual(contextTokens);
+      expect(messages.at(-1)).toEqual(grown.at(-1));
+      const ids = messages.map(({ id }) => id);
+      if (!previous.every(({ id }, place) => id === ids[place])) moves += 1;
+      previous = messages;
+    }
+    const grownBy = grown.slice(-2 * steps).reduce((sum, message) => sum + estimateTokens(message), 0);
+    expect(moves).toBeLessThanOrEqual(5 + Math.ceil(grownBy / (contextTokens / 2)));
+    expect(moves).toBeGreaterThan(3);
   });
 
   test('[CTX2] keeps every turn that fits', () => {
