@@ -1,4 +1,4 @@
-import { type EntryOf, type EntryText, entryText, type Part, valueText } from './entry-text.ts';
+import { changedValues, type EntryOf, type EntryText, entryText, type Part } from './entry-text.ts';
 import { printableLine } from './printable.ts';
 
 export interface EntryChange<P extends Part> {
@@ -14,7 +14,7 @@ export interface ChangeText extends EntryText {
 const moved = (before: unknown, after: unknown): string => (before === after ? String(after) : `${before} → ${after}`);
 
 const replaced = (id: string, before: unknown, after: unknown): EntryText => ({
-  line: `${printableLine(id)}: ${valueText(before)} → ${valueText(after)}`,
+  line: `${printableLine(id)}: ${changedValues(before, after).join(' → ')}`,
 });
 
 const texts: { readonly [P in Part]: (id: string, before: EntryOf<P>, after: EntryOf<P>) => EntryText } = {

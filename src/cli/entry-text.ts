@@ -16,6 +16,30 @@ const maxValue = 500;
 /** A value on one line, as JSON, so that "8080" is told from 8080. */
 export const valueText = (value: unknown): string => truncate(printableJson(value), maxValue);
 
+const contextChars = 60;
+
+const firstDifference = (a: string, b: string): number => {
+  let place = 0;
+  while (place < a.length && a[place] === b[place]) place += 1;
+  return place;
+};
+
+/** The text from a little before the place on, and not from the middle of a character. */
+const aroundPlace = (text: string, place: number): string => {
+  const start = place - contextChars;
+  return truncate(`…${text.slice(start).replace(/^[\uDC00-\uDFFF]/, '')}`, maxValue);
+};
+
+/** Two values that differ, so that it can be seen where: of long ones what is around the first difference. */
+export const changedValues = (before: unknown, after: unknown): readonly [before: string, after: string] => {
+  const [a, b] = [printableJson(before), printableJson(after)];
+  const shown = [valueText(before), valueText(after)] as const;
+  const place = firstDifference(a, b);
+  // Some characters take two columns.
+  const isSeen = (shown[0] === a && shown[1] === b) || place < maxValue / 2 - contextChars;
+  return isSeen ? shown : [aroundPlace(a, place), aroundPlace(b, place)];
+};
+
 export const titleOf: Readonly<Record<Part, string>> = {
   decisions: 'decisions',
   facts: 'facts',

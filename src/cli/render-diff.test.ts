@@ -110,6 +110,30 @@ test('[DIFF1] every kind of change is told in the words of its collection', () =
   ]);
 });
 
+test.each(['x', '漢', '😀', '"'])(
+  '[DIFF1] two long values of %s that differ late are shown where they differ',
+  (filler) => {
+    for (let length = 180; length < 700; length += 37) {
+      const same = filler.repeat(length);
+      const [, , line] = renderDiff(
+        diffOf({ facts: [{ id: 'f', before: `${same}OLD`, after: `${same}NEW and more` }] }),
+        terminal(Number.POSITIVE_INFINITY),
+      );
+      expect(line).toMatch(/^ {2}~ f: .*OLD" → .*NEW and more"$/u);
+      expect(line!.isWellFormed()).toBe(true);
+    }
+  },
+);
+
+test('[DIFF1] two values that fit are shown whole', () => {
+  const same = 'x'.repeat(400);
+  const lines = renderDiff(
+    diffOf({ facts: [{ id: 'f', before: `${same}OLD`, after: `${same}NEW` }] }),
+    terminal(Number.POSITIVE_INFINITY),
+  );
+  expect(lines).toContain(`  ~ f: "${same}OLD" → "${same}NEW"`);
+});
+
 test('[CLI1] long and hostile text stays text, within the width, its further lines below the first', () => {
   const hostile = 'x\u001b[2J\u009b31m\u202e\r\ny';
   const long = 'word '.repeat(50).trim();

@@ -100,7 +100,9 @@ describe('an assembled context', () => {
       expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'tool']);
       expect(messages[2]).toEqual(entries[2]!.message);
       const [cut, whole] = messages[4]!.content as unknown as { output: string }[];
-      expect(cut!.output).toMatch(/^start[^]*\d+ of 500008 characters left out; recall call:b [^]*end$/);
+      expect(cut!.output).toMatch(/^start.*\n/);
+      expect(cut!.output).toMatch(/\n\[… \d+ of 500008 characters left out; recall call:b for all of it …\]\n/);
+      expect(cut!.output.endsWith('\nend')).toBe(true);
       expect(cut!.output.isWellFormed()).toBe(true);
       expect(whole!.output).toBe('c');
     }
