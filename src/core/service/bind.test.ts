@@ -111,4 +111,11 @@ describe('a new session', () => {
       code: 'INVALID_INPUT',
     });
   });
+
+  test('[IN1] what is no agent is refused', async () => {
+    const { session } = await begin(one);
+    for (const agent of [undefined, null, 'coder', { name: 'coder', version: 1 }]) {
+      expect(await failure(() => session.bind(agent as never))).toMatchObject({ code: 'INVALID_INPUT' });
+    }
+  });
 });

@@ -123,4 +123,104 @@ describe('a revert', () => {
     await set(session, { web: 'mine now' });
     expect(await isMarked(session, 'mine now')).toBe(false);
   });
+
+  test.each([40, 60])(
+    '[PROV3] an edit of a list of %s vouches for none of it, however it is stored',
+    async (length) => {
+      const session = await open();
+      const list = Array.from({ length }, (_, index) => `from afar ${index}`);
+      await set(session, { list }, byModel);
+      const edit = await set(session, { list: list.with(0, 'mine').with(-1, 'mine') });
+      expect(await isMarked(session, 'from afar')).toBe(true);
+      const derived = await set(session, { next: 1 }, { by: 'model', derivedFrom: [edit!.seq] });
+      expect(derived).toMatchObject({ provenance: 'unverified' });
+    },
+  );
+
+  test('[PROV3] what a patch copies or moves is no surer than it was', async () => {
+    const session = await open();
+    await set(session, { web: 'from afar' }, byModel);
+    await session.commit([
+      { op: 'copy', from: '/facts/web', path: '/facts/b' },
+      { op: 'copy', from: '/facts/b', path: '/scratch/c' },
+      { op: 'add', path: '/facts/said', value: 'by me' },
+    ]);
+    await session.commit([{ op: 'move', from: '/facts/web', path: '/facts/d' }]);
+    await session.commit([{ op: 'copy', from: '/facts', path: '/scratch/all' }]);
+    await session.commit([
+      { op: 'move', from: '/scratch', path: '/facts' },
+      { op: 'add', path: '/scratch', value: {} },
+    ]);
+    const below = async (provenance: 'unverified' | 'human') =>
+      (await session.commits({ provenance })).flatMap(({ entries }) => entries);
+    expect(await below('unverified')).toEqual(
+      expect.arrayContaining(['/facts/b', '/scratch/c', '/facts/d', '/facts/all']),
+    );
+    expect(await isMarked(session, 'from afar')).toBe(true);
+  });
+
+  test('[REV1, TRACK1] of a tracked call leaves the counters of tools, whatever was called since', async () => {
+    const session = await open();
+    const files = ({ path }: { path: string }) => ({ [path]: 'modified' as const });
+    const { edit } = session.track({ edit: async (_: { path: string }) => 'done' }, { edit: { files } });
+    await edit({ path: 'a' });
+    const [first] = await session.commits({ path: '/filesModified/*' });
+    await edit({ path: 'b' });
+    await session.revert(first!.seq);
+    const { filesModified, toolsUsed } = await session.state();
+    expect(Object.keys(filesModified)).toEqual(['b']);
+    expect(toolsUsed.edit).toMatchObject({ calls: 2 });
+  });
+
+  test('[REV1, STATE1] a fact that is pinned, and a pin whose fact is gone, are in the way', async () => {
+    const session = await open();
+    const fact = await set(session, { a: 1 });
+    await session.pin('a');
+    const [pin] = await session.commits({ limit: 1 });
+    expect(await failure(session.revert(fact!.seq))).toMatchObject({
+      code: 'REVERT_CONFLICT',
+      details: { later: [pin!.seq] },
+    });
+    await session.unpin('a');
+    const [unpin] = await session.commits({ limit: 1 });
+    const gone = await session.commit((draft) => {
+      delete draft.facts.a;
+    });
+    expect(await failure(session.revert(unpin!.seq))).toMatchObject({ details: { later: [gone!.seq] } });
+  });
+
+  test('[REV1] a new value of a pinned fact is not in the way of its pin, nor the pin of it', async () => {
+    const session = await open();
+    await set(session, { a: 1 });
+    const second = await set(session, { a: 2 });
+    await session.pin('a');
+    const [pin] = await session.commits({ limit: 1 });
+    await session.revert(second!.seq);
+    await session.revert(pin!.seq);
+    expect(await session.state()).toMatchObject({ facts: { a: 1 }, pins: {} });
+  });
+
+  test('[REV1, CARRY1] of what was carried over leaves nothing of it, and no pin was ever without its fact', async () => {
+    const runtime = await openRuntime({ store: openMemoryStore() });
+    const session = await runtime.sessions.open();
+    await set(session, { said: 1 });
+    await set(session, { web: 2 }, byModel);
+    await session.pin('web');
+    const next = await runtime.sessions.open({ carryFrom: session });
+    const carried = await next.commits();
+    for (const { seq } of carried) {
+      const { facts, pins } = await next.state({ at: { seq } });
+      expect(Object.keys(facts)).toEqual(expect.arrayContaining(Object.keys(pins)));
+    }
+    for (const { seq } of carried) await next.revert(seq);
+    expect(await next.state()).toMatchObject({ facts: {}, pins: {} });
+  });
+
+  test('[IN1] what is no number of an event and no option is refused', async () => {
+    const session = await open();
+    for (const seq of [1.5, -1, Number.NaN, '2', null, 1e20]) {
+      expect(await failure(session.revert(seq as never))).toMatchObject({ code: 'INVALID_INPUT' });
+    }
+    expect(await failure(session.revert(1, { wy: 'x' } as never))).toMatchObject({ code: 'INVALID_INPUT' });
+  });
 });

@@ -1,27 +1,51 @@
+import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import { lowestProvenance, type Provenance } from '../../schema/state.ts';
+import { Text } from '../../schema/json.ts';
+import { entryOf, lowestProvenance, type Provenance, type StoredOperation } from '../../schema/state.ts';
 import type { CommitQuery, SessionKey } from '../ports/store.ts';
 import type { CommitCommand } from '../session/decide-commit.ts';
-import { decodeEvent } from '../session/event-codec.ts';
+import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { isLive, liveWithin } from '../session/live-lineage.ts';
+import { isToolCounter } from '../session/merge-entries.ts';
 import { type CommitRecord, commitRecord } from './commits.ts';
 import { execute } from './execute.ts';
 import type { Scope } from './scope.ts';
 
 const pageSize = 200;
 
+const Seq = z.int().nonnegative();
+const Options = z.strictObject({ why: Text.max(2000).optional() });
+export type RevertOptions = z.input<typeof Options>;
+
+/** What happened stays counted, so counters of tools are no part of what is taken back. */
+const withoutCounters = (commit: CommitRecord): CommitRecord => ({
+  ...commit,
+  delta: commit.delta.filter(({ path }) => !isToolCounter(path)),
+  inverse: commit.inverse.filter(({ path }) => !isToolCounter(path)),
+  entries: commit.entries.filter((path) => !isToolCounter(path)),
+});
+
 const readCommit = async (scope: Scope, key: SessionKey, seq: number): Promise<CommitRecord | undefined> => {
   const [stored] = seq > 0 ? await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 }) : [];
   const event = stored && decodeEvent(key.workspace, stored);
-  return event?.type === 'state.committed' ? commitRecord(event) : undefined;
+  return event?.type === 'state.committed' ? withoutCounters(commitRecord(event)) : undefined;
 };
 
 const noSuchCommit = ({ session }: SessionKey, seq: number): PerdureError =>
   new PerdureError('POINT_NOT_FOUND', `event ${seq} is not a commit of the live lineage of ${session}`, {
     details: { session, seq },
   });
+
+const moved = (path: string, from: string, to: string): readonly string[] =>
+  path.startsWith(from) ? [to + path.slice(from.length)] : [];
+
+/** A pin depends on its fact. */
+const partnerOf = (entry: string): readonly string[] => [
+  ...moved(entry, '/facts/', '/pins/'),
+  ...moved(entry, '/pins/', '/facts/'),
+];
 
 /** The live commits after another that touch one of its entries, newest first. */
 const commitsSince = async (
@@ -32,7 +56,7 @@ const commitsSince = async (
 ): Promise<readonly CommitRecord[]> => {
   const ranges = liveWithin(live, seq, head);
   const found = new Map<number, CommitRecord>();
-  for (const prefix of ranges.length > 0 ? entries : []) {
+  for (const prefix of ranges.length > 0 ? [...entries, ...entries.flatMap(partnerOf)] : []) {
     for (let before: CommitQuery['before']; ; ) {
       const query = { within: { session: key.session, ranges }, prefix, before, limit: pageSize };
       const page = await scope.store.findCommits(scope.workspace, query);
@@ -58,9 +82,16 @@ const standing = (newestFirst: readonly CommitRecord[], since: number): readonly
   return newestFirst.filter(({ seq, origin }) => origin?.kind !== 'lift' && !cancelled.has(seq));
 };
 
-/** Every path that a commit changes, and every list that it depends on. */
-const reachOf = ({ delta, inverse, origin }: CommitRecord): readonly string[] =>
-  origin?.kind === 'lift' ? origin.paths : [...delta, ...inverse].map(({ path }) => path);
+const bringsOrTakes = ({ op, path }: StoredOperation): boolean =>
+  (op === 'add' || op === 'remove') && path === entryOf(path);
+
+/** Every path that a commit changes, every list that it depends on, and the pins of facts that it brings or takes away. */
+const reachOf = ({ delta, inverse, origin }: CommitRecord): readonly string[] => {
+  if (origin?.kind === 'lift') return origin.paths;
+  const operations = [...delta, ...inverse];
+  const pins = operations.filter(bringsOrTakes).flatMap(({ path }) => moved(path, '/facts/', '/pins/'));
+  return [...operations.map(({ path }) => path), ...pins];
+};
 
 const isAtOrBelow = (path: string, above: string): boolean => `${path}/`.startsWith(`${above}/`);
 
@@ -100,8 +131,10 @@ export const revertCommit = async (
   scope: Scope,
   key: SessionKey,
   seq: number,
-  { why = `reverts ${seq}` }: { readonly why?: string | undefined } = {},
+  options: RevertOptions = {},
 ): Promise<CommitRecord | undefined> => {
+  parseInput('the commit', Seq, seq);
+  const { why = `reverts ${seq}` } = parseInput('the revert', Options, options);
   const commit = await readCommit(scope, key, seq);
   if (!commit) throw noSuchCommit(key, seq);
   const [event] = await execute(scope, key, async (fold): Promise<CommitCommand> => {

@@ -30,12 +30,18 @@ const migrated = (fold: SessionFold, agent: Agent): State['own'] => {
   return own as State['own'];
 };
 
+const refuseNoAgent = (agent: Partial<Agent> | undefined): void => {
+  if (typeof agent?.problems === 'function') return;
+  throw new PerdureError('INVALID_INPUT', 'the agent: expected what defineAgent gives');
+};
+
 /** What was made from the own part is no surer than any of it. */
 const provenanceOfOwn = ({ state, provenance }: SessionFold): Provenance =>
   lowestProvenance(Object.keys(state.own).map((id) => provenance[pointerOf('own', id)] ?? 'unverified'));
 
 /** Binds the session to an agent, or to another version of its agent; a changed state schema brings a commit that migrates the own part. */
 export const decideBind = (fold: SessionFold, agent: Agent, actor: Actor): readonly EventDraft[] => {
+  refuseNoAgent(agent);
   const { bound } = fold;
   const { name, version, schemaHash } = agent;
   if (bound && bound.agent.name !== name) {

@@ -3,6 +3,7 @@ import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
 import { lowestProvenance, type PatchOperation, type Provenance } from '../../schema/state.ts';
 import { type Agent, agentName } from './agent.ts';
+import { loweredEntries } from './entry-provenance.ts';
 import type { SessionFold } from './fold.ts';
 import { ledgerProblems } from './ledger-problems.ts';
 import {
@@ -102,7 +103,9 @@ export const decideCommit = (
   if (change.delta.length === 0 && command.origin?.kind !== 'lift') return undefined;
   const problems = [...ledgerProblems(change.state, change.delta), ...ownProblems(fold, change, command.agents)];
   if (problems.length > 0) throw stateInvalid(problems);
-  const { why, cause, inputHash, outputSummary, origin, derivedFrom, entryProvenance } = command;
+  const { why, cause, inputHash, outputSummary, origin, derivedFrom } = command;
+  const provenance = provenanceFor(fold, command);
+  const entryProvenance = { ...loweredEntries(fold, command.change, change, provenance), ...command.entryProvenance };
   return {
     type: 'state.committed',
     actor: writerOf(fold, command, actor),
@@ -110,8 +113,8 @@ export const decideCommit = (
     payload: {
       delta: [...change.delta],
       inverse: [...change.inverse],
-      provenance: provenanceFor(fold, command),
-      ...(entryProvenance && Object.keys(entryProvenance).length > 0 && { entryProvenance: { ...entryProvenance } }),
+      provenance,
+      ...(Object.keys(entryProvenance).length > 0 && { entryProvenance }),
       cause,
       inputHash,
       outputSummary,

@@ -2,10 +2,17 @@ import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
 import type { Json, Metadata } from '../../schema/json.ts';
 import type { Limits } from '../../schema/run.ts';
-import { emptyState, type PatchOperation, type Provenance, pointerOf, type State } from '../../schema/state.ts';
+import {
+  emptyState,
+  lowestProvenance,
+  type PatchOperation,
+  type Provenance,
+  pointerOf,
+  type State,
+} from '../../schema/state.ts';
 import type { Agent } from './agent.ts';
 import type { SessionFold } from './fold.ts';
-import { changeState } from './state-change.ts';
+import { changeState, valueAt } from './state-change.ts';
 
 /** What a new session takes over from another: what is known and planned, without how it came about. */
 const carried = ['facts', 'pins', 'decisions', 'plan', 'progress'] as const satisfies readonly (keyof State)[];
@@ -25,7 +32,7 @@ const commitDraft = (
   before: State,
   operations: readonly PatchOperation[],
   actor: Actor,
-  about: Pick<Committed, 'provenance' | 'why' | 'origin'>,
+  about: Pick<Committed, 'provenance' | 'entryProvenance' | 'why' | 'origin'>,
 ): { draft: EventDraft; state: State } => {
   const { state, delta, inverse } = changeState(before, operations);
   return {
@@ -34,15 +41,12 @@ const commitDraft = (
   };
 };
 
-const additions = (from: SessionFold): ReadonlyMap<Provenance, PatchOperation[]> => {
-  const entries = carried.flatMap((part) =>
-    Object.entries(from.state[part]).map(([id, value]) => ({ path: pointerOf(part, id), value: value as Json })),
+const provenanceOfCarried = (from: SessionFold): Readonly<Record<string, Provenance>> =>
+  Object.fromEntries(
+    carried
+      .flatMap((part) => Object.keys(from.state[part]).map((id) => pointerOf(part, id)))
+      .map((path) => [path, from.provenance[path] ?? 'unverified']),
   );
-  const byProvenance = Map.groupBy(entries, ({ path }) => from.provenance[path] ?? 'unverified');
-  return new Map(
-    [...byProvenance].map(([level, all]) => [level, all.map((each) => ({ op: 'add', ...each }) as const)]),
-  );
-};
 
 /** The first events of a session: who it is, whose agent, what it knows already. What is carried over keeps its provenance. */
 export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft, ...EventDraft[]] => {
@@ -65,9 +69,18 @@ export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft
   }
   if (budget) drafts.push({ type: 'budget.set', payload: { limits: budget }, actor, turn: 0 });
   if (carry) {
-    const origin = { kind: 'carry', session: carry.session, seq: carry.seq } as const;
-    for (const [provenance, operations] of additions(carry)) {
-      commit(operations, { provenance, origin, why: `carried over from ${carry.session}` });
+    const entryProvenance = provenanceOfCarried(carry);
+    const paths = Object.keys(entryProvenance);
+    if (paths.length > 0) {
+      commit(
+        paths.map((path) => ({ op: 'add', path, value: valueAt(carry.state, path) as Json }) as const),
+        {
+          provenance: lowestProvenance(Object.values(entryProvenance)),
+          entryProvenance,
+          origin: { kind: 'carry', session: carry.session, seq: carry.seq },
+          why: `carried over from ${carry.session}`,
+        },
+      );
     }
   }
   return [{ type: 'session.opened', payload: { title, metadata, agent: ref }, actor, turn: 0 }, ...drafts];

@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../../schema/event.ts';
-import type { Provenance } from '../../schema/state.ts';
+import { lowestProvenance, type Provenance } from '../../schema/state.ts';
 
 /** How far what an event brings in can be relied on; undefined when it brings nothing in. */
 export const provenanceOf = (event: SessionEvent): Provenance | undefined => {
@@ -14,7 +14,7 @@ export const provenanceOf = (event: SessionEvent): Provenance | undefined => {
     case 'tool.failed':
       return 'unverified';
     case 'state.committed':
-      return event.payload.provenance;
+      return lowestProvenance([event.payload.provenance, ...Object.values(event.payload.entryProvenance ?? {})]);
     default:
       return undefined;
   }
