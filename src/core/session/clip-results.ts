@@ -11,7 +11,7 @@ const jsonChars = (value: unknown): number => JSON.stringify(value).length;
 
 /** As much of the beginning and of the end as takes `maxChars` in JSON. */
 const endsWithin = (text: string, maxChars: number): readonly [head: string, tail: string] => {
-  for (let chars = Math.max(0, maxChars); ; chars = Math.floor((chars * 3) / 4)) {
+  for (let chars = Math.max(0, maxChars - 2); ; chars = Math.floor((chars * 3) / 4)) {
     const tailChars = Math.floor(chars / 3);
     const head = clip(text, chars - tailChars);
     const tail = tailChars > 0 ? text.slice(-tailChars).replace(/^[\uDC00-\uDFFF]/, '') : '';

@@ -2,7 +2,7 @@ import { clipResults } from './clip-results.ts';
 import { textTokens, type Unit } from './context-units.ts';
 
 /** What the newest turn may take before earlier turns make room: few large steps, so that the beginning of a prompt seldom changes. */
-const sharesOfTurn = [1 / 8, 1 / 4, 1 / 2, 3 / 4, 1];
+const sharesOfTurn = [1 / 8, 1 / 2, 1];
 
 export interface ContextWindow {
   readonly kept: readonly Unit[];
