@@ -85,6 +85,9 @@ describe('event definitions', () => {
       { turn: -1 },
       { run: '' },
       { extra: 1 },
+      { at: Date.UTC(10_000, 0) },
+      { turn: 2 ** 31 },
+      { version: 2 ** 31 },
     ];
     for (const change of wrong) {
       expect(eventHeader.safeParse({ ...header, ...change }).success, JSON.stringify(change)).toBe(false);

@@ -251,14 +251,18 @@ export type EventDraft<T extends EventType = EventType> = {
 
 export const isEventType = (type: string): type is EventType => Object.hasOwn(eventDefinitions, type);
 export const currentVersion = (type: EventType): number => eventDefinitions[type].upcast.length + 1;
+const maxInt32 = 2 ** 31 - 1;
+/** The last moment that a date of four digits can tell. */
+const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 export const eventHeader = z.strictObject({
   session: SessionId,
   seq: Seq,
-  at: z.int().nonnegative(),
-  turn: z.int().nonnegative(),
+  at: z.int().nonnegative().max(lastMoment),
+  turn: z.int().nonnegative().max(maxInt32),
   run: RunId.optional(),
   type: z.string().regex(/^[a-z]+(\.[a-z_]+)+$/),
-  version: z.int().positive(),
+  version: z.int().positive().max(maxInt32),
   actor: Actor,
 });
 

@@ -1,9 +1,10 @@
 import type { Head, SessionCopy, StoredEvent, StoredKey } from '../core/ports/store.ts';
 import { genesisHash, linkProblem } from '../core/session/chain.ts';
-import { opensTurn, summarize } from '../core/session/summary.ts';
+import { summarize } from '../core/session/summary.ts';
 import { isPerdureError, PerdureError } from '../schema/error.ts';
 import type { WorkspaceId } from '../schema/ids.ts';
 import type { SessionSummary } from '../schema/summary.ts';
+import { copiedEventProblem } from './copied-event-problem.ts';
 
 /** What the store holds about a copied session, read in the import's own transaction. */
 export interface ImportBase {
@@ -37,7 +38,7 @@ const disagrees = (copy: SessionCopy, why: string, seq?: number): PerdureError =
 const broken = (copy: SessionCopy, why: string, seq?: number): PerdureError =>
   new PerdureError(
     'BUNDLE_INVALID',
-    `the bundle is damaged at ${copy.session}: ${why}; export it again from its source`,
+    `the bundle is damaged at ${seq === undefined ? '' : `event ${seq} of `}${copy.session}: ${why}; export it again from its source`,
     {
       details: { session: copy.session, ...(seq !== undefined && { seq }) },
     },
@@ -65,7 +66,8 @@ const followProblem = (
 const summaryAfter = (copy: SessionCopy, added: readonly StoredEvent[], head: Head | undefined): SessionSummary => {
   let summary = head?.summary;
   for (const event of added) {
-    if (event.opensTurn !== opensTurn(summary, event)) throw broken(copy, 'its turns are not as marked', event.seq);
+    const problem = copiedEventProblem(summary, event);
+    if (problem) throw broken(copy, problem, event.seq);
     try {
       summary = summarize(summary, event);
     } catch (error) {

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { createZstdDecompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { transformed } from '../../src/core/service/transformed.ts';
 import { openRuntime, type PerdureError, type Runtime, type Session } from '../../src/index.ts';
+import { sealedLines } from '../made-bundle.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
 const collect = async (source: AsyncIterable<Uint8Array>): Promise<Buffer> => {
@@ -29,13 +29,6 @@ const failure = async (work: Promise<unknown>): Promise<PerdureError> => {
     return error as PerdureError;
   }
   throw new Error('it did not fail');
-};
-
-/** The lines of a bundle with a fresh checksum, so that only what the lines say can be wrong with it. */
-const resealed = (lines: readonly string[]): Buffer => {
-  const body = lines.map((line) => `${line}\n`).join('');
-  const end = { lines: lines.length, sha256: createHash('sha256').update(body).digest('hex') };
-  return Buffer.from(`${body}${JSON.stringify({ end })}\n`);
 };
 
 /** Some bits of a zstd frame do not matter, such as its last few when everything is out: then it is still the same bundle. */
@@ -196,6 +189,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       await refused(Buffer.from('not a bundle at all'));
       await refused(Buffer.from(''));
       await refused(Buffer.concat([plain, Buffer.from([0xff, 0xfe])]));
+      for (const more of [bundle, Buffer.from('more'), Buffer.from([0])]) await refused(Buffer.concat([bundle, more]));
       expect((await sessions.import(inChunks(plain))).sessions).toEqual([{ session: session.id, added: 3 }]);
     });
 
@@ -239,11 +233,11 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
         }),
       };
       for (const [what, lying] of Object.entries(lies)) {
-        const error = await failure(sessions.import(inChunks(zstdCompressSync(resealed(lying)))));
+        const error = await failure(sessions.import(inChunks(zstdCompressSync(sealedLines(lying)))));
         expect({ what, code: error.code }).toEqual({ what, code: 'BUNDLE_INVALID' });
         expect((await sessions.list()).sessions).toEqual([]);
       }
-      expect((await sessions.import(inChunks(resealed(lines)))).sessions).toHaveLength(2);
+      expect((await sessions.import(inChunks(sealedLines(lines)))).sessions).toHaveLength(2);
     });
   },
 );

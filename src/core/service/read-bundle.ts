@@ -8,12 +8,12 @@ import { genesisHash, linkProblem } from '../session/chain.ts';
 import { invalidInput } from '../session/event-codec.ts';
 import { BundleHeader, BundleLine, maxLineChars } from './bundle-format.ts';
 import { transformed } from './transformed.ts';
+import { ZstdFrame, zstdMagic } from './zstd-frame.ts';
 
-const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 const pieceEvents = 256;
 const pieceBytes = 4 * 1024 * 1024;
 
-const invalid = (why: string, cause?: unknown): PerdureError =>
+export const bundleInvalid = (why: string, cause?: unknown): PerdureError =>
   new PerdureError(
     'BUNDLE_INVALID',
     `the bundle is not valid: ${why}; nothing was imported, export it again from its source`,
@@ -22,24 +22,42 @@ const invalid = (why: string, cause?: unknown): PerdureError =>
     },
   );
 
-/** Plain or compressed: the first bytes tell. */
-async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
-  const chunks = source[Symbol.asyncIterator]();
+const isCompressed = (start: Uint8Array): boolean => zstdMagic.equals(start.subarray(0, zstdMagic.length));
+
+const firstBytes = async (chunks: AsyncIterator<Uint8Array>): Promise<Uint8Array> => {
   let start = Buffer.alloc(0);
   while (start.length < zstdMagic.length) {
     const { value, done } = await chunks.next();
     if (done) break;
     start = Buffer.concat([start, value]);
   }
-  const whole = async function* (): AsyncGenerator<Uint8Array, void, void> {
-    yield start;
-    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
-  };
-  if (!start.subarray(0, zstdMagic.length).equals(zstdMagic)) {
-    yield* whole();
-    return;
+  return start;
+};
+
+async function* whole(start: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  yield start;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+}
+
+async function* oneFrame(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  const frame = new ZstdFrame();
+  for await (const chunk of source) {
+    if (!frame.take(chunk)) throw bundleInvalid('something follows its end');
+    yield chunk;
   }
-  yield* transformed(whole(), createZstdDecompress());
+}
+
+/** Plain or compressed: the first bytes tell. */
+async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  const chunks = source[Symbol.asyncIterator]();
+  try {
+    const start = await firstBytes(chunks);
+    const bytes = whole(start, chunks);
+    yield* isCompressed(start) ? transformed(oneFrame(bytes), createZstdDecompress()) : bytes;
+  } finally {
+    // Not waited for: a source that is slow to give its next bytes is as slow to end.
+    chunks.return?.()?.catch(() => undefined);
+  }
 }
 
 async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
@@ -49,10 +67,10 @@ async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const parts = decoder.decode(chunk, { stream: true }).split('\n');
     parts[0] = rest + parts[0];
     rest = parts.pop()!;
-    if (rest.length > maxLineChars) throw invalid(`a line is longer than ${maxLineChars} characters`);
+    if (rest.length > maxLineChars) throw bundleInvalid(`a line is longer than ${maxLineChars} characters`);
     yield* parts;
   }
-  if (rest + decoder.decode() !== '') throw invalid('it is cut off in the middle of a line');
+  if (rest + decoder.decode() !== '') throw bundleInvalid('it is cut off in the middle of a line');
 }
 
 const parseLine = <S extends z.ZodType>(schema: S, line: string, number: number): z.infer<S> => {
@@ -60,7 +78,7 @@ const parseLine = <S extends z.ZodType>(schema: S, line: string, number: number)
     return schema.parse(JSON.parse(line));
   } catch (cause) {
     const why = cause instanceof z.ZodError ? invalidInput('the line', cause).message : 'it is not JSON';
-    throw invalid(`line ${number}: ${why}`, cause);
+    throw bundleInvalid(`line ${number}: ${why}`, cause);
   }
 };
 
@@ -85,9 +103,10 @@ class ChainCheck {
     this.#header = header;
     const earlier = new Set<SessionId>();
     for (const { session, parent, seq } of header.sessions) {
-      if (earlier.has(session)) throw invalid(`${session} is listed twice`);
-      if (parent && !earlier.has(parent.session)) throw invalid(`the parent of ${session} is not listed before it`);
-      if (parent && seq <= parent.seq) throw invalid(`${session} has no events of its own`);
+      if (earlier.has(session)) throw bundleInvalid(`${session} is listed twice`);
+      if (parent && !earlier.has(parent.session))
+        throw bundleInvalid(`the parent of ${session} is not listed before it`);
+      if (parent && seq <= parent.seq) throw bundleInvalid(`${session} has no events of its own`);
       if (parent) this.#forkPoints.set(pointName(parent), undefined);
       earlier.add(session);
     }
@@ -95,14 +114,14 @@ class ChainCheck {
 
   entry(session: SessionId): BundleHeader['sessions'][number] {
     const entry = this.#header.sessions.find((each) => each.session === session);
-    if (!entry) throw invalid(`${session} is not listed in its header`);
+    if (!entry) throw bundleInvalid(`${session} is not listed in its header`);
     return entry;
   }
 
   add(event: StoredEvent): void {
     const { session, seq } = event;
     const problem = linkProblem(this.#newest.get(session) ?? this.#start(session), event);
-    if (problem) throw invalid(`event ${seq} of ${session}: ${problem}`);
+    if (problem) throw bundleInvalid(`event ${seq} of ${session}: ${problem}`);
     this.#newest.set(session, event);
     if (this.#forkPoints.has(pointName(event))) this.#forkPoints.set(pointName(event), { seq, hash: event.hash });
   }
@@ -111,14 +130,14 @@ class ChainCheck {
   addKey(session: SessionId, { key, seq, count }: StoredKey): void {
     const { parent, seq: end } = this.entry(session);
     if (seq > (parent?.seq ?? 0) && seq + count - 1 <= end) return;
-    throw invalid(`the key ${key} of ${session} stands for events that it does not have`);
+    throw bundleInvalid(`the key ${key} of ${session} stands for events that it does not have`);
   }
 
   finish(): void {
     for (const { session, seq, hash } of this.#header.sessions) {
       const last = this.#newest.get(session);
       if (last?.seq !== seq || Buffer.from(last.hash).toString('hex') !== hash) {
-        throw invalid(`${session} does not end at event ${seq} as its header says`);
+        throw bundleInvalid(`${session} does not end at event ${seq} as its header says`);
       }
     }
   }
@@ -127,7 +146,7 @@ class ChainCheck {
     const { parent } = this.entry(session);
     if (!parent) return { seq: 0, hash: genesisHash };
     const point = this.#forkPoints.get(pointName(parent));
-    if (!point) throw invalid(`the event that ${session} was forked from does not come before it`);
+    if (!point) throw bundleInvalid(`the event that ${session} was forked from does not come before it`);
     return point;
   }
 }
@@ -148,7 +167,7 @@ async function* copiesOf(lines: AsyncGenerator<string, void, void>): AsyncGenera
     bytes = 0;
   };
   for await (const line of lines) {
-    if (ended) throw invalid('something follows its end');
+    if (ended) throw bundleInvalid('something follows its end');
     count += 1;
     if (!check) {
       check = new ChainCheck(parseLine(BundleHeader, line, count));
@@ -168,14 +187,15 @@ async function* copiesOf(lines: AsyncGenerator<string, void, void>): AsyncGenera
         yield { session, parent: check.entry(session).parent, events: [], keys: [key] };
       } else {
         const { lines: expected, sha256 } = content.end;
-        if (expected !== count - 1 || sha256 !== digest.digest('hex')) throw invalid('its checksum does not match');
+        if (expected !== count - 1 || sha256 !== digest.digest('hex'))
+          throw bundleInvalid('its checksum does not match');
         ended = true;
         continue;
       }
     }
     digest.update(`${line}\n`);
   }
-  if (!ended || !check) throw invalid('its end is missing');
+  if (!ended || !check) throw bundleInvalid('its end is missing');
   check.finish();
   yield* piece();
 }
@@ -188,7 +208,7 @@ export async function* readBundle(source: AsyncIterable<Uint8Array>): AsyncGener
     if (cause instanceof PerdureError) throw cause;
     const { code } = cause as NodeJS.ErrnoException;
     if (code?.startsWith('ERR_') || code?.startsWith('ZSTD_') || code?.startsWith('Z_')) {
-      throw invalid('its bytes are damaged', cause);
+      throw bundleInvalid('its bytes are damaged', cause);
     }
     throw cause;
   }

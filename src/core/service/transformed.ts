@@ -6,9 +6,14 @@ export async function* transformed(
   source: AsyncIterable<Uint8Array | string>,
   transform: Duplex,
 ): AsyncGenerator<Uint8Array, void, void> {
-  const feeding = pipeline(Readable.from(source, { objectMode: false }), transform);
+  const stopped = new AbortController();
+  const feeding = pipeline(Readable.from(source, { objectMode: false }), transform, { signal: stopped.signal });
   // The transform is destroyed with the same error, which the iteration below throws.
   feeding.catch(() => undefined);
-  for await (const chunk of transform) yield chunk;
-  await feeding;
+  try {
+    for await (const chunk of transform) yield chunk;
+    await feeding;
+  } finally {
+    stopped.abort();
+  }
 }

@@ -191,3 +191,21 @@ export const statusOfFork = (fork: { midTurn: boolean; messages: number }): Stat
   if (fork.midTurn) return 'paused';
   return fork.messages > 0 ? 'active' : 'open';
 };
+
+const commandOf: Partial<Readonly<Record<EventType, Command>>> = {
+  'session.described': 'describe',
+  'session.pausing': 'requestPause',
+  'session.paused': 'pause',
+  'session.resumed': 'resume',
+  'session.closed': 'close',
+  'session.reopened': 'reopen',
+  'session.archived': 'archive',
+  'session.restored': 'restore',
+  'session.rewound': 'rewind',
+};
+
+/** Whether the table lets an event of this type follow; true where it does not tell. */
+export const mayFollow = (status: Status, type: EventType): boolean => {
+  const command = commandOf[type];
+  return command === undefined || lifecycle[status][command] !== undefined;
+};

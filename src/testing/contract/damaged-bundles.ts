@@ -88,6 +88,14 @@ const damages: Record<string, Damage> = {
   'a turn that is not marked': (root) => [changed(root, 4, () => ({ opensTurn: false }))],
   'a time that runs backwards': (root) => [rechained(changed(root, 4, () => ({ at: 1 })))],
   'a first event that opens nothing': (root) => [rechained(changed(root, 0, () => bytesBody('{"title":7}')))],
+  'a payload that its type does not have': (root) => [rechained(changed(root, 4, () => bytesBody('{}')))],
+  'a rewind to itself': (root) => [
+    rechained(changed(root, 4, () => ({ type: 'session.rewound', ...bytesBody('{"to":5,"messages":0}') }))),
+  ],
+  'a change of status that no command makes': (root) => [
+    rechained(changed(root, 4, () => ({ type: 'session.archived', ...bytesBody('{}') }))),
+  ],
+  'a second beginning': (root) => [rechained(changed(root, 4, () => ({ type: 'session.opened', ...bytesBody('{}') })))],
   'a root whose first event says that it is a fork': (root) => [
     rechained(changed(root, 0, () => ({ type: 'session.forked', ...bytesBody(forkOf(root.session, 3)) }))),
   ],

@@ -148,7 +148,8 @@ export const describeProjections = (setup: ContractSetup) =>
       expect(seqs(await commitsOf(store, workspace))).toEqual([5, 4, 3, 2]);
       await tamper.redact(key, 3);
       const elsewhere = newWorkspace();
-      await store.importCopies(elsewhere, sendCopies(await copiesOf(store, [key])));
+      const [copy] = await copiesOf(store, [key]);
+      await store.importCopies(elsewhere, sendCopies([{ ...copy!, events: copy!.events.slice(0, 6) }]));
       expect(seqs(await commitsOf(store, elsewhere))).toEqual([5, 4, 2]);
       await tamper.changePayload(key, 5);
       expect(await store.rebuildProjections(workspace)).toBe(7);

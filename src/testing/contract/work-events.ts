@@ -5,8 +5,8 @@ import { newKey } from './contract-setup.ts';
 import { opened, rawText } from './new-events.ts';
 import { mustAppend } from './session-log.ts';
 
-/** An event that a worker has to look at. */
-export const calling = (text = 'work', type = 'input.admitted'): NewEvent => ({ ...rawText(text), type });
+/** An event that a worker has to look at, of a version to come: its payload is not read. */
+export const calling = (text = 'work', type = 'input.admitted'): NewEvent => ({ ...rawText(text), type, version: 99 });
 
 /** Sessions of one workspace, made and entered in this order; each calls with its event 2. */
 export const enterSessions = async (

@@ -1,0 +1,79 @@
+import { readdirSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openRuntime } from '../../runtime.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+
+const exported = async () => {
+  const runtime = await openRuntime({ store: openMemoryStore() });
+  const session = await runtime.sessions.open();
+  await session.append({ role: 'user', content: 'hello' });
+  return { runtime, bundle: Buffer.concat(await Array.fromAsync(session.export())) };
+};
+
+describe('an import', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'perdure-'));
+    vi.stubEnv('TMPDIR', folder);
+  });
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('[FAULT1] leaves nothing in the folder for temporary files, also while it goes on', async () => {
+    const { runtime, bundle } = await exported();
+    const seen: string[][] = [];
+    const source = async function* () {
+      for (const byte of [10, bundle.length]) {
+        yield bundle.subarray(byte === 10 ? 0 : 10, byte);
+        seen.push(readdirSync(folder));
+      }
+    };
+    await runtime.as({ workspace: 'copy', member: 'ann' }).sessions.import(source());
+    expect(seen).toEqual([[], []]);
+    await runtime.close();
+  });
+
+  test('[FAULT1] without a folder for temporary files says which, and what to set', async () => {
+    const { runtime, bundle } = await exported();
+    await rm(folder, { recursive: true });
+    const source = async function* () {
+      yield bundle;
+    };
+    await expect(runtime.sessions.import(source())).rejects.toMatchObject({
+      code: 'FILE_UNAVAILABLE',
+      message: expect.stringMatching(new RegExp(`${folder}.*TMPDIR`)),
+    });
+    await mkdir(folder);
+    expect((await runtime.sessions.import(source())).sessions).toHaveLength(1);
+    await runtime.close();
+  });
+
+  test('[FAULT1, BUN3] that is refused ends its source and leaves no file open', async () => {
+    const { runtime, bundle } = await exported();
+    bundle[bundle.length >> 1]! ^= 1;
+    const open = () => readdirSync('/proc/self/fd').length;
+    const before = open();
+    let ended = 0;
+    for (const bytes of [bundle, Buffer.from('no bundle\n')]) {
+      const source = async function* () {
+        try {
+          yield bytes;
+          yield bytes;
+        } finally {
+          ended += 1;
+        }
+      };
+      for (let times = 0; times < 20; times++) {
+        await expect(runtime.sessions.import(source())).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
+      }
+    }
+    await expect.poll(() => ended).toBe(40);
+    expect(open()).toBeLessThanOrEqual(before);
+    await runtime.close();
+  });
+});
