@@ -5,14 +5,22 @@ import { type Figure, show } from '../figure.ts';
 import { median, timeOf } from '../statistics.ts';
 import { type Content, realContent } from '../workload.ts';
 
-const facts = 200;
-const factBytes = 500;
+/** Two states of 100 kB: of some entries, and of many. */
+const shapes = [
+  { facts: 200, factBytes: 500 },
+  { facts: 1000, factBytes: 100 },
+] as const;
+type Shape = (typeof shapes)[number];
+
 const files = 100;
 const lastTurns = 5;
 const rounds = { quick: 60, full: 200 };
 
-/** A state of 100 kB. */
-const openWithState = async (runtime: Runtime, content: Content): Promise<Session> => {
+const openWithState = async (
+  runtime: Runtime,
+  content: Content,
+  { facts, factBytes }: Shape = shapes[0],
+): Promise<Session> => {
   const session = await runtime.sessions.open();
   await session.commit((draft) => {
     for (let fact = 0; fact < facts; fact++) draft.facts[`fact-${fact}`] = content.prose(factBytes);
@@ -21,7 +29,9 @@ const openWithState = async (runtime: Runtime, content: Content): Promise<Sessio
 };
 
 /** Each change in turn with a message that takes as many bytes. */
-const commitCost = async (session: Session, content: Content, times: number): Promise<Figure> => {
+const commitCost = async (runtime: Runtime, content: Content, shape: Shape, times: number): Promise<Figure> => {
+  const { facts, factBytes } = shape;
+  const session = await openWithState(runtime, content, shape);
   const taken = { commit: [] as number[], append: [] as number[] };
   for (let time = 0; time < times; time++) {
     const value = content.prose(factBytes);
@@ -37,7 +47,7 @@ const commitCost = async (session: Session, content: Content, times: number): Pr
   }
   const [commit, append] = [median(taken.commit), median(taken.append)];
   return {
-    name: 'a commit against a plain append of the same bytes, state of 100 kB',
+    name: `a commit against a plain append of the same bytes, state of ${facts} x ${factBytes} B`,
     value: commit / append,
     unit: 'x',
     target: { atMost: 1.5 },
@@ -104,15 +114,17 @@ export const state: BenchCase = async (bench) => {
   const place = await bench.engine.newPlace();
   bench.progress('state: commits');
   const runtime = await bench.library.openRuntime({ store: place.address });
-  const session = await openWithState(runtime, content);
-  const commit = await commitCost(session, content, bench.quick ? rounds.quick : rounds.full);
+  const commits: Figure[] = [];
+  for (const shape of shapes) {
+    commits.push(await commitCost(runtime, content, shape, bench.quick ? rounds.quick : rounds.full));
+  }
   await runtime.close();
   const all: Times[] = [];
   for (const turns of bench.turns) all.push(await measureQuestions(bench, place, content, turns));
   await place.remove();
   const [shortest, longest] = [all[0]!, all.at(-1)!];
   return [
-    commit,
+    ...commits,
     against(`files modified in the last ${lastTurns} turns`, shortest, longest, 'query'),
     against('diff of neighbouring turns', shortest, longest, 'diff'),
   ];

@@ -91,11 +91,14 @@ interface Difference {
 
 const ownValue = (values: Values, key: string): unknown => (Object.hasOwn(values, key) ? values[key] : undefined);
 
-/** A key that is undefined is one that is not there. */
-const keysThatDiffer = (old: Values, now: Values): readonly string[] => [
-  ...Object.keys(old).filter((key) => old[key] !== ownValue(now, key)),
-  ...Object.keys(now).filter((key) => !Object.hasOwn(old, key) && now[key] !== undefined),
-];
+/** A key that is undefined is one that is not there. What is inherited is no JSON, so it differs from whatever a state holds. */
+const keysThatDiffer = (old: Values, now: Values): readonly string[] => {
+  const [before, after] = [Object.keys(old), Object.keys(now)];
+  const changed = before.filter((key) => old[key] !== now[key]);
+  const gone = changed.filter((key) => !Object.hasOwn(now, key));
+  if (after.length === before.length - gone.length) return changed;
+  return [...changed, ...after.filter((key) => !Object.hasOwn(old, key) && now[key] !== undefined)];
+};
 
 /** Entry by entry. Those that are the same object need not be looked into, and a change leaves most of them so. */
 const differencesBetween = (before: State, after: State): readonly Difference[] =>
