@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { type JsonSchema, jsonSchemaOf } from '../core/ports/json-schema.ts';
 import type { ApprovalRule, Effects, LedgerDraft, Reconciled, Tool, ToolContext } from '../core/ports/tool.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { Json } from '../schema/json.ts';
-import { type JsonSchema, jsonSchemaOf } from '../schema/json-schema.ts';
 import type { State } from '../schema/state.ts';
 
 type FileChange = State['filesModified'][string]['change'];

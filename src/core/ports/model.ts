@@ -1,7 +1,7 @@
 import type { Json } from '../../schema/json.ts';
-import type { JsonSchema } from '../../schema/json-schema.ts';
 import type { AssistantPart, Message } from '../../schema/message.ts';
 import type { ModelFailureKind, Usage } from '../../schema/run.ts';
+import type { JsonSchema } from './json-schema.ts';
 
 /** A tool as a model is told of it. */
 export interface ToolOffer {

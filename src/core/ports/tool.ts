@@ -1,7 +1,7 @@
 import type { RunId, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
-import type { JsonSchema } from '../../schema/json-schema.ts';
 import type { State } from '../../schema/state.ts';
+import type { JsonSchema } from './json-schema.ts';
 
 /** What running a call twice would do: nothing more, nothing more under the same key, or harm. */
 export type Effects = 'none' | 'idempotent' | 'once';

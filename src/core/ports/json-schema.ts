@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Json } from './json.ts';
+import type { Json } from '../../schema/json.ts';
 
 export type JsonSchema = { readonly [key: string]: Json };
 
