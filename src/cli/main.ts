@@ -9,8 +9,8 @@ const world: World = {
   env: process.env,
   folder: process.cwd(),
   stdin: () => process.stdin,
-  out: terminalOf(process.stdout),
-  err: terminalOf(process.stderr),
+  out: terminalOf(process.stdout, 'stdout'),
+  err: terminalOf(process.stderr, 'stderr'),
   now: Date.now,
   interrupted: () => {
     const controller = new AbortController();

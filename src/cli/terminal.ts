@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { fileError } from './wrong-call.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -16,7 +17,9 @@ export interface Terminal {
 /** The reader has gone, as `head` does when it has enough. No failure. */
 export class OutputClosed extends Error {}
 
-export const terminalOf = (stream: NodeJS.WriteStream): Terminal => {
+const isReaderGone = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE';
+
+export const terminalOf = (stream: NodeJS.WriteStream, name: string): Terminal => {
   stream.on('error', () => {}); // each write reports its own
   return {
     isTerminal: Boolean(stream.isTTY),
@@ -27,7 +30,7 @@ export const terminalOf = (stream: NodeJS.WriteStream): Terminal => {
       new Promise((resolve, reject) => {
         stream.write(output, (error) => {
           if (!error) resolve();
-          else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new OutputClosed() : error);
+          else reject(isReaderGone(error) ? new OutputClosed() : fileError(error, 'write', name));
         });
       }),
     style: (style, text) => styleText(style, text, { stream }),

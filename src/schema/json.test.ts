@@ -81,6 +81,11 @@ describe('JSON and text', () => {
     for (const bad of [[], 'x', null, { a: undefined }, { ['k'.repeat(201)]: 1 }, { 'k\u0000': 1 }]) {
       expect(Metadata.safeParse(bad).success, JSON.stringify(bad)).toBe(false);
     }
+    const endless: Record<string, unknown> = {};
+    endless.itself = endless;
+    for (const bad of [{ a: 1n }, { a: { b: [1n] } }, endless, { a: () => 1 }]) {
+      expect(Metadata.safeParse(bad).error?.issues[0]?.path[0]).toBe(Object.keys(bad)[0]);
+    }
     const hostile = Metadata.safeParse(JSON.parse('{"__proto__":1,"a":2}'));
     expect(hostile.error?.issues[0]).toMatchObject({ path: ['__proto__'] });
     expect(Metadata.safeParse({ large: 'x'.repeat(17_000) }).error?.issues[0]?.message).toContain('16384');

@@ -5,7 +5,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 
 export const Json = z.unknown().superRefine((value, context) => {
   const problem = jsonProblem(value);
-  if (problem) context.addIssue({ code: 'custom', path: [...problem.path], message: problem.message });
+  // What is no JSON is not looked at further: it may have no text.
+  if (problem) context.addIssue({ code: 'custom', path: [...problem.path], message: problem.message, continue: false });
 }) as unknown as z.ZodType<Json>;
 
 export const Text = z.string().superRefine((text, context) => {

@@ -1,41 +1,17 @@
 import { existsSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { PerdureError } from '../../schema/error.ts';
 import { defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { printableLine } from '../printable.ts';
 import { withProgress } from '../progress.ts';
-import { fileError, wrongCall } from '../wrong-call.ts';
+import { writeOutput } from '../write-output.ts';
+import { wrongCall } from '../wrong-call.ts';
 
 const refuseToOverwrite = (file: string): void => {
   if (!existsSync(file)) return;
   throw new PerdureError('FILE_UNAVAILABLE', `${file} is there already: --force replaces it, -o names another`, {
     details: { file },
   });
-};
-
-/** Under its name only once it is whole and on the disk. */
-const writeWhole = async (file: string, chunks: AsyncIterable<Uint8Array>): Promise<number> => {
-  const part = join(dirname(file), `.perdure-export-${process.pid}.part`);
-  let bytes = 0;
-  try {
-    const handle = await open(part, 'wx');
-    try {
-      for await (const chunk of chunks) {
-        await handle.writeFile(chunk);
-        bytes += chunk.length;
-      }
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(part, file);
-    return bytes;
-  } catch (error) {
-    await rm(part, { force: true }).catch(() => {});
-    throw fileError(error, 'write', file);
-  }
 };
 
 export const exportCommand = defineCommand({
@@ -69,7 +45,7 @@ export const exportCommand = defineCommand({
     const bytes = await withProgress(
       err,
       () => `exporting to ${shown}`,
-      () => writeWhole(target, bundle),
+      () => writeOutput(target, bundle),
     );
     await context.answer({ file: target, sessions: args, bytes }, () => `${shown}  ${count(bytes, 'byte')}`);
   },

@@ -62,4 +62,12 @@ describe('a command', () => {
     await session.rewind({ to: { turn: 0 } });
     expect(asked.map(({ raisesEpoch }) => raisesEpoch ?? false)).toEqual([false, true]);
   });
+
+  test('[KEY1, KEY2] is the same for its key when its fields come in another order, and another when a value differs', async () => {
+    const session = await (await openRuntime({ store: openMemoryStore() })).sessions.open();
+    const key = { idempotencyKey: 'k' };
+    const [first] = await session.append({ role: 'user', content: 'hello' }, key);
+    expect(await session.append({ content: 'hello', role: 'user' }, key)).toEqual([first]);
+    await expect(session.append({ content: 'other', role: 'user' }, key)).rejects.toMatchObject({ code: 'KEY_REUSED' });
+  });
 });

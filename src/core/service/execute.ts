@@ -6,8 +6,9 @@ import { Text } from '../../schema/json.ts';
 import type { Appended, AppendOutcome, IdempotencyKey, NewEvent, SessionKey } from '../ports/store.ts';
 import { decide, type SessionCommand } from '../session/decide.ts';
 import type { Decision } from '../session/decision.ts';
-import { decodeEvent, encodeEvent, encodeJson, parseInput } from '../session/event-codec.ts';
+import { decodeEvent, decodeJson, encodeEvent, encodeJson, parseInput } from '../session/event-codec.ts';
 import { type SessionFold, sound } from '../session/fold.ts';
+import { canonical } from '../session/input-hash.ts';
 import { illegalTransition, statusesThatAllow } from '../session/lifecycle.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
@@ -41,7 +42,7 @@ const IdempotencyKeyText = Text.min(1).max(255);
 
 const keyFor = (key: string, body: unknown): IdempotencyKey => ({
   key: parseInput('the idempotency key', IdempotencyKeyText, key),
-  bodyHash: hash('sha256', encodeJson(body ?? null), 'hex'),
+  bodyHash: hash('sha256', encodeJson(canonical(decodeJson(encodeJson(body ?? null)))), 'hex'),
 });
 
 /** Undefined when there is nothing to append. */

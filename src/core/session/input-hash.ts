@@ -1,6 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 
-const canonical = (value: unknown): unknown => {
+/** With keys in one order, so that equal values have equal text. */
+export const canonical = (value: unknown): unknown => {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map(canonical);
   return Object.fromEntries(

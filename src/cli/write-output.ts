@@ -1,0 +1,58 @@
+import type { Stats } from 'node:fs';
+import { lstat, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileError } from './wrong-call.ts';
+
+type Chunks = AsyncIterable<Uint8Array>;
+
+const ifThere = async <T>(asked: Promise<T>): Promise<T | undefined> =>
+  asked.catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  });
+
+const writeInto = async (file: string, flags: 'w' | 'wx', chunks: Chunks): Promise<number> => {
+  const handle = await open(file, flags);
+  let bytes = 0;
+  try {
+    for await (const chunk of chunks) {
+      await handle.writeFile(chunk);
+      bytes += chunk.length;
+    }
+    if (flags === 'wx') await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  return bytes;
+};
+
+/** Under its name only once it is whole and on the disk. */
+const writeWhole = async (file: string, chunks: Chunks): Promise<number> => {
+  const part = join(dirname(file), `.perdure-export-${process.pid}.part`);
+  try {
+    const bytes = await writeInto(part, 'wx', chunks);
+    await rename(part, file);
+    return bytes;
+  } catch (error) {
+    await rm(part, { force: true }).catch(() => {});
+    throw error;
+  }
+};
+
+/** Where a link leads, also when nothing is there yet. */
+const targetOf = async (file: string, there: Stats | undefined): Promise<string> => {
+  if (there) return realpath(file);
+  const link = await ifThere(lstat(file));
+  return link?.isSymbolicLink() ? resolve(dirname(file), await readlink(file)) : file;
+};
+
+/** Puts a file in the place of another; a link stays, and what is no file, such as a named pipe, is written to as it is. */
+export const writeOutput = async (file: string, chunks: Chunks): Promise<number> => {
+  try {
+    const there = await ifThere(stat(file));
+    if (there && !there.isFile()) return await writeInto(file, 'w', chunks);
+    return await writeWhole(await targetOf(file, there), chunks);
+  } catch (error) {
+    throw fileError(error, 'write', file);
+  }
+};
