@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import type { SessionKey, Store } from '../../src/core/ports/store.ts';
 import { SessionFolds } from '../../src/core/service/session-folds.ts';
 import { decodeEvent } from '../../src/core/session/event-codec.ts';
 import { fold, type SessionFold } from '../../src/core/session/fold.ts';
+import { applyDelta } from '../../src/core/session/state-change.ts';
 import { summarize } from '../../src/core/session/summary.ts';
-import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
+import { defineAgent, openRuntime, type Runtime, type Session, type State } from '../../src/index.ts';
+import { type Provenance, provenances } from '../../src/schema/state.ts';
 import { openPostgresStore } from '../../src/stores/postgres/index.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts';
 import { newStorePlace, type StoreKind, type StorePlace, storeKinds } from '../stores.ts';
@@ -20,17 +23,52 @@ interface Model {
   readonly session: Session;
   seen: readonly string[];
   readonly after: Map<number, readonly string[]>;
-  open: boolean;
+  readonly states: Map<number, State>;
 }
+
+const counts = z.record(z.string(), z.number());
+const agents = [
+  defineAgent({ name: 'model', version: 1, state: counts, migrate: (own) => own as Record<string, number> }),
+  defineAgent({
+    name: 'model',
+    version: 2,
+    state: counts.describe('with the moves'),
+    migrate: (own) => ({ ...(own as Record<string, number>), moves: Object.keys(own).length }),
+  }),
+] as const;
 
 type Step =
   | { readonly do: 'talk'; readonly who: number; readonly messages: number }
   | { readonly do: 'fork' | 'rewind'; readonly who: number; readonly where: number }
+  | { readonly do: 'commit'; readonly who: number; readonly id: string; readonly value: Value; readonly as: Provenance }
+  | { readonly do: 'pin' | 'track'; readonly who: number; readonly id: string }
+  | { readonly do: 'revert' | 'adopt' | 'bind'; readonly who: number; readonly which: number }
+  | { readonly do: 'compact'; readonly who: number }
   | { readonly do: 'restart' };
+type StateStep = Exclude<Step, { readonly do: 'talk' | 'fork' | 'rewind' | 'restart' }>;
+type Value = number | readonly number[] | Readonly<Record<string, number>> | undefined;
 
 const who = fc.nat({ max: 7 });
 const where = fc.nat({ max: 1000 });
+const which = fc.nat({ max: 9 });
+const id = fc.constantFrom('a', 'b', 'c');
+const value: fc.Arbitrary<Value> = fc.oneof(
+  fc.nat({ max: 3 }),
+  fc.array(fc.nat({ max: 3 }), { maxLength: 4 }),
+  fc.dictionary(id, fc.nat({ max: 3 }), { maxKeys: 3 }),
+  fc.constant(undefined),
+);
 const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('commit' as const), who, id, value, as: fc.constantFrom(...provenances) }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('pin' as const, 'track' as const), who, id }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constantFrom('revert' as const, 'adopt' as const, 'bind' as const), who, which }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const), who }) },
   {
     weight: 5,
     arbitrary: fc.record({ do: fc.constant('talk' as const), who, messages: fc.integer({ min: 1, max: 4 }) }),
@@ -44,6 +82,68 @@ const textsOf = async (session: Session, seq?: number): Promise<string[]> =>
   (await session.transcript(seq === undefined ? {} : { at: { seq } })).flatMap(({ message }) =>
     message.content.map((part) => ('text' in part ? part.text : part.type)),
   );
+
+const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value));
+
+/** Gives the code of a failure that may be; any other is one of the test. */
+const mayFail = async (code: string, work: Promise<unknown>): Promise<string | undefined> => {
+  try {
+    await work;
+  } catch (error) {
+    if ((error as { code?: string }).code !== code) throw error;
+    return code;
+  }
+  return undefined;
+};
+
+const withoutCounters = ({ toolsUsed: _, ...rest }: State): Omit<State, 'toolsUsed'> => plain(rest);
+
+const revertSome = async (session: Session, which: number): Promise<void> => {
+  const commits = await session.commits();
+  const commit = commits[which % (commits.length || 1)];
+  if (!commit) return;
+  const refused = await mayFail('REVERT_CONFLICT', session.revert(commit.seq));
+  if (commit !== commits[0]) return;
+  expect(refused).toBeUndefined();
+  const earlier = await session.state({ at: { seq: commit.seq - 1 } });
+  expect(withoutCounters(await session.state())).toEqual(withoutCounters(earlier));
+};
+
+const changeState = async (each: StateStep, { session }: Model, others: readonly Model[]): Promise<void> => {
+  switch (each.do) {
+    case 'commit': {
+      const change = session.commit(
+        (draft) => {
+          if (each.value === undefined) delete draft.facts[each.id];
+          else draft.facts[each.id] = each.value as never;
+          if (typeof each.value === 'number') draft.own[each.id] = each.value;
+        },
+        { provenance: each.as },
+      );
+      await mayFail('STATE_INVALID', change);
+      return;
+    }
+    case 'pin':
+      await mayFail('STATE_INVALID', session.pin(each.id));
+      return;
+    case 'track': {
+      const files = () => ({ [each.id]: 'modified' as const });
+      await session.track({ edit: async () => each.id }, { edit: { files } }).edit();
+      return;
+    }
+    case 'revert':
+      return revertSome(session, each.which);
+    case 'adopt':
+      await session.adopt(others[each.which % others.length]!.session, {
+        onConflict: each.which % 2 ? 'ours' : 'theirs',
+      });
+      return;
+    case 'bind':
+      return session.bind(agents[each.which % agents.length]!);
+    case 'compact':
+      await session.compact({ keepTurns: 1 });
+  }
+};
 
 /** From the first event on, without any snapshot, with the state after each event kept for the rewinds. */
 const foldWhole = async (store: Store, key: SessionKey): Promise<readonly SessionFold[]> => {
@@ -70,7 +170,6 @@ describe.each(storeKinds)('random sessions on %s', (kind) => {
 
   const checkAgainstLog = async (key: SessionKey, session: Session) => {
     const whole = await foldWhole(store, key);
-    const plain = (state: SessionFold) => JSON.parse(JSON.stringify(state));
     const cold = new SessionFolds(store, { everyEvents: 4, everyBytes: 1e9 }, (problem) => {
       throw problem;
     });
@@ -83,19 +182,33 @@ describe.each(storeKinds)('random sessions on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true, events: whole.length });
   };
 
+  const checkStates = async ({ session, states }: Model, root: Model) => {
+    const places = [...states];
+    for (const [index, [seq, state]] of places.entries()) {
+      expect(plain(await session.state({ at: { seq } }))).toEqual(plain(state));
+      const [later, other] = places[(index * 7 + 3) % places.length]!;
+      const { patch } = await session.diff({ seq }, { seq: later });
+      expect(plain(applyDelta(state, patch))).toEqual(plain(other));
+    }
+    const { patch } = await session.diff({ session: session.id }, { session: root.session.id });
+    expect(plain(applyDelta(await session.state(), patch))).toEqual(plain(await root.session.state()));
+  };
+
   const play = async (steps: readonly Step[], count: { workspaces: number }) => {
     const workspace = `model-${kind}-${++count.workspaces}`;
     const snapshots = { everyEvents: 3, everyBytes: 1e9 };
-    const start = async (): Promise<Runtime> => openRuntime({ store: place.address, snapshots });
+    const start = async (): Promise<Runtime> => openRuntime({ store: place.address, snapshots, agents: [...agents] });
     let runtime = await start();
     const models: { id: string; model: Model }[] = [];
     const scoped = () => runtime.as({ workspace, member: 'ann' }).sessions;
-    const add = (session: Session, from: Pick<Model, 'seen' | 'after'>, seq: number) => {
+    const add = (session: Session, from: Pick<Model, 'seen' | 'after' | 'states'>, seq: number) => {
       const after = new Map([...from.after].filter(([each]) => each < seq));
       after.set(seq, from.seen);
-      models.push({ id: session.id, model: { session, seen: from.seen, after, open: true } });
+      const states = new Map([...from.states].filter(([each]) => each < seq));
+      models.push({ id: session.id, model: { session, seen: from.seen, after, states } });
     };
-    add(await scoped().open(), { seen: [], after: new Map() }, 1);
+    const root = await scoped().open({ agent: agents[0] });
+    add(root, { seen: [], after: new Map(), states: new Map() }, (await root.summary()).seq);
     let said = 0;
     for (const each of steps) {
       if (each.do === 'restart') {
@@ -106,7 +219,16 @@ describe.each(storeKinds)('random sessions on %s', (kind) => {
       }
       const { model } = models[each.who % models.length]!;
       const points = [...model.after.keys()];
-      if (each.do === 'talk') {
+      if (each.do !== 'talk' && !('where' in each)) {
+        await changeState(
+          each,
+          model,
+          models.map((other) => other.model),
+        );
+        const { seq } = await model.session.summary();
+        model.after.set(seq, model.seen);
+        model.states.set(seq, await model.session.state());
+      } else if (each.do === 'talk') {
         const texts = Array.from({ length: each.messages }, () => `message ${++said}`);
         const roles = texts.map((_, index) => (index % 2 ? 'assistant' : 'user') as 'user' | 'assistant');
         if (roles.length % 2) roles[roles.length - 1] = 'assistant';
@@ -126,7 +248,7 @@ describe.each(storeKinds)('random sessions on %s', (kind) => {
           const fork = await model.session.fork({ at: { seq } });
           if ((await fork.summary()).status === 'paused') await fork.resume();
           const { seq: head } = await fork.summary();
-          add(fork, { seen, after: model.after }, seq + 1);
+          add(fork, { seen, after: model.after, states: model.states }, seq + 1);
           for (let next = seq + 1; next <= head; next++) models.at(-1)!.model.after.set(next, seen);
         }
       }
@@ -134,16 +256,17 @@ describe.each(storeKinds)('random sessions on %s', (kind) => {
     for (const { id, model } of models) {
       expect(await textsOf(model.session)).toEqual(model.seen);
       for (const [seq, seen] of model.after) expect(await textsOf(model.session, seq)).toEqual(seen);
+      await checkStates(model, models[0]!.model);
       await checkAgainstLog({ workspace, session: id } as SessionKey, model.session);
     }
     await runtime.close();
   };
 
-  test('[FOLD1, FOLD5, FORK1, FORK2, REW1, CTX1] a fold from snapshots equals the fold of the whole log, and both what a reader remembers', async () => {
+  test('[FOLD1, FOLD5, FORK1, FORK2, REW1, CTX1, STATE3, DIFF1, REV1] a fold from snapshots equals the fold of the whole log, and both what a reader remembers', async () => {
     const count = { workspaces: 0 };
     const numRuns = Number(process.env.PERDURE_PROPERTY_RUNS ?? 6);
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), (steps) => play(steps, count)),
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => play(steps, count)),
       { numRuns, endOnFailure: true },
     );
   }, 120_000);
