@@ -68,9 +68,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({ do: fc.constantFrom('revert' as const, 'adopt' as const, 'bind' as const), who, which }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const), who }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('compact' as const), who }) },
   {
-    weight: 5,
+    weight: 8,
     arbitrary: fc.record({ do: fc.constant('talk' as const), who, messages: fc.integer({ min: 1, max: 4 }) }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('fork' as const), who, where }) },
