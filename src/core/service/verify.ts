@@ -37,12 +37,14 @@ class Walk {
   }
 
   /** Why the session's row is not what its log tells. */
-  headProblem({ hash, at, root, summary }: Head): string | undefined {
+  headProblem({ hash, at, root, parent, summary }: Head): string | undefined {
     if (!Buffer.from(this.#last.hash).equals(hash)) return 'the session names another hash as its head';
     if ('at' in this.#last && this.#last.at !== at) return `the session names another time as its head's: ${mended}`;
     if (root !== this.#root) return 'the session names another as the first of its family';
-    const told = this.#summary === 'unreadable' || isSameJson(summary, this.#summary);
-    return told ? undefined : `the session's summary is not what its log tells: ${mended}`;
+    if (!this.#summary || this.#summary === 'unreadable') return undefined;
+    if (parent?.session !== this.#summary.parent) return 'the session names another parent than its log';
+    if (!isSameJson(summary, this.#summary)) return `the session's summary is not what its log tells: ${mended}`;
+    return undefined;
   }
 }
 
