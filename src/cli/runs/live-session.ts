@@ -58,6 +58,7 @@ export class LiveSession {
   #ending: Ending | undefined;
   /** Nothing counts as rest before the log tells of this run. */
   #expected: RunId | undefined;
+  readonly #admitted = new Set<RunId>();
   #asking: Ask | undefined;
   #rested = Promise.withResolvers<void>();
   #isDetached = false;
@@ -76,9 +77,10 @@ export class LiveSession {
     return this.#view.run !== undefined || this.#view.queue.length > 0;
   }
 
+  /** The log may have told of it before whoever sent it comes to say so. */
   expect(run: RunId): void {
-    this.#expected = run;
-    this.#rested = Promise.withResolvers<void>();
+    if (!this.#admitted.has(run)) this.#expected = run;
+    if (this.#expected === run || !restOf(this.#view)) this.#rested = Promise.withResolvers<void>();
   }
 
   leave(how: Ending = 'success'): void {
@@ -178,7 +180,8 @@ export class LiveSession {
     const { runs } = this.#options;
     await this.#show(event);
     if (event.seq > runs.seq) this.#view = foldView(this.#view, event);
-    if (event.type === 'input.admitted' && event.payload.run === this.#expected) this.#expected = undefined;
+    if (event.type === 'input.admitted') this.#admitted.add(event.payload.run);
+    if (this.#expected && this.#admitted.has(this.#expected)) this.#expected = undefined;
     const end = this.#target.see(event);
     if (end || event.seq >= runs.seq) await this.#judge(end);
   }
