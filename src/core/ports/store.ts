@@ -49,7 +49,7 @@ export interface Head extends SessionKey {
   readonly summary: SessionSummary;
 }
 
-/** A run writer is fenced by its epoch; an outside writer is not, and may write neither `run.*` nor `tool.*`. */
+/** A run writer is fenced by its epoch; an outside writer is not, and may write none of `run.*`, `tool.*` and `model.*`. */
 export type Writer = { readonly kind: 'run'; readonly epoch: number } | { readonly kind: 'outside' };
 
 export interface IdempotencyKey {

@@ -7,6 +7,7 @@ import { append, expectSound, mustAppend, mustHead, openSession } from './sessio
 
 const started = (): NewEvent => ({ ...event('run.started', { attempt: 1 }), run: newId('run') });
 const toolEvent: NewEvent = { ...raw(new TextEncoder().encode('{}')), type: 'tool.called' };
+const modelEvent: NewEvent = { ...toolEvent, type: 'model.called' };
 const run = (epoch: number) => ({ writer: { kind: 'run', epoch } }) as const;
 
 export const describeWriters = (setup: ContractSetup) =>
@@ -65,11 +66,11 @@ export const describeWriters = (setup: ContractSetup) =>
       expect((await mustHead(store, key)).epoch).toBe(2);
     });
 
-    test('[WR3] an outside writer may not write run.* or tool.*, not even among others', async () => {
+    test('[WR3] an outside writer may not write run.*, tool.* or model.*, not even among others', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
-      for (const forbidden of [started(), toolEvent]) {
+      for (const forbidden of [started(), toolEvent, modelEvent]) {
         await expect(append(store, key, [forbidden])).rejects.toMatchObject({ code: 'WRITER_FORBIDDEN' });
         await expect(append(store, key, [rawText('a'), forbidden])).rejects.toMatchObject({ code: 'WRITER_FORBIDDEN' });
       }
