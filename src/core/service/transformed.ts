@@ -1,5 +1,17 @@
-import { type Duplex, Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { once } from 'node:events';
+import type { Duplex } from 'node:stream';
+
+const feed = async (source: AsyncIterable<Uint8Array | string>, transform: Duplex, stopped: AbortSignal) => {
+  try {
+    for await (const chunk of source) {
+      if (!transform.write(chunk)) await once(transform, 'drain', { signal: stopped });
+    }
+    transform.end();
+  } catch (error) {
+    transform.destroy(error as Error);
+    throw error;
+  }
+};
 
 /** What comes out of a transform when `source` is fed into it. A fault on either side ends the iteration with it; a reader may stop early. */
 export async function* transformed(
@@ -7,13 +19,15 @@ export async function* transformed(
   transform: Duplex,
 ): AsyncGenerator<Uint8Array, void, void> {
   const stopped = new AbortController();
-  const feeding = pipeline(Readable.from(source, { objectMode: false }), transform, { signal: stopped.signal });
+  const feeding = feed(source, transform, stopped.signal);
   // The transform is destroyed with the same error, which the iteration below throws.
   feeding.catch(() => undefined);
   try {
-    for await (const chunk of transform) yield chunk;
+    // Left open at its end: the writing side may finish a moment later, and is waited for.
+    yield* transform.iterator({ destroyOnReturn: false });
     await feeding;
   } finally {
     stopped.abort();
+    transform.destroy();
   }
 }
