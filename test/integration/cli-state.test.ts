@@ -3,31 +3,33 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openRuntime, type Session, type Sessions } from '../../src/index.ts';
-import { type CommandOptions, runPerdure } from '../perdure-command.ts';
+import { type CallOptions, callPerdure } from '../perdure-command.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
 let cwd: string;
+const home = process.cwd();
 beforeEach(() => {
   cwd = mkdtempSync(join(tmpdir(), 'perdure-cli-state-'));
+  process.chdir(cwd);
 });
-afterEach(() => rmSync(cwd, { recursive: true, force: true }));
-
-const perdure = (args: readonly string[], options: Partial<CommandOptions> = {}) =>
-  runPerdure(args, { cwd, ...options });
+afterEach(() => {
+  process.chdir(home);
+  rmSync(cwd, { recursive: true, force: true });
+});
 
 /** What a call that must succeed says. */
-const said = async (args: readonly string[], options?: Partial<CommandOptions>): Promise<string> => {
-  const { code, out, err } = await perdure(args, options);
+const said = async (args: readonly string[], options?: CallOptions): Promise<string> => {
+  const { code, out, err } = await callPerdure(args, options);
   expect({ code, err }, args.join(' ')).toEqual({ code: 0, err: '' });
   return out;
 };
-const answered = async (args: readonly string[], options?: Partial<CommandOptions>) =>
+const answered = async (args: readonly string[], options?: CallOptions) =>
   JSON.parse(await said([...args, '--json'], options));
 const jsonLines = async (args: readonly string[]) =>
   (await said([...args, '--json'])).split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
 
 const refused = async (args: readonly string[]) => {
-  const { code, out, err } = await perdure([...args, '--json']);
+  const { code, out, err } = await callPerdure([...args, '--json']);
   expect(out).toBe('');
   return { exit: code, ...(JSON.parse(err).error as { code: string; message: string }) };
 };

@@ -7,29 +7,31 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { openRuntime, type Session, type SessionEvent } from '../../src/index.ts';
-import { type CommandOptions, runPerdure, startPerdure } from '../perdure-command.ts';
+import { type CallOptions, callPerdure, runPerdure, startPerdure } from '../perdure-command.ts';
 import { newStorePlace } from '../stores.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
 let cwd: string;
+const home = process.cwd();
 beforeEach(() => {
   cwd = mkdtempSync(join(tmpdir(), 'perdure-cli-'));
+  process.chdir(cwd);
 });
-afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+afterEach(() => {
+  process.chdir(home);
+  rmSync(cwd, { recursive: true, force: true });
+});
 
 const file = () => join(cwd, '.perdure', 'perdure.db');
 const missing = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a';
 
-const perdure = (args: readonly string[], options: Partial<CommandOptions> = {}) =>
-  runPerdure(args, { cwd, ...options });
-
 /** What a call that must succeed says. */
-const said = async (args: readonly string[], options?: Partial<CommandOptions>): Promise<string> => {
-  const { code, out, err } = await perdure(args, options);
+const said = async (args: readonly string[], options?: CallOptions): Promise<string> => {
+  const { code, out, err } = await callPerdure(args, options);
   expect({ code, err }, args.join(' ')).toEqual({ code: 0, err: '' });
   return out;
 };
-const answered = async (args: readonly string[], options?: Partial<CommandOptions>) =>
+const answered = async (args: readonly string[], options?: CallOptions) =>
   JSON.parse(await said([...args, '--json'], options));
 
 /** The same store, seen by the library. */
@@ -154,7 +156,7 @@ describe('what every command does', () => {
       answered(['ls', '--limit', '1', '--cursor', page.cursor]),
       answered(['ls', '--all', '--status', 'active']),
       said(['ls', '--status', 'archived']),
-      perdure(['ls', '--limit', '1']),
+      callPerdure(['ls', '--limit', '1']),
     ]);
     expect([page, rest].map(({ sessions }) => sessions[0].id)).toEqual([second, first]);
     expect(all.sessions.map(({ id }: { id: string }) => id)).toEqual([first]);
@@ -165,7 +167,7 @@ describe('what every command does', () => {
   test('[CLI1, FORK1, REW1] fork, rewind and tree go to points', async () => {
     const id = await makeSession();
     const child = (await said(['fork', id, '--at', 'turn:2', '--title', 'The other way'])).trim();
-    const half = await perdure(['fork', child, '--at', 'seq:4']);
+    const half = await callPerdure(['fork', child, '--at', 'seq:4']);
     expect(half.err).toContain(`perdure resume ${half.out.trim()}`);
     expect(await said(['rewind', id, '--to', '1', '--reason', 'wrong'])).toContain('goes on from turn 1, 2 messages');
     const tree = await said(['tree', child]);
@@ -195,7 +197,7 @@ describe('what every command does', () => {
   test('[CLI1, LIFE1] the lifecycle commands move a session, and what the table forbids changes nothing', async () => {
     const id = await makeSession();
     expect(await said(['pause', id, '--reason', 'lunch'])).toBe(`${id} is paused\n`);
-    const refused = await Promise.all([perdure(['append', id, 'x']), perdure(['archive', id, '--json'])]);
+    const refused = await Promise.all([callPerdure(['append', id, 'x']), callPerdure(['archive', id, '--json'])]);
     expect(refused[0]).toMatchObject({ code: 1, out: '' });
     expect(refused[0]?.err).toMatch(/^error ILLEGAL_TRANSITION: cannot append while .* paused; allowed now: .*resume/);
     expect(JSON.parse(refused[1]!.err).error).toMatchObject({
@@ -223,8 +225,8 @@ describe('what every command does', () => {
     changeEvent(bad, 5);
     changeEvent(bad, 6);
     const [all, json, shown] = await Promise.all([
-      perdure(['verify', '--all']),
-      perdure(['verify', bad, '--json']),
+      callPerdure(['verify', '--all']),
+      callPerdure(['verify', bad, '--json']),
       said(['show', good]),
     ]);
     expect(all).toMatchObject({ code: 1, err: '' });
@@ -255,11 +257,11 @@ describe('bundles', () => {
   test('[CLI1, BUN1, BUN2] export and import carry sessions, by file and by pipe', async () => {
     const id = await makeSession();
     const child = (await said(['fork', id, '--at', '2'])).trim();
-    const piped = await perdure(['export', child]);
+    const piped = await callPerdure(['export', child]);
     expect(piped).toMatchObject({ code: 0, err: '' });
     expect(await said(['export', child, '-o', 'one.perdure'])).toMatch(/^one\.perdure {2}\d+ bytes\n$/);
     const written = readFileSync(join(cwd, 'one.perdure'));
-    const again = await perdure(['export', id, '-o', 'one.perdure']);
+    const again = await callPerdure(['export', id, '-o', 'one.perdure']);
     expect(again).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^error FILE_UNAVAILABLE: .*--force/) });
     expect(readFileSync(join(cwd, 'one.perdure'))).toEqual(written);
     expect(await answered(['export', id, child, '-o', 'one.perdure', '--force'])).toMatchObject({
@@ -295,16 +297,16 @@ describe('bundles', () => {
     writeFileSync(join(cwd, 'empty.perdure'), '');
     const fresh = ['--store', 'sqlite:fresh.db'];
     for (const name of ['cut', 'changed', 'text', 'empty']) {
-      const { code, out, err } = await perdure(['import', `${name}.perdure`, ...fresh]);
+      const { code, out, err } = await callPerdure(['import', `${name}.perdure`, ...fresh]);
       expect({ name, code, out }).toEqual({ name, code: 1, out: '' });
       expect(err).toMatch(/^error BUNDLE_INVALID: .*nothing was imported/);
     }
     expect(await answered(['ls', ...fresh])).toEqual({ sessions: [] });
 
     const [unknown, nowhere, folder] = await Promise.all([
-      perdure(['export', id, missing, '-o', 'no.perdure']),
-      perdure(['export', id, '-o', 'no/such/folder.perdure']),
-      perdure(['import', '.']),
+      callPerdure(['export', id, missing, '-o', 'no.perdure']),
+      callPerdure(['export', id, '-o', 'no/such/folder.perdure']),
+      callPerdure(['import', '.']),
     ]);
     expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('SESSION_NOT_FOUND') });
     expect(nowhere).toMatchObject({ code: 1, err: expect.stringMatching(/FILE_UNAVAILABLE: cannot write .*no such/) });
@@ -314,7 +316,7 @@ describe('bundles', () => {
     });
 
     changeEvent(id, 4);
-    const damaged = await perdure(['export', id, '-o', 'no.perdure']);
+    const damaged = await callPerdure(['export', id, '-o', 'no.perdure']);
     expect(damaged).toMatchObject({ code: 1, err: expect.stringContaining('EVENT_DAMAGED') });
     expect(readdirSync(cwd).filter((name) => /^no|part/.test(name))).toEqual([]);
   });
@@ -323,7 +325,7 @@ describe('bundles', () => {
 describe('wrong calls and faults', () => {
   test('[CLI1, CLI4, FAULT1] a store that is not there is not made by reading it', async () => {
     for (const args of [['ls'], ['append', missing, 'x'], ['verify', '--all']]) {
-      const { code, out, err } = await perdure(args);
+      const { code, out, err } = await callPerdure(args);
       expect({ code, out }).toEqual({ code: 1, out: '' });
       expect(err).toMatch(
         /^error STORE_UNAVAILABLE: there is no store at \.perdure\/perdure\.db: `perdure open` makes one/,
@@ -336,9 +338,9 @@ describe('wrong calls and faults', () => {
       ['open', '--workspace', 'No'],
       ['open', '--store', 'mysql://a:b@c'],
     ]) {
-      expect((await perdure(args)).code).toBe(2);
+      expect((await callPerdure(args)).code).toBe(2);
     }
-    expect(await perdure(['import', 'absent.perdure'])).toMatchObject({
+    expect(await callPerdure(['import', 'absent.perdure'])).toMatchObject({
       code: 1,
       err: expect.stringMatching(/FILE_UNAVAILABLE: cannot read absent/),
     });
@@ -356,7 +358,7 @@ describe('wrong calls and faults', () => {
         ['ls', '--json'],
         ['open', '--json'],
       ]) {
-        const { code, out, err } = await perdure([...args, '--store', `sqlite:${name}`]);
+        const { code, out, err } = await callPerdure([...args, '--store', `sqlite:${name}`]);
         expect({ code, out }).toEqual({ code: 1, out: '' });
         expect(JSON.parse(err).error).toMatchObject({ code: 'STORE_CORRUPT', message: expect.stringContaining(name) });
       }
@@ -367,7 +369,7 @@ describe('wrong calls and faults', () => {
   test('[CLI1, FAULT1] a folder in the place of the store is named, with what to pass instead', async () => {
     mkdirSync(join(cwd, 'folder'));
     for (const command of ['ls', 'open']) {
-      const { code, out, err } = await perdure([command, '--json', '--store', 'sqlite:folder']);
+      const { code, out, err } = await callPerdure([command, '--json', '--store', 'sqlite:folder']);
       expect({ code, out }).toEqual({ code: 1, out: '' });
       expect(JSON.parse(err).error).toMatchObject({
         code: 'STORE_UNAVAILABLE',
@@ -394,7 +396,7 @@ describe('wrong calls and faults', () => {
 
   test('[CLI1, CLI3, FAULT1] a database that cannot be reached is told without its password', async () => {
     const store = 'postgres://ann:s3cr3t@127.0.0.1:1/app';
-    const { code, out, err } = await perdure(['ls'], { env: { PERDURE_STORE: store, PERDURE_DEBUG: '1' } });
+    const { code, out, err } = await callPerdure(['ls'], { env: { PERDURE_STORE: store, PERDURE_DEBUG: '1' } });
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(/^error STORE_UNAVAILABLE: /);
     expect(err).not.toContain('s3cr3t');
@@ -431,7 +433,7 @@ describe('wrong calls and faults', () => {
     ];
     const before = await Promise.all([said(['ls', '--json']), said(['log', id, '--json'])]);
     const check = async ([args, code, error, stdin]: (typeof cases)[number]) => {
-      const result = await perdure([...args, '--json'], stdin === undefined ? {} : { stdin });
+      const result = await callPerdure([...args, '--json'], stdin === undefined ? {} : { stdin });
       const told = JSON.parse(result.err);
       expect({ args, code: result.code, error: told.error.code }).toEqual({ args, code, error });
       expect(told).toEqual({ error: { code: error, message: expect.any(String), details: expect.any(Object) } });
@@ -448,7 +450,7 @@ describe('wrong calls and faults', () => {
   test('[CLI1, KEY2] a key that was used for something else is refused', async () => {
     const id = await makeSession();
     await said(['append', id, 'one', '--key', 'k']);
-    expect(await perdure(['append', id, 'two', '--key', 'k'])).toMatchObject({
+    expect(await callPerdure(['append', id, 'two', '--key', 'k'])).toMatchObject({
       code: 1,
       err: expect.stringMatching(/^error KEY_REUSED: /),
     });
@@ -499,13 +501,13 @@ describe('terminals and pipes', () => {
   test('[CLI1] colours follow NO_COLOR, FORCE_COLOR and pipes', async () => {
     await makeSession();
     const [plain, forced, refused, error] = await Promise.all([
-      said(['ls']),
-      said(['ls'], { env: { FORCE_COLOR: '1' } }),
-      said(['ls'], { env: { NO_COLOR: '1' } }),
-      perdure(['nonsense'], { env: { FORCE_COLOR: '1' } }),
+      runPerdure(['ls'], { cwd }),
+      runPerdure(['ls'], { cwd, env: { FORCE_COLOR: '1' } }),
+      runPerdure(['ls'], { cwd, env: { NO_COLOR: '1' } }),
+      runPerdure(['nonsense'], { cwd, env: { FORCE_COLOR: '1' } }),
     ]);
-    expect(plain + refused).not.toContain('\u001b');
-    expect(forced).toContain('\u001b[32mactive');
+    expect(plain.out + refused.out).not.toContain('\u001b');
+    expect(forced.out).toContain('\u001b[32mactive');
     expect(error.err).toContain('\u001b[31merror');
   });
 
@@ -514,7 +516,7 @@ describe('terminals and pipes', () => {
     const [there, here, other] = await Promise.all([
       answered(['ls'], { env: { PERDURE_WORKSPACE: 'one' } }),
       answered(['ls']),
-      perdure(['show', id]),
+      callPerdure(['show', id]),
     ]);
     expect(there.sessions).toHaveLength(1);
     expect(here.sessions).toEqual([]);

@@ -273,10 +273,14 @@ test('[TOOL10] nothing outlives its command: not in the background, not as a dae
 test('[TOOL10] when the supervisor is killed the command ends too, and nobody claims to know what it did', async () => {
   const { run, reconcile, records, work, file } = await start();
   const time = ownTime();
-  const running = run(`echo begun; sleep ${time} & echo x >runs; wait`, { idempotencyKey: 'k' }).catch(
-    (error) => error,
-  );
-  await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
+  let shown = '';
+  const running = run(`echo begun; sleep ${time} & echo x >runs; wait`, {
+    idempotencyKey: 'k',
+    progress: (text) => {
+      shown += text;
+    },
+  }).catch((error) => error);
+  await expect.poll(() => existsSync(file('runs')) && shown, { timeout: 20_000 }).toBe('begun\n');
   const { pid } = JSON.parse(readFileSync(join(records, readdirSync(records)[0]!, 'claimed'), 'utf8'));
   process.kill(pid, 'SIGKILL');
   expect(String(await running)).toMatch(/is gone.*\nbegun/);
