@@ -22,9 +22,9 @@ export const projectionOf = (event: StoredEvent): Projection => {
 };
 
 export const madeCall = (
-  { session, run, turn, seq, at }: StoredEvent,
+  { session, run, turn, seq, at, actor }: StoredEvent,
   { callId, tool, inputHash }: Extract<CallChange, { kind: 'called' }>,
-): CallRecord => ({ session, callId, tool, status: 'running', run, turn, seq, at, inputHash });
+): CallRecord => ({ session, callId, tool, status: 'running', run, turn, seq, at, actor, inputHash });
 
 export const settledCall = (
   call: CallRecord,

@@ -20,9 +20,10 @@ export class QueryText {
   }
 
   /** What queries of commits and of calls have in common. */
-  narrow({ tool, since, until }: Pick<CallQuery, 'tool' | 'since' | 'until'>): string {
+  narrow({ tool, actor, since, until }: Pick<CallQuery, 'tool' | 'actor' | 'since' | 'until'>): string {
     return [
       this.and(tool, (place) => `tool = ${place}`),
+      this.and(actor, (place) => `actor = ${place}`),
       this.and(since, (place) => `at >= ${place}`),
       this.and(until, (place) => `at <= ${place}`),
     ].join('');

@@ -37,26 +37,26 @@ const spansFor = (workspace: MemoryWorkspace, { within }: CallQuery): readonly S
   within && spansOf(segmentsIn(workspace, within.session), within.ranges);
 
 /** What the filters leave, newest first, as a page. */
-const pageOf = <R extends Place & { readonly tool?: string | undefined }>(
+const pageOf = <R extends Place & { readonly tool?: string | undefined; readonly actor: string }>(
   records: readonly R[],
   spans: readonly Segment[] | undefined,
-  { tool, since = 0, until = Number.POSITIVE_INFINITY, before, limit }: CallQuery | CommitQuery,
+  { tool, actor, since = 0, until = Number.POSITIVE_INFINITY, before, limit }: CallQuery | CommitQuery,
 ): readonly R[] => {
   const order = spans ? bySeq : byTime;
   return records
     .filter((each) => !spans || spans.some((span) => isIn(span, each)))
-    .filter((each) => (tool === undefined || each.tool === tool) && since <= each.at && each.at <= until)
+    .filter((each) => (tool === undefined || each.tool === tool) && (actor === undefined || each.actor === actor))
+    .filter((each) => since <= each.at && each.at <= until)
     .filter((each) => !before || order(before, each) < 0)
     .sort(order)
     .slice(0, limit);
 };
 
 export const findCommitsIn = (workspace: MemoryWorkspace, query: CommitQuery): readonly StoredEvent[] => {
-  const { prefix = '', actor, provenance } = query;
+  const { prefix = '', provenance } = query;
   const rows = [...workspace.sessions.values()]
     .flatMap(({ paths }) => paths)
     .filter((row) => row.path.startsWith(clipPath(prefix)))
-    .filter((row) => actor === undefined || row.actor === actor)
     .filter((row) => !provenance || provenance.includes(row.provenance));
   const once = new Map(rows.map((row) => [`${row.session}/${row.seq}`, row]));
   return pageOf([...once.values()], spansFor(workspace, query), query).flatMap(

@@ -171,6 +171,8 @@ test('[CLI1, QRY3] calls lists tool calls of a session or of the workspace', asy
   expect(await said(['calls', id, '--tool', 'edit', '--last', '1'])).toBe('no tool calls match\n');
   expect(await answered(['calls', id, '--turns', '1-1'])).toHaveLength(2);
   expect(await answered(['calls', '--until', '1h'])).toEqual([]);
+  expect(await answered(['calls', '--actor', 'member:local'])).toHaveLength(2);
+  expect(await answered(['calls', id, '--actor', 'agent:coder'])).toEqual([]);
   await asked(id, (session) => session.rewind({ to: { turn: 0 } }));
   expect(await answered(['calls', id])).toEqual([]);
   expect(await answered(['calls'])).toEqual([]);

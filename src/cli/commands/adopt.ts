@@ -1,7 +1,7 @@
 import type { Adoption } from '../../core/service/adopt.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { defineCommand, text } from '../command.ts';
-import { valueText } from '../entry-text.ts';
+import { changedValues, valueText } from '../entry-text.ts';
 import { hanging } from '../hanging.ts';
 import { printableLine } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
@@ -22,22 +22,28 @@ const branchOf = (named: string): SessionId => {
   throw wrongCall(`"${named}" is not a session: ${parsed.error.issues[0]?.message}`);
 };
 
-const shown = (value: unknown): string => (value === undefined ? '(none)' : valueText(value));
+const sides = (ours: unknown, theirs: unknown): readonly string[] =>
+  ours === undefined || theirs === undefined
+    ? [ours, theirs].map((value) => (value === undefined ? '(none)' : valueText(value)))
+    : changedValues(ours, theirs);
 
 const conflictLines = (
   { path, ours, theirs }: Adoption['conflicts'][number],
   taken: Choice,
   out: Terminal,
-): readonly string[] => [
-  ...hanging(
-    '  ! ',
-    `${printableLine(path)}: ${taken === 'theirs' ? 'theirs is taken' : 'ours stays'}`,
-    out.columns,
-    `  ${out.style('yellow', '!')} `,
-  ),
-  ...hanging('    ours:   ', shown(ours), out.columns),
-  ...hanging('    theirs: ', shown(theirs), out.columns),
-];
+): readonly string[] => {
+  const [here, there] = sides(ours, theirs);
+  return [
+    ...hanging(
+      '  ! ',
+      `${printableLine(path)}: ${taken === 'theirs' ? 'theirs is taken' : 'ours stays'}`,
+      out.columns,
+      `  ${out.style('yellow', '!')} `,
+    ),
+    ...hanging('    ours:   ', here!, out.columns),
+    ...hanging('    theirs: ', there!, out.columns),
+  ];
+};
 
 const linesOf = ({ adopted, conflicts, commit }: Adoption, taken: Choice, out: Terminal): readonly string[] => [
   commit ? `adopted with event ${commit.seq}` : 'there is nothing to adopt',

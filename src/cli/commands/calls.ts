@@ -78,6 +78,7 @@ export const calls = defineCommand({
   args: ['[SESSION]'],
   options: {
     tool: text('TOOL', 'only calls of this tool'),
+    actor: text('ACTOR', 'only calls by this actor, such as agent:coder'),
     status: text('STATUS', `only those that are ${statuses.join(', ')}`),
     run: text('RUN', 'only calls of this run'),
     ...windowOptions,
@@ -87,6 +88,7 @@ export const calls = defineCommand({
   run: async (context, { args: [named], options }) => {
     const filter: CallFilter = {
       tool: options.tool,
+      actor: options.actor,
       status: options.status === undefined ? undefined : statusOf(options.status),
       run: options.run === undefined ? undefined : runOf(options.run),
       ...parseWindow(options, { now: context.now(), isOneSession: named !== undefined }),

@@ -168,6 +168,19 @@ describe('on a terminal of 80 columns', () => {
     }
   });
 
+  test('[ADO1] a conflict of long values shows where they differ', async () => {
+    const runtime = await open();
+    const session = await runtime.sessions.open();
+    const branch = await session.fork();
+    const noted = (end: string) => `${'the same '.repeat(200)}${end}`;
+    await session.commit((draft) => Object.assign(draft.facts, { note: noted('here') }));
+    await branch.commit((draft) => Object.assign(draft.facts, { note: noted('there') }));
+    await runtime.close();
+    const { out } = await cli(['adopt', session.id, branch.id]);
+    expect(out).toMatch(/ours: +"?…[^"]*here"/);
+    expect(out).toMatch(/theirs: +"?…[^"]*there"/);
+  });
+
   test('[CLI1] exact values in JSON carry no control characters either', async () => {
     const { session } = await makeHostile();
     const { raw } = await cli(['state', session, '--path', '/facts', '--json']);

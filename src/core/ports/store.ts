@@ -142,6 +142,7 @@ interface RecordQuery {
     | { readonly session: SessionId; readonly ranges: readonly (readonly [number, number])[] }
     | undefined;
   readonly tool?: string | undefined;
+  readonly actor?: string | undefined;
   /** Milliseconds since 1970, both inclusive. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -153,7 +154,6 @@ interface RecordQuery {
 export interface CommitQuery extends RecordQuery {
   /** Only those with a path that begins so. */
   readonly prefix?: string | undefined;
-  readonly actor?: string | undefined;
   readonly provenance?: readonly Provenance[] | undefined;
 }
 
@@ -173,6 +173,8 @@ export interface CallRecord {
   /** Of the event that records the call. */
   readonly seq: number;
   readonly at: number;
+  /** Who made the call. */
+  readonly actor: Actor;
   readonly endedSeq?: number | undefined;
   readonly durationMs?: number | undefined;
   readonly inputHash: string;

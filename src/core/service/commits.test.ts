@@ -36,7 +36,7 @@ test('[QRY1] a query that means nothing is refused, not answered with nothing or
     { status: 'bogus' as never },
     { status: ['ok', 'bogus' as never] },
     { run: 'mine' as never },
-    { actor: 'member:ann' } as never,
+    { provenance: 'human' } as never,
     { path: '/facts' } as never,
   ] satisfies CallFilter[];
   const commits = [
@@ -119,6 +119,25 @@ test('[QRY1] pages go on past what a query leaves out', async () => {
   for (let index = 0; index < 250; index++) await touchFile(session, `${index}.ts`);
   await session.rewind({ to: { turn: 1 } });
   expect(filesOf(await sessions.commits({ limit: 1 }))).toEqual(['/filesModified/first.ts']);
+});
+
+test('[QRY1, QRY3] commits and calls are found by their actor, in a session and in a workspace', async () => {
+  const runtime = await open();
+  const { id } = await runtime.sessions.open();
+  const sessionsOf = (member: string) => runtime.as({ workspace: 'local', member }).sessions;
+  for (const member of ['ann', 'bob']) {
+    const session = await sessionsOf(member).get(id);
+    await askFor(session, 'go');
+    await touchFile(session, `${member}.ts`);
+    await session.track({ edit: async () => 'done' }).edit();
+  }
+  const actor = 'member:bob';
+  for (const asked of [await runtime.sessions.get(id), runtime.sessions]) {
+    expect(await asked.toolCalls({ actor })).toMatchObject([{ actor, turn: 2, status: 'ok' }]);
+    expect(await asked.commits({ actor })).toMatchObject([{ actor, turn: 2, entries: ['/filesModified/bob.ts'] }]);
+    expect(await asked.toolCalls({ actor: 'member:eve' })).toEqual([]);
+  }
+  expect(await (await runtime.sessions.get(id)).toolCalls({ actor, turns: { to: 1 } })).toEqual([]);
 });
 
 test('[QRY3] calls are found by their run', async () => {

@@ -180,9 +180,9 @@ export const findCalls = async (
   key: SessionKey | undefined,
   filter: CallFilter = {},
 ): Promise<readonly CallRecord[]> => {
-  const { tool, run, status, since, until, limit, ...window } = parseInput('the query', CallFilter, filter);
+  const { tool, actor, run, status, since, until, limit, ...window } = parseInput('the query', CallFilter, filter);
   const { within, isWanted } = await select(scope, key, window);
-  const query = { within, tool, status: many(status), since: time(since), until: time(until) };
+  const query = { within, tool, actor, status: many(status), since: time(since), until: time(until) };
   return collect(
     (page) => scope.store.findCalls(scope.workspace, { ...query, ...page }),
     (call) => (run === undefined || call.run === run ? call : undefined),

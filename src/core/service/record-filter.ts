@@ -27,6 +27,7 @@ export interface CommitFilter extends RecordWindow {
 
 export interface CallFilter extends RecordWindow {
   readonly tool?: string | undefined;
+  readonly actor?: string | undefined;
   readonly run?: RunId | undefined;
   readonly status?: CallStatus | readonly CallStatus[] | undefined;
 }
@@ -66,6 +67,7 @@ export const CommitFilter = Window.extend({
 
 export const CallFilter = Window.extend({
   tool: Text.optional(),
+  actor: Text.optional(),
   run: RunId.optional(),
   status: oneOrMany(['running', ...toolOutcomes]),
 }).refine(isOneWindow, twoWindows);

@@ -11,12 +11,11 @@ import { placeSpans } from './place-spans.ts';
 import { eventsOf } from './read-events.ts';
 
 const filters = (query: QueryText, asked: CommitQuery): string => {
-  const { prefix, actor, provenance } = asked;
+  const { prefix, provenance } = asked;
   const { from, below } = pathRange(prefix);
   return [
     query.and(from, (place) => `path >= ${place}`),
     query.and(below, (place) => `path < ${place}`),
-    query.and(actor, (place) => `actor = ${place}`),
     query.and(provenance, (place) => `provenance = any(${place}::text[])`),
     query.narrow(asked),
   ].join('');

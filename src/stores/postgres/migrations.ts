@@ -124,6 +124,7 @@ const projectionTables = {
       run text collate "C",
       turn bigint not null,
       at bigint not null,
+      actor text collate "C" not null,
       ended_seq bigint,
       duration_ms double precision,
       input_hash text not null,
@@ -132,6 +133,7 @@ const projectionTables = {
     );
     create index tool_calls_open on perdure.tool_calls (workspace, session, call_id, seq) where ended_seq is null;
     create index tool_calls_by_tool on perdure.tool_calls (workspace, tool, at, session, seq);
+    create index tool_calls_by_actor on perdure.tool_calls (workspace, actor, at, session, seq);
     create index tool_calls_by_time on perdure.tool_calls (workspace, at, session, seq);
     ${tenantTable('tool_calls')}
   `,

@@ -16,9 +16,10 @@ const insertPaths = prepared(
 const insertCalls = prepared(
   'insert_tool_calls',
   `insert into perdure.tool_calls
-     (workspace, session, seq, call_id, tool, status, run, turn, at, ended_seq, duration_ms, input_hash, output_hash)
+     (workspace, session, seq, call_id, tool, status, run, turn, at, actor, ended_seq, duration_ms, input_hash,
+      output_hash)
    select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-     $9::bigint[], $10::bigint[], $11::double precision[], $12::text[], $13::text[])`,
+     $9::bigint[], $10::text[], $11::bigint[], $12::double precision[], $13::text[], $14::text[])`,
 );
 
 /** The newest call of that id that is open, or where several ends of it come at once, the next newest for each. */
@@ -65,6 +66,7 @@ const insertCallRows = (workspace: WorkspaceId, calls: readonly CallRecord[]): p
     calls.map(({ run }) => run ?? null),
     calls.map(({ turn }) => turn),
     calls.map(({ at }) => at),
+    calls.map(({ actor }) => actor),
     calls.map(({ endedSeq }) => endedSeq ?? null),
     calls.map(({ durationMs }) => durationMs ?? null),
     calls.map(({ inputHash }) => inputHash),

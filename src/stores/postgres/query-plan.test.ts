@@ -49,7 +49,8 @@ const fill = (name: string, sessions: number): string => `
     from ${turns(sessions)}, unnest(array['/filesModified/src~1' || (s * 7 + t) % 1000 || '.ts', '/toolsUsed/edit']) path;
   insert into perdure.tool_calls
     select '${name}', session, t * 3 - 2, 'c' || t, case when t % 50 = 0 then 'rare' else 'edit' end,
-      case when t < 100 then 'ok' else 'running' end, null, t, t * 1000 + s, case when t < 100 then t * 3 - 1 end, 5, '', ''
+      case when t < 100 then 'ok' else 'running' end, null, t, t * 1000 + s, case when s % 100 = 0 and t % 10 = 0 then 'agent:rare' else 'system' end,
+      case when t < 100 then t * 3 - 1 end, 5, '', ''
     from ${turns(sessions)};
   insert into perdure.events
     select '${name}', session, t * 3, t * 1000 + s, t, false, null, 'state.committed', 1, 'system', null, 3, '', ''
@@ -104,13 +105,14 @@ describe('query plans', () => {
     expect(scansOf(plan, 'tool_calls')).toMatchObject([{ 'Index Name': 'tool_calls_pkey', 'Actual Rows': 4 }]);
   });
 
-  test('[QRY5] calls of a workspace are found by tool, by time or among those that run', async () => {
+  test('[QRY5] calls of a workspace are found by tool, by actor, by time or among those that run', async () => {
     const indexes = async (asked: object) => {
       const plan = await planOf(callsOfWorkspace(workspace, { ...asked, limit: 200 }));
       return scansOf(plan, 'tool_calls').map((node) => node['Index Name']);
     };
     expect(await indexes({})).toEqual(['tool_calls_by_time']);
     expect(await indexes({ tool: 'rare' })).toEqual(['tool_calls_by_tool']);
+    expect(await indexes({ actor: 'agent:rare' })).toEqual(['tool_calls_by_actor']);
     expect(await indexes({ status: ['running'] })).toEqual(['tool_calls_open']);
   });
 });

@@ -21,12 +21,11 @@ interface Query {
 }
 
 const filters = (query: QueryText, asked: CommitQuery): string => {
-  const { prefix, actor, provenance } = asked;
+  const { prefix, provenance } = asked;
   const { from, below } = pathRange(prefix);
   return [
     query.and(from, (place) => `path >= ${place}`),
     query.and(below, (place) => `path < ${place}`),
-    query.and(actor, (place) => `actor = ${place}`),
     query.and(
       provenance && JSON.stringify(provenance),
       (place) => `provenance IN (SELECT value FROM json_each(${place}))`,

@@ -24,12 +24,13 @@ CREATE INDEX IF NOT EXISTS commit_paths_by_time ON commit_paths (workspace, at, 
 
 CREATE TABLE IF NOT EXISTS tool_calls (
   workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL,
-  status TEXT NOT NULL, run TEXT, turn INTEGER NOT NULL, at INTEGER NOT NULL, ended_seq INTEGER, duration_ms REAL,
-  input_hash TEXT NOT NULL, output_hash TEXT,
+  status TEXT NOT NULL, run TEXT, turn INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, ended_seq INTEGER,
+  duration_ms REAL, input_hash TEXT NOT NULL, output_hash TEXT,
   PRIMARY KEY (workspace, session, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS tool_calls_open ON tool_calls (workspace, session, call_id, seq) WHERE ended_seq IS NULL;
 CREATE INDEX IF NOT EXISTS tool_calls_by_tool ON tool_calls (workspace, tool, at, session, seq);
+CREATE INDEX IF NOT EXISTS tool_calls_by_actor ON tool_calls (workspace, actor, at, session, seq);
 CREATE INDEX IF NOT EXISTS tool_calls_by_time ON tool_calls (workspace, at, session, seq);
 `;
 

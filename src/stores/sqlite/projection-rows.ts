@@ -22,8 +22,8 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
   const insertPath = later(`INSERT INTO commit_paths
     (workspace, session, seq, path, turn, at, actor, tool, call_id, provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertCall = later(`INSERT INTO tool_calls
-    (workspace, session, seq, call_id, tool, status, run, turn, at, input_hash)
-    VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)`);
+    (workspace, session, seq, call_id, tool, status, run, turn, at, actor, input_hash)
+    VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?, ?, ?)`);
   const endCall = later(`UPDATE tool_calls SET status = ?4, ended_seq = ?5, duration_ms = ?6, output_hash = ?7
     WHERE workspace = ?1 AND session = ?2 AND seq = (
       SELECT max(seq) FROM tool_calls WHERE workspace = ?1 AND session = ?2 AND call_id = ?3 AND ended_seq IS NULL)`);
@@ -31,9 +31,10 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
   const clearCalls = later('DELETE FROM tool_calls WHERE workspace = ?');
 
   const addCall = (workspace: WorkspaceId, event: StoredEvent, call: CallChange): void => {
-    const { session, seq, run, turn, at } = event;
+    const { session, seq, run, turn, at, actor } = event;
     if (call.kind === 'called') {
-      insertCall().run(workspace, session, seq, call.callId, call.tool, run ?? null, turn, at, call.inputHash);
+      const { callId, tool, inputHash } = call;
+      insertCall().run(workspace, session, seq, callId, tool, run ?? null, turn, at, actor, inputHash);
     } else {
       const { callId, outcome, durationMs, outputHash } = call;
       endCall().run(workspace, session, callId, outcome, seq, durationMs, outputHash ?? null);

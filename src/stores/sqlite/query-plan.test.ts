@@ -66,13 +66,16 @@ describe('query plans', () => {
     ]);
   });
 
-  test('[QRY5] calls of a workspace are found by tool, by time or among those that run', () => {
+  test('[QRY5] calls of a workspace are found by tool, by actor, by time or among those that run', () => {
     const planned = (asked: object) => planOf(callsOfWorkspace(workspace, { ...asked, limit: 200 }));
     expect(planned({})).toEqual(['SEARCH tool_calls USING INDEX tool_calls_by_time (workspace=?)']);
     expect(planned({ before })).toEqual([
       'SEARCH tool_calls USING INDEX tool_calls_by_time (workspace=? AND (at,session,seq)<(?,?,?))',
     ]);
     expect(planned({ status: ['running'] })[0]).toBe('SEARCH tool_calls USING INDEX tool_calls_open (workspace=?)');
+    expect(planned({ actor: 'agent:coder', since: 1_000, until: 2_000 })).toEqual([
+      'SEARCH tool_calls USING INDEX tool_calls_by_actor (workspace=? AND actor=? AND at>? AND at<?)',
+    ]);
     expect(planned({ tool: 'edit', since: 1_000, until: 2_000 })).toEqual([
       'SEARCH tool_calls USING INDEX tool_calls_by_tool (workspace=? AND tool=? AND at>? AND at<?)',
     ]);

@@ -22,13 +22,18 @@ const told = (calls: readonly CallRecord[]) => calls.map(({ callId, seq, status 
 
 export const describeCallQueries = (setup: ContractSetup) =>
   describe('findCalls', () => {
-    test('[QRY3] a call is a record with its run, turn, hashes, duration and outcome', async () => {
+    test('[QRY3] a call is a record with its run, turn, actor, hashes, duration and outcome', async () => {
       const { store } = setup;
       const key = await opened(store);
       const by = newId('run');
-      await run(store, key, [message('do', 'next'), called('a', { tool: 'edit', run: by })], 2_000);
-      const made = { session: key.session, callId: 'a', tool: 'edit', run: by, turn: 1, seq: 3, at: 2_000 };
-      const running = { ...made, status: 'running', inputHash: hashOf('in a') };
+      await run(
+        store,
+        key,
+        [message('do', 'next'), called('a', { tool: 'edit', run: by, actor: 'agent:coder' })],
+        2_000,
+      );
+      const made = { session: key.session, callId: 'a', tool: 'edit', run: by, actor: 'agent:coder' };
+      const running = { ...made, turn: 1, seq: 3, at: 2_000, status: 'running', inputHash: hashOf('in a') };
       expect(await callsOf(store, key.workspace)).toEqual([running]);
       await run(store, key, [completed('a', 12.5)], 3_000);
       const ended = { ...running, status: 'ok', endedSeq: 4, durationMs: 12.5, outputHash: hashOf('out a') };
@@ -43,6 +48,7 @@ export const describeCallQueries = (setup: ContractSetup) =>
         turn: 1,
         seq: 5,
         at: 4_000,
+        actor: 'system',
         endedSeq: 6,
         durationMs: 0,
         inputHash: hashOf('in b'),
@@ -72,18 +78,21 @@ export const describeCallQueries = (setup: ContractSetup) =>
       ]);
     });
 
-    test('[QRY3] calls are found by tool, status and time, newest first, page by page', async () => {
+    test('[QRY3] calls are found by tool, actor, status and time, newest first, page by page', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [a, b] = [await opened(store, newKey(workspace)), await opened(store, newKey(workspace))];
       await run(store, a, [called('1', { tool: 'edit' })], 2_000);
-      await run(store, b, [called('2'), completed('2')], 2_000);
+      await run(store, b, [called('2', { actor: 'agent:coder' }), completed('2')], 2_000);
       await run(store, a, [completed('1'), called('3')], 3_000);
-      await run(store, b, [called('4', { tool: 'edit' }), failed('4', 'denied')], 4_000);
+      await run(store, b, [called('4', { tool: 'edit', actor: 'agent:coder' }), failed('4', 'denied')], 4_000);
       const found = async (asked: Asked) => (await callsOf(store, workspace, asked)).map(({ callId }) => callId);
       const asked: readonly [Asked, readonly string[]][] = [
         [{}, ['4', '3', '2', '1']],
         [{ tool: 'edit' }, ['4', '1']],
+        [{ actor: 'agent:coder' }, ['4', '2']],
+        [{ actor: 'agent:coder', tool: 'edit' }, ['4']],
+        [{ actor: 'agent:none' }, []],
         [{ status: ['running'] }, ['3']],
         [{ status: ['denied', 'running'] }, ['4', '3']],
         [{ status: [] }, []],
@@ -91,6 +100,8 @@ export const describeCallQueries = (setup: ContractSetup) =>
         [{ until: 3_000 }, ['3', '2', '1']],
         [{ tool: 'edit', status: ['ok'], since: 2_000, until: 2_000 }, ['1']],
         [within(a, [1, 99]), ['3', '1']],
+        [{ ...within(a, [1, 99]), actor: 'agent:coder' }, []],
+        [{ ...within(b, [1, 99]), actor: 'agent:coder', status: ['ok'] }, ['2']],
         [{ ...within(b, [1, 99]), tool: 'edit', status: ['denied'] }, ['4']],
         [{ ...within(b, [1, 99]), status: ['running'] }, []],
         [within(newKey(workspace), [1, 99]), []],
@@ -125,6 +136,7 @@ export const describeCallQueries = (setup: ContractSetup) =>
         turn: 0,
         seq: 2,
         at: 1_000,
+        actor: 'system',
         inputHash: hashOf('in a'),
       });
     });

@@ -37,8 +37,12 @@ export const committed = (
 
 export const called = (
   callId: string,
-  { tool = 'bash', run, turn }: { readonly tool?: string; readonly run?: RunId } & About = {},
-): NewEvent => ({ ...event('tool.called', { callId, tool, input: {}, inputHash: hashOf(`in ${callId}`) }, turn), run });
+  about: { readonly tool?: string; readonly run?: RunId } & About = {},
+): NewEvent => {
+  const { tool = 'bash', run, turn } = about;
+  const payload = { callId, tool, input: {}, inputHash: hashOf(`in ${callId}`) };
+  return { ...by(event('tool.called', payload, turn), about), run };
+};
 
 export const completed = (callId: string, durationMs = 5): NewEvent =>
   event('tool.completed', {
