@@ -11,11 +11,12 @@ import {
   ModelFailure,
   type ModelRequest,
   type ModelSettings,
+  type Price,
 } from '../core/ports/model.ts';
 import type { AssistantPart } from '../schema/message.ts';
 import { callIdsFor } from './call-id.ts';
 import { type Collector, collectAnswer } from './collect-answer.ts';
-import { type Price, toUsage } from './price.ts';
+import { toUsage } from './price.ts';
 import { guardAgainstStall, type StallGuard } from './stall-guard.ts';
 import { toFailure } from './to-failure.ts';
 import { toPrompt } from './to-prompt.ts';
@@ -111,6 +112,7 @@ export const fromLanguageModel = (languageModel: LanguageModelV4, options: Langu
   return {
     name,
     contextTokens,
+    price: price ?? null,
     async answer(request, onDelta) {
       request.signal.throwIfAborted();
       const guard = guardAgainstStall(stallMs, request.signal);

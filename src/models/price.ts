@@ -1,15 +1,6 @@
 import type { LanguageModelV4Usage } from '@ai-sdk/provider';
+import type { Price } from '../core/ports/model.ts';
 import type { Usage } from '../schema/run.ts';
-
-/** USD per million tokens. */
-export interface Price {
-  readonly input: number;
-  readonly output: number;
-  /** Of input that the provider had cached; by default as `input`. */
-  readonly cachedInput?: number | undefined;
-  /** Of input that the provider put into its cache; by default as `input`. */
-  readonly cacheWrite?: number | undefined;
-}
 
 const count = (tokens: number | undefined): number =>
   tokens !== undefined && Number.isFinite(tokens) && tokens > 0 ? Math.round(tokens) : 0;

@@ -1,9 +1,8 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { Model, ResolveModel } from '../core/ports/model.ts';
+import type { Model, Price, ResolveModel } from '../core/ports/model.ts';
 import { PerdureError } from '../schema/error.ts';
 import { demoScript } from './demo-script.ts';
 import { fromLanguageModel, type LanguageModelOptions, nameOf } from './from-language-model.ts';
-import type { Price } from './price.ts';
 import { defaultsOf, missingOf, openProvider, type ProviderConfig, providerFor } from './providers.ts';
 import type { Script } from './script.ts';
 import { scriptedModel } from './scripted.ts';

@@ -60,6 +60,7 @@ export const scriptedModel = (script: Script, options: ScriptedOptions = {}): Mo
   return {
     name: `scripted/${script.name}`,
     contextTokens: options.contextTokens ?? defaultContextTokens,
+    price: { input: 0, output: 0 },
     async answer(request, onDelta) {
       const parts = play(script, request);
       for (const delta of parts.flatMap(deltasOf)) {

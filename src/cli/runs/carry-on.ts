@@ -6,10 +6,8 @@ import { restOf } from './runs-view.ts';
 
 /** After something a run waited for has come: whoever has its agent here goes on with it in the background. */
 export const carryOn = async (context: Context, session: Session): Promise<void> => {
-  const { view, isBudgetNew } = await readRuns(session);
-  const rest = restOf(view);
-  const mayGoOn = !rest || (rest.kind === 'waiting' && rest.for === 'budget' && isBudgetNew);
-  if (!mayGoOn || !holdsAgentOf(await context.config(), await session.summary())) return;
+  const { view } = await readRuns(session);
+  if (restOf(view) || !holdsAgentOf(await context.config(), await session.summary())) return;
   context.startWorker(session);
   await context.note(`it goes on in the background: ${context.commandText('attach', session.id)}`);
 };

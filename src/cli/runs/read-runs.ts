@@ -8,8 +8,6 @@ export interface Runs {
   readonly seq: number;
   /** Where the run under way, or else the last one, was admitted; undefined where there never was one. */
   readonly newestAt?: number | undefined;
-  /** Whether the budget was changed since the run began to wait. */
-  readonly isBudgetNew: boolean;
 }
 
 const firstWindow = 512;
@@ -40,11 +38,5 @@ export const readRuns = async (session: Session): Promise<Runs> => {
   }
   const recent = events.slice(Math.max(0, groundOf(events)));
   const view = { ...recent.reduce(foldView, noRuns), status, holder };
-  const waitedAt = recent.findLastIndex(({ type }) => type === 'run.waiting');
-  return {
-    view,
-    seq,
-    newestAt: newestAt(events, view),
-    isBudgetNew: recent.findLastIndex(({ type }) => type === 'budget.set') > waitedAt,
-  };
+  return { view, seq, newestAt: newestAt(events, view) };
 };

@@ -78,6 +78,8 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
       const approvals = view.approvals.filter(({ approval }) => approval !== event.payload.approval);
       return goesOn({ ...view, approvals });
     }
+    case 'budget.set':
+      return view.run?.waitingFor === 'budget' ? goesOn(view) : view;
     case 'question.asked':
       return { ...view, questions: [...view.questions, event.payload] };
     case 'question.answered':

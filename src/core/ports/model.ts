@@ -43,11 +43,23 @@ export interface ModelAnswer {
   readonly usage: Usage;
 }
 
+/** USD per million tokens. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  /** Of input that the provider had cached; by default as `input`. */
+  readonly cachedInput?: number | undefined;
+  /** Of input that the provider put into its cache; by default as `input`. */
+  readonly cacheWrite?: number | undefined;
+}
+
 export interface Model {
   /** Such as `anthropic/claude-sonnet-5`. */
   readonly name: string;
   /** Of a request and its answer together. */
   readonly contextTokens: number;
+  /** Null when it is not known. */
+  readonly price: Price | null;
   /** Throws ModelFailure. */
   answer(request: ModelRequest, onDelta: (delta: ModelDelta) => void): Promise<ModelAnswer>;
 }

@@ -22,8 +22,8 @@ const end = (run: RunContext, payload: End) =>
   );
 
 /** Nobody at work while it waits; decided again when what it waits for has come meanwhile. */
-const wait = async (run: RunContext, reason: WaitReason, why?: string): Promise<void> => {
-  await run.writer.record({ type: 'run.waiting', payload: { for: reason, reason: why }, ...by(run) });
+const wait = async (run: RunContext, reason: WaitReason): Promise<void> => {
+  await run.writer.record({ type: 'run.waiting', payload: { for: reason }, ...by(run) });
 };
 
 export const steeredMessages = (inputs: readonly QueuedInput[], run: RunContext['run']): readonly EventDraft[] =>
@@ -122,8 +122,7 @@ export const driveRun = async (run: RunContext, model: Model): Promise<void> => 
         break;
       case 'ask': {
         const asked = await askModel(run, model);
-        if (asked.ended === 'no-budget')
-          return wait(run, 'budget', `the session's budget of ${asked.limit} is used up`);
+        if (asked.ended === 'waits') return;
         if (asked.ended === 'failed') {
           await end(run, { status: 'failed', error: { code: asked.code, message: asked.message } });
           return;

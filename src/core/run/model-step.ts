@@ -6,15 +6,15 @@ import { newId } from '../../schema/ids.ts';
 import { type Model, type ModelAnswer, ModelFailure, type ModelRequest } from '../ports/model.ts';
 import { compactSession } from '../service/compact.ts';
 import { asJson } from '../session/as-json.ts';
+import { budgetProblem, type Reserve } from '../session/budget.ts';
 import type { Context } from '../session/context.ts';
 import type { SessionFold } from '../session/fold.ts';
-import { exhausted } from '../session/work-for.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 
 /** How asking the model ended, as far as the run has to know. */
 export type Asked =
   | { readonly ended: 'answered' }
-  | { readonly ended: 'no-budget'; readonly limit: string }
+  | { readonly ended: 'waits' }
   | { readonly ended: 'failed'; readonly code: string; readonly message: string };
 
 const defaultOutputTokens = 16_384;
@@ -79,6 +79,23 @@ const called = (run: RunContext, model: Model, fold: SessionFold, context: Conte
   };
 };
 
+/** As if nothing of the request were cached and the answer took all that it may. */
+const reserveFor = ({ name, price }: Model, { tokens }: Context, outputTokens: number): Reserve => ({
+  model: name,
+  tokens: tokens + outputTokens,
+  usd: price ? (tokens * Math.max(price.input, price.cacheWrite ?? 0) + outputTokens * price.output) / 1e6 : undefined,
+});
+
+/** Nobody is at work while it waits. A budget that was set in this very moment is looked at first. */
+const waitForBudget = async (run: RunContext, reserve: Reserve): Promise<Asked> => {
+  const written = await run.writer.decide((fold) => {
+    const reason = budgetProblem(fold, reserve, run.scope.clock.now());
+    const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
+    return reason === undefined ? undefined : [{ type: 'run.waiting', payload: { for: 'budget', reason }, ...common }];
+  });
+  return { ended: written.length > 0 ? 'waits' : 'answered' };
+};
+
 const answered = (
   run: RunContext,
   model: Model,
@@ -117,8 +134,8 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   const context = await contextFor(run, model, fold);
   const settings = settingsOf(run);
   const call = called(run, model, fold, context);
-  const limit = exhausted(fold, scope.clock.now(), call.payload.reservedTokens);
-  if (limit) return { ended: 'no-budget', limit };
+  const reserve = reserveFor(model, context, settings.maxOutputTokens);
+  if (budgetProblem(fold, reserve, scope.clock.now())) return waitForBudget(run, reserve);
   await writer.record(call);
   const startedAt = performance.now();
   const { message } = call.payload;

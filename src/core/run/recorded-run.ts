@@ -46,6 +46,7 @@ export const recordedModel = ({ answers, completions }: RecordedRun, contextToke
   return {
     name: completions[0]?.model ?? 'recorded',
     contextTokens,
+    price: { input: 0, output: 0 },
     answer: async () => {
       const answer = answers[next];
       const completion = completions[next++];

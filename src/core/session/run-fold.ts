@@ -99,6 +99,10 @@ const withoutKey = <Value>(record: Readonly<Record<string, Value>>, key: string)
 const onRun = (before: RunFold, change: (run: ActiveRun) => ActiveRun): RunFold =>
   before.run ? { ...before, run: change(before.run) } : before;
 
+/** Whether a new budget is enough, whoever takes the run on finds out. */
+const lookAgain = (before: RunFold): RunFold =>
+  onRun(before, (run) => (run.waitingFor === 'budget' ? { ...run, waitingFor: undefined } : run));
+
 const stopClock = (before: RunFold, at: number): RunFold => {
   const { run, spent } = before;
   if (run?.activeSince === undefined) return before;
@@ -244,7 +248,7 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'child.ended':
       return { ...before, spent: spend(before, event.payload.usage) };
     case 'budget.set':
-      return { ...before, limits: event.payload.limits };
+      return lookAgain({ ...before, limits: event.payload.limits });
     default:
       return before;
   }

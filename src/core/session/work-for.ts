@@ -13,20 +13,6 @@ export type WorkFor =
 
 const nothing: WorkFor = { do: 'nothing' };
 
-const tokensLeft = ({ limits, spent }: SessionFold): number =>
-  (limits.tokens ?? Number.POSITIVE_INFINITY) - spent.tokens;
-
-/** The limit that is reached, for people; undefined while there is room for a model call of so many tokens. */
-export const exhausted = (fold: SessionFold, now: number, tokens = 1): string | undefined => {
-  const { limits, spent, run } = fold;
-  const active = spent.activeMs + (run?.activeSince === undefined ? 0 : Math.max(0, now - run.activeSince));
-  if (limits.turns !== undefined && spent.turns > limits.turns) return `${limits.turns} turns`;
-  if (tokens > tokensLeft(fold)) return `${limits.tokens} tokens`;
-  if (limits.usd !== undefined && spent.usd >= limits.usd) return `${limits.usd} USD`;
-  if (limits.activeMs !== undefined && active >= limits.activeMs) return `${limits.activeMs} ms of active time`;
-  return undefined;
-};
-
 const earliest = (times: readonly (number | undefined)[]): number | undefined => {
   const known = times.filter((time) => time !== undefined);
   return known.length > 0 ? Math.min(...known) : undefined;
@@ -45,7 +31,7 @@ const whenWaiting = (fold: SessionFold, run: ActiveRun, now: number): WorkFor =>
       return isAnswered || (dueAt !== undefined && dueAt <= now) ? goesOn : { do: 'nothing', dueAt };
     }
     case 'budget':
-      return exhausted(fold, now) ? nothing : goesOn;
+      return nothing;
     default:
       return goesOn;
   }

@@ -1,0 +1,29 @@
+import type { SessionFold } from './fold.ts';
+
+/** What is set aside before a model is asked: the request, and the longest answer that it may give. */
+export interface Reserve {
+  readonly model: string;
+  readonly tokens: number;
+  /** Undefined when the price is not known. */
+  readonly usd: number | undefined;
+}
+
+const usedUp = (what: string): string => `the session's budget of ${what} is used up`;
+
+/** Why there is no room for the call, for people; undefined where there is. */
+export const budgetProblem = (
+  { limits, spent, run }: SessionFold,
+  { model, tokens, usd }: Reserve,
+  now: number,
+): string | undefined => {
+  const activeMs = spent.activeMs + (run?.activeSince === undefined ? 0 : Math.max(0, now - run.activeSince));
+  if (limits.turns !== undefined && spent.turns > limits.turns) return usedUp(`${limits.turns} turns`);
+  if (limits.tokens !== undefined && spent.tokens + tokens > limits.tokens) return usedUp(`${limits.tokens} tokens`);
+  if (limits.activeMs !== undefined && activeMs >= limits.activeMs)
+    return usedUp(`${limits.activeMs} ms of active time`);
+  if (limits.usd === undefined) return undefined;
+  if (usd === undefined) {
+    return `the price of ${model} is not known, so that the session's budget of ${limits.usd} USD cannot be kept: configure the price, or set another limit`;
+  }
+  return spent.usd + usd > limits.usd ? usedUp(`${limits.usd} USD`) : undefined;
+};

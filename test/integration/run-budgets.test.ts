@@ -1,0 +1,143 @@
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Model, ModelAnswer } from '../../src/core/ports/model.ts';
+import { defineTool, type SessionEvent } from '../../src/index.ts';
+import { type RunsSetup, startRuns } from '../start-runs.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+/** A second of active time passes in each call. */
+let nowMs = Date.UTC(2026, 0, 1);
+const clock = { now: () => nowMs };
+const work = defineTool({
+  name: 'work',
+  input: z.object({}),
+  effects: 'none',
+  execute: () => {
+    nowMs += 1000;
+    return 'worked';
+  },
+});
+
+const price = { input: 1, output: 10 };
+const usage = { inputTokens: 1000, outputTokens: 100 };
+const usd = (usage.inputTokens * price.input + usage.outputTokens * price.output) / 1e6;
+
+/** Works once in each turn; its answers cost what they say. */
+const modelAt = (given: Model['price']): Model => ({
+  name: 'test/model',
+  contextTokens: 100_000,
+  price: given,
+  answer: async ({ messages }): Promise<ModelAnswer> => ({
+    parts:
+      messages.at(-1)!.role === 'tool'
+        ? [{ type: 'text', text: 'Done.' }]
+        : [{ type: 'tool-call', callId: `call_${messages.length}`, tool: 'work', input: {} }],
+    finish: 'stop',
+    usage: { ...usage, ...(given && { usd }) },
+  }),
+});
+
+const start = async (given: Model['price'] = price): Promise<RunsSetup> => {
+  const setup = await startRuns(
+    { model: modelAt(given), tools: [work], settings: { maxOutputTokens: 1000 } },
+    { clock },
+  );
+  undo.push(() => setup.runtime.close());
+  return setup;
+};
+
+const waitsOf = async ({ session }: RunsSetup): Promise<readonly (string | undefined)[]> =>
+  (await Array.fromAsync(session.events()))
+    .filter((event): event is SessionEvent<'run.waiting'> => event.type === 'run.waiting')
+    .map(({ payload }) => payload.reason);
+
+const answered = async ({ session }: RunsSetup): Promise<void> => {
+  expect(await (await session.send('Go')).result()).toMatchObject({ status: 'succeeded' });
+};
+
+test('[BUDGET1] at its limit of tokens a run waits, once, until it is raised far enough for the next call', async () => {
+  const setup = await start();
+  await setup.session.limit({ tokens: 500 });
+  const run = await setup.session.send('Go');
+  expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
+  await setup.session.limit({ tokens: 600 });
+  await expect.poll(async () => (await waitsOf(setup)).length).toBe(2);
+  await setup.session.limit({ tokens: 10_000 });
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await waitsOf(setup)).toEqual([
+    "the session's budget of 500 tokens is used up",
+    "the session's budget of 600 tokens is used up",
+  ]);
+});
+
+test('[BUDGET1] a limit by turns holds the next turn up, and no other', async () => {
+  const setup = await start();
+  await setup.session.limit({ turns: 1 });
+  await answered(setup);
+  const second = await setup.session.send('And again');
+  expect(await second.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
+  expect(await waitsOf(setup)).toEqual(["the session's budget of 1 turns is used up"]);
+  await setup.session.limit({ turns: 2 });
+  expect(await second.ended()).toMatchObject({ status: 'succeeded' });
+});
+
+test('[BUDGET1] USD are reserved before a call, for the longest answer that it may get', async () => {
+  const setup = await start();
+  const longest = (1000 * price.output) / 1e6;
+  await setup.session.limit({ usd: longest });
+  const run = await setup.session.send('Go');
+  expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
+  expect(await setup.types()).not.toContain('model.called');
+  await setup.session.limit({ usd: longest * 1.5 });
+  expect(await run.ended()).toMatchObject({ status: 'succeeded', usage: { usd: usd * 2 } });
+});
+
+test('[BUDGET1] a limit in USD that cannot be kept, since a price is not known, is said and not ignored', async () => {
+  const setup = await start(null);
+  await answered(setup);
+  await setup.session.limit({ usd: 100 });
+  const run = await setup.session.send('Go');
+  expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
+  expect((await waitsOf(setup))[0]).toContain('the price of test/model is not known');
+  await run.cancel();
+  expect(await run.ended()).toMatchObject({ status: 'cancelled' });
+});
+
+test('[BUDGET1] a limit by active time counts time at work, and not what a run waits', async () => {
+  const setup = await start();
+  await setup.session.limit({ activeMs: 1000 });
+  const run = await setup.session.send('Go');
+  expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
+  expect(await waitsOf(setup)).toEqual(["the session's budget of 1000 ms of active time is used up"]);
+  nowMs += 60_000;
+  await setup.session.limit({ activeMs: 1500 });
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+});
+
+test.each([
+  ['turns', { turns: 1 }],
+  ['tokens', { tokens: 3000 }],
+  ['USD', { usd: 0.013 }],
+  ['active time', { activeMs: 1000 }],
+])('[BUDGET1] what was spent stays spent after a rewind: %s', async (_, limits) => {
+  const setup = await start();
+  await answered(setup);
+  await setup.session.limit(limits);
+  await setup.session.rewind({ to: { turn: 0 } });
+  const run = await setup.session.send('Go');
+  expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
+});
+
+test('[BUDGET1, FORK1] a fork has what its parent had left at that point', async () => {
+  const setup = await start();
+  await setup.session.limit({ turns: 2 });
+  await answered(setup);
+  const fork = await setup.session.fork();
+  expect(await (await fork.send('Go')).result()).toMatchObject({ status: 'succeeded' });
+  expect(await (await fork.send('Go')).result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
+  await answered(setup);
+});
