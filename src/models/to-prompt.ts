@@ -7,13 +7,13 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import type { Json } from '../schema/json.ts';
-import type { AssistantPart, Message, ToolResultPart } from '../schema/message.ts';
+import { mediaKindOf } from '../schema/media-kind.ts';
+import type { AssistantPart, FilePart, Message, ToolResultPart } from '../schema/message.ts';
 import { wireCallId } from './call-id.ts';
 
 type Role = LanguageModelV4Message['role'];
 type PartOf<R extends Role> = Exclude<Extract<LanguageModelV4Message, { role: R }>['content'], string>[number];
 type UserPart = Extract<Message, { role: 'user' }>['content'][number];
-type FilePart = Extract<UserPart, { type: 'file' }>;
 
 const isRecord = (value: unknown): value is { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -31,9 +31,28 @@ const toFile = ({ mediaType, name, data, provider }: FilePart): LanguageModelV4F
   ...given(provider),
 });
 
+const named = ({ name = 'without a name' }: FilePart): string => JSON.stringify(name);
+
+/** Providers refuse most kinds of files, and with them every later request of the session: text is told as text, the rest by name. */
+const toGiven = (part: FilePart): PartOf<'user'> => {
+  const bytes = Buffer.from(part.data, 'base64');
+  switch (mediaKindOf(part.mediaType)) {
+    case 'image':
+    case 'document':
+      return toFile(part);
+    case 'text':
+      return { type: 'text', text: `<file name=${named(part)}>\n${bytes.toString('utf8')}\n</file>` };
+    case 'other':
+      return {
+        type: 'text',
+        text: `(The file ${named(part)}, ${part.mediaType}, ${bytes.length} bytes, cannot be shown to a model.)`,
+      };
+  }
+};
+
 /** Providers refuse empty text. */
 const toUserPart = (part: UserPart): PartOf<'user'>[] => {
-  if (part.type === 'file') return [toFile(part)];
+  if (part.type === 'file') return [toGiven(part)];
   return part.text === '' ? [] : [{ type: 'text', text: part.text, ...given(part.provider) }];
 };
 

@@ -48,6 +48,7 @@ const ToolResultPart = z.strictObject({
 export const UserPart = z.discriminatedUnion('type', [TextPart, FilePart]);
 export const AssistantPart = z.discriminatedUnion('type', [TextPart, ReasoningPart, FilePart, ToolCallPart]);
 export type AssistantPart = z.infer<typeof AssistantPart>;
+export type FilePart = z.infer<typeof FilePart>;
 export type ToolCallPart = z.infer<typeof ToolCallPart>;
 export type ToolResultPart = z.infer<typeof ToolResultPart>;
 

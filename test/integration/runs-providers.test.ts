@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, openRuntime, type Session } from '../../src/index.ts';
@@ -53,7 +54,11 @@ const failures = async (session: Session): Promise<readonly string[]> =>
   );
 
 describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name }) => {
-  const start = async (...replies: Reply[]): Promise<{ server: ProviderServer; session: Session }> => {
+  const start = (...replies: Reply[]) => startPatiently(300, ...replies);
+  const startPatiently = async (
+    stallMs: number,
+    ...replies: Reply[]
+  ): Promise<{ server: ProviderServer; session: Session }> => {
     const server = await startProvider(api);
     undo.push(() => server.close());
     server.reply(...replies);
@@ -62,7 +67,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
       store: openMemoryStore(),
       agents: [agent],
       timing: { modelBackoffMs: 1 },
-      models: { providers: { [name]: { baseUrl: server.url, apiKey: testKey } }, stallMs: 300 },
+      models: { providers: { [name]: { baseUrl: server.url, apiKey: testKey } }, stallMs },
     });
     undo.push(() => runtime.close());
     await runtime.worker().start();
@@ -78,6 +83,37 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
     });
     expect(await (await session.send('And again')).result()).toMatchObject({ status: 'succeeded' });
     expect(server.requests).toHaveLength(3);
+  });
+
+  test('[IN4] images, PDFs and text reach the provider, what it cannot take is named, and the session goes on', async () => {
+    const { server, session } = await startPatiently(20_000, done, done);
+    const file = (name: string, mediaType: string, bytes: string | Buffer) =>
+      ({ type: 'file', name, mediaType, data: Buffer.from(bytes).toString('base64') }) as const;
+    const photo = file(
+      'photo.png',
+      'image/png',
+      Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), randomBytes(500_000)]),
+    );
+    const paper = file('paper.pdf', 'application/pdf', Buffer.concat([Buffer.from('%PDF-1.7\n'), randomBytes(30_000)]));
+    const run = await session.send([
+      { type: 'text', text: 'What is in these?' },
+      photo,
+      paper,
+      file('table.csv', 'text/csv', 'größe;1\n'),
+      file('data.json', 'application/json', '{"port":8080}'),
+      file('all.zip', 'application/zip', 'PK\x03\x04'),
+      file('scan.tiff', 'image/tiff', 'II*'),
+    ]);
+    expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+    const sent = JSON.stringify(server.requests[0]);
+    expect(sent).toContain(photo.data);
+    expect(sent).toContain(paper.data);
+    expect(sent).toContain(JSON.stringify('<file name="table.csv">\ngröße;1\n\n</file>').slice(1, -1));
+    expect(sent).toContain(JSON.stringify('{"port":8080}').slice(1, -1));
+    expect(sent).toMatch(/all\.zip.{1,40}application\/zip.{1,40}cannot be shown/);
+    expect(sent).toMatch(/scan\.tiff.{1,40}image\/tiff.{1,40}cannot be shown/);
+    expect(await (await session.send('And now?')).result()).toMatchObject({ status: 'succeeded' });
+    expect(JSON.stringify(server.requests[1])).toContain(photo.data);
   });
 
   test('[RUN11] what may pass is tried again and is in the log; a stream that breaks leaves no half of an answer', async () => {

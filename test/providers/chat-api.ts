@@ -1,5 +1,6 @@
 import {
   type Body,
+  dataUrlProblem,
   firstProblem,
   halves,
   isObjectText,
@@ -57,6 +58,9 @@ function* problems(body: Body): Generator<string | false | undefined> {
       yield role === before && `conversation roles must alternate, found ${role} twice`;
     }
     yield role === 'system' && before !== undefined && before !== 'system' && 'system message must come first';
+    for (const { type, text, image_url, file } of Array.isArray(content) ? content : []) {
+      yield type === 'text' ? !text && 'empty text' : dataUrlProblem(image_url?.url ?? file?.file_data);
+    }
     yield role !== 'assistant' && !content?.length && `messages: ${role} without content`;
     yield role === 'assistant' && !content && calls.length === 0 && 'messages: assistant without content';
     yield calls.some((call: Body) => !tools.includes(call.function.name)) && 'tool_calls: not among the tools';

@@ -4,6 +4,7 @@ import {
   halves,
   type Issued,
   isObject,
+  mediaProblem,
   type ProviderApi,
   type ScriptedAnswer,
   usage,
@@ -106,6 +107,9 @@ function* problems(body: Body, issued: readonly Issued[]): Generator<string | fa
     yield results.length > 0 &&
       content.slice(0, results.length).some(({ type }: Body) => type !== 'tool_result') &&
       '`tool_result` blocks must come first';
+    for (const { source } of [...ofType(content, 'image'), ...ofType(content, 'document')]) {
+      yield source.type !== 'base64' ? 'source: expected base64' : mediaProblem(source.media_type, source.data);
+    }
     if (role === 'assistant') yield thinkingProblem(content, issued);
   }
 }

@@ -61,6 +61,22 @@ export const isObjectText = (text: unknown): boolean => {
   }
 };
 
+const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+
+/** What providers say of bytes that are not what they are said to be, or of a kind that they do not take. */
+export const mediaProblem = (mediaType: string, data: string): string | undefined => {
+  const bytes = Buffer.from(data, 'base64');
+  if (mediaType === 'application/pdf') return bytes.toString('latin1', 0, 5) === '%PDF-' ? undefined : 'invalid PDF';
+  if (!imageTypes.includes(mediaType)) return `unsupported media type ${mediaType}`;
+  return mediaType === 'image/png' && bytes.toString('latin1', 1, 4) !== 'PNG' ? 'could not process image' : undefined;
+};
+
+/** The same of a data URL. */
+export const dataUrlProblem = (url: string): string | undefined => {
+  const [, mediaType, data] = /^data:([^;,]+);base64,(.+)$/s.exec(url) ?? [];
+  return mediaType && data ? mediaProblem(mediaType, data) : 'expected a data URL';
+};
+
 export const firstProblem = (problems: Iterable<string | false | undefined>): string | undefined => {
   for (const problem of problems) if (problem) return problem;
   return undefined;

@@ -1,5 +1,6 @@
 import {
   type Body,
+  dataUrlProblem,
   firstProblem,
   halves,
   type Issued,
@@ -110,6 +111,9 @@ function* problems(body: Body, issued: readonly Issued[]): Generator<string | fa
       (items[index + 1]?.role ?? 'assistant') !== 'assistant' &&
       `Item '${item.id}' of type 'reasoning' was provided without its required following item.`;
     yield item.role === 'assistant' && items[index - 1]?.role === 'assistant' && 'two assistant messages in a row';
+    for (const { type, text, image_url, file_data } of item.role === 'user' ? item.content : []) {
+      yield type === 'input_text' ? !text && 'empty text' : dataUrlProblem(image_url ?? file_data);
+    }
     if (item.type === 'function_call') {
       yield !tools.includes(item.name) && `function_call: ${item.name} is not among the tools`;
       yield !isObjectText(item.arguments) && 'function_call: arguments are no object';

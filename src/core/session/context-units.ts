@@ -1,4 +1,5 @@
-import type { Message, ToolCallPart, ToolResultPart } from '../../schema/message.ts';
+import { type MediaKind, mediaKindOf } from '../../schema/media-kind.ts';
+import type { FilePart, Message, ToolCallPart, ToolResultPart } from '../../schema/message.ts';
 
 /** A message of the live lineage and the turn it belongs to. */
 export interface ContextEntry {
@@ -12,7 +13,25 @@ export const charsPerToken = 4;
 
 export const textTokens = (text: string): number => Math.ceil(text.length / charsPerToken);
 
-export const estimateTokens = (message: Message): number => textTokens(JSON.stringify(message.content)) + 4;
+const base64Chars = 4 / 3;
+/** A picture costs the same whatever its bytes; a page of a document a few thousand tokens and tens of kilobytes. */
+const fileTokens: Record<MediaKind, (bytes: number) => number> = {
+  image: () => 1600,
+  document: (bytes) => 1600 + bytes / 16,
+  text: (bytes) => bytes / charsPerToken,
+  other: () => 0,
+};
+
+const partTokens = (part: Message['content'][number]): number => {
+  if (part.type !== 'file') return textTokens(JSON.stringify(part));
+  const { data, ...about } = part satisfies FilePart;
+  return (
+    textTokens(JSON.stringify(about)) + Math.ceil(fileTokens[mediaKindOf(part.mediaType)](data.length / base64Chars))
+  );
+};
+
+export const estimateTokens = ({ content }: Message): number =>
+  content.reduce((sum: number, part) => sum + partTokens(part), 4);
 
 /** What may not be torn apart: a message, or a message that makes calls together with their results. */
 export interface Unit {
