@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { newPgClient } from './pg-client.ts';
 
 /** One statement on a connection of its own, as a person with psql would. */
 export const askPostgres = async <Row extends pg.QueryResultRow>(
@@ -6,7 +7,7 @@ export const askPostgres = async <Row extends pg.QueryResultRow>(
   text: string,
   ...values: readonly unknown[]
 ): Promise<readonly Row[]> => {
-  const client = new pg.Client(url);
+  const client = newPgClient(url);
   await client.connect();
   try {
     return (await client.query<Row>(text, [...values])).rows;

@@ -1,5 +1,5 @@
-import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { newPgClient } from './pg-client.ts';
 import type { PostgresAddress } from './postgres-process.ts';
 import { startPostgres } from './start-postgres.ts';
 
@@ -14,7 +14,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const { host, port, adminUrl, close } = await startPostgres();
   const appRole = 'perdure_app';
   const appPassword = 'app';
-  const admin = new pg.Client(adminUrl);
+  const admin = newPgClient(adminUrl);
   try {
     await admin.connect();
     // Ordinary, as in production: row-level security binds it.

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { inject } from 'vitest';
+import { newPgClient } from './pg-client.ts';
 import type { PostgresAddress } from './postgres-process.ts';
 
 export interface TestDatabase {
@@ -12,7 +12,7 @@ export interface TestDatabase {
 }
 
 async function runAsAdmin(url: string, ...statements: string[]): Promise<void> {
-  const client = new pg.Client(url);
+  const client = newPgClient(url);
   await client.connect();
   try {
     for (const statement of statements) await client.query(statement);

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import pg from 'pg';
+import { newPgClient } from './pg-client.ts';
 import { createDatabase } from './postgres.ts';
 
 /** A place for a store of its own; `address` is what openRuntime takes. */
@@ -35,7 +35,7 @@ const makers: Record<StoreKind, () => Promise<StorePlace>> = {
     return {
       address: database.url,
       edit: async (sql) => {
-        const client = new pg.Client(database.adminUrl);
+        const client = newPgClient(database.adminUrl);
         await client.connect();
         await client.query(sql('perdure.events', 'perdure.'));
         await client.end();

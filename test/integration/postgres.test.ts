@@ -1,5 +1,6 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
+import { newPgClient } from '../pg-client.ts';
 import { createDatabase } from '../postgres.ts';
 import { startPostgres } from '../start-postgres.ts';
 
@@ -9,8 +10,7 @@ afterEach(async () => {
 });
 
 async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client(url);
-  client.on('error', () => undefined);
+  const client = newPgClient(url);
   await client.connect();
   cleanups.push(() => client.end().catch(() => undefined));
   return client;

@@ -1,6 +1,7 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
 import { openRuntime } from '../../src/index.ts';
+import { newPgClient } from '../pg-client.ts';
 import { createOnlyDatabase } from '../postgres.ts';
 import { type PostgresServer, startPostgres } from '../start-postgres.ts';
 
@@ -8,7 +9,7 @@ let server: PostgresServer | undefined;
 afterEach(() => server?.close());
 
 const ask = async <Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> => {
-  const client = new pg.Client(url);
+  const client = newPgClient(url);
   await client.connect();
   try {
     return (await client.query<Row>(sql)).rows;

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { askPostgres } from '../../../test/ask-postgres.ts';
+import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
 import { moduleUrl, runScript } from '../../../test/run-script.ts';
 import type { Queue } from '../../core/ports/queue.ts';
@@ -47,7 +47,7 @@ const listening = async (store: Store, key: Parameters<Store['watch']>[0]) => {
 
 /** What anyone who listens is told. */
 const hearing = async () => {
-  const client = new pg.Client(database.url);
+  const client = newPgClient(database.url);
   await client.connect();
   onTestFinished(() => client.end());
   await client.query(`listen ${channel}`);

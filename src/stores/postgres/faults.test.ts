@@ -1,6 +1,6 @@
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { askPostgres } from '../../../test/ask-postgres.ts';
+import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase, createOnlyDatabase, type TestDatabase } from '../../../test/postgres.ts';
 import { type PostgresServer, startPostgres } from '../../../test/start-postgres.ts';
 import type { SessionKey, Store } from '../../core/ports/store.ts';
@@ -27,7 +27,7 @@ const killConnections = (adminUrl: string) =>
 
 /** Another transaction that has the session's row; gives what ends it. */
 const holdSession = async (adminUrl: string, { workspace, session }: SessionKey): Promise<() => Promise<void>> => {
-  const client = new pg.Client(adminUrl);
+  const client = newPgClient(adminUrl);
   await client.connect();
   await client.query('begin');
   await client.query('select 1 from perdure.sessions where workspace = $1 and id = $2 for update', [

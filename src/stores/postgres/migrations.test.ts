@@ -1,6 +1,7 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { askPostgres } from '../../../test/ask-postgres.ts';
+import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
 import { moduleUrl, runScript } from '../../../test/run-script.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
@@ -18,7 +19,7 @@ beforeEach(async () => {
 afterAll(() => Promise.all(databases.map((each) => each.drop())));
 
 const connect = async (url: string): Promise<pg.Client> => {
-  const client = new pg.Client(url);
+  const client = newPgClient(url);
   await client.connect();
   onTestFinished(() => client.end());
   return client;

@@ -1,5 +1,6 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase } from '../../../test/postgres.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { newWorkspace } from '../../testing/contract/contract-setup.ts';
@@ -21,7 +22,7 @@ interface Node {
 }
 
 const connected = async <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
-  const client = new pg.Client(url);
+  const client = newPgClient(url);
   await client.connect();
   try {
     return await work(client);

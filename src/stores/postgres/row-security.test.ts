@@ -1,5 +1,5 @@
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase } from '../../../test/postgres.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { idempotencyKey, noise, raw } from '../../testing/contract/new-events.ts';
@@ -10,7 +10,7 @@ import { openPostgresStore } from './index.ts';
 
 const database = await createDatabase();
 /** The role that owns the tables. */
-const client = new pg.Client(database.url);
+const client = newPgClient(database.url);
 const key = newKey();
 
 /** Of one workspace's transaction, or without one. */
