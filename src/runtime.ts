@@ -3,6 +3,7 @@ import type { Queue } from './core/ports/queue.ts';
 import type { Store } from './core/ports/store.ts';
 import type { Worker, WorkerOptions } from './core/run/worker.ts';
 import type { Approvals } from './core/service/approvals.ts';
+import type { Identity } from './core/service/identities.ts';
 import type { Timing } from './core/service/scope.ts';
 import type { SnapshotPolicy } from './core/service/session-folds.ts';
 import type { Sessions } from './core/service/sessions.ts';
@@ -35,8 +36,8 @@ export interface ScopedRuntime {
 }
 
 export interface Runtime extends ScopedRuntime {
-  /** Acts as a member of a workspace. Without it: the member `local` of the workspace `local`. */
-  as(identity: { readonly workspace: string; readonly member: string }): ScopedRuntime;
+  /** Acts as a member of a workspace. Without it: the member `local` of the workspace `local`, an admin. */
+  as(identity: Identity): ScopedRuntime;
   /** Waits for what is under way and ends followers; idempotent. */
   close(): Promise<void>;
 }
@@ -92,7 +93,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
   });
   return {
     as,
-    ...as({ workspace: 'local', member: 'local' }),
+    ...as({ workspace: 'local', member: 'local', role: 'admin' }),
     close: async () => {
       closing.abort();
       await identities.settle();

@@ -100,7 +100,7 @@ export const contextFor = (
   let opening: Promise<Runtime> | undefined;
   const runtime = async (): Promise<ScopedRuntime> => {
     opening ??= open();
-    return (await opening).as({ workspace, member: 'local' });
+    return (await opening).as({ workspace, member: 'local', role: 'admin' });
   };
   const sessions: Context['sessions'] = async () => (await runtime()).sessions;
   const given = Object.entries({ store: options.store, workspace: options.workspace, config: options.config });

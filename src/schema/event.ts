@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { PerdureError } from './error.ts';
 import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
 import { Json, Metadata, Text } from './json.ts';
+import { Requester } from './member.ts';
 import { Message, ToolOutcome } from './message.ts';
 import { Limits, modelFailures, runEnds, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
@@ -132,6 +133,7 @@ export const eventDefinitions = {
       run: RunId,
       message: Message,
       policy: z.enum(['queue', 'steer', 'interrupt']),
+      from: Requester.optional(),
       /** The turn that this one tries again. */
       retries: z.int().positive().optional(),
     }),

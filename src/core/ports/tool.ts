@@ -1,5 +1,6 @@
 import type { RunId, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
+import type { MemberRole } from '../../schema/member.ts';
 import type { State } from '../../schema/state.ts';
 import type { JsonSchema } from './json-schema.ts';
 
@@ -48,8 +49,8 @@ export type Reconciled =
 
 export interface ApprovalRule {
   /** Who may answer; by default approvers and admins. */
-  readonly roles?: readonly string[] | undefined;
-  /** Not the member whose input the run answers. */
+  readonly roles?: readonly MemberRole[] | undefined;
+  /** Not a member whose input the run answers, or was steered by. */
   readonly notRequester?: boolean | undefined;
   /** When nobody has answered by then, it counts as denied. */
   readonly expiresInMs?: number | undefined;

@@ -3,7 +3,7 @@ import type { SessionId } from '../../schema/ids.ts';
 import type { Limits } from '../../schema/run.ts';
 import type { Delegated } from '../ports/tool.ts';
 import { openSession } from '../service/open-session.ts';
-import { keyOf } from '../service/scope.ts';
+import { keyOf, type Scope } from '../service/scope.ts';
 import { admitInput } from '../service/send.ts';
 import { type Agent, agentName } from '../session/agent.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -30,6 +30,13 @@ const heldAgent = ({ scope }: RunContext, ref: { readonly name: string; readonly
   );
 };
 
+/** A child works for whom its parent works for. */
+const scopeOfRequester = ({ scope, requestedBy, from }: RunContext): Scope => ({
+  ...scope,
+  actor: requestedBy,
+  ...(from && { requester: from }),
+});
+
 const common = (run: RunContext) => ({ actor: agentActor(run), turn: 'current' as const, run: run.run });
 
 /** The child that an earlier attempt of the call opened, or a new one that the log names before anything is asked of it. */
@@ -37,7 +44,7 @@ const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<S
   const fold = await run.writer.fold();
   const known = fold.children[callId];
   if (known) return known;
-  const session = await openSession(run.scope, {
+  const session = await openSession(scopeOfRequester(run), {
     agent,
     budget: budgetLeft(fold),
     metadata: { parent: fold.session, call: callId },
@@ -55,7 +62,7 @@ export const delegate = async (
 ): Promise<Delegated> => {
   const session = await childOf(run, callId, heldAgent(run, ref));
   const key = keyOf(run.scope, session);
-  const asked = await admitInput(run.scope, key, task, { idempotencyKey: `call:${callId}` });
+  const asked = await admitInput(scopeOfRequester(run), key, task, { idempotencyKey: `call:${callId}` });
   using _waiting = run.waitFor(session);
   const { status, output, error, usage } = await asked.ended({ signal: run.signal });
   await run.writer.record({ type: 'child.ended', payload: { callId, session, usage }, ...common(run) });

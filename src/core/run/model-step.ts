@@ -36,10 +36,17 @@ const backoffMs = (failures: number, { retryAfterMs }: ModelFailure, baseMs: num
 const offersOf = ({ tools }: RunContext): ModelRequest['tools'] =>
   [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
 
-const instructionsFor = ({ agent, scope }: RunContext, fold: SessionFold): string =>
-  [agent.instructions, `You work for ${fold.run!.requestedBy} in the workspace ${scope.workspace}.`]
-    .filter(Boolean)
-    .join('\n\n');
+const whoAsked = ({ requestedBy, from, scope }: RunContext): string => {
+  const { name, about } = from?.profile ?? {};
+  const role = from ? `role ${from.role}` : '';
+  const [who, more] = name ? [name, [requestedBy, role]] : [requestedBy, [role]];
+  const known = more.filter(Boolean).join(', ');
+  const line = `You work for ${who}${known ? ` (${known})` : ''} in the workspace ${scope.workspace}.`;
+  return about ? `${line} About them: ${about}` : line;
+};
+
+const instructionsFor = (run: RunContext): string =>
+  [run.agent.instructions, whoAsked(run)].filter(Boolean).join('\n\n');
 
 const unlessAnotherDid = (error: unknown): void => {
   if (!isPerdureError(error, 'CONFLICT')) throw error;
@@ -50,7 +57,7 @@ const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Pro
   const { scope, writer } = run;
   const room = model.contextTokens - settingsOf(run).maxOutputTokens;
   const maxTokens = Math.max(room, 1000);
-  const instructions = instructionsFor(run, fold);
+  const instructions = instructionsFor(run);
   const whole = await run.conversation.context(fold, { maxTokens, instructions });
   const isLong = whole.tokens > room * compactAt;
   if (!isLong && !fold.run!.overflowed) return whole;

@@ -1,4 +1,5 @@
 import type { Actor, RunId, SessionId } from '../../schema/ids.ts';
+import type { Requester } from '../../schema/member.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Scope } from '../service/scope.ts';
 import type { Agent } from '../session/agent.ts';
@@ -12,6 +13,9 @@ export interface RunContext {
   readonly writer: RunWriter;
   readonly conversation: Conversation;
   readonly run: RunId;
+  /** Whom it works for. */
+  readonly requestedBy: Actor;
+  readonly from: Requester | undefined;
   readonly agent: Agent;
   readonly tools: ReadonlyMap<string, Tool>;
   /** The session's folder. */

@@ -60,6 +60,14 @@ const claimDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | 
   ];
 };
 
+type Asked = Pick<RunContext, 'requestedBy' | 'from'>;
+
+const askedBy = (work: WorkFor): Asked | undefined => {
+  if (work.do === 'nothing') return undefined;
+  if (work.do === 'begin') return { requestedBy: work.input.by, from: work.input.from };
+  return { requestedBy: work.run.requestedBy, from: work.run.from };
+};
+
 const isStoreFailure = (error: unknown): boolean => isPerdureError(error) && /^(STORE_|RUNTIME_)/.test(error.code);
 
 /** Works on the runs of one workspace. Any number of them, in any number of processes, share the work. */
@@ -231,8 +239,13 @@ export class RunWorker implements Worker {
     const agent = seen.bound && scope.agents.get(agentName(seen.bound.agent));
     if (!agent) return false;
     const writer = new RunWriter(scope, key);
-    const claimed = await writer.claim((fold) => claimDrafts(fold, workFor(fold, scope.clock.now())));
-    if (!claimed) return true;
+    let asked: Asked | undefined;
+    const claimed = await writer.claim((fold) => {
+      const work = workFor(fold, scope.clock.now());
+      asked = askedBy(work);
+      return claimDrafts(fold, work);
+    });
+    if (!claimed || !asked) return true;
     const run = claimed.find((event) => event.run)!.run!;
     const fenced = new AbortController();
     const unwatch = scope.store.watch(key, () => void this.#checkFence(writer, fenced));
@@ -241,6 +254,7 @@ export class RunWorker implements Worker {
       writer,
       conversation: new Conversation(scope, writer),
       run,
+      ...asked,
       agent,
       tools: agent.tools,
       folder: scope.folderOf(key),

@@ -79,7 +79,14 @@ export const answerApproval = async (
 ): Promise<void> => {
   const approval = parseInput('the approval', ApprovalId, id);
   const { answer, reason } = parseInput('the answer', Answer, input);
-  const command = { type: 'answer', approval, answer, reason, now: scope.clock.now() } as const;
+  const command = {
+    type: 'answer',
+    approval,
+    answer,
+    reason,
+    role: scope.requester.role,
+    now: scope.clock.now(),
+  } as const;
   try {
     await execute(scope, key, command, { idempotencyKey: `approval:${approval}`, body: { answer, by: scope.actor } });
   } catch (error) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MemberId, memberActor, WorkspaceId } from '../../schema/ids.ts';
+import { MemberRole, Profile } from '../../schema/member.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { Queue } from '../ports/queue.ts';
@@ -13,8 +14,19 @@ import type { Scope, Timing } from './scope.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './session-folds.ts';
 import { type Sessions, sessionsOf } from './sessions.ts';
 
-type Identity = { readonly workspace: string; readonly member: string };
-const Identity = z.strictObject({ workspace: WorkspaceId, member: MemberId });
+const Identity = z.strictObject({
+  workspace: WorkspaceId,
+  member: MemberId,
+  role: MemberRole.default('member'),
+  profile: Profile.optional(),
+});
+/** Who somebody is, which is for the caller to know. Without a role: `member`. */
+export interface Identity {
+  readonly workspace: string;
+  readonly member: string;
+  readonly role?: MemberRole;
+  readonly profile?: Profile;
+}
 
 const defaultTiming: Timing = { modelBackoffMs: 1000 };
 
@@ -59,8 +71,8 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     folderOf: () => folder,
   };
   const scopeFor = (identity: Identity): Scope => {
-    const { workspace, member } = parseInput('the identity', Identity, identity);
-    return { ...shared, workspace, actor: memberActor(member) };
+    const { workspace, member, role, profile } = parseInput('the identity', Identity, identity);
+    return { ...shared, workspace, actor: memberActor(member), requester: { role, profile } };
   };
   const workers = new Set<Worker>();
   return {

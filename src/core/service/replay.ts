@@ -86,6 +86,7 @@ export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayO
     otherModel === undefined
       ? recordedModel(recorded, (await scope.models(agent.model)).contextTokens)
       : await scope.models(otherModel);
+  const asked = (await scope.folds.at(key, events[0]!.seq - 1)).queue.find((input) => input.run === events[0]!.run);
   const { id: run } = await admitInput(scope, fork, contentOf(recorded.input));
   const writer = new RunWriter(scope, fork);
   await writer.claim((fold) => beginDrafts(fold, fold.queue.find((input) => input.run === run)!));
@@ -95,6 +96,8 @@ export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayO
       writer,
       conversation: new Conversation(scope, writer),
       run,
+      requestedBy: asked?.by ?? scope.actor,
+      from: asked?.from,
       agent,
       tools: recordedTools(agent.tools, recorded, live),
       folder: scope.folderOf(fork),

@@ -31,6 +31,8 @@ export const retryTurn = async (scope: Scope, key: SessionKey, { turn }: { reado
   const message = { ...asked.message, id: newId('msg') };
   const target = await scope.folds.at(key, start.seq - 1);
   const run = asked.run === undefined ? undefined : newId('run', scope.clock.now());
-  const last = (await execute(scope, key, { type: 'retry', turn, message, target, run })).at(-1)!;
+  const last = (await execute(scope, key, { type: 'retry', turn, message, target, run, from: scope.requester })).at(
+    -1,
+  )!;
   return run ? { message, run: runHandle(scope, key, run, last.seq) } : { message, turn: last.turn };
 };

@@ -1,4 +1,5 @@
 import type { Actor, SessionId, WorkspaceId } from '../../schema/ids.ts';
+import type { Requester } from '../../schema/member.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { Queue } from '../ports/queue.ts';
@@ -29,6 +30,8 @@ export interface Scope {
   readonly agents: ReadonlyMap<string, Agent>;
   readonly workspace: WorkspaceId;
   readonly actor: Actor;
+  /** Of the same member. */
+  readonly requester: Requester;
   /** Aborted when the runtime closes, so that followers end. */
   readonly closing: AbortSignal;
 }

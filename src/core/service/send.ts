@@ -57,7 +57,12 @@ export const admitInput = async (
     key,
     {
       type: 'admit',
-      input: { run: newId('run', now), message, policy: policy === 'reject' ? 'queue' : policy },
+      input: {
+        run: newId('run', now),
+        message,
+        policy: policy === 'reject' ? 'queue' : policy,
+        from: scope.requester,
+      },
       ...(policy === 'reject' && { whileIdle: true }),
     },
     { idempotencyKey, body: { content, policy } },

@@ -1,5 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { Actor, ApprovalId } from '../../schema/ids.ts';
+import type { MemberRole } from '../../schema/member.ts';
 import type { Decision } from './decision.ts';
 import type { SessionFold } from './fold.ts';
 
@@ -10,8 +11,8 @@ export type AnswerCommand =
       readonly approval: ApprovalId;
       readonly answer: 'approved' | 'denied';
       readonly reason?: string | undefined;
-      /** Of the member who answers; undefined where there are no roles. */
-      readonly role?: string | undefined;
+      /** Of the member who answers. */
+      readonly role: MemberRole;
       readonly now: number;
     }
   | { readonly type: 'answer'; readonly question: string; readonly text: string };
@@ -33,6 +34,16 @@ export const settledAlready = (approval: ApprovalId, how: string): PerdureError 
 const forbidden = (approval: ApprovalId, why: string): PerdureError =>
   new PerdureError('APPROVAL_FORBIDDEN', `you may not answer ${approval}: ${why}`, { details: { approval } });
 
+const defaultRoles: readonly MemberRole[] = ['approver', 'admin'];
+
+/** Also by an input that waits to join the run. */
+const hasAsked = ({ run, queue }: SessionFold, requestedBy: Actor, actor: Actor): boolean =>
+  [
+    requestedBy,
+    ...(run?.steeredBy ?? []),
+    ...queue.flatMap(({ policy, by }) => (policy === 'steer' ? [by] : [])),
+  ].includes(actor);
+
 /** The same answer by the same person again succeeds and writes nothing. */
 export const decideAnswer = (fold: SessionFold, command: AnswerCommand, actor: Actor): Decision => {
   const common = { actor, turn: fold.turn, run: fold.run?.id };
@@ -50,9 +61,10 @@ export const decideAnswer = (fold: SessionFold, command: AnswerCommand, actor: A
     throw settledAlready(approval, `was ${open.settled.answer} by ${open.settled.by}`);
   }
   if (open.expiresAt !== undefined && open.expiresAt <= now) throw settledAlready(approval, 'has expired');
-  if (open.notRequester && open.requestedBy === actor) throw forbidden(approval, 'it was your own request');
-  if (open.roles && role !== undefined && !open.roles.includes(role))
-    throw forbidden(approval, `it takes ${open.roles.join(' or ')}`);
+  const roles: readonly string[] = open.roles ?? defaultRoles;
+  if (!roles.includes(role)) throw forbidden(approval, `it takes the role ${roles.join(' or ')}`);
+  if (open.notRequester && hasAsked(fold, open.requestedBy, actor))
+    throw forbidden(approval, 'it was your own request');
   return {
     drafts: [{ type: 'approval.settled', payload: { approval, answer, reason }, ...common }],
     command: 'commit',

@@ -32,6 +32,7 @@ const run: ActiveRun = {
   id: newId('run'),
   turn: 2,
   attempt: 1,
+  steeredBy: [],
   requestedBy: actor,
   steps: 0,
   failures: 0,

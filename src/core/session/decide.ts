@@ -2,6 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import type { Actor, RunId } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
+import type { Requester } from '../../schema/member.ts';
 import type { Message } from '../../schema/message.ts';
 import type { Limits } from '../../schema/run.ts';
 import type { Agent } from './agent.ts';
@@ -46,6 +47,7 @@ export type SessionCommand =
       readonly message: Message;
       /** The run that will answer it; without one a foreign loop does. */
       readonly run?: RunId | undefined;
+      readonly from: Requester;
       /** The fold at the end of the turn before. */
       readonly target: SessionFold;
     }
@@ -176,9 +178,15 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     case 'retry': {
       const { drafts, ...rest } = decideRewind(state, command.target, actor, `tries turn ${command.turn} again`);
       allow(state, 'append');
-      const { message, run, target, turn: retries } = command;
+      const { message, run, from, target, turn: retries } = command;
       const asked: EventDraft = run
-        ? { type: 'input.admitted', payload: { run, message, policy: 'queue', retries }, actor, turn: target.turn, run }
+        ? {
+            type: 'input.admitted',
+            payload: { run, message, policy: 'queue', from, retries },
+            actor,
+            turn: target.turn,
+            run,
+          }
         : { type: 'message.appended', payload: { message, retries }, actor, turn: 'next' };
       return { ...rest, drafts: [...drafts, asked] };
     }

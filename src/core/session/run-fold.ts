@@ -1,6 +1,7 @@
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
 import type { Actor, ApprovalId, MessageId, RunId, SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
+import type { Requester } from '../../schema/member.ts';
 import type { Limits, Spent, Usage, WaitReason } from '../../schema/run.ts';
 
 /** An input that waits for its turn. */
@@ -13,6 +14,9 @@ export interface ActiveRun {
   readonly attempt: number;
   /** Whose input it answers. */
   readonly requestedBy: Actor;
+  readonly from?: Requester | undefined;
+  /** Who else had a say: whose inputs joined it. */
+  readonly steeredBy: readonly Actor[];
   /** Absent while it is at work, or is to be. */
   readonly waitingFor?: WaitReason | undefined;
   /** Answers the model gave so far. */
@@ -128,6 +132,8 @@ const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => 
     turn: event.turn,
     attempt,
     requestedBy: input?.by ?? event.actor,
+    from: input?.from,
+    steeredBy: [],
     steps: 0,
     failures: 0,
     overflowed: false,
@@ -184,6 +190,11 @@ const answer = (before: RunFold, { payload, actor }: SessionEvent<'question.answ
   return { ...before, questions: { ...before.questions, [payload.callId]: answered } };
 };
 
+const join = (before: RunFold, input: QueuedInput): RunFold => ({
+  ...onRun(before, (run) => ({ ...run, steeredBy: [...new Set([...run.steeredBy, input.by])] })),
+  queue: before.queue.filter((each) => each !== input),
+});
+
 /** What an event changes in the runs of a session. */
 export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
   switch (event.type) {
@@ -197,9 +208,8 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'input.admitted':
       return { ...before, queue: [...before.queue, { ...event.payload, seq: event.seq, by: event.actor }] };
     case 'message.appended': {
-      const { id } = event.payload.message;
-      const queue = before.queue.filter(({ message }) => message.id !== id);
-      return queue.length === before.queue.length ? before : { ...before, queue };
+      const joined = before.queue.find(({ message }) => message.id === event.payload.message.id);
+      return joined ? join(before, joined) : before;
     }
     case 'run.started':
       return begin(before, event);

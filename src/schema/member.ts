@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import { Text } from './json.ts';
+
+export const memberRoles = ['viewer', 'member', 'approver', 'admin'] as const;
+export const MemberRole = z.enum(memberRoles);
+export type MemberRole = z.infer<typeof MemberRole>;
+
+/** What agents are told of whom they work for. */
+export const Profile = z.strictObject({ name: Text.min(1).max(200).optional(), about: Text.max(2000).optional() });
+export type Profile = z.infer<typeof Profile>;
+
+/** Who asked for something, as it was when they did. */
+export const Requester = z.strictObject({ role: MemberRole, profile: Profile.optional() });
+export type Requester = z.infer<typeof Requester>;
