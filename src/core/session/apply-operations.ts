@@ -1,4 +1,5 @@
 import { type PatchOperation, segmentsOfPointer } from '../../schema/state.ts';
+import { copyRecord } from './copy-record.ts';
 import { isSameJson } from './patch-between.ts';
 
 /*
@@ -129,7 +130,7 @@ class Patching {
   #owned(value: Value): Container {
     if (!isContainer(value)) return refuse('there is nothing at this path');
     if (this.#own.has(value)) return value;
-    const copy = Array.isArray(value) ? [...value] : { ...value };
+    const copy = Array.isArray(value) ? [...value] : copyRecord(value);
     this.#own.add(copy);
     return copy;
   }

@@ -111,8 +111,8 @@ export const decideCommit = (
     actor: writerOf(fold, command, actor),
     turn: fold.turn,
     payload: {
-      delta: [...change.delta],
-      inverse: [...change.inverse],
+      delta: change.delta,
+      inverse: change.inverse,
       provenance,
       ...(Object.keys(entryProvenance).length > 0 && { entryProvenance }),
       cause,

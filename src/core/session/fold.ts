@@ -4,6 +4,7 @@ import type { Metadata } from '../../schema/json.ts';
 import type { Holder, Status } from '../../schema/lifecycle.ts';
 import type { Message, Role } from '../../schema/message.ts';
 import { emptyState, lowestProvenance, type Provenance, type State } from '../../schema/state.ts';
+import { copyRecord } from './copy-record.ts';
 import { eventDamaged } from './event-codec.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
@@ -116,7 +117,7 @@ const provenanceAfter = (
   const levels = (isLift ? origin.paths : entriesTouched(delta)).map((path) => [path, levelOf(path)] as const);
   const changed = levels.filter(([path, level]) => before[path] !== level);
   if (changed.length === 0) return before;
-  const after = { ...before };
+  const after = copyRecord(before);
   for (const [path, level] of changed) {
     if (level) after[path] = level;
     else delete after[path];

@@ -21,8 +21,8 @@ export type Mutation = (draft: StateDraft) => unknown;
 
 export interface StateChange {
   readonly state: State;
-  readonly delta: readonly StoredOperation[];
-  readonly inverse: readonly StoredOperation[];
+  readonly delta: StoredOperation[];
+  readonly inverse: StoredOperation[];
 }
 
 export interface StateProblem {
@@ -153,11 +153,16 @@ const wantedState = (before: State, change: Mutation | readonly PatchOperation[]
   return wanted;
 };
 
+/** Where a delta that was made here leads: to decide a commit is to know the state after it, and the fold need not find it again. */
+const known = new WeakMap<readonly StoredOperation[], { readonly from: State; readonly to: State }>();
+
 /** Applies a stored delta. What comes out can be handed to anyone: nobody can change it. */
 export const tryDelta = (
   state: State,
   delta: readonly StoredOperation[],
 ): { readonly state: State } | { readonly failed: StateProblem } => {
+  const made = known.get(delta);
+  if (made?.from === state) return { state: made.to };
   const result = applyOperations(state, delta);
   return 'failed' in result ? result : { state: deepFreeze(result.value as State) };
 };
@@ -176,7 +181,20 @@ const reach = (from: State, delta: readonly StoredOperation[], to: State, paths:
   return reached;
 };
 
-const copyOf = (delta: readonly StoredOperation[]): readonly StoredOperation[] => JSON.parse(JSON.stringify(delta));
+/** A state of these entries alone, as far as they are there. */
+const excerpt = (state: State, paths: readonly string[]): State => {
+  const parts = Map.groupBy(paths.map(segmentsOfPointer), ([part]) => part!);
+  const entries = (part: string, places: readonly (readonly string[])[]): unknown => {
+    const values: unknown = state[part as keyof State];
+    if (!isRecord(values) || places.some(([, id]) => id === undefined)) return values;
+    return Object.fromEntries(
+      places.flatMap(([, id]) => (Object.hasOwn(values, id!) ? [[id!, values[id!]] as const] : [])),
+    );
+  };
+  return Object.fromEntries([...parts].map(([part, places]) => [part, entries(part, places)])) as unknown as State;
+};
+
+const copyOf = (delta: readonly StoredOperation[]): StoredOperation[] => JSON.parse(JSON.stringify(delta));
 
 /** Lets a caller's function, or a patch, change the state; what comes out is the smallest delta and its inverse, and nothing of the caller's. */
 export const changeState = (before: State, change: Mutation | readonly PatchOperation[]): StateChange => {
@@ -188,7 +206,8 @@ export const changeState = (before: State, change: Mutation | readonly PatchOper
   const paths = differences.map(({ path }) => path);
   const state = reach(before, delta, wanted, paths);
   const inverse = differences.flatMap(({ path, old }) => operationsFor(path, valueAt(state, path), old));
-  reach(state, inverse, before, paths);
+  reach(excerpt(state, paths), inverse, before, paths);
+  known.set(delta, { from: before, to: state });
   return { state, delta, inverse };
 };
 
