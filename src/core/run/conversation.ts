@@ -12,6 +12,13 @@ interface Request {
   readonly instructions: string;
 }
 
+interface TurnsContext extends Context {
+  /** How many stand in it. */
+  readonly turns: number;
+  /** Whether earlier ones, which no summary stands for, had no room. */
+  readonly isCut: boolean;
+}
+
 interface Known {
   readonly turn: number;
   readonly compaction: SessionFold['compaction'];
@@ -40,9 +47,11 @@ export class Conversation {
     writer.onWritten = (events) => this.#take(events);
   }
 
-  async context(fold: SessionFold, request: Request): Promise<Context> {
+  async context(fold: SessionFold, request: Request): Promise<TurnsContext> {
     const { entries, systemWithin } = this.#isNewest(fold, request) ? this.#known! : await this.#read(fold, request);
-    return assembleContext(entries, request.maxTokens, systemWithin);
+    const context = assembleContext(entries, request.maxTokens, systemWithin);
+    const turns = new Set(entries.filter(({ seq }) => seq >= context.from).map(({ turn }) => turn));
+    return { ...context, turns: turns.size, isCut: !turns.has(entries[0]?.turn ?? fold.turn) };
   }
 
   async messageAt(seq: number): Promise<Message | undefined> {

@@ -48,22 +48,30 @@ const whoAsked = ({ requestedBy, from, scope }: RunContext): string => {
 const instructionsFor = (run: RunContext): string =>
   [run.agent.instructions, whoAsked(run)].filter(Boolean).join('\n\n');
 
-const unlessAnotherDid = (error: unknown): void => {
-  if (!isPerdureError(error, 'CONFLICT')) throw error;
+/** A summarizer that fails is no reason to fail: there is one that needs no model. */
+const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number): Promise<void> => {
+  for (const summarize of agent.summarize ? [agent.summarize, undefined] : [undefined]) {
+    try {
+      await compactSession(scope, writer.key, { keepTurns, summarize });
+      return;
+    } catch (error) {
+      if (isPerdureError(error, 'CONFLICT')) return;
+      if (!summarize) throw error;
+      scope.onWarning(error);
+    }
+  }
 };
 
-/** The context, after the older turns were compacted where they had grown too long. */
+/** The context, after the older turns were compacted where they had grown too long or had no room any more. */
 const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Promise<Context> => {
-  const { scope, writer } = run;
   const room = model.contextTokens - settingsOf(run).maxOutputTokens;
-  const maxTokens = Math.max(room, 1000);
-  const instructions = instructionsFor(run);
-  const whole = await run.conversation.context(fold, { maxTokens, instructions });
-  const isLong = whole.tokens > room * compactAt;
-  if (!isLong && !fold.run!.overflowed) return whole;
-  const keepTurns = fold.run!.overflowed ? 1 : keptTurns;
-  await compactSession(scope, writer.key, { keepTurns, summarize: run.agent.summarize }).catch(unlessAnotherDid);
-  return run.conversation.context(await scope.folds.head(writer.key), { maxTokens, instructions });
+  const request = { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run) };
+  const whole = await run.conversation.context(fold, request);
+  const isLong = whole.tokens > room * compactAt && whole.turns > keptTurns;
+  const { overflowed } = fold.run!;
+  if (!isLong && !whole.isCut && !overflowed) return whole;
+  await compact(run, overflowed ? 1 : Math.min(keptTurns, whole.turns));
+  return run.conversation.context(await run.scope.folds.head(run.writer.key), request);
 };
 
 const called = (run: RunContext, model: Model, fold: SessionFold, context: Context): EventDraft<'model.called'> => {
