@@ -54,8 +54,8 @@ const failures = async (session: Session): Promise<readonly string[]> =>
   );
 
 describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name }) => {
-  const start = (...replies: Reply[]) => startPatiently(300, ...replies);
-  const startPatiently = async (
+  const start = (...replies: Reply[]) => startWith(20_000, ...replies);
+  const startWith = async (
     stallMs: number,
     ...replies: Reply[]
   ): Promise<{ server: ProviderServer; session: Session }> => {
@@ -86,7 +86,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
   });
 
   test('[IN4] images, PDFs and text reach the provider, what it cannot take is named, and the session goes on', async () => {
-    const { server, session } = await startPatiently(20_000, done, done);
+    const { server, session } = await start(done, done);
     const file = (name: string, mediaType: string, bytes: string | Buffer) =>
       ({ type: 'file', name, mediaType, data: Buffer.from(bytes).toString('base64') }) as const;
     const photo = file(
@@ -119,7 +119,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
   test('[RUN11] what may pass is tried again and is in the log; a stream that breaks leaves no half of an answer', async () => {
     const faults: readonly StreamFault[] = ['disconnect', 'malformed', 'stall'];
     for (const fault of faults) {
-      const { session } = await start({ ...broken, fault } as Reply, looks, done);
+      const { session } = await startWith(fault === 'stall' ? 1000 : 20_000, { ...broken, fault }, looks, done);
       expect(await (await session.send('Go')).result(), fault).toMatchObject({ status: 'succeeded', output: 'Done.' });
       expect(await failures(session), fault).toHaveLength(1);
       expect((await session.transcript()).filter(({ message }) => message.role === 'assistant')).toHaveLength(2);
