@@ -9,7 +9,7 @@ import { AppendBases, readBases } from './append-bases.ts';
 import { insertBlobs } from './blobs.ts';
 import { exchange, type Statement } from './database.ts';
 import { insertKeys } from './keys.ts';
-import { insertProjections } from './projection-rows.ts';
+import { projectionsOf, writeCalls } from './projection-rows.ts';
 import { isConnectionLost, isOutdated } from './store-error.ts';
 import type { WriteLog } from './write-log.ts';
 
@@ -53,7 +53,7 @@ const planBatch = (bases: AppendBases, batch: readonly PendingAppend[]) => {
   return { planned, results };
 };
 
-/** Heads and events first; keys and blobs are rare. */
+/** Heads, events and paths of commits first; keys, blobs and calls are rarer. */
 const writes = (
   { workspace, writeLog }: BatchConnection,
   bases: AppendBases,
@@ -69,14 +69,12 @@ const writes = (
     request.key ? [{ ...request.key, session: request.session, seq: events[0]!.seq, count: events.length }] : [],
   );
   const blobs = planned.flatMap(({ pending }) => pending.blobs);
+  const { paths, calls } = projectionsOf(events.map(({ event }) => event));
   return [
-    writeLog(workspace, { heads: next, events, fresh }),
+    writeLog(workspace, { heads: next, events, paths, fresh }),
     ...(keys.length > 0 ? [insertKeys(workspace, keys)] : []),
     ...(blobs.length > 0 ? [insertBlobs(workspace, blobs)] : []),
-    ...insertProjections(
-      workspace,
-      events.map(({ event }) => event),
-    ),
+    ...writeCalls(workspace, calls),
   ];
 };
 

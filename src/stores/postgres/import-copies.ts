@@ -10,7 +10,7 @@ import { insertBlobs } from './blobs.ts';
 import { type Database, exchange, prepared } from './database.ts';
 import { encodePayloads } from './encode-payloads.ts';
 import { insertKeys } from './keys.ts';
-import { insertProjections } from './projection-rows.ts';
+import { projectionsOf, writeCalls } from './projection-rows.ts';
 import type { WriteLog } from './write-log.ts';
 
 /** Of two imports of the same sessions the second finds what the first made. */
@@ -56,13 +56,13 @@ const addCopy = async (
     session,
   }));
   const { rows, blobs } = await encode(plan.added);
+  const { paths, calls } = projectionsOf(plan.added);
+  const heads = [{ head: plan.head, was: head?.hash }];
   await exchange(client, [
-    rows.length > 0
-      ? writeLog(workspace, { heads: [{ head: plan.head, was: head?.hash }], events: rows, fresh: true })
-      : undefined,
+    rows.length > 0 ? writeLog(workspace, { heads, events: rows, paths, fresh: true }) : undefined,
     keys.length > 0 ? insertKeys(workspace, keys) : undefined,
     blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
-    ...insertProjections(workspace, plan.added),
+    ...writeCalls(workspace, calls),
   ]);
   return plan.added.length;
 };

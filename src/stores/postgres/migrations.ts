@@ -46,8 +46,8 @@ const workTable = `
  * row. Heads are upserted, since the plan of an update with a join would hang on guesses about the size of a workspace. One that goes on
  * from another must find just that (`was`), and comes without a root, so that it shows if it made a session; one that makes a session
  * must find none. Otherwise a head has moved and nothing is written. A row whose summary was put right since names itself as what it
- * was: only a writer who has read it in this transaction (`fresh`) may go on from it. Where no event calls for work, `work_sessions` is
- * null.
+ * was: only a writer who has read it in this transaction (`fresh`) may go on from it. Where no event is a commit, `paths` is null, and
+ * where none calls for work, `work_sessions`.
  */
 const appendFunction = `
   create type perdure.new_head as (
@@ -58,9 +58,12 @@ const appendFunction = `
     session text, seq bigint, at bigint, turn bigint, opens_turn boolean, run text, type text, version integer, actor text, salt bytea,
     encoding smallint, payload bytea, hash bytea
   );
+  create type perdure.new_path as (
+    session text, seq bigint, path text, turn bigint, at bigint, actor text, tool text, call_id text, provenance text
+  );
   create function perdure.append(
     tenant text, heads perdure.new_head[], events perdure.new_event[], fresh boolean, lock_timeout_ms integer,
-    work_sessions text[], work_seqs bigint[]
+    paths perdure.new_path[], work_sessions text[], work_seqs bigint[]
   ) returns void language plpgsql as $function$
   declare
     setting text;
@@ -86,6 +89,11 @@ const appendFunction = `
     insert into perdure.events
       (workspace, session, seq, at, turn, opens_turn, run, type, version, actor, salt, encoding, payload, hash)
     select tenant, e.* from unnest(events) e;
+    if paths is not null then
+      insert into perdure.commit_paths
+        (workspace, session, seq, path, turn, at, actor, tool, call_id, provenance)
+      select tenant, p.* from unnest(paths) p;
+    end if;
     if work_sessions is not null then
       perform perdure.enter_work(tenant, work_sessions, work_seqs);
     end if;

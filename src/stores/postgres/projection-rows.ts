@@ -3,7 +3,7 @@ import type { CallRecord, StoredEvent } from '../../core/ports/store.ts';
 import type { CommitPath } from '../../core/session/projections.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { projectionOf } from '../projected-rows.ts';
-import { batchCalls, type CallEnd } from './call-batch.ts';
+import { batchCalls, type CallBatch, type CallEnd } from './call-batch.ts';
 import { prepared } from './database.ts';
 
 const insertPaths = prepared(
@@ -37,7 +37,7 @@ const endCalls = prepared(
    where c.workspace = $1 and c.session = e.session and c.seq = found.seq`,
 );
 
-interface PathRow extends CommitPath {
+export interface PathRow extends CommitPath {
   readonly event: StoredEvent;
 }
 
@@ -85,17 +85,30 @@ const endCallRows = (workspace: WorkspaceId, ends: readonly CallEnd[]): pg.Query
     ends.map(({ outputHash }) => outputHash ?? null),
   );
 
-/** Those of the events that commits and calls are found by; most have none. Ends come first: they are of calls that are stored already. */
+export interface Projections {
+  readonly paths: readonly PathRow[];
+  readonly calls: CallBatch;
+}
+
+/** What commits and calls are found by; most events have none. */
+export const projectionsOf = (events: readonly StoredEvent[]): Projections => {
+  const projected = events.map((event) => ({ event, ...projectionOf(event) }));
+  return {
+    paths: projected.flatMap((each) => each.paths.map((path) => ({ ...path, event: each.event }))),
+    calls: batchCalls(projected.flatMap(({ event, call }) => (call ? [{ event, call }] : []))),
+  };
+};
+
+/** Ends come first: they are of calls that are stored already. */
+export const writeCalls = (workspace: WorkspaceId, { made, ended }: CallBatch): readonly pg.QueryConfig[] => [
+  ...(ended.length > 0 ? [endCallRows(workspace, ended)] : []),
+  ...(made.length > 0 ? [insertCallRows(workspace, made)] : []),
+];
+
 export const insertProjections = (
   workspace: WorkspaceId,
   events: readonly StoredEvent[],
 ): readonly pg.QueryConfig[] => {
-  const projected = events.map((event) => ({ event, ...projectionOf(event) }));
-  const paths = projected.flatMap((each) => each.paths.map((path) => ({ ...path, event: each.event })));
-  const { made, ended } = batchCalls(projected.flatMap(({ event, call }) => (call ? [{ event, call }] : [])));
-  return [
-    ...(paths.length > 0 ? [insertPathRows(workspace, paths)] : []),
-    ...(ended.length > 0 ? [endCallRows(workspace, ended)] : []),
-    ...(made.length > 0 ? [insertCallRows(workspace, made)] : []),
-  ];
+  const { paths, calls } = projectionsOf(events);
+  return [...(paths.length > 0 ? [insertPathRows(workspace, paths)] : []), ...writeCalls(workspace, calls)];
 };

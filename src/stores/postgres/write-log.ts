@@ -4,6 +4,7 @@ import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { EncodedPayload } from '../payload-codec.ts';
 import { workSeqOf } from '../work-seq.ts';
 import { prepared } from './database.ts';
+import type { PathRow } from './projection-rows.ts';
 import { RowWriter } from './row-writer.ts';
 
 /** A head, and the hash of the one that it goes on from; a session that has none yet is made. */
@@ -20,16 +21,18 @@ export interface EncodedEvent {
 export interface LogRows {
   readonly heads: readonly NextHead[];
   readonly events: readonly EncodedEvent[];
+  /** By which the commits among them are found. */
+  readonly paths: readonly PathRow[];
   /** The heads that they go on from were read in the same transaction, not remembered. */
   readonly fresh: boolean;
 }
 
-/** Makes the statement that writes heads and events. Outside a transaction it is one of its own. */
+/** Makes the statement that writes heads, events and paths. Outside a transaction it is one of its own. */
 export type WriteLog = (workspace: WorkspaceId, rows: LogRows) => pg.QueryConfig;
 
 const append = prepared(
   'append',
-  'select perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5, $6::text[], $7::bigint[])',
+  'select perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5, $6::perdure.new_path[], $7::text[], $8::bigint[])',
 );
 
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
@@ -84,6 +87,26 @@ const eventRows = (rowType: number, events: readonly EncodedEvent[]): Buffer => 
   return rows.finish();
 };
 
+/** As in the type `perdure.new_path`; null when there are none. */
+const pathRows = (rowType: number, paths: readonly PathRow[]): Buffer | null => {
+  if (paths.length === 0) return null;
+  const rows = new RowWriter(rowType, 9, paths.length * 300);
+  for (const { event, path, tool, callId, provenance } of paths) {
+    rows.row(() => {
+      rows.text(event.session);
+      rows.bigint(event.seq);
+      rows.text(path);
+      rows.bigint(event.turn);
+      rows.bigint(event.at);
+      rows.text(event.actor);
+      rows.text(tool);
+      rows.text(callId);
+      rows.text(provenance);
+    });
+  }
+  return rows.finish();
+};
+
 /** Sessions with something for a worker to look at, in the order of ids, as all writers lock them; nulls when there are none. */
 const workOf = (events: readonly EncodedEvent[]): readonly [sessions: SessionId[] | null, seqs: number[] | null] => {
   const seqs = new Map<SessionId, number>();
@@ -100,13 +123,15 @@ const byId = (a: NextHead, b: NextHead): number => (a.head.session < b.head.sess
 
 /** Row types have other numbers in each database. `lockTimeoutMs` is how long to wait for another writer of the same session. */
 export const openWriteLog = async (client: pg.Client, lockTimeoutMs: number): Promise<WriteLog> => {
-  const { rows } = await client.query<{ head: number; event: number }>(
-    `select 'perdure.new_head'::regtype::oid as head, 'perdure.new_event'::regtype::oid as event`,
+  const { rows } = await client.query<{ head: number; event: number; path: number }>(
+    `select 'perdure.new_head'::regtype::oid as head, 'perdure.new_event'::regtype::oid as event,
+      'perdure.new_path'::regtype::oid as path`,
   );
   const types = rows[0]!;
-  return (workspace, { heads, events, fresh }) => {
+  return (workspace, { heads, events, paths, fresh }) => {
     // In the order of ids, as all writers lock them.
     const inOrder = headRows(types.head, heads.toSorted(byId));
-    return append(workspace, inOrder, eventRows(types.event, events), fresh, lockTimeoutMs, ...workOf(events));
+    const log = [inOrder, eventRows(types.event, events), fresh, lockTimeoutMs] as const;
+    return append(workspace, ...log, pathRows(types.path, paths), ...workOf(events));
   };
 };
