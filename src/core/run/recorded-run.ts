@@ -1,15 +1,18 @@
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Message } from '../../schema/message.ts';
-import { type Finish, type Model, ModelFailure } from '../ports/model.ts';
+import type { ModelFailureKind } from '../../schema/run.ts';
+import { type Finish, type Model, type ModelAnswer, ModelFailure } from '../ports/model.ts';
 import type { Tool } from '../ports/tool.ts';
 import { type CallEnd, EndedAs, failedEnd } from '../session/call-end.ts';
+
+type RecordedReply = ModelAnswer | { readonly failure: ModelFailureKind; readonly message: string };
 
 /** What the log holds of a run, as far as it can be played again. */
 export interface RecordedRun {
   readonly input: Message;
-  readonly answers: readonly Extract<Message, { role: 'assistant' }>[];
-  readonly completions: readonly SessionEvent<'model.completed'>['payload'][];
+  readonly model: string;
+  readonly replies: readonly RecordedReply[];
   readonly calls: readonly { readonly tool: string; readonly input: Json; readonly end: CallEnd }[];
 }
 
@@ -25,33 +28,50 @@ const endOf = (events: readonly SessionEvent[], callId: string): CallEnd => {
   return failedEnd('interrupted', 'Interrupted', 'its outcome was never recorded');
 };
 
-/** Undefined when there is no input among the events. */
-export const recordedRun = (events: readonly SessionEvent[]): RecordedRun | undefined => {
-  const messages = events.flatMap((event) => (event.type === 'message.appended' ? event.payload.message : []));
-  const input = messages.find(({ role }) => role === 'user');
-  if (!input) return undefined;
-  const answers = messages.filter((message) => message.role === 'assistant');
-  const calls = answers.flatMap(({ content }) =>
-    content.flatMap((part) =>
-      part.type === 'tool-call' ? { tool: part.tool, input: part.input, end: endOf(events, part.callId) } : [],
-    ),
-  );
-  const completions = events.flatMap((event) => (event.type === 'model.completed' ? event.payload : []));
-  return { input, answers, completions, calls };
+type Completed = SessionEvent<'model.completed'>['payload'];
+
+/** What came of each request of which something came. */
+const repliesOf = (events: readonly SessionEvent[]): RecordedRun['replies'] => {
+  let completed: Completed | undefined;
+  return events.flatMap((event): RecordedReply[] => {
+    if (event.type === 'model.failed') return [{ failure: event.payload.failure, message: event.payload.message }];
+    if (event.type === 'model.completed') completed = event.payload;
+    if (event.type !== 'message.appended' || event.payload.message.role !== 'assistant' || !completed) return [];
+    const { finish, usage } = completed;
+    return [{ parts: event.payload.message.content, finish: finish as Finish, usage }];
+  });
 };
 
-/** Gives the recorded answers one after another, whatever it is asked. */
-export const recordedModel = ({ answers, completions }: RecordedRun, contextTokens: number): Model => {
+/** Undefined when there is no input among the events. */
+export const recordedRun = (events: readonly SessionEvent[]): RecordedRun | undefined => {
+  const input = events
+    .flatMap((event) => (event.type === 'message.appended' ? event.payload.message : []))
+    .find(({ role }) => role === 'user');
+  if (!input) return undefined;
+  const replies = repliesOf(events);
+  const calls = replies.flatMap((reply) =>
+    'failure' in reply
+      ? []
+      : reply.parts.flatMap((part) =>
+          part.type === 'tool-call' ? { tool: part.tool, input: part.input, end: endOf(events, part.callId) } : [],
+        ),
+  );
+  const model = events.find((event) => event.type === 'model.called')?.payload.model ?? 'recorded';
+  return { input, model, replies, calls };
+};
+
+/** Gives what was recorded, one after another, whatever it is asked. */
+export const recordedModel = ({ model, replies }: RecordedRun, contextTokens: number): Model => {
   let next = 0;
   return {
-    name: completions[0]?.model ?? 'recorded',
+    name: model,
     contextTokens,
     price: { input: 0, output: 0 },
     answer: async () => {
-      const answer = answers[next];
-      const completion = completions[next++];
-      if (!answer || !completion) throw new ModelFailure('refused', 'the recording has no further answer');
-      return { parts: answer.content, finish: completion.finish as Finish, usage: completion.usage };
+      const reply = replies[next++];
+      if (!reply) throw new ModelFailure('refused', 'the recording has no further answer');
+      if ('failure' in reply) throw new ModelFailure(reply.failure, reply.message);
+      return reply;
     },
   };
 };
@@ -64,7 +84,9 @@ const notRecorded = failedEnd(
   'This call was not made when the run was recorded; it was not run.',
 );
 
-/** The tools, answering with what was recorded for the same input; other calls run only when `live`. */
+const notApproved = failedEnd('denied', 'Denied', 'This call needs an approval, and nobody is asked in a replay.');
+
+/** The tools, answering with what was recorded for the same input; other calls run only when `live`, and where nobody has to be asked. */
 export const recordedTools = (
   tools: ReadonlyMap<string, Tool>,
   { calls }: RecordedRun,
@@ -78,13 +100,14 @@ export const recordedTools = (
       effects: 'once',
       approvalFor: () => undefined,
       parse: (input) => ({ value: input }),
-      execute: (input: never, context) => {
+      execute: async (input: never, context) => {
         const recorded = left.get(keyOf(tool.name, input))?.shift();
         if (recorded) throw new EndedAs(recorded.end);
         const parsed = tool.parse(input);
         if ('problem' in parsed) throw new EndedAs(failedEnd('invalid_input', 'InvalidInput', parsed.problem));
-        if (live) return tool.execute(parsed.value as never, context);
-        throw new EndedAs(notRecorded);
+        if (!live || tool.question) throw new EndedAs(notRecorded);
+        if (await tool.approvalFor(input, context)) throw new EndedAs(notApproved);
+        return tool.execute(parsed.value as never, context);
       },
     };
   };

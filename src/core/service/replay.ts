@@ -82,17 +82,18 @@ export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayO
   await handOver(scope, fork, { to: 'human', reason: `replays turn ${turn} of ${key.session}` });
   if (otherAgent) await execute(scope, fork, { type: 'bind', agent: otherAgent });
   const agent = otherAgent ?? (await boundAgent(scope, fork));
-  const model =
-    otherModel === undefined
-      ? recordedModel(recorded, (await scope.models(agent.model)).contextTokens)
-      : await scope.models(otherModel);
+  const isRecorded = otherModel === undefined;
+  const model = isRecorded
+    ? recordedModel(recorded, (await scope.models(agent.model)).contextTokens)
+    : await scope.models(otherModel);
+  if (isRecorded) await execute(scope, fork, { type: 'limit', limits: {}, reason: 'nothing is spent' });
   const asked = (await scope.folds.at(key, events[0]!.seq - 1)).queue.find((input) => input.run === events[0]!.run);
   const { id: run } = await admitInput(scope, fork, contentOf(recorded.input));
   const writer = new RunWriter(scope, fork);
   await writer.claim((fold) => beginDrafts(fold, fold.queue.find((input) => input.run === run)!));
   await driveRun(
     {
-      scope,
+      scope: isRecorded ? { ...scope, timing: { ...scope.timing, modelBackoffMs: 0 } } : scope,
       writer,
       conversation: new Conversation(scope, writer),
       run,

@@ -3,9 +3,10 @@ import type { Json } from '../../schema/json.ts';
 
 /** Where a run that was played again did something else than the recorded one. */
 export interface Departure {
-  /** Counts what the run did, from 1. */
+  /** Counts what the recorded run did, from 1; of what it did not do, what the other did. */
   readonly step: number;
   readonly what: 'request' | 'call' | 'outcome' | 'end';
+  /** Null where there is no counterpart. */
   readonly recorded: Json;
   readonly replayed: Json;
 }
@@ -15,20 +16,41 @@ interface Act {
   readonly of: Json;
 }
 
-/** What a run did, without what differs from one time to the next. */
-const actsOf = (events: readonly SessionEvent[]): readonly Act[] =>
-  events.flatMap((event): Act[] => {
+type Outcomes = ReadonlyMap<string, Act>;
+
+const outcomesOf = (events: readonly SessionEvent[]): Outcomes =>
+  new Map(
+    events.flatMap((event): [string, Act][] => {
+      if (event.type !== 'tool.completed' && event.type !== 'tool.failed') return [];
+      const { tool, callId } = event.payload;
+      const of =
+        event.type === 'tool.completed'
+          ? { tool, outcome: 'ok', output: event.payload.outputHash }
+          : { tool, outcome: event.payload.outcome };
+      return [[callId, { what: 'outcome', of }]];
+    }),
+  );
+
+/** What a run did, each call with its outcome, without what differs from one time to the next: who worked on it, and how often it was tried. */
+const actsOf = (events: readonly SessionEvent[]): readonly Act[] => {
+  const outcomes = outcomesOf(events);
+  let request: Act | undefined;
+  return events.flatMap((event): Act[] => {
     switch (event.type) {
       case 'model.called': {
         const { model, settings, tools, instructionsHash } = event.payload;
-        return [{ what: 'request', of: { model, settings, tools, instructionsHash } }];
+        request = { what: 'request', of: { model, settings, tools, instructionsHash } };
+        return [];
       }
-      case 'tool.called':
-        return [{ what: 'call', of: { tool: event.payload.tool, input: event.payload.input } }];
-      case 'tool.completed':
-        return [{ what: 'outcome', of: { tool: event.payload.tool, outcome: 'ok', output: event.payload.outputHash } }];
-      case 'tool.failed':
-        return [{ what: 'outcome', of: { tool: event.payload.tool, outcome: event.payload.outcome } }];
+      case 'model.completed':
+        return request ? [request] : [];
+      case 'message.appended':
+        return event.payload.message.content.flatMap((part): Act[] => {
+          if (part.type !== 'tool-call') return [];
+          const { tool, input, callId } = part;
+          const outcome = outcomes.get(callId);
+          return [{ what: 'call', of: { tool, input } }, ...(outcome ? [outcome] : [])];
+        });
       case 'run.ended': {
         const { status, output = null, error } = event.payload;
         return [{ what: 'end', of: { status, output, error: error?.code ?? null } }];
@@ -37,23 +59,52 @@ const actsOf = (events: readonly SessionEvent[]): readonly Act[] =>
         return [];
     }
   });
+};
 
-/** Retries of the model and of tools are the weather, not the run. */
+interface Numbered extends Act {
+  readonly step: number;
+}
+
+/** The longest sequence that both have, as pairs of places. */
+const commonPlaces = (a: readonly string[], b: readonly string[]): readonly (readonly [number, number])[] => {
+  const lengths = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      lengths[i]![j] = a[i] === b[j] ? lengths[i + 1]![j + 1]! + 1 : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!);
+    }
+  }
+  const places: [number, number][] = [];
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    if (a[i] === b[j]) places.push([i++, j++]);
+    else if (lengths[i + 1]![j]! >= lengths[i]![j + 1]!) i++;
+    else j++;
+  }
+  return places;
+};
+
+/** Between two places at which both agree: acts of the same kind stand for each other. */
+const departuresWithin = (old: readonly Numbered[], now: readonly Numbered[]): readonly Departure[] => {
+  const left = [...now];
+  const changed = old.map(({ step, what, of }): Departure => {
+    const index = left.findIndex((act) => act.what === what);
+    const [act] = index < 0 ? [] : left.splice(index, 1);
+    return { step, what, recorded: of, replayed: act?.of ?? null };
+  });
+  const added = left.map(({ step, what, of }): Departure => ({ step, what, recorded: null, replayed: of }));
+  return [...changed, ...added];
+};
+
 export const departuresBetween = (
   recorded: readonly SessionEvent[],
   replayed: readonly SessionEvent[],
 ): readonly Departure[] => {
-  const [before, after] = [actsOf(recorded), actsOf(replayed)];
-  return Array.from({ length: Math.max(before.length, after.length) }, (_, index) => ({
-    index,
-    old: before[index],
-    now: after[index],
-  }))
-    .filter(({ old, now }) => JSON.stringify(old) !== JSON.stringify(now))
-    .map(({ index, old, now }) => ({
-      step: index + 1,
-      what: (now ?? old)!.what,
-      recorded: old?.of ?? null,
-      replayed: now?.of ?? null,
-    }));
+  const [before, after] = [recorded, replayed].map((events) =>
+    actsOf(events).map((act, index): Numbered => ({ ...act, step: index + 1 })),
+  ) as [Numbered[], Numbered[]];
+  const keysOf = (acts: readonly Numbered[]) => acts.map(({ what, of }) => JSON.stringify([what, of]));
+  const agreed = [...commonPlaces(keysOf(before), keysOf(after)), [before.length, after.length] as const];
+  return agreed.flatMap(([i, j], index) => {
+    const [fromI, fromJ] = agreed[index - 1] ?? [-1, -1];
+    return departuresWithin(before.slice(fromI + 1, i), after.slice(fromJ + 1, j));
+  });
 };

@@ -1,0 +1,108 @@
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Model, ModelFailure } from '../../src/core/ports/model.ts';
+import { defineScript, defineTool, type Script } from '../../src/index.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { startRuns } from '../start-runs.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+let ran: string[] = [];
+const act = (name: string, more: object = {}) =>
+  defineTool({ name, input: z.object({ n: z.number() }), execute: ({ n }) => ran.push(`${name} ${n}`), ...more });
+const ask = defineTool({
+  name: 'ask',
+  input: z.object({ n: z.number() }),
+  effects: 'none',
+  question: () => ({ text: 'Which?' }),
+  execute: () => undefined,
+});
+const tools = [act('look', { effects: 'none' }), act('pay'), act('wipe', { approval: true }), ask];
+const script = (steps: Script['steps']) => scriptedModel(defineScript({ name: 'replayed', steps }));
+const calls = (...names: readonly string[]) => names.map((tool, index) => ({ tool, input: { n: index + 1 } }));
+
+const start = async (model: Model) => {
+  ran = [];
+  const setup = await startRuns({ model, tools });
+  undo.push(() => setup.runtime.close());
+  return setup;
+};
+
+test('[REPLAY1] denials, answers, invalid inputs and calls side by side are no departures', async () => {
+  const { session, runtime } = await start(
+    script([
+      { calls: [...calls('look', 'look', 'pay'), { tool: 'look', input: { n: 'one' } }] },
+      { calls: calls('wipe') },
+      { calls: calls('ask') },
+      { text: 'Done.' },
+    ]),
+  );
+  const run = await session.send('Go');
+  await run.result();
+  const [approval] = await runtime.approvals.list();
+  await session.deny(approval!.id, 'no');
+  await expect.poll(async () => (await run.result()).waitingFor).toBe('question');
+  const asked = (await Array.fromAsync(session.events())).find((event) => event.type === 'question.asked');
+  await session.answer(asked!.payload.callId, 'That one');
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  const done = [...ran];
+  expect((await session.replay({ turn: 1 })).departures).toEqual([]);
+  expect(ran).toEqual(done);
+});
+
+test('[REPLAY1] failures of the model, and limits that were raised on the way, are no departures', async () => {
+  const answers = script([{ calls: calls('look') }, { text: 'Done.' }]);
+  const failures = ['unavailable', 'overflow', 'timeout'] as const;
+  let asked = 0;
+  const shaky: Model = {
+    ...answers,
+    answer: async (request, onDelta) => {
+      const failure = failures[asked++];
+      if (failure) throw new ModelFailure(failure, 'not now');
+      return answers.answer(request, onDelta);
+    },
+  };
+  const { session } = await start(shaky);
+  await session.append([
+    { role: 'user', content: 'before' },
+    { role: 'assistant', content: 'what is compacted' },
+  ]);
+  await session.limit({ tokens: 10 });
+  const run = await session.send('Go');
+  await run.result();
+  await session.limit({});
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect((await session.replay({ turn: 2 })).departures).toEqual([]);
+  const broken: Model = { ...answers, answer: () => Promise.reject(new ModelFailure('unavailable', 'never')) };
+  const other = await start(broken);
+  expect(await (await other.session.send('Go')).result()).toMatchObject({ error: { code: 'MODEL_UNAVAILABLE' } });
+  expect((await other.session.replay({ turn: 1 })).departures).toEqual([]);
+});
+
+test('[REPLAY2] what was done besides is told by itself, and what is the same before and after is not', async () => {
+  const { session } = await start(script([{ calls: calls('look') }, { calls: calls('pay') }, { text: 'Done.' }]));
+  await (await session.send('Go')).result();
+  const model = script([{ calls: calls('look', 'look') }, { calls: calls('pay') }, { text: 'Done.' }]);
+  const { departures } = await session.replay({ turn: 1, model });
+  expect(departures).toEqual([
+    { step: 4, what: 'call', recorded: null, replayed: { tool: 'look', input: { n: 2 } } },
+    { step: 5, what: 'outcome', recorded: null, replayed: { tool: 'look', outcome: 'interrupted' } },
+  ]);
+});
+
+test('[REPLAY2] calls that run live ask nobody: what needs an approval or an answer is not run', async () => {
+  const { session } = await start(script([{ text: 'Done.' }]));
+  await (await session.send('Go')).result();
+  const model = script([{ calls: calls('look', 'wipe', 'ask') }, { text: 'Done.' }]);
+  const { departures } = await session.replay({ turn: 1, model, live: true });
+  const outcomes = departures.filter(({ what }) => what === 'outcome').map(({ replayed }) => replayed);
+  expect(outcomes).toMatchObject([
+    { tool: 'look', outcome: 'ok' },
+    { tool: 'wipe', outcome: 'denied' },
+    { tool: 'ask', outcome: 'interrupted' },
+  ]);
+  expect(ran).toEqual(['look 1']);
+});
