@@ -211,6 +211,29 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
+  test('[TRACK2, WR2] a close ends what is under way, here or in a process that is gone, as interrupted', async () => {
+    const session = await begin();
+    const started = Promise.withResolvers<void>();
+    const result = Promise.withResolvers<string>();
+    const tools = session.track({
+      hang: () => {
+        started.resolve();
+        return result.promise;
+      },
+    });
+    const hangs = tools.hang();
+    await started.promise;
+    await (await runtime.sessions.get(session.id)).close({ reason: 'over' });
+    const told = async () => (await session.toolCalls()).map(({ tool, status }) => [tool, status]);
+    expect(await told()).toEqual([['hang', 'interrupted']]);
+    result.resolve('late');
+    expect(await hangs).toBe('late');
+    expect(await told()).toEqual([['hang', 'interrupted']]);
+    expect(await session.verify()).toMatchObject({ ok: true });
+    await session.reopen();
+    expect(await failure(tools.hang())).toMatchObject({ code: 'FENCED' });
+  });
+
   test('[TRACK3] a tool that has run has its outcome told to the loop although the session was rewound meanwhile', async () => {
     const session = await begin();
     const rewind = () => session.rewind({ to: { turn: 1 } });

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { PerdureError } from '../../schema/error.ts';
 import { currentVersion, type EventDraft, type SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
-import type { Appended, AppendOutcome, IdempotencyKey, NewEvent, SessionKey } from '../ports/store.ts';
+import type { Appended, AppendOutcome, IdempotencyKey, NewEvent, SessionKey, Writer } from '../ports/store.ts';
 import { decide, type SessionCommand } from '../session/decide.ts';
 import type { Decision } from '../session/decision.ts';
 import { decodeEvent, decodeJson, encodeEvent, encodeJson, parseInput } from '../session/event-codec.ts';
@@ -182,6 +182,17 @@ export const execute = (
   return 'type' in asked && asked.type === 'append' ? work() : scope.folds.inTurn(key, work);
 };
 
+/** Whether the next decision may go better. */
+const mayChange = ({ outcome }: AppendOutcome, { endsCalls }: Decision): boolean =>
+  outcome === 'conflict' || outcome === 'status' || (outcome === 'fenced' && endsCalls === true);
+
+const writerFor = async (scope: Scope, key: SessionKey, { endsCalls }: Decision): Promise<Writer> => {
+  if (!endsCalls) return { kind: 'outside' };
+  const head = await scope.store.head(key);
+  if (!head) throw sessionNotFound(key);
+  return { kind: 'run', epoch: head.epoch };
+};
+
 /** Decides, appends, and decides again when the head it decided on has moved: a bounded number of times. */
 const decideAndAppend = async (
   scope: Scope,
@@ -205,7 +216,7 @@ const decideAndAppend = async (
     if (!events) return [];
     const outcome = await scope.store.append({
       ...key,
-      writer: { kind: 'outside' },
+      writer: await writerFor(scope, key, decision),
       at: scope.clock.now(),
       events,
       whileStatus: statusesThatAllow(decision.command),
@@ -221,8 +232,7 @@ const decideAndAppend = async (
     }
     if (outcome.outcome === 'duplicate') return earlierEvents(scope, key, outcome.seq, outcome.count);
     scope.folds.forget(key);
-    const mayChange = outcome.outcome === 'conflict' || outcome.outcome === 'status';
-    if (!mayChange || attempt + 1 >= maxDecisions) throw refusal(key, outcome, decision);
+    if (!mayChange(outcome, decision) || attempt + 1 >= maxDecisions) throw refusal(key, outcome, decision);
     await turnAside(attempt);
   }
 };

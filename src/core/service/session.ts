@@ -182,7 +182,8 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     context: (options) => readContext(scope, key, options),
     pause: (options) => pauseSession(scope, key, options),
     resume: () => move({ type: 'resume' }),
-    close: async (options = {}) => move({ type: 'close', ...parseInput('the closing', WithReason, options) }),
+    close: async (options = {}) =>
+      move({ type: 'close', now: scope.clock.now(), ...parseInput('the closing', WithReason, options) }),
     reopen: () => move({ type: 'reopen' }),
     archive: () => move({ type: 'archive' }),
     restore: () => move({ type: 'restore' }),

@@ -53,14 +53,14 @@ describe('a decision about a session with a run at work', () => {
   });
 
   test('[LIFE1] a close is refused until the run has ended', () => {
-    expect(() => decide(state({ run }), { type: 'close' }, actor)).toThrow(/run is at work/);
+    expect(() => decide(state({ run }), { type: 'close', now: 0 }, actor)).toThrow(/run is at work/);
   });
 
   test('[LIFE1] a session that is pausing can be resumed, and neither closed nor rewound', () => {
     const pausing = state({ status: 'pausing', run });
     expect(decide(pausing, { type: 'resume' }, actor).drafts[0]!.type).toBe('session.resumed');
     for (const type of ['close', 'reopen', 'archive', 'restore'] as const) {
-      expect(() => decide(pausing, { type }, actor), type).toThrow(
+      expect(() => decide(pausing, { type, now: 0 }, actor), type).toThrow(
         expect.objectContaining({ code: 'ILLEGAL_TRANSITION' }),
       );
     }

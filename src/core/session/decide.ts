@@ -13,7 +13,7 @@ import type { Decision } from './decision.ts';
 import { isMidTurn, type SessionFold, sound } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
 import { isLive } from './live-lineage.ts';
-import { settleOpenCalls } from './settle-calls.ts';
+import { endRunningCalls, interruptedCalls, settleOpenCalls } from './settle-calls.ts';
 
 /** What a caller wants of a session. A rewind and a fork bring the fold at the point that they go to. */
 export type SessionCommand =
@@ -30,7 +30,8 @@ export type SessionCommand =
       readonly whileIdle?: boolean;
     }
   | { readonly type: 'describe'; readonly title?: string | undefined; readonly metadata?: Metadata | undefined }
-  | { readonly type: 'pause' | 'close'; readonly reason?: string | undefined }
+  | { readonly type: 'pause'; readonly reason?: string | undefined }
+  | { readonly type: 'close'; readonly reason?: string | undefined; readonly now: number }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'restore' }
   | CommitCommand
   | AnswerCommand
@@ -109,6 +110,19 @@ const refuseWhileRunning = ({ run, status }: SessionFold, command: Command): voi
   throw new PerdureError('ILLEGAL_TRANSITION', `cannot ${command} while a run is at work: pause or cancel it first`, {
     details: { status, command, run: run.id },
   });
+};
+
+/** Nobody would tell of what is under way any more: a tracker may be gone, and writes nothing to a closed session. */
+const decideClose = (
+  state: SessionFold,
+  { reason, now }: Extract<SessionCommand, { type: 'close' }>,
+  actor: Actor,
+): Decision => {
+  const command = allow(state, 'close');
+  refuseWhileRunning(state, command);
+  const ended = endRunningCalls(state, interruptedCalls, now);
+  const closed: EventDraft = { type: 'session.closed', payload: { reason }, actor, turn: state.turn };
+  return { drafts: [...ended, closed], command, ...(ended.length > 0 && { endsCalls: true, raisesEpoch: true }) };
 };
 
 const decideRewind = (state: SessionFold, target: SessionFold, actor: Actor, reason: string | undefined): Decision => {
@@ -204,9 +218,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       return one({ type: 'session.paused', payload, ...common }, allow(state, 'pause'));
     }
     case 'close':
-      allow(state, 'close');
-      refuseWhileRunning(state, 'close');
-      return one({ type: 'session.closed', payload: { reason: command.reason }, ...common }, 'close');
+      return decideClose(state, command, actor);
     case 'resume':
       return one({ type: 'session.resumed', payload: {}, ...common }, allow(state, 'resume'));
     case 'reopen':
