@@ -24,6 +24,7 @@ import { open } from './open.ts';
 import { pin } from './pin.ts';
 import { recall } from './recall.ts';
 import { repair } from './repair.ts';
+import { replay } from './replay.ts';
 import { retry } from './retry.ts';
 import { revert } from './revert.ts';
 import { rewind } from './rewind.ts';
@@ -62,6 +63,7 @@ export const commands: readonly Command[] = [
   fork,
   rewind,
   retry,
+  replay,
   adopt,
   tree,
   compact,

@@ -1,0 +1,94 @@
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import { openRuntime } from '../../runtime.ts';
+import { newMemoryDatabase } from '../../testing/memory-database.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import { demoAgent, demoConfig } from '../config/demo-agent.ts';
+import { displayWidth } from '../display-width.ts';
+import { runCli } from '../run-cli.ts';
+import type { Terminal } from '../terminal.ts';
+
+const recorder = (): Terminal & { text: () => string } => {
+  let written = '';
+  return {
+    isTerminal: true,
+    columns: 80,
+    write: async (output) => {
+      written += String(output);
+    },
+    style: (_, text) => `\u001b[1m${text}\u001b[22m`,
+    text: () => stripVTControlCharacters(written),
+  };
+};
+
+/** A session of the demo agent with an answered turn, and the command line on its store. */
+const start = async (asked: string) => {
+  const database = newMemoryDatabase();
+  const { agents, models } = demoConfig;
+  const runtime = await openRuntime({ store: openMemoryStore(database), agents, models: models! });
+  const session = await runtime.sessions.open({ agent: demoAgent });
+  const run = await session.send(asked);
+  await runtime.worker().runUntilIdle();
+  expect(await run.result()).toMatchObject({ status: 'succeeded' });
+  const seqBefore = (await session.summary()).seq;
+  await runtime.close();
+  const cli = async (...argv: readonly string[]) => {
+    const [out, err] = [recorder(), recorder()];
+    const code = await runCli({
+      argv: [...argv, '--store', 'memory'],
+      env: {},
+      stdin: async function* () {},
+      out,
+      err,
+      now: Date.now,
+      interrupted: () => AbortSignal.timeout(10_000),
+      folder: import.meta.dirname,
+      onInterrupt: () => () => {},
+      person: () => undefined,
+      startDetached: () => {},
+      openRuntime: (options) => openRuntime({ ...options, store: openMemoryStore(database) }),
+    });
+    return { code, out: out.text(), err: err.text() };
+  };
+  return { id: session.id, cli, seqBefore };
+};
+
+test('[CLIR9] a turn that is played again by the same agent departs nowhere, and the session stays as it is', async () => {
+  const { id, cli, seqBefore } = await start('hello');
+  expect(await cli('replay', id, '1')).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^played again in ses_\w+\nit departs nowhere\n$/),
+  });
+  expect(JSON.parse((await cli('replay', id, 'turn:1', '--json')).out)).toEqual({
+    session: expect.stringMatching(/^ses_/),
+    departures: [],
+  });
+  expect(JSON.parse((await cli('show', id, '--json')).out).summary.seq).toBe(seqBefore);
+});
+
+test('[CLIR9] with another model it tells where it departs, on lines that fit, and exits with 1', async () => {
+  const { id, cli } = await start('hello');
+  const { code, out } = await cli('replay', id, '1', '--model', 'scripted/demo');
+  expect(code).toBe(1);
+  expect(out).toMatch(
+    /it departs in 2 places\n {2}1 ~ request model "scripted\/\S+" → "scripted\/demo"\n {2}2 ~ end output "Hello/,
+  );
+  expect(out).toContain('Hello! I am the demo script');
+  for (const line of out.split('\n')) expect(displayWidth(line), line).toBeLessThanOrEqual(80);
+  const { departures } = JSON.parse((await cli('replay', id, '1', '--model', 'scripted/demo', '--json')).out);
+  expect(departures).toMatchObject([
+    { step: 1, what: 'request', replayed: { model: 'scripted/demo' } },
+    { step: 2, what: 'end' },
+  ]);
+});
+
+test.each([
+  [['1', '--model', 'nowhere/none'], 1, /HOSTED_MODEL_UNAVAILABLE/],
+  [['1', '--agent', 'nobody'], 2, /no agent "nobody"/],
+  [['7'], 1, /POINT_NOT_FOUND/],
+  [['x'], 2, /TURN/],
+])('[CLIR9] %j is refused', async (args, code, told) => {
+  const { id, cli } = await start('hello');
+  const ended = await cli('replay', id, ...args);
+  expect({ ...ended, err: ended.err.replaceAll('\n', ' ') }).toMatchObject({ code, err: expect.stringMatching(told) });
+});

@@ -1,0 +1,45 @@
+import type { Replay } from '../../core/service/replay.ts';
+import type { Json } from '../../schema/json.ts';
+import { count } from '../count.ts';
+import { wrap } from '../display-width.ts';
+import { changedValues, valueText } from '../entry-text.ts';
+import { hanging } from '../hanging.ts';
+import { printableLine } from '../printable.ts';
+import type { Style, Terminal } from '../terminal.ts';
+
+type Departure = Replay['departures'][number];
+
+type Fields = { readonly [name: string]: Json };
+
+/** What differs, and the tool that it is about. */
+const changedFields = (recorded: Fields, replayed: Fields): string => {
+  const names = [...new Set([...Object.keys(recorded), ...Object.keys(replayed)])];
+  const differs = (name: string): boolean => JSON.stringify(recorded[name]) !== JSON.stringify(replayed[name]);
+  const changes = names
+    .filter(differs)
+    .map((name) => `${name} ${changedValues(recorded[name] ?? null, replayed[name] ?? null).join(' → ')}`);
+  const about = recorded.tool && !differs('tool') ? ` ${printableLine(String(recorded.tool))}:` : '';
+  return `${about} ${changes.join(', ')}`;
+};
+
+const lineOf = ({ what, recorded, replayed }: Departure): readonly [sign: string, style: Style, text: string] => {
+  if (recorded === null) return ['+', 'green', `${what} ${valueText(replayed)}`];
+  if (replayed === null) return ['-', 'red', `${what} ${valueText(recorded)}`];
+  return ['~', 'yellow', `${what}${changedFields(recorded as Fields, replayed as Fields)}`];
+};
+
+const linesOf = (departure: Departure, width: number, out: Terminal): readonly string[] => {
+  const [sign, style, text] = lineOf(departure);
+  const step = String(departure.step).padStart(width);
+  return hanging(`  ${step} ${sign} `, text, out.columns, `  ${out.style('dim', step)} ${out.style(style, sign)} `);
+};
+
+/** Where a turn that was played again departs from what was recorded of it, for people. */
+export const renderReplay = ({ session, departures }: Replay, out: Terminal): readonly string[] => {
+  const width = Math.max(...departures.map(({ step }) => String(step).length));
+  return [
+    ...wrap(`played again in ${session}`, out.columns).map((line) => out.style('dim', line)),
+    departures.length === 0 ? 'it departs nowhere' : `it departs in ${count(departures.length, 'place')}`,
+    ...departures.flatMap((each) => linesOf(each, width, out)),
+  ];
+};
