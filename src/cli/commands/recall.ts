@@ -15,7 +15,7 @@ export const recall = defineCommand({
   run: async (context, { args: [named, key] }) => {
     const found = await (await context.session(named!)).recall(key!);
     await context.answer(found, () =>
-      /^(turns?|call):/.test(key!)
+      /^(turns?|call):/.test(key!) && Array.isArray(found)
         ? renderTranscript(found as readonly TranscriptEntry[], context.out)
         : printableJson(found, 2).split('\n'),
     );

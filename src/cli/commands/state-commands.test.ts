@@ -139,8 +139,9 @@ describe('on a terminal of 80 columns', () => {
         { why: long },
       );
     }
+    const [call] = await session.toolCalls();
     await runtime.close();
-    return { session: session.id, branch: branch.id };
+    return { session: session.id, branch: branch.id, call: call!.callId };
   };
 
   test('[CLI1] every answer about the state fits, and hostile text stays text', async () => {
@@ -182,10 +183,13 @@ describe('on a terminal of 80 columns', () => {
   });
 
   test('[CLI1] exact values in JSON carry no control characters either', async () => {
-    const { session } = await makeHostile();
+    const { session, call } = await makeHostile();
     const { raw } = await cli(['state', session, '--path', '/facts', '--json']);
     expect(JSON.parse(raw)).toEqual({ [hostile]: [1, long], other: 1 });
     expect(raw.trimEnd()).not.toMatch(/[\p{Cc}\u202e]/u);
+    const recalled = await cli(['recall', session, `call:${call}`]);
+    expect(JSON.parse(recalled.raw)).toMatchObject({ tool: hostile, status: 'ok', output: long });
+    expect(recalled.raw.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);
   });
 
   test('[CLI1] an empty state says how to fill it', async () => {

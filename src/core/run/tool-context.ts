@@ -1,6 +1,6 @@
 import type { Json } from '../../schema/json.ts';
 import type { ToolContext } from '../ports/tool.ts';
-import { recallKey } from '../service/compact.ts';
+import { recallKey } from '../service/recall.ts';
 import { asJson } from '../session/as-json.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { delegate } from './delegate.ts';

@@ -180,12 +180,14 @@ export const findCalls = async (
   key: SessionKey | undefined,
   filter: CallFilter = {},
 ): Promise<readonly CallRecord[]> => {
-  const { tool, actor, run, status, since, until, limit, ...window } = parseInput('the query', CallFilter, filter);
+  const parsed = parseInput('the query', CallFilter, filter);
+  const { tool, actor, callId, run, status, since, until, limit, ...window } = parsed;
   const { within, isWanted } = await select(scope, key, window);
   const query = { within, tool, actor, status: many(status), since: time(since), until: time(until) };
   return collect(
     (page) => scope.store.findCalls(scope.workspace, { ...query, ...page }),
-    (call) => (run === undefined || call.run === run ? call : undefined),
+    (call) =>
+      (run === undefined || call.run === run) && (callId === undefined || call.callId === callId) ? call : undefined,
     isWanted,
     limit,
   );

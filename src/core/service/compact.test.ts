@@ -160,6 +160,23 @@ test('[CTX4, CTX6] a fact pinned in a turn stands in the contexts from the next 
   expect((await session.context()).system).toContain('rule: never push to main');
 });
 
+test('[CTX5] a call that was only tracked can be recalled, with what went in and what came out', async () => {
+  const session = await open();
+  await addTurns(session, 1, 1);
+  const tools = session.track({
+    read: async (_: { path: string }, __: { toolCallId: string }) => 'content',
+    fail: async (_: unknown, __: { toolCallId: string }) => {
+      throw new Error('no such file');
+    },
+  });
+  await tools.read({ path: 'a.ts' }, { toolCallId: 'c1' });
+  await tools.fail({}, { toolCallId: 'c2' }).catch(() => undefined);
+  expect(await session.recall('call:c1')).toMatchObject({ tool: 'read', input: { path: 'a.ts' }, output: 'content' });
+  const error = { name: 'Error', message: 'no such file' };
+  expect(await session.recall('call:c2')).toMatchObject({ tool: 'fail', status: 'threw', error });
+  await expect(session.recall('call:c3')).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
+});
+
 test('[CTX6] where there is an own part, the context says how to recall it', async () => {
   const agent = defineAgent({ name: 'counter', version: 1, state: z.object({ count: z.number().optional() }) });
   const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent] });

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { PerdureError } from '../../schema/error.ts';
 import { Text } from '../../schema/json.ts';
-import type { Message } from '../../schema/message.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { evict, type Summarize, summarizeByTurn, turnsOfKey } from '../session/compaction.ts';
-import { decodeEvent, parseInput } from '../session/event-codec.ts';
+import { evict, type Summarize, summarizeByTurn } from '../session/compaction.ts';
+import { parseInput } from '../session/event-codec.ts';
 import { execute } from './execute.ts';
 import type { Scope } from './scope.ts';
-import { messagesBackwards, readTranscript, readTurns, type TranscriptEntry } from './transcript.ts';
+import { messagesBackwards, type TranscriptEntry } from './transcript.ts';
 
 export interface CompactOptions {
   /** How many turns at the end stay as they are. */
@@ -70,47 +68,4 @@ export const compactSession = async (
   const overlay = { ...compaction, evicted: [...evicted], calls, summarizer: summarize.name || 'function' };
   await execute(scope, key, { type: 'compact', overlay, previous });
   return compaction;
-};
-
-const isOf = (message: Message, callId: string): boolean =>
-  message.content.some((part) => 'callId' in part && part.callId === callId);
-
-const outputAt = async (scope: Scope, key: SessionKey, seq: number): Promise<unknown> => {
-  if (!Number.isSafeInteger(seq) || seq < 1) return undefined;
-  const [stored] = await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 });
-  const event = stored && decodeEvent(key.workspace, stored);
-  return event?.type === 'tool.completed' ? event.payload.output : undefined;
-};
-
-/** What was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `output:SEQ`, `fact:KEY`, `summary`, or the name of a part of the state. */
-export const recallKey = async (
-  scope: Scope,
-  key: SessionKey,
-  wanted: string,
-): Promise<readonly TranscriptEntry[] | unknown> => {
-  const turns = turnsOfKey(wanted);
-  if (turns) {
-    const found = await readTurns(scope, key, turns);
-    if (found.length > 0) return found;
-  }
-  const [, kind, rest] = /^(call|output|fact):(.+)$/s.exec(wanted) ?? [];
-  if (kind === 'output') {
-    const output = await outputAt(scope, key, Number(rest));
-    if (output !== undefined) return output;
-  }
-  if (kind === 'call') {
-    const found = (await readTranscript(scope, key)).filter(({ message }) => isOf(message, rest ?? ''));
-    if (found.length > 0) return found;
-  }
-  const { state, compaction } = await scope.folds.head(key);
-  if (wanted === 'summary' && compaction) return compaction.summary;
-  if (kind === 'fact' && Object.hasOwn(state.facts, rest ?? '')) return state.facts[rest!];
-  if (!kind && Object.hasOwn(state, wanted)) return state[wanted as keyof typeof state];
-  throw new PerdureError(
-    'POINT_NOT_FOUND',
-    `there is nothing to recall under "${wanted}": keys look like turn:3, call:ID, fact:KEY`,
-    {
-      details: { key: wanted },
-    },
-  );
 };

@@ -28,6 +28,7 @@ export interface CommitFilter extends RecordWindow {
 export interface CallFilter extends RecordWindow {
   readonly tool?: string | undefined;
   readonly actor?: string | undefined;
+  readonly callId?: string | undefined;
   readonly run?: RunId | undefined;
   readonly status?: CallStatus | readonly CallStatus[] | undefined;
 }
@@ -68,6 +69,7 @@ export const CommitFilter = Window.extend({
 export const CallFilter = Window.extend({
   tool: Text.optional(),
   actor: Text.optional(),
+  callId: Text.optional(),
   run: RunId.optional(),
   status: oneOrMany(['running', ...toolOutcomes]),
 }).refine(isOneWindow, twoWindows);
