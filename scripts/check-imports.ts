@@ -40,6 +40,10 @@ const parts: Record<string, Part> = {
   'src/client/': { mayImport: [schema], browser: true },
   'src/testing/': { mayImport: [schema, ports, session, 'src/stores/*'] },
   'src/cli/': { mayImport: ['src/client/', schema, service, 'src/runtime.ts'] },
+  // A program like those of users, who import `perdure` and `perdure/tools`.
+  'src/cli/config/': {
+    mayImport: ['src/cli/', schema, service, 'src/runtime.ts', 'src/index.ts', 'src/tools/index.ts'],
+  },
   'src/runtime.ts': everything,
   'src/index.ts': everything,
   'dashboard/': { mayImport: [schema, 'src/client/'], browser: true },

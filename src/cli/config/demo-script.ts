@@ -1,13 +1,11 @@
-import type { RuntimeOptions } from '../../runtime.ts';
-
-type Script = NonNullable<NonNullable<RuntimeOptions['models']>['scripts']>[number];
+import { defineScript } from '../../index.ts';
 
 const tour = '\\btour\\b';
 const remove = '\\b(delete|remove)\\b';
 const ask = '\\bask\\b';
 
 /** What the built-in agent says. Every step that could be taken for thought says that it is a script. */
-export const demoTour: Script = {
+export const demoTour = defineScript({
   name: 'demo-tour',
   everyTurn: true,
   steps: [
@@ -21,22 +19,22 @@ export const demoTour: Script = {
       name: 'begin the tour',
       when: { answers: 0, userMatches: tour },
       reasoning: 'I am a script: my steps are fixed. The tools, the log and the state are real.',
-      text: 'I note a fact, and then I count slowly. Whoever stops me here finds me at the same place again.',
+      text: 'I remember a fact, and then I let a shell count slowly. Whoever stops me here finds me at the same place again.',
       calls: [
-        { tool: 'note', input: { key: 'port', value: 8080 } },
-        { tool: 'count', input: { to: 8 } },
+        { tool: 'remember', input: { key: 'port', value: 8080 } },
+        { tool: 'shell', input: { command: 'for n in 1 2 3 4 5 6 7 8; do echo $n; sleep 0.4; done' } },
       ],
     },
     {
       name: 'end the tour',
       when: { answers: 1, userMatches: tour },
-      text: 'That was all, as the script says. The fact is in the state, both calls are in the log, and each has exactly one result.',
+      text: 'That was all, as the script says. The fact is in the state, both calls are in the log, and each has exactly one result: the shell counted once, whoever waited for it.',
     },
     {
       name: 'ask for an approval',
       when: { answers: 0, userMatches: remove },
-      text: 'Before that I need an approval. (I am a script: nothing is deleted.)',
-      calls: [{ tool: 'pretend_delete', input: { what: 'the old logs' } }],
+      text: 'Before that I need an approval. (I am a script: there is hardly a file of that name.)',
+      calls: [{ tool: 'shell', input: { command: 'rm -f perdure-demo.tmp' } }],
     },
     {
       name: 'denied',
@@ -46,7 +44,7 @@ export const demoTour: Script = {
     {
       name: 'approved',
       when: { answers: 1, userMatches: remove },
-      text: 'It was approved, and the script went on.',
+      text: 'It was approved, the command ran, and the script went on.',
     },
     {
       name: 'ask a question',
@@ -65,4 +63,4 @@ export const demoTour: Script = {
       text: 'I am a script, not a model, so I cannot work on this. Say "tour", "ask" or "delete" to see what a run does. For answers that were thought about, write a perdure.config.ts with an agent and a model, such as anthropic/NAME or openai/NAME.',
     },
   ],
-};
+});

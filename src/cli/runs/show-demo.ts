@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from '../../core/service/session.ts';
 import { openRuntime } from '../../runtime.ts';
 import type { Context } from '../command.ts';
@@ -19,6 +20,9 @@ const startWorker = (folder: string, session: string): ChildProcess => {
   return spawn(process.execPath, args, { cwd: folder, env, stdio: 'ignore' });
 };
 
+/** So that the command is under way. */
+const intoTheCallMs = 1000;
+
 /** Follows the run and kills its worker when it is in the middle of a call; another one finishes it. */
 const runAndKill = async (
   session: Session,
@@ -33,8 +37,9 @@ const runAndKill = async (
       printer.event(event);
       await printer.settled;
       if (event.type === 'run.ended') return event.payload.status === 'succeeded';
-      if (hasKilled || event.type !== 'tool.called' || event.payload.tool !== 'count') continue;
+      if (hasKilled || event.type !== 'tool.called' || event.payload.tool !== 'shell') continue;
       hasKilled = true;
+      await sleep(intoTheCallMs, undefined, { signal });
       printer.note(`the worker, process ${worker.pid}, is killed in the middle of this call`, 'red');
       worker.kill('SIGKILL');
       await once(worker, 'exit');

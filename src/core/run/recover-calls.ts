@@ -19,10 +19,10 @@ const recoverOne = async (run: RunContext, fold: SessionFold, callId: string): P
   const [stored] = await run.scope.store.read(run.writer.key, { after: seq - 1, upTo: seq, limit: 1 });
   const { payload } = decodeEvent(run.writer.key.workspace, stored!) as SessionEvent<'tool.called'>;
   const call: Call = { tool: name, callId, input: payload.input };
-  const about = { durationMs: Math.max(0, run.scope.clock.now() - at) };
+  const about = () => ({ durationMs: Math.max(0, run.scope.clock.now() - at) });
   const plan = checked(run, call);
   if (plan.do !== 'run') {
-    return recordEnd(run, call, failedEnd('interrupted', 'Interrupted', unknownOutcome), about);
+    return recordEnd(run, call, failedEnd('interrupted', 'Interrupted', unknownOutcome), about());
   }
   const again = async (): Promise<void> => {
     await run.writer.record(retried(run, plan.call, attempt + 1, 'the process that ran it is gone'));
@@ -33,10 +33,10 @@ const recoverOne = async (run: RunContext, fold: SessionFold, callId: string): P
   const reconciled = await reconcile(run, plan.call, own);
   if (reconciled.outcome === 'not-run') return again();
   if (reconciled.outcome === 'ok') {
-    return recordEnd(run, call, { outcome: 'ok', output: reconciled.output }, { ...about, keeps: own.keeps });
+    return recordEnd(run, call, { outcome: 'ok', output: reconciled.output }, { ...about(), keeps: own.keeps });
   }
   const message = reconciled.message ? `${unknownOutcome} ${reconciled.message}` : unknownOutcome;
-  return recordEnd(run, call, failedEnd('interrupted', 'Interrupted', message), about);
+  return recordEnd(run, call, failedEnd('interrupted', 'Interrupted', message), about());
 };
 
 const reconcile = async ({ signal }: RunContext, { tool, value }: ReadyCall, own: CallScope): Promise<Reconciled> => {
