@@ -60,7 +60,8 @@ export class Journal {
       const epoch = await this.#currentEpoch();
       const state = await this.#scope.folds.head(this.#key);
       const left = state.run ? [] : endRunningCalls(state, interruptedCalls, this.#scope.clock.now());
-      const outcome = await this.#append(state, [...left, calledOn(state)], {
+      const called = calledOn(left.length > 0 ? { ...state, runningCalls: {} } : state);
+      const outcome = await this.#append(state, [...left, called], {
         epoch,
         raisesEpoch: true,
         isBound: true,

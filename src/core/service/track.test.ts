@@ -104,6 +104,47 @@ test('[TRACK3] a function keeps its name and its properties', async () => {
   expect(await read({ path: 'a' })).toBe('a');
 });
 
+test('[TRACK5] of calls that a loop gives one id, those that run beside each other are told apart', async () => {
+  const session = await begin();
+  const waiting = { slow: Promise.withResolvers<string>(), quick: Promise.withResolvers<string>() };
+  const { wait } = session.track({
+    wait: (name: keyof typeof waiting, _: { toolCallId: string }) => waiting[name].promise,
+  });
+  const [slow, quick] = [wait('slow', { toolCallId: 'c' }), wait('quick', { toolCallId: 'c' })];
+  waiting.quick.resolve('soon');
+  await quick;
+  const [newer, older] = await session.toolCalls();
+  expect([newer, older]).toMatchObject([{ status: 'ok' }, { callId: 'c', status: 'running' }]);
+  expect(await session.recall(`call:${newer!.callId}`)).toMatchObject({ input: 'quick', output: 'soon' });
+  await session.close();
+  expect((await session.toolCalls()).map(({ status }) => status)).toEqual(['ok', 'interrupted']);
+  waiting.slow.resolve('late');
+  expect(await slow).toBe('late');
+});
+
+test('[TRACK5] an id comes again when its call has ended or was left by another tracker', async () => {
+  const { sessions } = await openRuntime({ store: openMemoryStore() });
+  const session = await sessions.open();
+  await session.append({ role: 'user', content: 'go' });
+  const started = Promise.withResolvers<void>();
+  const give = (each: typeof session) => each.track({ give: async (_: object, __: { toolCallId: string }) => 1 }).give;
+  for (let times = 0; times < 2; times++) await give(session)({}, { toolCallId: 'c' });
+  const hang = (_: object, __: { toolCallId: string }) => {
+    started.resolve();
+    return new Promise(() => {});
+  };
+  void session.track({ hang }).hang({}, { toolCallId: 'd' });
+  await started.promise;
+  const other = await sessions.get(session.id);
+  await give(other)({}, { toolCallId: 'd' });
+  expect((await session.toolCalls()).map(({ callId, status }) => [callId, status])).toEqual([
+    ['d', 'ok'],
+    ['d', 'interrupted'],
+    ['c', 'ok'],
+    ['c', 'ok'],
+  ]);
+});
+
 test('[IN1] what holds no tools is refused', async () => {
   const session = await begin();
   class Nothing {

@@ -44,15 +44,16 @@ export const callTracking = (scope: Scope, key: SessionKey): TrackCalls => {
       return joined;
     };
     return async ({ tool, ...request }) => {
-      const { data: callId = newId('call') } = ToolCallId.safeParse(request.callId);
+      const { data: given = newId('call') } = ToolCallId.safeParse(request.callId);
       const declaration = (Object.hasOwn(declarations, tool) ? declarations[tool] : undefined) ?? {};
-      const call: Call = { tool, callId, input: asJson(request.input) };
-      const journal = await begin(({ inputKey }) => ({
-        type: 'tool.called',
-        payload: { callId, tool, input: call.input, inputHash: inputHash(inputKey, call.input) },
-        actor: scope.actor,
-        turn: 'current',
-      }));
+      const input = asJson(request.input);
+      let callId = given;
+      const journal = await begin(({ inputKey, runningCalls }) => {
+        callId = Object.hasOwn(runningCalls, given) ? newId('call') : given;
+        const payload = { callId, tool, input, inputHash: inputHash(inputKey, input) };
+        return { type: 'tool.called', payload, actor: scope.actor, turn: 'current' };
+      });
+      const call: Call = { tool, callId, input };
       joined ??= journal;
       const startedAt = performance.now();
       return async (ended) => {
