@@ -13,6 +13,12 @@ export interface ChangeText extends EntryText {
 
 const moved = (before: unknown, after: unknown): string => (before === after ? String(after) : `${before} → ${after}`);
 
+/** What stands beside the main thing, where there is or was any. */
+const beside = (word: string, before: string | undefined, after: string | undefined): string => {
+  if (before === undefined) return after === undefined ? '' : `${word}${after}`;
+  return `${word}${moved(before, after ?? 'none')}`;
+};
+
 const replaced = (id: string, before: unknown, after: unknown): EntryText => ({
   line: `${printableLine(id)}: ${changedValues(before, after).join(' → ')}`,
 });
@@ -31,19 +37,22 @@ const texts: { readonly [P in Part]: (id: string, before: EntryOf<P>, after: Ent
     };
   },
   pendingActions: (id, before, after) => {
-    const outcome = after.outcome === undefined ? '' : `: ${after.outcome}`;
-    const status = `${moved(before.status, after.status)}${outcome}`;
+    const status = `${moved(before.status, after.status)}${beside(': ', before.outcome, after.outcome)}`;
     return { line: printableLine(`${id}: ${moved(before.what, after.what)} (${status})`) };
   },
-  filesModified: (id, before, after) => ({
-    line: printableLine(`${id} ${moved(before.change, after.change)}${after.tool ? ` by ${after.tool}` : ''}`),
-  }),
+  filesModified: (id, before, after) => {
+    const [from, by] = [beside(' from ', before.from, after.from), beside(' by ', before.tool, after.tool)];
+    const isCallAlone = before.change === after.change && before.from === after.from && before.tool === after.tool;
+    const call = isCallAlone ? beside(' in ', before.callId, after.callId) : '';
+    return { line: printableLine(`${id} ${moved(before.change, after.change)}${from}${by}${call}`) };
+  },
   progress: (id, before, after) => ({ line: printableLine(`${id}: ${moved(before.note, after.note)}`) }),
-  toolsUsed: (id, before, after) => ({
-    line: printableLine(
-      `${id}: ${moved(before.calls, after.calls)} calls, ${moved(before.failed, after.failed)} failed`,
-    ),
-  }),
+  toolsUsed: (id, before, after) => {
+    const isOkAlone = before.calls === after.calls && before.failed === after.failed;
+    const ok = isOkAlone ? `, ${moved(before.ok, after.ok)} ok` : '';
+    const [calls, failed] = [moved(before.calls, after.calls), moved(before.failed, after.failed)];
+    return { line: printableLine(`${id}: ${calls} calls, ${failed} failed${ok}`) };
+  },
   scratch: replaced,
   own: replaced,
 };

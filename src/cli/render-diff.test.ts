@@ -36,6 +36,40 @@ test('[DIFF1] a diff without changes says so', () => {
   expect(renderDiff(diffOf({}), terminal(80))).toEqual([`${a} from seq:3 to seq:9`, 'no difference']);
 });
 
+test('[DIFF1] a change of what stands beside an entry is seen too', () => {
+  const settled = { what: 'pay', status: 'settled' } as const;
+  const lines = renderDiff(
+    diffOf({
+      pendingActions: [
+        { id: 'pay', before: { ...settled, outcome: 'paid' }, after: { ...settled, outcome: 'refused' } },
+      ],
+      filesModified: [
+        { id: 'a.ts', before: { change: 'renamed', from: 'b.ts' }, after: { change: 'renamed', from: 'c.ts' } },
+        { id: 'd.ts', before: { change: 'modified', tool: 'edit' }, after: { change: 'modified', tool: 'shell' } },
+        { id: 'e.ts', before: { change: 'renamed', from: 'f.ts', tool: 'mv' }, after: { change: 'modified' } },
+        {
+          id: 'g.ts',
+          before: { change: 'modified', tool: 'edit', callId: 'c1' },
+          after: { change: 'modified', tool: 'edit', callId: 'c2' },
+        },
+      ],
+      toolsUsed: [{ id: 'edit', before: { calls: 2, ok: 1, failed: 0 }, after: { calls: 2, ok: 2, failed: 0 } }],
+    }),
+    terminal(80),
+  );
+  expect(lines.slice(1)).toEqual([
+    'pending actions',
+    '  ~ pay: pay (settled: paid → refused)',
+    'files',
+    '  ~ a.ts renamed from b.ts → c.ts',
+    '  ~ d.ts modified by edit → shell',
+    '  ~ e.ts renamed → modified from f.ts → none by mv → none',
+    '  ~ g.ts modified by edit in c1 → c2',
+    'tools',
+    '  ~ edit: 2 calls, 0 failed, 1 → 2 ok',
+  ]);
+});
+
 test('[DIFF1] every kind of change is told in the words of its collection', () => {
   const lines = renderDiff(
     diffOf({
