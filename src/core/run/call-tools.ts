@@ -24,13 +24,24 @@ const batches = (calls: readonly ReadyCall[]): readonly (readonly ReadyCall[])[]
     return all;
   }, []);
 
-const begin = (run: RunContext, fold: SessionFold, { tool, callId, input }: ReadyCall): EventDraft => ({
+export const begin = (run: RunContext, fold: SessionFold, { tool, callId, input }: ReadyCall): EventDraft => ({
   type: 'tool.called',
   payload: { callId, tool: tool.name, input, inputHash: inputHash(fold.inputKey, input) },
   actor: agentActor(run),
   turn: 'current',
   run: run.run,
 });
+
+/**
+ * Those of an answer's calls that can begin in the append that brings it, which saves one: the first that run side by side, when there is
+ * nothing to ask or to refuse about any of them. A rule that throws is met again when the answer is kept.
+ */
+export const callsAtOnce = async (run: RunContext, fold: SessionFold, calls: readonly Call[]) => {
+  if (fold.status !== 'active' || new Set(calls.map(({ callId }) => callId)).size < calls.length) return [];
+  const plans = await Promise.all(calls.map((call) => planFor(fold, run, call))).catch(() => []);
+  const ready = plans.flatMap((plan) => (plan.do === 'run' ? plan.call : []));
+  return ready.length === calls.length ? (batches(ready)[0] ?? []) : [];
+};
 
 /** Deals with open calls: runs those that may run, ends those that cannot, and asks about those that a person decides on. */
 export const callTools = async (run: RunContext, callIds: readonly string[]): Promise<void> => {

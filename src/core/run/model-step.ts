@@ -7,8 +7,11 @@ import { type Model, type ModelAnswer, ModelFailure, type ModelRequest } from '.
 import { compactSession } from '../service/compact.ts';
 import { asJson } from '../session/as-json.ts';
 import { budgetProblem, type Reserve } from '../session/budget.ts';
+import type { Call } from '../session/call-events.ts';
 import type { Context } from '../session/context.ts';
 import type { SessionFold } from '../session/fold.ts';
+import { begin, callsAtOnce } from './call-tools.ts';
+import { executeCall } from './execute-call.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 
 /** How asking the model ended, as far as the run has to know. */
@@ -130,6 +133,11 @@ const answered = (
   ];
 };
 
+const callsOf = ({ parts }: ModelAnswer): readonly Call[] =>
+  parts.flatMap((part) =>
+    part.type === 'tool-call' ? { tool: part.tool, callId: part.callId, input: part.input } : [],
+  );
+
 const failureOf = (error: unknown): ModelFailure => {
   if (error instanceof ModelFailure) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -154,8 +162,9 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   await writer.record(call);
   const startedAt = performance.now();
   const { message } = call.payload;
+  let answer: ModelAnswer;
   try {
-    const answer = await model.answer(
+    answer = await model.answer(
       {
         instructions: context.system,
         messages: context.messages,
@@ -166,14 +175,23 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
       },
       (delta) => preview({ type: 'delta', message, ...delta }),
     );
-    signal.throwIfAborted();
-    await writer.record(...answered(run, model, call, answer, Math.round(performance.now() - startedAt)));
-    return finished(answer);
   } catch (error) {
     signal.throwIfAborted();
     if (isPerdureError(error)) throw error;
     return failed(run, model, call, failureOf(error));
   }
+  signal.throwIfAborted();
+  return keepAnswer(run, answered(run, model, call, answer, Math.round(performance.now() - startedAt)), answer);
+};
+
+/** The answer, and in the same append the calls that may begin at once. */
+const keepAnswer = async (run: RunContext, drafts: readonly EventDraft[], answer: ModelAnswer): Promise<Asked> => {
+  const ended = finished(answer);
+  const fold = await run.writer.fold();
+  const calls = ended.ended === 'answered' ? await callsAtOnce(run, fold, callsOf(answer)) : [];
+  await run.writer.record(...drafts, ...calls.map((each) => begin(run, fold, each)));
+  await Promise.all(calls.map((each) => executeCall(run, fold, each, 1)));
+  return ended;
 };
 
 const finished = ({ finish }: ModelAnswer): Asked => {
