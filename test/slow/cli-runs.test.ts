@@ -196,7 +196,8 @@ describe('send', () => {
     configured();
     const id = await newTester();
     writeFileSync(join(cwd, 'a.txt'), 'attached');
-    const args = ['send', id, '-', '--file', 'a.txt', '--key', 'k1', '--policy', 'reject', '--json'];
+    writeFileSync(join(cwd, 'p.png'), Buffer.from('89504e47', 'hex'));
+    const args = ['send', id, '-', '--file', 'a.txt', '--file', 'p.png', '--key', 'k1', '--policy', 'reject', '--json'];
     const { code, out } = await perdure(args, { stdin: 'from stdin\n' });
     expect(code).toBe(0);
     const events = eventsOf(out);
@@ -208,6 +209,7 @@ describe('send', () => {
           content: [
             { type: 'text', text: 'from stdin' },
             { type: 'file', name: 'a.txt', mediaType: 'text/plain', data: 'YXR0YWNoZWQ=' },
+            { type: 'file', name: 'p.png', mediaType: 'image/png', data: 'iVBORw==' },
           ],
         },
       },
@@ -364,7 +366,10 @@ describe('approvals, questions, budgets, handoffs', () => {
     configured();
     const id = await newTester();
     await said(['limit', id, '--tokens', '10']);
-    expect(await perdure(['send', id, 'hi'])).toMatchObject({ code: 4, err: expect.stringContaining('perdure limit') });
+    expect(await perdure(['send', id, 'hi'])).toMatchObject({
+      code: 4,
+      err: expect.stringMatching(/budget of 10 tokens is used up\n +perdure limit ses_/),
+    });
     await said(['limit', id, '--tokens', '1000000', '--active', '10min', '--usd', '2.5', '--turns', '100']);
     expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Done.\n' });
     await said(['handoff', id, '--to', 'human', '--reason', 'let me']);

@@ -1,5 +1,6 @@
 import type { Session } from '../../core/service/session.ts';
 import type { Context } from '../command.ts';
+import { printableLine } from '../printable.ts';
 import type { Rest, RunsView } from './runs-view.ts';
 
 type Waiting = Extract<Rest, { kind: 'waiting' }>['for'];
@@ -21,7 +22,10 @@ export const nextSteps = (context: Context, session: Session, view: RunsView, re
   const steps: Readonly<Record<Waiting, readonly string[]>> = {
     approval: [...approvals, ...questions],
     question: [...approvals, ...questions],
-    budget: ['its budget is used up:', `  ${command('limit', session.id, '--tokens', 'N')}`],
+    budget: [
+      `it waits: ${printableLine(view.run?.why ?? 'its budget is used up')}`,
+      `  ${command('limit', session.id)} …`,
+    ],
     human: ['a person has it:', `  ${command('handoff', session.id, '--to', 'agent')}`],
     agent: ['it waits for another agent'],
   };

@@ -11,7 +11,9 @@ export type RunEnd = PayloadOf<'run.ended'>;
 export interface RunsView {
   readonly status: Status;
   readonly holder: 'agent' | 'human';
-  readonly run?: { readonly id: RunId; readonly waitingFor?: WaitReason | undefined } | undefined;
+  readonly run?:
+    | { readonly id: RunId; readonly waitingFor?: WaitReason | undefined; readonly why?: string | undefined }
+    | undefined;
   readonly queue: readonly { readonly run: RunId; readonly message: MessageId }[];
   readonly approvals: readonly Approval[];
   readonly questions: readonly Question[];
@@ -69,7 +71,7 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
     case 'run.resumed':
       return { ...view, run: { id: event.run! } };
     case 'run.waiting':
-      return { ...view, run: { id: event.run!, waitingFor: event.payload.for } };
+      return { ...view, run: { id: event.run!, waitingFor: event.payload.for, why: event.payload.reason } };
     case 'run.ended':
       return ended(view, event.run, event.payload);
     case 'approval.requested':

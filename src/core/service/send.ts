@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { PerdureError } from '../../schema/error.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
 import { newId, type RunId } from '../../schema/ids.ts';
 import { type Message, UserPart } from '../../schema/message.ts';
 import { InputPolicy } from '../../schema/run.ts';
@@ -20,7 +21,7 @@ export interface SendOptions {
 }
 
 const Content = z.array(UserPart).min(1);
-const Options = z.strictObject({ idempotencyKey: z.string().optional(), policy: InputPolicy.default('queue') });
+const Options = z.strictObject({ idempotencyKey: IdempotencyKeyText.optional(), policy: InputPolicy.default('queue') });
 
 const contentOf = (input: SendInput) =>
   parseInput('the input', Content, typeof input === 'string' ? [{ type: 'text', text: input }] : input);
@@ -32,10 +33,14 @@ const noAgent = (key: SessionKey): PerdureError =>
     { details: { ...key } },
   );
 
-const busy = (key: SessionKey, run: RunId): PerdureError =>
-  new PerdureError('SESSION_BUSY', `${key.session} is at work on ${run}: wait for it, or send with another policy`, {
-    details: { ...key, run },
+/** What is under way when the input is admitted, and nothing that came after it: repeated by its key, it may have had its turn. */
+const interrupt = async (scope: Scope, key: SessionKey, admitted: RunId): Promise<void> => {
+  const { run, queue } = await scope.folds.head(key);
+  if (!run || !queue.some((input) => input.run === admitted)) return;
+  await cancelRun(scope, key, run.id).catch((error) => {
+    if (!isPerdureError(error, 'RUN_NOT_FOUND')) throw error; // it has ended by itself
   });
+};
 
 /** Stores the input and makes the run that will answer it, in one: what is acknowledged here will be worked on. */
 export const admitInput = async (
@@ -48,8 +53,6 @@ export const admitInput = async (
   const content = contentOf(input);
   const fold = await scope.folds.head(key);
   if (!fold.bound) throw noAgent(key);
-  if (policy === 'reject' && fold.run) throw busy(key, fold.run.id);
-  if (policy === 'interrupt' && fold.run) await cancelRun(scope, key);
   const now = scope.clock.now();
   const message: Message = { id: newId('msg', now), role: 'user', content };
   const [event] = await execute(
@@ -68,5 +71,6 @@ export const admitInput = async (
     { idempotencyKey, body: { content, policy } },
   );
   if (event?.type !== 'input.admitted') throw new TypeError('an admission gives one event');
+  if (policy === 'interrupt') await interrupt(scope, key, event.payload.run);
   return runHandle(scope, key, event.payload.run, event.seq);
 };

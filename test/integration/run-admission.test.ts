@@ -1,0 +1,73 @@
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/index.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { openMemoryStore } from '../../src/testing/memory-store.ts';
+import { startRuns } from '../start-runs.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+const stuck = defineTool({
+  name: 'stuck',
+  input: z.object({}),
+  execute: (_, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+    }),
+});
+
+/** Every turn calls a tool that never ends by itself. */
+const start = async () => {
+  const script = defineScript({ name: 'stuck', everyTurn: true, steps: [{ calls: [{ tool: 'stuck', input: {} }] }] });
+  const setup = await startRuns({ model: scriptedModel(script), tools: [stuck] });
+  undo.push(() => setup.runtime.close());
+  const callsMade = async () => (await setup.session.toolCalls()).length;
+  return { ...setup, callsMade };
+};
+
+test.each(['interrupt', 'reject'] as const)(
+  '[RUN3, KEY1] the same key again, with the policy %s, is the same run and leaves it alone',
+  async (policy) => {
+    const { session, types, callsMade } = await start();
+    const run = await session.send('Go', { policy, idempotencyKey: 'k' });
+    await expect.poll(callsMade).toBe(1);
+    expect((await session.send('Go', { policy, idempotencyKey: 'k' })).id).toBe(run.id);
+    expect(await types()).not.toContain('run.ended');
+  },
+);
+
+test('[RUN2, KEY1] an interrupt that is repeated later ends no run that came after it', async () => {
+  const { session, callsMade } = await start();
+  const first = await session.send('One');
+  await expect.poll(callsMade).toBe(1);
+  const second = await session.send('Two', { policy: 'interrupt', idempotencyKey: 'k' });
+  expect(await first.ended()).toMatchObject({ status: 'cancelled' });
+  await expect.poll(callsMade).toBe(2);
+  await second.cancel();
+  const third = await session.send('Three');
+  await expect.poll(callsMade).toBe(3);
+  expect((await session.send('Two', { policy: 'interrupt', idempotencyKey: 'k' })).id).toBe(second.id);
+  const ends = (await Array.fromAsync(session.events())).flatMap(({ type, run }) =>
+    type === 'run.ended' ? [run] : [],
+  );
+  expect(ends).not.toContain(third.id);
+});
+
+test('[RUN15] where the model of its agent is not configured a run fails, and says what to set', async () => {
+  const store = openMemoryStore();
+  const named = (model: unknown) => defineAgent({ name: 'tester', version: 1, model });
+  const script = scriptedModel(defineScript({ name: 'any', steps: [{ text: 'x' }] }));
+  const opening = await openRuntime({ store, agents: [named(script)] });
+  undo.push(() => opening.close());
+  const session = await opening.sessions.open({ agent: named(script) });
+  const run = await session.send('Go');
+  const working = await openRuntime({ store, agents: [named('anthropic/some')], models: { env: {} } });
+  await working.worker().runUntilIdle();
+  expect(await run.result()).toMatchObject({
+    status: 'failed',
+    error: { code: 'HOSTED_MODEL_UNAVAILABLE', message: expect.stringContaining('ANTHROPIC_API_KEY') },
+  });
+});
