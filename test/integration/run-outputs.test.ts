@@ -1,0 +1,56 @@
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineScript, defineTool } from '../../src/index.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { startRuns } from '../start-runs.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+const cyclic: Record<string, unknown> = { name: 'loop' };
+cyclic.self = cyclic;
+const outputs: Readonly<Record<string, () => unknown>> = {
+  huge: () => 'x'.repeat(20 * 1024 * 1024),
+  cyclic: () => cyclic,
+  bigint: () => 10n,
+  nothing: () => undefined,
+  torn: () => 'a\u0000b\ud800c',
+  deep: () => Array.from({ length: 200 }).reduce((inner) => [inner], 'deep'),
+  throws_text: () => {
+    throw 'just text\u0000';
+  },
+  throws_nothing: () => {
+    throw undefined;
+  },
+  throws_huge: () => {
+    throw new Error('y'.repeat(20 * 1024 * 1024));
+  },
+  getter: () => ({
+    get evil() {
+      throw new Error('no');
+    },
+  }),
+};
+
+test.each(Object.keys(outputs))(
+  '[RUN9] whatever a tool gives or throws, its call ends and the run goes on: %s',
+  async (name) => {
+    const tool = defineTool({ name, input: z.object({}), effects: 'none', execute: outputs[name]! });
+    const model = scriptedModel(
+      defineScript({ name: 'any', steps: [{ calls: [{ tool: name, input: {} }] }, { text: 'Done.' }] }),
+    );
+    const { session, runtime } = await startRuns({ model, tools: [tool] });
+    undo.push(() => runtime.close());
+    expect(await (await session.send('Go')).result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+    const [call] = await session.toolCalls();
+    expect(call!.status).toMatch(/^(ok|threw)$/);
+    expect((await session.transcript()).map(({ message }) => message.role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+    ]);
+  },
+);
