@@ -16,7 +16,9 @@ const filters = (query: QueryText, asked: CommitQuery): string => {
   return [
     query.and(from, (place) => `path >= ${place}`),
     query.and(below, (place) => `path < ${place}`),
-    query.and(provenance, (place) => `provenance = any(${place}::text[])`),
+    provenance?.length === 1
+      ? query.and(provenance[0], (place) => `provenance = ${place}`)
+      : query.and(provenance, (place) => `provenance = any(${place}::text[])`),
     query.narrow(asked),
   ].join('');
 };

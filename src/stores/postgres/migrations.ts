@@ -118,6 +118,9 @@ const projectionTables = {
       primary key (workspace, session, seq, path)
     );
     create index commit_paths_by_path on perdure.commit_paths (workspace, path, at, session, seq);
+    create index commit_paths_by_tool on perdure.commit_paths (workspace, tool, at, session, seq) where tool is not null;
+    create index commit_paths_by_actor on perdure.commit_paths (workspace, actor, at, session, seq);
+    create index commit_paths_by_provenance on perdure.commit_paths (workspace, provenance, at, session, seq);
     create index commit_paths_by_time on perdure.commit_paths (workspace, at, session, seq, path);
     ${tenantTable('commit_paths')}
   `,

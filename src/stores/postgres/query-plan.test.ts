@@ -46,8 +46,9 @@ const scansOf = (plan: readonly Node[], table: string) => plan.filter((node) => 
 /** Each turn with a commit of a file and a counter, and a call, which in the last turn still runs. */
 const fill = (name: string, sessions: number): string => `
   insert into perdure.commit_paths
-    select '${name}', session, t * 3, path, t, t * 1000 + s, 'system', 'edit', null, 'verified'
-    from ${turns(sessions)}, unnest(array['/filesModified/src~1' || (s * 7 + t) % 1000 || '.ts', '/toolsUsed/edit']) path;
+    select '${name}', session, t * 3, path, t, t * 1000 + s, case when is_rare then 'member:rare' else 'system' end,
+      case when is_rare then 'rare' else 'edit' end, null, case when is_rare then 'human' else 'verified' end
+    from ${turns(sessions)}, lateral (select s % 100 = 7 and t = 3 as is_rare) rare, unnest(array['/filesModified/src~1' || (s * 7 + t) % 1000 || '.ts', '/toolsUsed/edit']) path;
   insert into perdure.tool_calls
     select '${name}', session, t * 3 - 2, 'c' || t, case when t % 50 = 0 then 'rare' else 'edit' end,
       case when t < 100 then 'ok' else 'running' end, null, t, t * 1000 + s, case when s % 100 = 0 and t % 10 = 0 then 'agent:rare' else 'system' end,
@@ -92,6 +93,16 @@ describe('query plans', () => {
       const [paths] = scansOf(plan, 'commit_paths');
       expect(paths).toMatchObject({ 'Index Name': 'commit_paths_by_time' });
       expect(paths!['Actual Rows']).toBeLessThanOrEqual(401);
+    }
+  });
+
+  test('[QRY5] commits of a workspace by a rare tool, actor or provenance are found by its index', async () => {
+    const asked = { tool: 'rare', actor: 'member:rare', provenance: ['human'] } as const;
+    for (const name of ['tool', 'actor', 'provenance'] as const) {
+      const plan = await planOf(commitsOfWorkspace(workspace, { [name]: asked[name], limit: 200 }));
+      const used = plan.flatMap((node) => node['Index Name'] ?? []);
+      expect(used, name).toContain(`commit_paths_by_${name}`);
+      expect(plan.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     }
   });
 

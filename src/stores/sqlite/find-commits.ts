@@ -45,7 +45,8 @@ const withEvents = (query: QueryText, keys: string, order: string): Query => ({
 
 /**
  * Paths that begin alike do not stand in the order of time: the few of one entry are sorted. Those of a whole collection may be most of
- * what there is, and are met soon on the way back in time.
+ * what there is, and are met soon on the way back in time. Tools, actors and provenances are in that index too: one of each would be a
+ * page more for every commit to sync.
  */
 const indexFor = ({ prefix = '' }: CommitQuery): string =>
   /^\/[^/]*\/./.test(prefix) ? 'commit_paths_by_path' : 'commit_paths_by_time';

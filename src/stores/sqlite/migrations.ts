@@ -20,7 +20,8 @@ CREATE TABLE IF NOT EXISTS commit_paths (
   PRIMARY KEY (workspace, session, seq, path)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS commit_paths_by_path ON commit_paths (workspace, path, at, session, seq);
-CREATE INDEX IF NOT EXISTS commit_paths_by_time ON commit_paths (workspace, at, session, seq, path);
+CREATE INDEX IF NOT EXISTS commit_paths_by_time
+  ON commit_paths (workspace, at, session, seq, path, tool, actor, provenance);
 
 CREATE TABLE IF NOT EXISTS tool_calls (
   workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL,

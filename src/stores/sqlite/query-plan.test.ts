@@ -54,6 +54,15 @@ describe('query plans', () => {
     }
   });
 
+  test('[QRY5] a tool, an actor or a provenance is looked for in the index of times alone', () => {
+    const asked = { tool: 'edit', actor: 'member:ann', provenance: ['human'] } as const;
+    for (const name of ['tool', 'actor', 'provenance'] as const) {
+      const plan = planOf(commitsOfWorkspace(workspace, { [name]: asked[name], limit: 200 }));
+      expect(plan[0]).toBe('SEARCH commit_paths USING COVERING INDEX commit_paths_by_time (workspace=?)');
+      expect(plan.filter((step) => /TEMP B-TREE|SCAN commit_paths/.test(step))).toEqual([]);
+    }
+  });
+
   test('[QRY5] a query of one session touches its rows of the range alone', () => {
     for (const asked of [{ limit: 200 }, { prefix: '/filesModified', tool: 'edit', since: 1_000, limit: 200 }]) {
       expect(planOf(commitsOfSpan(workspace, span, asked, 200))).toEqual([
