@@ -74,14 +74,17 @@ interface Times {
   readonly diff: number;
 }
 
-const questions = async (session: Session, turns: number, times: number): Promise<Times> => {
-  const taken = { query: [] as number[], diff: [] as number[] };
-  for (let time = 0; time < times; time++) {
-    const turn = 2 + ((time * 7919) % (turns - 2));
-    taken.query.push(await timeOf(() => session.commits({ path: '/filesModified/**', last: { turns: lastTurns } })));
-    taken.diff.push(await timeOf(() => session.diff({ turn: turn - 1 }, { turn })));
-  }
-  return { turns, query: median(taken.query), diff: median(taken.diff) };
+interface Asked {
+  readonly session: Session;
+  readonly turns: number;
+  readonly query: number[];
+  readonly diff: number[];
+}
+
+const ask = async ({ session, turns, query, diff }: Asked, time: number): Promise<void> => {
+  const turn = 2 + ((time * 7919) % (turns - 2));
+  query.push(await timeOf(() => session.commits({ path: '/filesModified/**', last: { turns: lastTurns } })));
+  diff.push(await timeOf(() => session.diff({ turn: turn - 1 }, { turn })));
 };
 
 const against = (name: string, shortest: Times, longest: Times, kind: 'query' | 'diff'): Figure => ({
@@ -92,20 +95,28 @@ const against = (name: string, shortest: Times, longest: Times, kind: 'query' | 
   detail: `${show(longest[kind], 'ms')} against ${show(shortest[kind], 'ms')}`,
 });
 
-const measureQuestions = async (bench: Bench, place: Place, content: Content, turns: number): Promise<Times> => {
-  bench.progress(`state: ${turns} turns`);
+/** Of all sessions in turn, by a runtime that has not written them. */
+const measureQuestions = async (bench: Bench, place: Place, content: Content): Promise<readonly Times[]> => {
   const writing = await bench.library.openRuntime({ store: place.address });
-  const written = await openWithState(writing, content);
-  await writeTurns(written, turns);
+  const written: { readonly turns: number; readonly id: Session['id'] }[] = [];
+  for (const turns of bench.turns) {
+    bench.progress(`state: ${turns} turns`);
+    const session = await openWithState(writing, content);
+    await writeTurns(session, turns);
+    written.push({ turns, id: session.id });
+  }
   await writing.close();
+  bench.progress('state: questions');
   const runtime = await bench.library.openRuntime({ store: place.address });
-  const times = await questions(
-    await runtime.sessions.get(written.id),
-    turns,
-    bench.quick ? rounds.quick : rounds.full,
-  );
+  const all: Asked[] = [];
+  for (const { turns, id } of written) {
+    all.push({ session: await runtime.sessions.get(id), turns, query: [], diff: [] });
+  }
+  for (let time = 0; time < (bench.quick ? rounds.quick : rounds.full); time++) {
+    for (const asked of all) await ask(asked, time);
+  }
   await runtime.close();
-  return times;
+  return all.map(({ turns, query, diff }) => ({ turns, query: median(query), diff: median(diff) }));
 };
 
 /** What the typed state costs, and what asking about it costs in a long session. */
@@ -119,8 +130,7 @@ export const state: BenchCase = async (bench) => {
     commits.push(await commitCost(runtime, content, shape, bench.quick ? rounds.quick : rounds.full));
   }
   await runtime.close();
-  const all: Times[] = [];
-  for (const turns of bench.turns) all.push(await measureQuestions(bench, place, content, turns));
+  const all = await measureQuestions(bench, place, content);
   await place.remove();
   const [shortest, longest] = [all[0]!, all.at(-1)!];
   return [
