@@ -26,6 +26,8 @@ export type MemoryPath = CommitPath & Pick<StoredEvent, 'session' | 'seq' | 'tur
 
 export interface MemorySession {
   head: Head;
+  /** Up to here its events came from elsewhere. */
+  importedTo: number;
   /** Own events by seq, without inherited ones. */
   readonly events: Map<number, StoredEvent>;
   readonly keys: Map<string, StoredKey>;
@@ -77,10 +79,11 @@ export const workspaceOf = ({ workspaces }: MemoryDatabase, name: WorkspaceId): 
 /** A copy to work on, so that a failure in the middle leaves nothing behind. Events never change, so they are shared. */
 export const copyWorkspace = ({ sessions, work, blobs, parts }: MemoryWorkspace): MemoryWorkspace => ({
   sessions: new Map(
-    [...sessions].map(([id, { head, events, keys, snapshots, paths, calls }]) => [
+    [...sessions].map(([id, { head, importedTo, events, keys, snapshots, paths, calls }]) => [
       id,
       {
         head,
+        importedTo,
         events: new Map(events),
         keys: new Map(keys),
         snapshots: [...snapshots],

@@ -87,7 +87,8 @@ export const rebuildIn = (workspace: MemoryWorkspace): number => {
       session.events.set(stored.seq, { ...stored, ...rebuilt.add(event) });
       count += 1;
     }
-    enterWork(workspace, session.head.session, [...session.events.values()]);
+    const own = [...session.events.values()].filter(({ seq }) => seq > session.importedTo);
+    enterWork(workspace, session.head.session, own);
     const { summary = session.head.summary } = rebuilt;
     const { seq, hash, at } = rebuilt.headFrom(session.head.seq) ?? session.head;
     session.head = { ...session.head, seq, hash, at, summary };

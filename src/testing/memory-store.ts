@@ -39,11 +39,11 @@ const keep = (workspace: MemoryWorkspace, session: MemorySession, events: readon
     session.events.set(event.seq, event);
     keepProjections(session, event);
   }
-  enterWork(workspace, session.head.session, events);
 };
 
 const newSession = (head: MemorySession['head']): MemorySession => ({
   head,
+  importedTo: 0,
   events: new Map(),
   keys: new Map(),
   snapshots: [],
@@ -68,6 +68,7 @@ const appendTo = (workspace: MemoryWorkspace, request: AppendRequest): AppendOut
   if (outcome.outcome !== 'appended') return outcome;
   const target = session ?? newSession(outcome.head);
   keep(workspace, target, outcome.events);
+  enterWork(workspace, request.session, outcome.events);
   if (request.key) {
     target.keys.set(request.key.key, { ...request.key, seq: outcome.events[0]!.seq, count: events.length });
   }
@@ -116,6 +117,7 @@ const importInto = (
     const target = here ?? newSession(plan.head);
     keep(workspace, target, plan.added);
     target.head = plan.head;
+    if (plan.added.length > 0) target.importedTo = plan.head.seq;
     for (const key of newKeysOf(copy, (name) => target.keys.get(name))) target.keys.set(key.key, key);
     workspace.sessions.set(copy.session, target);
     added.set(copy.session, (added.get(copy.session) ?? 0) + plan.added.length);
@@ -220,7 +222,6 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         const sessions = importInto(name, staged, pieces);
         database.workspaces.set(name, staged);
         for (const { session } of sessions) wake({ workspace: name, session });
-        if (staged.work.size > 0) wakeWorkers(name);
         return { sessions };
       });
     },

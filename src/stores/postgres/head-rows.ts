@@ -50,6 +50,12 @@ const describe = prepared(
 export const describeSession = ({ workspace, session }: SessionKey, summary: SessionSummary): pg.QueryConfig =>
   describe(workspace, session, JSON.stringify(summary), summary.status, summary.updatedAt);
 
+const mark = prepared('mark_imported', 'update perdure.sessions set imported_to = $3 where workspace = $1 and id = $2');
+
+/** Up to here its events came from elsewhere. */
+export const markImported = ({ workspace, session }: SessionKey, upTo: number): pg.QueryConfig =>
+  mark(workspace, session, upTo);
+
 const move = prepared(
   'move_head',
   'update perdure.sessions set seq = $3, hash = $4, at = $5, was = $4 where workspace = $1 and id = $2',

@@ -9,6 +9,7 @@ import { readBases } from './append-bases.ts';
 import { insertBlobs } from './blobs.ts';
 import { type Database, exchange, prepared } from './database.ts';
 import { encodePayloads } from './encode-payloads.ts';
+import { markImported } from './head-rows.ts';
 import { insertKeys } from './keys.ts';
 import { projectionsOf, writeCalls } from './projection-rows.ts';
 import type { WriteLog } from './write-log.ts';
@@ -59,7 +60,12 @@ const addCopy = async (
   const { paths, calls } = projectionsOf(plan.added);
   const heads = [{ head: plan.head, was: head?.hash }];
   await exchange(client, [
-    rows.length > 0 ? writeLog(workspace, { heads, events: rows, paths, fresh: true }) : undefined,
+    ...(rows.length > 0
+      ? [
+          writeLog(workspace, { heads, events: rows, paths, fresh: true, imported: true }),
+          markImported(plan.head, plan.head.seq),
+        ]
+      : []),
     keys.length > 0 ? insertKeys(workspace, keys) : undefined,
     blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
     ...writeCalls(workspace, calls),

@@ -172,6 +172,7 @@ const migrations: readonly Migration[] = [
         updated_at bigint not null,
         updated_span bigint not null generated always as (updated_at / 600000) stored,
         summary text not null,
+        imported_to bigint not null default 0,
         primary key (workspace, id)
       ) with (fillfactor = 60);
       create index sessions_updated on perdure.sessions (workspace, updated_span);

@@ -16,12 +16,13 @@ interface Start {
   readonly session: SessionId;
   readonly forked_at: number;
   readonly seq: number;
+  readonly imported_to: number;
 }
 
 /** Holds every append to a session of the workspace until the end, and leaves alone the sessions that are made meanwhile. */
 const lockAll = prepared(
   'lock_workspace',
-  `select id as session, coalesce(forked_at, 0) as forked_at, seq
+  `select id as session, coalesce(forked_at, 0) as forked_at, seq, imported_to
    from perdure.sessions where workspace = $1 order by id for update`,
 );
 
@@ -59,7 +60,10 @@ const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey
     const wrong = events.filter((event) => rebuilt.add(event)).map(({ seq }) => seq);
     await exchange(client, [
       ...insertProjections(key.workspace, events),
-      enterWork(key, events),
+      enterWork(
+        key,
+        events.filter(({ seq }) => seq > start.imported_to),
+      ),
       wrong.length > 0 ? markTurns(key.workspace, key.session, wrong) : undefined,
     ]);
     count += events.length;

@@ -23,6 +23,8 @@ export interface LogRows {
   readonly events: readonly EncodedEvent[];
   /** By which the commits among them are found. */
   readonly paths: readonly PathRow[];
+  /** From elsewhere: nothing of it calls for work here. */
+  readonly imported?: boolean;
   /** The heads that they go on from were read in the same transaction, not remembered. */
   readonly fresh: boolean;
 }
@@ -128,10 +130,10 @@ export const openWriteLog = async (client: pg.Client, lockTimeoutMs: number): Pr
       'perdure.new_path'::regtype::oid as path`,
   );
   const types = rows[0]!;
-  return (workspace, { heads, events, paths, fresh }) => {
+  return (workspace, { heads, events, paths, fresh, imported }) => {
     // In the order of ids, as all writers lock them.
     const inOrder = headRows(types.head, heads.toSorted(byId));
     const log = [inOrder, eventRows(types.event, events), fresh, lockTimeoutMs] as const;
-    return append(workspace, ...log, pathRows(types.path, paths), ...workOf(events));
+    return append(workspace, ...log, pathRows(types.path, paths), ...workOf(imported ? [] : events));
   };
 };

@@ -39,8 +39,10 @@ const addCopy = (tables: Tables, workspace: WorkspaceId, copy: SessionCopy): num
     tables.events.insert(workspace, event, payload);
     tables.projections.add(workspace, event);
   }
-  tables.work.enter(key, plan.added);
-  if (plan.added.length > 0) tables.heads.write(plan.head);
+  if (plan.added.length > 0) {
+    tables.heads.write(plan.head);
+    tables.sessions.markImported(key, plan.head.seq);
+  }
   for (const each of newKeysOf(copy, (name) => tables.keys.one(key, name))) tables.keys.insert(key, each);
   return plan.added.length;
 };

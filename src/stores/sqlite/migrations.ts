@@ -47,6 +47,7 @@ CREATE TABLE sessions (
   workspace TEXT NOT NULL, id TEXT NOT NULL, parent TEXT, forked_at INTEGER, root TEXT NOT NULL,
   seq INTEGER NOT NULL, hash BLOB NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL,
   status TEXT NOT NULL, updated_at INTEGER NOT NULL, updated_span INTEGER NOT NULL, summary TEXT NOT NULL,
+  imported_to INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_change ON sessions (workspace, updated_span);

@@ -25,13 +25,13 @@ const rebuildSession = (
   tables: Tables,
   reader: EventReader,
   key: SessionKey,
-  { forkedAt, seq }: SessionStart,
+  { forkedAt, seq, importedTo }: SessionStart,
 ): number => {
   const rebuilt = new RebuiltSession();
   let count = 0;
   for (const event of ownEvents(reader, key, forkedAt)) {
     tables.projections.add(key.workspace, event);
-    tables.work.enter(key, [event]);
+    if (event.seq > importedTo) tables.work.enter(key, [event]);
     const wrong = rebuilt.add(event);
     if (wrong) tables.events.markTurn(key, event.seq, wrong.opensTurn);
     count += 1;

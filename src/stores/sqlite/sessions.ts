@@ -9,6 +9,8 @@ import { storeFailure } from './store-error.ts';
 /** A session with the seq that its own events follow, and the one that it names as its head. */
 export interface SessionStart extends LineageLink {
   readonly seq: number;
+  /** Up to here its events came from elsewhere. */
+  readonly importedTo: number;
 }
 
 export interface Sessions {
@@ -26,6 +28,7 @@ export interface Sessions {
   /** Writes the summary alone, whatever stood there. */
   describe(key: SessionKey, summary: SessionSummary): void;
   moveHead(key: SessionKey, head: Pick<Head, 'seq' | 'hash' | 'at'>): void;
+  markImported(key: SessionKey, upTo: number): void;
   /** After a rollback: what was read in the transaction may never have been. */
   forgetLineages(): void;
 }
@@ -79,8 +82,9 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
     'UPDATE sessions SET summary = ?, status = ?, updated_at = ?, updated_span = ? WHERE workspace = ? AND id = ?',
   );
   const moveHead = db.prepare('UPDATE sessions SET seq = ?, hash = ?, at = ? WHERE workspace = ? AND id = ?');
+  const markImported = db.prepare('UPDATE sessions SET imported_to = ? WHERE workspace = ? AND id = ?');
   const starts = db.prepare(
-    'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq FROM sessions WHERE workspace = ?',
+    'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq, imported_to AS importedTo FROM sessions WHERE workspace = ?',
   );
   const children = db.prepare(
     `SELECT ${columns} FROM sessions WHERE workspace = ? AND root = ? AND parent IS NOT NULL`,
@@ -151,6 +155,7 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
       describe.run(JSON.stringify(summary), status, updatedAt, spanOf(updatedAt), workspace, session);
     },
     moveHead: ({ workspace, session }, { seq, hash, at }) => void moveHead.run(seq, hash, at, workspace, session),
+    markImported: ({ workspace, session }, upTo) => void markImported.run(upTo, workspace, session),
     forgetLineages: () => links.clear(),
   };
 };

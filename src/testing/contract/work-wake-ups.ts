@@ -3,7 +3,6 @@ import type { Queue, Work } from '../../core/ports/queue.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { opened, rawText } from './new-events.ts';
-import { copiesOf, sendCopies } from './session-copies.ts';
 import { mustAppend, openSession } from './session-log.ts';
 import { newWakeSignal } from './wake-signal.ts';
 import { calling, enterSession, enterSessions, foundIn, leaseAs, minuteMs } from './work-events.ts';
@@ -47,16 +46,6 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
         await leaseAs(setup.store, key, 'w1');
         await setup.store.release(key, { worker: 'w1', seq: 2, dueAt: Date.now() - 1 });
         await wait(([work]) => work?.lease === undefined);
-        stop();
-      });
-
-      test(`[QUEUE5] a worker in ${place} is woken by an import`, async () => {
-        const key = await enterSession(setup.store);
-        const copies = await copiesOf(setup.store, [key]);
-        const workspace = newWorkspace();
-        const { stop, wait } = watching(await openWorker(), workspace);
-        await setup.store.importCopies(workspace, sendCopies(copies));
-        await wait((work) => work.length === 1);
         stop();
       });
     }
