@@ -1,24 +1,12 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
-import type { Limits } from '../../schema/run.ts';
 import type { Delegated } from '../ports/tool.ts';
 import { openSession } from '../service/open-session.ts';
 import { keyOf, type Scope } from '../service/scope.ts';
 import { admitInput } from '../service/send.ts';
 import { type Agent, agentName } from '../session/agent.ts';
-import type { SessionFold } from '../session/fold.ts';
+import { budgetOfChild } from '../session/budget.ts';
 import { agentActor, type RunContext } from './run-context.ts';
-
-/** What the parent has left. Children that work side by side may each use it up: what they used counts when they have ended. */
-const budgetLeft = ({ limits, spent }: SessionFold): Limits => {
-  const left = (limit: number | undefined, used: number) =>
-    limit === undefined ? undefined : Math.max(0, limit - used);
-  return {
-    tokens: left(limits.tokens, spent.tokens),
-    usd: left(limits.usd, spent.usd),
-    activeMs: left(limits.activeMs, spent.activeMs),
-  };
-};
 
 const heldAgent = ({ scope }: RunContext, ref: { readonly name: string; readonly version: number }): Agent => {
   const agent = scope.agents.get(agentName(ref));
@@ -46,7 +34,7 @@ const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<S
   if (known) return known;
   const session = await openSession(scopeOfRequester(run), {
     agent,
-    budget: budgetLeft(fold),
+    budget: budgetOfChild(fold, agent),
     metadata: { parent: fold.session, call: callId },
   });
   await run.writer.record({ type: 'child.opened', payload: { callId, session }, ...common(run) });

@@ -27,6 +27,7 @@ import { type EventsOptions, readEvents } from './events.ts';
 import { type ExecuteOptions, execute } from './execute.ts';
 import { type ForkOptions, forkSession } from './fork.ts';
 import { handOver } from './handoff.ts';
+import { limitSession } from './limit.ts';
 import { type PauseOptions, pauseSession } from './pause.ts';
 import { resolvePoint } from './points.ts';
 import { recallKey } from './recall.ts';
@@ -171,11 +172,12 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     deny: (approval, reason) => answerApproval(scope, key, approval, { answer: 'denied', reason }),
     handoff: (options) => handOver(scope, key, options),
     limit: async (limits, options = {}) =>
-      move({
-        type: 'limit',
-        limits: parseInput('the limits', Limits, limits),
-        ...parseInput('the options', WithReason, options),
-      }),
+      limitSession(
+        scope,
+        key,
+        parseInput('the limits', Limits, limits),
+        parseInput('the options', WithReason, options).reason,
+      ),
     previews: (listener) => scope.previews.listen(key, listener),
     describe: async (about) => move({ type: 'describe', ...parseInput('the description', Description, about) }),
     events: (options) => readEvents(scope, key, options),

@@ -1,3 +1,5 @@
+import type { Limits } from '../../schema/run.ts';
+import type { Agent } from './agent.ts';
 import type { SessionFold } from './fold.ts';
 
 /** What is set aside before a model is asked: the request, and the longest answer that it may give. */
@@ -26,4 +28,23 @@ export const budgetProblem = (
     return `the price of ${model} is not known, so that the session's budget of ${limits.usd} USD cannot be kept: configure the price, or set another limit`;
   }
   return spent.usd + usd > limits.usd ? usedUp(`${limits.usd} USD`) : undefined;
+};
+
+const lower = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+
+/**
+ * What the parent has left, and no more than the agent's own budget. Children that work side by side may each use it up: what they used
+ * counts when they have ended.
+ */
+export const budgetOfChild = ({ limits, spent }: SessionFold, agent: Pick<Agent, 'budget'> | undefined): Limits => {
+  const left = (limit: number | undefined, used: number) =>
+    limit === undefined ? undefined : Math.max(0, limit - used);
+  const own = agent?.budget ?? {};
+  return {
+    turns: own.turns,
+    tokens: lower(left(limits.tokens, spent.tokens), own.tokens),
+    usd: lower(left(limits.usd, spent.usd), own.usd),
+    activeMs: lower(left(limits.activeMs, spent.activeMs), own.activeMs),
+  };
 };
