@@ -10,6 +10,7 @@ import type { Sessions } from './core/service/sessions.ts';
 import type { Agent } from './core/session/agent.ts';
 import type { ModelsConfig } from './models/resolve-model.ts';
 import { PerdureError } from './schema/error.ts';
+import { fieldProblem } from './schema/field-problem.ts';
 
 export interface RuntimeOptions {
   /** `sqlite:PATH`, `postgres://…`, or a store of your own. */
@@ -63,19 +64,32 @@ const storeOf = async (store: unknown): Promise<Store & Queue> => {
   throw new PerdureError('INVALID_INPUT', 'openRuntime needs a store: pass { store: "sqlite:PATH" } or "postgres://…"');
 };
 
+const fields: Record<keyof RuntimeOptions, true> = {
+  store: true,
+  agents: true,
+  models: true,
+  folder: true,
+  timing: true,
+  clock: true,
+  snapshots: true,
+  onWarning: true,
+};
+
 const warn = (problem: unknown): void => {
   process.emitWarning(problem instanceof Error ? problem : new Error(String(problem)));
 };
 
 /** The use cases and their schemas take longer to load than to open a database, so both happen at once, and only when they are needed. */
 export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
+  const unknown = fieldProblem(options ?? {}, fields);
+  if (unknown) throw new PerdureError('INVALID_INPUT', `openRuntime: ${unknown}`);
   const [store, { identitiesOn }] = await Promise.all([
     storeOf((options as Partial<RuntimeOptions> | undefined)?.store),
     import('./core/service/identities.ts'),
   ]);
   const closing = new AbortController();
   const { clock = systemClock, snapshots, agents, onWarning = warn, folder = process.cwd(), timing } = options;
-  const identities = identitiesOn({
+  const identities = await Promise.try(identitiesOn, {
     store,
     clock,
     snapshots,
@@ -85,6 +99,9 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     timing,
     closing: closing.signal,
     models: async (model) => (await import('./models/resolve-model.ts')).resolveModels(options.models ?? {})(model),
+  }).catch(async (refused) => {
+    await store.close();
+    throw refused;
   });
   const as: Runtime['as'] = (identity) => ({
     sessions: identities.sessionsFor(identity),

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type JsonSchema, jsonSchemaOf } from '../core/ports/json-schema.ts';
 import type { ApprovalRule, Effects, LedgerDraft, Reconciled, Tool, ToolContext } from '../core/ports/tool.ts';
 import { PerdureError } from '../schema/error.ts';
+import { fieldProblem } from '../schema/field-problem.ts';
 import type { Json } from '../schema/json.ts';
 import type { State } from '../schema/state.ts';
 
@@ -46,6 +47,23 @@ export interface ToolDefinition<Schema extends StandardSchemaV1, Output> {
   };
 }
 
+const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
+  name: true,
+  description: true,
+  input: true,
+  effects: true,
+  approval: true,
+  timeoutMs: true,
+  retry: true,
+  trusted: true,
+  execute: true,
+  reconcile: true,
+  summarize: true,
+  files: true,
+  decisions: true,
+  change: true,
+  question: true,
+};
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
 const defaultTimeoutMs = 120_000;
 const defaultBackoffMs = 500;
@@ -79,6 +97,8 @@ const ruleOf = (approval: boolean | ApprovalRule): ApprovalRule | undefined => {
 export const defineTool = <Schema extends StandardSchemaV1, Output = unknown>(
   definition: ToolDefinition<Schema, Output>,
 ): Tool => {
+  const unknown = fieldProblem(definition, fields);
+  if (unknown) throw invalid(definition?.name, unknown);
   const { name, input, approval = false, retry } = definition;
   if (!namePattern.test(name)) throw invalid(name, 'its name takes letters, digits, - and _, 64 at most');
   const { effects = 'once' } = definition;

@@ -1,14 +1,16 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
-import { newId, type SessionId } from '../../schema/ids.ts';
+import { newId, SessionId } from '../../schema/ids.ts';
 import type { Holder, Work } from '../ports/queue.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { Scope } from '../service/scope.ts';
 import { agentName } from '../session/agent.ts';
 import { asJson } from '../session/as-json.ts';
 import { beginDrafts } from '../session/begin-run.ts';
+import { parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { type WorkFor, workFor } from '../session/work-for.ts';
 import { Conversation } from './conversation.ts';
@@ -29,6 +31,13 @@ export interface WorkerOptions {
   /** Looks for work at least this often, should a hint be lost; 5 s by default. */
   readonly pollMs?: number | undefined;
 }
+
+const Options = z.strictObject({
+  concurrency: z.int().positive().default(4),
+  session: SessionId.optional(),
+  leaseMs: z.int().positive().default(30_000),
+  pollMs: z.int().positive().default(5000),
+});
 
 /** After the store failed. */
 const restMs = 1000;
@@ -73,7 +82,7 @@ const isStoreFailure = (error: unknown): boolean => isPerdureError(error) && /^(
 /** Works on the runs of one workspace. Any number of them, in any number of processes, share the work. */
 export class RunWorker implements Worker {
   readonly #scope: Scope;
-  readonly #options: { concurrency: number; leaseMs: number; pollMs: number; session: SessionId | undefined };
+  readonly #options: z.infer<typeof Options>;
   readonly #holder: Holder = processHolder(newId('run').replace('run_', 'worker_'), hostname());
   readonly #stopping = new AbortController();
   readonly #busy = new Map<string, Promise<void>>();
@@ -91,8 +100,7 @@ export class RunWorker implements Worker {
 
   constructor(scope: Scope, options: WorkerOptions = {}) {
     this.#scope = scope;
-    const { concurrency = 4, leaseMs = 30_000, pollMs = 5000, session } = options;
-    this.#options = { concurrency, leaseMs, pollMs, session };
+    this.#options = parseInput('the worker', Options, options);
   }
 
   async start(): Promise<void> {

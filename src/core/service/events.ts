@@ -1,8 +1,10 @@
-import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { z } from 'zod';
+import { isPerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import type { Point } from '../../schema/point.ts';
+import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { decodeEvent } from '../session/event-codec.ts';
+import { decodeEvent, parseInput } from '../session/event-codec.ts';
+import { endAtOnce } from './end-at-once.ts';
 import { resolvePoint } from './points.ts';
 import { readForward } from './read-log.ts';
 import type { Scope } from './scope.ts';
@@ -17,6 +19,16 @@ export interface EventsOptions {
   readonly follow?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
+
+/** What everyone who follows a log may say: where to go on from, and what ends it. */
+export const Following = z.strictObject({
+  after: z.int().nonnegative().optional(),
+  signal: z.instanceof(AbortSignal).optional(),
+});
+const Options = Following.extend({ at: Point.optional(), follow: z.boolean().optional() }).refine(
+  ({ at, follow }) => !at || !follow,
+  { error: 'at ends where follow goes on: leave out one' },
+);
 
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -43,18 +55,25 @@ const doorbell = (): { ring: () => void; rung: () => Promise<void> } => {
   };
 };
 
-const startOf = ({ after = 0 }: EventsOptions): number => {
-  if (Number.isSafeInteger(after) && after >= 0) return after;
-  throw new PerdureError('INVALID_INPUT', `after is a sequence number, 0 or more; got ${after}`, {
-    details: { after },
-  });
-};
+interface FollowOptions extends EventsOptions {
+  readonly signal: AbortSignal;
+}
 
-/** Every event once and in order from the reader's own cursor. A runtime that closes meanwhile ends a follower without an error. */
-export async function* readEvents(
+/** Every event once and in order from the reader's own cursor. */
+export const readEvents = (
   scope: Scope,
   key: SessionKey,
   options: EventsOptions = {},
+): AsyncGenerator<SessionEvent, void, void> => {
+  const asked = parseInput('the query', Options, options);
+  return endAtOnce(asked.signal, (signal) => untilClosed(scope, key, { ...asked, signal }));
+};
+
+/** A runtime that closes meanwhile ends a follower without an error. */
+async function* untilClosed(
+  scope: Scope,
+  key: SessionKey,
+  options: FollowOptions,
 ): AsyncGenerator<SessionEvent, void, void> {
   const isLate = scope.closing.aborted;
   try {
@@ -69,12 +88,12 @@ export async function* readEvents(
 async function* followEvents(
   scope: Scope,
   key: SessionKey,
-  options: EventsOptions,
+  options: FollowOptions,
 ): AsyncGenerator<SessionEvent, void, void> {
-  let cursor = startOf(options);
+  let cursor = options.after ?? 0;
   if (!(await scope.store.head(key))) throw sessionNotFound(key);
   const upTo = options.at && (await resolvePoint(scope.store, key, await scope.folds.outline(key), options.at));
-  const ending = AbortSignal.any([scope.closing, ...(options.signal ? [options.signal] : [])]);
+  const ending = AbortSignal.any([scope.closing, options.signal]);
   const bell = doorbell();
   const stopWatching = options.follow ? scope.store.watch(key, bell.ring) : undefined;
   ending.addEventListener('abort', bell.ring);
@@ -85,7 +104,7 @@ async function* followEvents(
         cursor = stored.seq;
         if (ending.aborted) return;
       }
-      if (!options.follow || upTo) return;
+      if (!options.follow) return;
       await bell.rung();
     }
   } finally {

@@ -2,11 +2,10 @@ import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { PerdureError } from '../../schema/error.ts';
 import { currentVersion, type EventDraft, type SessionEvent } from '../../schema/event.ts';
-import { Text } from '../../schema/json.ts';
 import type { Appended, AppendOutcome, IdempotencyKey, NewEvent, SessionKey, Writer } from '../ports/store.ts';
 import { decide, type SessionCommand } from '../session/decide.ts';
 import type { Decision } from '../session/decision.ts';
-import { decodeEvent, decodeJson, encodeEvent, encodeJson, parseInput } from '../session/event-codec.ts';
+import { decodeEvent, decodeJson, encodeEvent, encodeJson } from '../session/event-codec.ts';
 import { type SessionFold, sound } from '../session/fold.ts';
 import { canonical } from '../session/input-hash.ts';
 import { illegalTransition, statusesThatAllow } from '../session/lifecycle.ts';
@@ -38,10 +37,8 @@ interface Decided {
   readonly decision: Decision;
 }
 
-const IdempotencyKeyText = Text.min(1).max(255);
-
 const keyFor = (key: string, body: unknown): IdempotencyKey => ({
-  key: parseInput('the idempotency key', IdempotencyKeyText, key),
+  key,
   bodyHash: hash('sha256', encodeJson(canonical(decodeJson(encodeJson(body ?? null)))), 'hex'),
 });
 

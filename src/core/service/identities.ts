@@ -28,7 +28,8 @@ export interface Identity {
   readonly profile?: Profile;
 }
 
-const defaultTiming: Timing = { modelBackoffMs: 1000 };
+const Timings = z.strictObject({ modelBackoffMs: z.number().nonnegative().default(1000) });
+const Snapshots = z.strictObject({ everyEvents: z.number().positive(), everyBytes: z.number().positive() });
 
 export interface IdentityOptions {
   readonly store: Store & Queue;
@@ -54,9 +55,9 @@ export interface Identities {
 
 /** All members of all workspaces share one store and the folds of the sessions in use. */
 export const identitiesOn = (options: IdentityOptions): Identities => {
-  const { store, clock, snapshots = defaultSnapshotPolicy, onWarning, closing, models, folder } = options;
+  const { store, clock, snapshots = defaultSnapshotPolicy, onWarning, closing, models, folder, timing = {} } = options;
   const agents = agentRegistry(options.agents ?? []);
-  const folds = new SessionFolds(store, snapshots, onWarning);
+  const folds = new SessionFolds(store, parseInput('snapshots', Snapshots, snapshots), onWarning);
   const shared = {
     store,
     queue: store,
@@ -67,7 +68,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     closing,
     onWarning,
     previews: new Previews(),
-    timing: { ...defaultTiming, ...options.timing },
+    timing: parseInput('timing', Timings, timing),
     folderOf: () => folder,
   };
   const scopeFor = (identity: Identity): Scope => {

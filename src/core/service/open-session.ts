@@ -3,30 +3,32 @@ import { PerdureError } from '../../schema/error.ts';
 import { newId, SessionId } from '../../schema/ids.ts';
 import { Metadata, Text } from '../../schema/json.ts';
 import { Limits } from '../../schema/run.ts';
-import type { Agent } from '../session/agent.ts';
+import { type Agent, isAgent } from '../session/agent.ts';
 import { decideOpen } from '../session/decide-open.ts';
 import { encodeEvent, parseInput } from '../session/event-codec.ts';
 import { eventsOf } from './execute.ts';
 import { keyOf, type Scope } from './scope.ts';
 
-const Description = z.strictObject({
+const Options = z.strictObject({
   title: Text.max(500).optional(),
   metadata: Metadata.optional(),
+  agent: z.custom<Agent>(isAgent, 'expected what defineAgent gives').optional(),
   /** What it may use in all; by default what its agent says. */
   budget: Limits.optional(),
-});
-export interface OpenOptions extends z.input<typeof Description> {
-  readonly agent?: Agent | undefined;
   /** A session whose facts, decisions, plan and progress it opens with, without the transcript. */
+  carryFrom: z
+    .union([SessionId, z.looseObject({ id: SessionId })], { error: 'expected a session or its id' })
+    .optional(),
+});
+export interface OpenOptions extends Omit<z.input<typeof Options>, 'carryFrom'> {
   readonly carryFrom?: { readonly id: SessionId } | SessionId | undefined;
 }
 
 export const openSession = async (scope: Scope, input: OpenOptions): Promise<SessionId> => {
-  const { agent, carryFrom, ...rest } = input ?? {};
-  const about = parseInput('the session', Description, rest);
+  const { agent, carryFrom, ...about } = parseInput('the session', Options, input);
   const key = keyOf(scope, newId('ses', scope.clock.now()));
   if (agent?.model !== undefined) await scope.models(agent.model);
-  const source = typeof carryFrom === 'string' ? parseInput('carryFrom', SessionId, carryFrom) : carryFrom?.id;
+  const source = typeof carryFrom === 'object' ? carryFrom.id : carryFrom;
   const carry = source && (await scope.folds.head(keyOf(scope, source)));
   const [first, ...more] = decideOpen({ ...about, agent, carry }, scope.actor);
   const outcome = await scope.store.append({

@@ -5,6 +5,7 @@ import { toolOutcomes } from '../../schema/message.ts';
 import { PathPattern } from '../../schema/path-pattern.ts';
 import { type Provenance, provenances } from '../../schema/state.ts';
 import type { CallStatus } from '../ports/store.ts';
+import { Following } from './events.ts';
 
 export interface RecordWindow {
   /** Turns, both inclusive. Of one session, as `last` is. */
@@ -74,12 +75,7 @@ export const CallFilter = Window.extend({
   status: oneOrMany(['running', ...toolOutcomes]),
 }).refine(isOneWindow, twoWindows);
 
-export const WatchFilter = z.strictObject({
-  path: PathPattern.optional(),
-  provenance: oneOrMany(provenances),
-  after: z.int().nonnegative().optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-});
+export const WatchFilter = Following.extend({ path: PathPattern.optional(), provenance: oneOrMany(provenances) });
 
 export const many = <T extends string>(value: T | readonly T[] | undefined): readonly T[] | undefined =>
   typeof value === 'string' ? [value] : value;

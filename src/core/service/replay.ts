@@ -7,7 +7,7 @@ import { Conversation } from '../run/conversation.ts';
 import { driveRun } from '../run/drive-run.ts';
 import { recordedModel, recordedRun, recordedTools } from '../run/recorded-run.ts';
 import { RunWriter } from '../run/run-writer.ts';
-import { type Agent, agentName } from '../session/agent.ts';
+import { type Agent, agentName, isAgent } from '../session/agent.ts';
 import { beginDrafts } from '../session/begin-run.ts';
 import { type Departure, departuresBetween } from '../session/departures.ts';
 import { parseInput } from '../session/event-codec.ts';
@@ -19,7 +19,12 @@ import { resolvePoint } from './points.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { admitInput } from './send.ts';
 
-const Options = z.strictObject({ turn: z.int().positive(), live: z.boolean().default(false) });
+const Options = z.strictObject({
+  turn: z.int().positive(),
+  agent: z.custom<Agent>(isAgent, 'expected what defineAgent gives').optional(),
+  model: z.unknown().optional(),
+  live: z.boolean().default(false),
+});
 
 export interface ReplayOptions {
   readonly turn: number;
@@ -70,8 +75,7 @@ const boundAgent = async (scope: Scope, key: SessionKey): Promise<Agent> => {
 
 /** Plays a turn again on a fork, with what was recorded of the model and the tools or with another model or agent, and tells where it departs. */
 export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayOptions): Promise<Replay> => {
-  const { agent: otherAgent, model: otherModel, ...rest } = options;
-  const { turn, live } = parseInput('the replay', Options, rest);
+  const { turn, agent: otherAgent, model: otherModel, live } = parseInput('the replay', Options, options);
   const events = await eventsOfTurn(scope, key, turn);
   const recorded = recordedRun(events);
   if (!recorded) throw nothingToReplay(key, turn);

@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { newId } from '../../schema/ids.ts';
 import type { Message } from '../../schema/message.ts';
 import type { SessionKey } from '../ports/store.ts';
+import { parseInput } from '../session/event-codec.ts';
 import { execute } from './execute.ts';
 import { resolvePoint } from './points.ts';
 import { type Run, runHandle } from './runs.ts';
@@ -21,8 +23,11 @@ const nothingAsked = (key: SessionKey, turn: number): PerdureError =>
     details: { turn },
   });
 
+const Options = z.strictObject({ turn: z.int().positive() });
+
 /** Goes back to before a turn and asks the same again, as a new turn that says which one it tries again. */
-export const retryTurn = async (scope: Scope, key: SessionKey, { turn }: { readonly turn: number }): Promise<Retry> => {
+export const retryTurn = async (scope: Scope, key: SessionKey, options: z.input<typeof Options>): Promise<Retry> => {
+  const { turn } = parseInput('the retry', Options, options);
   const head = await scope.folds.outline(key);
   await resolvePoint(scope.store, key, head, { turn });
   const [start] = await scope.store.turnStarts(key, { from: turn, limit: 1 });

@@ -1,12 +1,15 @@
+import type { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { MessageId, RunId, SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { RunStatus, Usage, WaitReason } from '../../schema/run.ts';
 import type { SessionKey } from '../ports/store.ts';
+import { parseInput } from '../session/event-codec.ts';
 import { addUsage } from '../session/run-fold.ts';
 import { cancelRun } from './cancel.ts';
-import { readEvents } from './events.ts';
+import { endAtOnce } from './end-at-once.ts';
+import { Following, readEvents } from './events.ts';
 import type { Scope } from './scope.ts';
 
 export interface RunResult {
@@ -24,16 +27,15 @@ export interface Run {
   readonly id: RunId;
   readonly session: SessionId;
   /** Its events from the admission on, as they come, until it ends; `after` a seq to go on from there. */
-  events(options?: {
-    readonly after?: number;
-    readonly signal?: AbortSignal;
-  }): AsyncGenerator<SessionEvent, void, void>;
+  events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
   /** When it has ended, or waits for somebody, or was paused. */
-  result(options?: { readonly signal?: AbortSignal }): Promise<RunResult>;
+  result(options?: z.input<typeof Waiting>): Promise<RunResult>;
   /** When it has ended, however long it waits before. */
-  ended(options?: { readonly signal?: AbortSignal }): Promise<RunResult>;
+  ended(options?: z.input<typeof Waiting>): Promise<RunResult>;
   cancel(): Promise<void>;
 }
+
+const Waiting = Following.omit({ after: true });
 
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
 
@@ -42,8 +44,7 @@ const joinedRun = (event: SessionEvent, message: MessageId | undefined, id: RunI
   event.type === 'message.appended' && event.payload.message.id === message && event.run !== id ? event.run : undefined;
 
 export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: number): Run => {
-  async function* events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}) {
-    const { after = admittedAt - 1, signal } = options;
+  async function* eventsAfter(after: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void, void> {
     let run = id;
     let message: MessageId | undefined;
     for await (const event of readEvents(scope, key, { after, follow: true, signal })) {
@@ -53,7 +54,8 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
       if (event.run === run && event.type === 'run.ended') return;
     }
   }
-  const outcome = async (mayRest: boolean, signal: AbortSignal | undefined): Promise<RunResult> => {
+  const outcome = async (mayRest: boolean, options: z.input<typeof Waiting> = {}): Promise<RunResult> => {
+    const { signal } = parseInput('the query', Waiting, options);
     const { seq: now } = await scope.folds.head(key);
     let run = id;
     let message: MessageId | undefined;
@@ -76,9 +78,12 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
   return {
     id,
     session: key.session,
-    events,
-    result: (options) => outcome(true, options?.signal),
-    ended: (options) => outcome(false, options?.signal),
+    events: (options = {}) => {
+      const { after = admittedAt - 1, signal } = parseInput('the query', Following, options);
+      return endAtOnce(signal, (ending) => eventsAfter(after, ending));
+    },
+    result: (options) => outcome(true, options),
+    ended: (options) => outcome(false, options),
     cancel: async () => {
       await cancelRun(scope, key, id);
     },

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import { newId, type RunId, SessionId } from '../../schema/ids.ts';
+import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
+import { newId, RunId, SessionId } from '../../schema/ids.ts';
 import { Metadata, Text } from '../../schema/json.ts';
-import { Message, type MessageInput } from '../../schema/message.ts';
+import { Message, type MessageInput, ToolCallId } from '../../schema/message.ts';
 import { Point } from '../../schema/point.ts';
 import { Limits } from '../../schema/run.ts';
 import type { Provenance, State } from '../../schema/state.ts';
@@ -54,7 +55,7 @@ export interface Session {
   /** Adds messages of a caller that runs its own loop. A user's message opens a turn. */
   append(
     messages: MessageInput | readonly MessageInput[],
-    options?: { readonly idempotencyKey?: string },
+    options?: z.input<typeof AppendOptions>,
   ): Promise<readonly SessionEvent<'message.appended'>[]>;
   describe(about: { readonly title?: string; readonly metadata?: Metadata }): Promise<void>;
   events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
@@ -83,7 +84,7 @@ export interface Session {
   /** What is being written and done by workers of this process. */
   previews(listener: (preview: Preview) => void): () => void;
   /** The typed state, now or at a point. */
-  state(options?: { readonly at?: Point | undefined }): Promise<State>;
+  state(options?: z.input<typeof AtPoint>): Promise<State>;
   /** Changes the state by a function on a draft, or by an RFC 6902 patch; undefined when nothing changed. */
   commit(change: Change, options?: CommitOptions): Promise<CommitRecord | undefined>;
   /** Says who vouches for entries from now on, and why. */
@@ -132,6 +133,8 @@ const pinProblem = (fact: string): PerdureError =>
 
 const Description = z.strictObject({ title: Text.max(500).optional(), metadata: Metadata.optional() });
 const Messages = z.array(Message);
+const AppendOptions = z.strictObject({ idempotencyKey: IdempotencyKeyText.optional() });
+const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
 const RewindOptions = WithReason.extend({ to: Point });
 
@@ -156,7 +159,8 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       if (!head) throw sessionNotFound(key);
       return head.summary;
     },
-    append: async (input, { idempotencyKey } = {}) => {
+    append: async (input, options = {}) => {
+      const { idempotencyKey } = parseInput('the append', AppendOptions, options);
       const inputs = Array.isArray(input) ? (input as readonly MessageInput[]) : [input as MessageInput];
       const messages = parseInput('the messages', Messages, inputs.map(messageOf));
       // At once: what the caller does with its objects later changes nothing.
@@ -165,9 +169,13 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       return events as readonly SessionEvent<'message.appended'>[];
     },
     send: (input, options) => admitInput(scope, key, input, options),
-    cancel: (wanted) => cancelRun(scope, key, wanted),
+    cancel: async (wanted) => cancelRun(scope, key, parseInput('the run', RunId.optional(), wanted)),
     answer: async (question, text) =>
-      move({ type: 'answer', question, text: parseInput('the answer', Text.max(100_000), text) }),
+      move({
+        type: 'answer',
+        question: parseInput('the call', ToolCallId, question),
+        text: parseInput('the answer', Text.max(100_000), text),
+      }),
     approve: (approval) => answerApproval(scope, key, approval, { answer: 'approved' }),
     deny: (approval, reason) => answerApproval(scope, key, approval, { answer: 'denied', reason }),
     handoff: (options) => handOver(scope, key, options),
@@ -190,7 +198,8 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     reopen: () => move({ type: 'reopen' }),
     archive: () => move({ type: 'archive' }),
     restore: () => move({ type: 'restore' }),
-    state: async ({ at } = {}) => {
+    state: async (options = {}) => {
+      const { at } = parseInput('the query', AtPoint, options);
       const head = await scope.folds.outline(key);
       return (await scope.folds.at(key, await resolvePoint(scope.store, key, head, at))).state;
     },

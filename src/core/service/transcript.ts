@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Actor, RunId } from '../../schema/ids.ts';
 import type { Message } from '../../schema/message.ts';
-import type { Point } from '../../schema/point.ts';
+import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { decodeEvent } from '../session/event-codec.ts';
+import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import { liveWithin } from '../session/live-lineage.ts';
 import { firstLiveTurn, resolvePoint } from './points.ts';
 import { readBackward } from './read-log.ts';
@@ -44,11 +45,14 @@ export interface TranscriptOptions {
   readonly lastTurns?: number | undefined;
 }
 
+const Options = z.strictObject({ at: Point.optional(), lastTurns: z.int().positive().optional() });
+
 export const readTranscript = async (
   scope: Scope,
   key: SessionKey,
-  { at, lastTurns = Number.POSITIVE_INFINITY }: TranscriptOptions = {},
+  options: TranscriptOptions = {},
 ): Promise<readonly TranscriptEntry[]> => {
+  const { at, lastTurns = Number.POSITIVE_INFINITY } = parseInput('the query', Options, options);
   const entries: TranscriptEntry[] = [];
   const turns = new Set<number>();
   for await (const entry of messagesBackwards(scope, key, at)) {

@@ -1,6 +1,7 @@
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { type CommitRecord, commitRecord, touches } from './commits.ts';
+import { endAtOnce } from './end-at-once.ts';
 import { readEvents } from './events.ts';
 import { many, WatchFilter } from './record-filter.ts';
 import type { Scope } from './scope.ts';
@@ -33,5 +34,5 @@ export const watchCommits = (
   const asked = parseInput('the filter', WatchFilter, filter);
   const start = asked.after === undefined ? fromNow(scope, key) : Promise.resolve(asked.after);
   start.catch(() => undefined); // told by the first step, if there is one
-  return commitsAfter(scope, key, start, asked);
+  return endAtOnce(asked.signal, (signal) => commitsAfter(scope, key, start, { ...asked, signal }));
 };

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
+import { fieldProblem } from '../../schema/field-problem.ts';
 import type { Json } from '../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
 import { pointerOf } from '../../schema/pointer.ts';
@@ -72,13 +73,32 @@ export interface Agent {
 
 const namePattern = /^[a-z][a-z0-9_-]{0,62}$/i;
 
+const fields: Record<keyof AgentDefinition, true> = {
+  name: true,
+  version: true,
+  instructions: true,
+  model: true,
+  settings: true,
+  tools: true,
+  output: true,
+  policies: true,
+  state: true,
+  initial: true,
+  migrate: true,
+};
+const settingFields: Record<keyof ModelSettings, true> = { maxOutputTokens: true, temperature: true, provider: true };
+const policyFields: Record<keyof AgentPolicies, true> = { maxSteps: true, summarize: true, budget: true };
+
 /** Agents are defined where a program starts, often by ones that then do something else: this must not load the schemas. */
-const definitionProblem = ({ name, version, instructions }: Partial<Record<string, unknown>>): string | undefined => {
+const definitionProblem = (definition: Partial<Record<string, unknown>>): string | undefined => {
+  const { name, version, instructions, settings = {}, policies = {} } = definition;
   if (typeof name !== 'string' || !namePattern.test(name)) {
     return 'name: expected a letter, then letters, digits, - or _, 63 at most';
   }
   if (!Number.isSafeInteger(version) || Number(version) < 1) return 'version: expected a whole number from 1 on';
-  if (instructions === undefined) return undefined;
+  const unknown =
+    fieldProblem(definition, fields) ?? fieldProblem(settings, settingFields) ?? fieldProblem(policies, policyFields);
+  if (unknown || instructions === undefined) return unknown;
   if (typeof instructions !== 'string') return 'instructions: expected text';
   const problem = textProblem(instructions);
   return problem && `instructions: ${problem}`;
@@ -176,6 +196,10 @@ export const defineAgent = <Own extends object = OwnState>(definition: AgentDefi
     ...(migrate && { migrate: (own: OwnState, from: { readonly version: number }) => migrate(own, from) }),
   };
 };
+
+/** What `defineAgent` gave. */
+export const isAgent = (value: unknown): value is Agent =>
+  typeof (value as Partial<Agent> | null | undefined)?.problems === 'function';
 
 /** The agents that a runtime holds, by name and version. */
 export const agentRegistry = (agents: readonly Agent[]): ReadonlyMap<string, Agent> => {

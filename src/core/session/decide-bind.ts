@@ -3,7 +3,7 @@ import type { EventDraft } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import { lowestProvenance, type Provenance, pointerOf, type State } from '../../schema/state.ts';
-import { type Agent, agentName } from './agent.ts';
+import { type Agent, agentName, isAgent } from './agent.ts';
 import type { SessionFold } from './fold.ts';
 import { ledgerProblems } from './ledger-problems.ts';
 import { changeState, stateInvalid } from './state-change.ts';
@@ -30,8 +30,8 @@ const migrated = (fold: SessionFold, agent: Agent): State['own'] => {
   return own as State['own'];
 };
 
-const refuseNoAgent = (agent: Partial<Agent> | undefined): void => {
-  if (typeof agent?.problems === 'function') return;
+const refuseNoAgent = (agent: unknown): void => {
+  if (isAgent(agent)) return;
   throw new PerdureError('INVALID_INPUT', 'the agent: expected what defineAgent gives');
 };
 

@@ -1,6 +1,7 @@
 import type { Queue } from '../../core/ports/queue.ts';
 import type { Store } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
+import { fieldProblem } from '../../schema/field-problem.ts';
 import { currentRelease } from '../release.ts';
 import { Changes } from './changes.ts';
 import { Database } from './database.ts';
@@ -25,6 +26,15 @@ export interface PostgresStoreOptions {
   readonly release?: string;
 }
 
+const fields: Record<keyof PostgresStoreOptions, true> = {
+  url: true,
+  listenUrl: true,
+  poolSize: true,
+  fallbackPollMs: true,
+  statementTimeoutMs: true,
+  release: true,
+};
+
 const refuseNoSync = (fsync: string): void => {
   if (fsync === 'on') return;
   throw new PerdureError(
@@ -35,6 +45,8 @@ const refuseNoSync = (fsync: string): void => {
 };
 
 export const openPostgresStore = async (options: PostgresStoreOptions): Promise<Store & Queue> => {
+  const unknown = fieldProblem(options, fields);
+  if (unknown) throw new PerdureError('INVALID_INPUT', `openPostgresStore: ${unknown}`);
   const { url, listenUrl = url, poolSize = 8, fallbackPollMs = 5000, statementTimeoutMs = 10_000 } = options;
   const database = new Database({ url, poolSize, statementTimeoutMs });
   try {

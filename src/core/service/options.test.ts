@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+import { openRuntime, type Runtime } from '../../runtime.ts';
+import { openPostgresStore } from '../../stores/postgres/index.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import { defineTool } from '../../tools/define-tool.ts';
+import { defineAgent } from '../session/agent.ts';
+import type { Session } from './session.ts';
+
+const coder = defineAgent({ name: 'coder', version: 1, model: 'scripted/demo' });
+const input = { '~standard': { version: 1, vendor: 'none', validate: (value: unknown) => ({ value }) } } as const;
+
+const begin = async () => {
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder] });
+  const session = await runtime.sessions.open({ agent: coder });
+  await session.append({ role: 'user', content: 'go' });
+  return { runtime, session, run: await session.send('go on') };
+};
+
+interface Target {
+  readonly runtime: Runtime;
+  readonly session: Session;
+  readonly run: Awaited<ReturnType<Session['send']>>;
+}
+
+const beside = (needed: object, options: object | null) => (options && { ...needed, ...options }) as never;
+
+/** Every public call that takes options, with what it needs beside them. */
+const calls: Record<string, (target: Target, options: never) => unknown> = {
+  openRuntime: (_, options) => openRuntime(beside({ store: openMemoryStore() }, options)),
+  'openRuntime, snapshots': (_, options) => openRuntime({ store: openMemoryStore(), snapshots: options }),
+  'openRuntime, timing': (_, options) => openRuntime({ store: openMemoryStore(), timing: options }),
+  openPostgresStore: (_, options) => openPostgresStore(beside({ url: 'postgres://x' }, options)),
+  as: ({ runtime }, options) => runtime.as(beside({ workspace: 'a', member: 'b' }, options)),
+  worker: ({ runtime }, options) => runtime.worker(options),
+  'sessions.open': ({ runtime }, options) => runtime.sessions.open(options),
+  'sessions.list': ({ runtime }, options) => runtime.sessions.list(options),
+  'sessions.commits': ({ runtime }, options) => runtime.sessions.commits(options),
+  'sessions.toolCalls': ({ runtime }, options) => runtime.sessions.toolCalls(options),
+  append: ({ session }, options) => session.append({ role: 'user', content: 'x' }, options),
+  describe: ({ session }, options) => session.describe(options),
+  events: ({ session }, options) => session.events(options).next(),
+  transcript: ({ session }, options) => session.transcript(options),
+  context: ({ session }, options) => session.context(options),
+  pause: ({ session }, options) => session.pause(options),
+  close: ({ session }, options) => session.close(options),
+  send: ({ session }, options) => session.send('x', options),
+  handoff: ({ session }, options) => session.handoff(beside({ to: 'human' }, options)),
+  limit: ({ session }, options) => session.limit({ turns: 5 }, options),
+  'limit, limits': ({ session }, options) => session.limit(options),
+  state: ({ session }, options) => session.state(options),
+  commit: ({ session }, options) => session.commit(() => undefined, options),
+  lift: ({ session }, options) => session.lift('/facts/a', beside({ to: 'verified', why: 'x' }, options)),
+  commits: ({ session }, options) => session.commits(options),
+  toolCalls: ({ session }, options) => session.toolCalls(options),
+  watch: ({ session }, options) => session.watch(options),
+  revert: ({ session }, options) => session.revert(1, options),
+  adopt: ({ session }, options) => session.adopt(session, options),
+  diff: ({ session }, options) => session.diff({ seq: 1 }, beside({ seq: 1 }, options)),
+  compact: ({ session }, options) => session.compact(options),
+  retry: ({ session }, options) => session.retry(beside({ turn: 1 }, options)),
+  replay: ({ session }, options) => session.replay(beside({ turn: 1 }, options)),
+  fork: ({ session }, options) => session.fork(options),
+  rewind: ({ session }, options) => session.rewind(beside({ to: { seq: 1 } }, options)),
+  'run.events': ({ run }, options) => run.events(options).next(),
+  'run.result': ({ run }, options) => run.result(options),
+  'run.ended': ({ run }, options) => run.ended(options),
+};
+
+test.each(Object.keys(calls))('[IN1] %s refuses options that it does not know, and null', async (name) => {
+  const target = await begin();
+  const { seq } = await target.session.summary();
+  for (const options of [{ idempotencykey: 'x' }, null]) {
+    await expect((async () => calls[name]!(target, options as never))()).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    });
+  }
+  expect((await target.session.summary()).seq).toBe(seq);
+  await target.runtime.close();
+});
+
+test('[IN1] a definition with a field that is misspelt is refused, and the field is named', () => {
+  expect(() => defineAgent({ name: 'a', version: 1, instruction: 'x' } as never)).toThrow(/"instruction"/);
+  expect(() => defineAgent({ name: 'a', version: 1, policies: { maxStep: 1 } } as never)).toThrow(/"maxStep"/);
+  expect(() => defineTool({ name: 'a', input, execute: () => 1, timeoutMS: 5 } as never)).toThrow(/"timeoutMS"/);
+  expect(() => defineAgent(null as never)).toThrow(expect.objectContaining({ code: 'AGENT_INVALID' }));
+  expect(() => defineTool(null as never)).toThrow(expect.objectContaining({ code: 'TOOL_INVALID' }));
+});
+
+test('[IN1] values that are none are refused', async () => {
+  const { runtime, session, run } = await begin();
+  const wrong = { code: 'INVALID_INPUT' };
+  for (const lastTurns of [Number.NaN, -1, 1.5, '1']) {
+    await expect(session.transcript({ lastTurns } as never)).rejects.toMatchObject(wrong);
+  }
+  for (const options of [
+    { after: -1 },
+    { after: '1' },
+    { signal: 5 },
+    { follow: 1 },
+    { at: { turn: 1 }, follow: true },
+  ]) {
+    expect(() => session.events(options as never)).toThrow(expect.objectContaining(wrong));
+  }
+  await expect(session.retry({ turn: Number.NaN })).rejects.toMatchObject(wrong);
+  await expect(session.append({ role: 'user', content: 'x' }, { idempotencyKey: '' })).rejects.toMatchObject(wrong);
+  await expect(runtime.sessions.open({ agent: {} as never })).rejects.toMatchObject(wrong);
+  await expect(runtime.sessions.open({ carryFrom: {} as never })).rejects.toMatchObject(wrong);
+  await expect(session.cancel('x' as never)).rejects.toMatchObject(wrong);
+  await expect(session.answer(5 as never, 'x')).rejects.toMatchObject(wrong);
+  await expect(run.result({ signal: 5 as never })).rejects.toMatchObject(wrong);
+  expect(() => runtime.worker({ concurrency: 0 })).toThrow(expect.objectContaining(wrong));
+  await runtime.close();
+});
+
+test('[IN1] a runtime that is refused leaves no store open', async () => {
+  const store = openMemoryStore();
+  await expect(openRuntime({ store, agents: [coder, coder] })).rejects.toMatchObject({ code: 'AGENT_INVALID' });
+  await expect(store.list('local' as never, { limit: 1 })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+});

@@ -1,0 +1,9 @@
+/** What is wrong with the fields of an object, told without the schemas, for what a program does before it needs them. */
+export const fieldProblem = <Options extends object>(
+  given: unknown,
+  known: Readonly<Record<keyof Options, true>>,
+): string | undefined => {
+  if (typeof given !== 'object' || given === null) return 'expected an object';
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
+  return unknown === undefined ? undefined : `"${unknown}" is not one of ${Object.keys(known).join(', ')}`;
+};
