@@ -1,0 +1,52 @@
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineScript, defineTool, type Preview } from '../../src/index.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { startRuns } from '../start-runs.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+const count = defineTool({
+  name: 'count',
+  input: z.object({}),
+  effects: 'none',
+  execute: (_, { progress }) => {
+    for (const n of [1, 2]) progress(`${n} of 2`);
+    return 'counted';
+  },
+});
+const script = defineScript({
+  name: 'talker',
+  steps: [{ reasoning: 'I count first.', calls: [{ tool: 'count', input: {} }] }, { text: 'One, and then two.' }],
+});
+
+test('[RUN18] what is written and done is shown piece by piece before the log has it, and is no part of the log', async () => {
+  const { session, runtime, types } = await startRuns({ model: scriptedModel(script), tools: [count] });
+  undo.push(() => runtime.close());
+  const shown: Preview[] = [];
+  const hadMessages: number[] = [];
+  const unlisten = session.previews((preview) => {
+    shown.push(preview);
+    void session.summary().then(({ messages }) => hadMessages.push(messages));
+  });
+  await (await session.send('Go')).result();
+  const answers = (await session.transcript()).flatMap(({ message }) =>
+    message.role === 'assistant' ? [message] : [],
+  );
+  const piecesOf = (message: string, kind: string) =>
+    shown.flatMap((each) =>
+      each.type === 'delta' && each.message === message && each.kind === kind ? [each.text] : [],
+    );
+  expect(piecesOf(answers[0]!.id, 'reasoning')).toEqual(['I ', 'count ', 'first.']);
+  expect(piecesOf(answers[1]!.id, 'text').join('')).toBe('One, and then two.');
+  expect(shown.filter(({ type }) => type === 'progress')).toMatchObject([{ text: '1 of 2' }, { text: '2 of 2' }]);
+  expect(hadMessages[0]).toBe(1);
+  expect((await types()).filter((type) => type === 'message.appended')).toHaveLength(4);
+  unlisten();
+  const before = shown.length;
+  await (await session.send('Again')).result();
+  expect(shown).toHaveLength(before);
+});
