@@ -35,8 +35,10 @@ const write = async ({ context, live }: Asked, lines: readonly string[]): Promis
 };
 
 const showDiff = async (asked: Asked): Promise<void> => {
-  const { turn } = await asked.session.summary();
-  const [from = String(Math.max(0, turn - 1)), to = String(turn)] = asked.rest.split(/\s+/).filter(Boolean);
+  const turns = (await asked.session.transcript({ lastTurns: 2 })).map(({ turn }) => turn);
+  const newest = turns.at(-1) ?? 0;
+  const before = turns.find((turn) => turn !== newest) ?? 0;
+  const [from = String(before), to = String(newest)] = asked.rest.split(/\s+/).filter(Boolean);
   const diff = await asked.session.diff(parsePlace(from), parsePlace(to));
   await write(asked, renderDiff(diff, asked.context.out));
 };
