@@ -18,7 +18,9 @@ const event = <Schema extends z.ZodType>(
   ...upcast: readonly ((older: unknown) => unknown)[]
 ): { payload: Schema; upcast: typeof upcast } => ({ payload, upcast });
 
+const maxInt32 = 2 ** 31 - 1;
 const Seq = z.int().positive();
+const Turn = z.int().nonnegative().max(maxInt32);
 const Title = Text.max(500);
 const Reason = Text.max(2000).optional();
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -46,7 +48,7 @@ export const eventDefinitions = {
       at: Seq,
       midTurn: z.boolean(),
       /** The highest turn number given up to there, so that none is given twice. */
-      lastTurn: z.int().nonnegative(),
+      lastTurn: Turn,
       title: Title.optional(),
       agent: AgentRef.optional(),
       metadata: Metadata.optional(),
@@ -253,7 +255,6 @@ export type EventDraft<T extends EventType = EventType> = {
 
 export const isEventType = (type: string): type is EventType => Object.hasOwn(eventDefinitions, type);
 export const currentVersion = (type: EventType): number => eventDefinitions[type].upcast.length + 1;
-const maxInt32 = 2 ** 31 - 1;
 /** The last moment that a date of four digits can tell. */
 const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -261,9 +262,12 @@ export const eventHeader = z.strictObject({
   session: SessionId,
   seq: Seq,
   at: z.int().nonnegative().max(lastMoment),
-  turn: z.int().nonnegative().max(maxInt32),
+  turn: Turn,
   run: RunId.optional(),
-  type: z.string().regex(/^[a-z]+(\.[a-z_]+)+$/),
+  type: z
+    .string()
+    .max(100)
+    .regex(/^[a-z]+(\.[a-z_]+)+$/),
   version: z.int().positive().max(maxInt32),
   actor: Actor,
 });

@@ -27,17 +27,23 @@ const payloadProblem = (event: StoredEvent, type: EventType): string | undefined
   }
 };
 
+/** Turns are numbered one after the other; a fork goes on in one of its parent's. */
+const turnProblem = (before: SessionSummary | undefined, { type, turn, opensTurn: mark }: StoredEvent) => {
+  if (mark !== opensTurn(before, { type, turn })) return 'its turns are not as marked';
+  return type !== 'session.forked' && turn > (before?.lastTurn ?? 0) + 1 ? `nobody opened its turn ${turn}` : undefined;
+};
+
 /**
  * Why no release writes such an event after what the summary tells; a chain alone proves nothing about who made it. What was redacted
  * and what a release to come will read is taken as it is.
  */
 export const copiedEventProblem = (before: SessionSummary | undefined, event: StoredEvent): string | undefined => {
   const { type, body } = event;
-  if (event.opensTurn !== opensTurn(before, event)) return 'its turns are not as marked';
   if (body.kind === 'bytes' && body.bytes.length > maxPayloadBytes) {
     return `its payload of ${body.bytes.length} bytes is over the limit of ${maxPayloadBytes}`;
   }
   return (
+    turnProblem(before, event) ??
     placeProblem(before, event) ??
     (body.kind === 'bytes' && isEventType(type) ? payloadProblem(event, type) : undefined)
   );

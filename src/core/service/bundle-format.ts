@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventHeader } from '../../schema/event.ts';
+import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
 import { SessionId } from '../../schema/ids.ts';
 
 /*
@@ -36,7 +37,7 @@ export const BundleLine = z.union([
   z.strictObject({
     key: z.strictObject({
       session: SessionId,
-      key: z.string().min(1).max(255),
+      key: IdempotencyKeyText,
       bodyHash: Hex32,
       seq: z.int().positive(),
       count: z.int().positive(),

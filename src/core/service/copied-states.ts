@@ -1,5 +1,5 @@
 import { isPerdureError } from '../../schema/error.ts';
-import type { PayloadOf } from '../../schema/event.ts';
+import type { EventType, PayloadOf } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { emptyState, type State } from '../../schema/state.ts';
 import type { SessionCopy, StoredEvent } from '../ports/store.ts';
@@ -8,11 +8,26 @@ import { ledgerProblems } from '../session/ledger-problems.ts';
 import { tryDelta } from '../session/state-change.ts';
 import { bundleInvalid } from './read-bundle.ts';
 
-/** Undefined where it is not known: a commit was redacted, or is of a release to come. */
-interface StateAt {
+/** A session of a bundle after an event. Undefined is what is not known: the event that tells was redacted, or is of a release to come. */
+interface Place {
   readonly seq: number;
+  readonly turn: number;
+  readonly lastTurn: number;
+  readonly messages: number | undefined;
   readonly state: State | undefined;
 }
+
+const start: Place = { seq: 0, turn: 0, lastTurn: 0, messages: 0, state: emptyState };
+
+/** What a fork and a rewind repeat of the place that they go on from. */
+const refuseOther = ({ session, seq }: StoredEvent, place: Place, told: Partial<Place>): void => {
+  const wrong = (['turn', 'lastTurn', 'messages'] as const).find(
+    (name) => told[name] !== undefined && place[name] !== undefined && told[name] !== place[name],
+  );
+  if (wrong) {
+    throw bundleInvalid(`event ${seq} of ${session} tells ${told[wrong]} as ${wrong} where there were ${place[wrong]}`);
+  }
+};
 
 /** What is carried over comes in several commits, a pin perhaps before its fact. */
 const checkedDelta = ({ delta, origin }: PayloadOf<'state.committed'>): PayloadOf<'state.committed'>['delta'] =>
@@ -26,10 +41,7 @@ const stateAfter = (before: State, { session, seq }: StoredEvent, commit: Payloa
 };
 
 /** What cannot be read is refused by the store. */
-const payloadIfKnown = <T extends 'state.committed' | 'session.rewound'>(
-  event: StoredEvent,
-  type: T,
-): PayloadOf<T> | undefined => {
+const payloadIfKnown = <T extends EventType>(event: StoredEvent, type: T): PayloadOf<T> | undefined => {
   try {
     return decodePayload(event, type);
   } catch (error) {
@@ -38,40 +50,58 @@ const payloadIfKnown = <T extends 'state.committed' | 'session.rewound'>(
   }
 };
 
-/** Follows the states of the sessions of a bundle, as far as their commits can be read, and refuses one that leads to none. */
+const isSame = (place: Place, change: Partial<Place>): boolean =>
+  Object.entries(change).every(([name, value]) => place[name as keyof Place] === value);
+
+/** Follows the sessions of a bundle, as far as they can be read: a commit leads to a state, a fork and a rewind say what was there. */
 export class CopiedStates {
-  readonly #states = new Map<SessionId, StateAt[]>();
+  readonly #places = new Map<SessionId, Place[]>();
   readonly #parents = new Map<SessionId, SessionCopy['parent']>();
 
   add({ session, parent, events }: SessionCopy): void {
     this.#parents.set(session, parent);
-    for (const event of events) {
-      if (event.type === 'state.committed') this.#committed(event);
-      if (event.type === 'session.rewound') this.#rewound(event);
+    for (const event of events) this.#add(event);
+  }
+
+  #add(event: StoredEvent): void {
+    const { session, seq, turn } = event;
+    const before = this.#at(session, seq - 1);
+    const change = { turn, lastTurn: Math.max(before.lastTurn, turn), ...this.#change(before, event) };
+    if (isSame(before, change)) return;
+    const places = this.#places.get(session) ?? [];
+    places.push({ ...before, ...change, seq });
+    this.#places.set(session, places);
+  }
+
+  #change(before: Place, event: StoredEvent): Partial<Place> {
+    switch (event.type) {
+      case 'message.appended':
+        return { messages: before.messages === undefined ? undefined : before.messages + 1 };
+      case 'state.committed': {
+        const commit = payloadIfKnown(event, 'state.committed');
+        return { state: commit && before.state && stateAfter(before.state, event, commit) };
+      }
+      case 'session.forked': {
+        const fork = payloadIfKnown(event, 'session.forked');
+        if (fork) refuseOther(event, before, { turn: event.turn, lastTurn: fork.lastTurn, messages: fork.messages });
+        return {};
+      }
+      case 'session.rewound': {
+        const rewind = payloadIfKnown(event, 'session.rewound');
+        if (!rewind) return { messages: undefined, state: undefined };
+        const { messages, state, turn } = this.#at(event.session, rewind.to);
+        refuseOther(event, { ...before, messages, turn }, { turn: event.turn, messages: rewind.messages });
+        return { messages, state };
+      }
+      default:
+        return {};
     }
   }
 
-  #committed(event: StoredEvent): void {
-    const commit = payloadIfKnown(event, 'state.committed');
-    const before = this.#at(event.session, event.seq);
-    this.#keep(event, commit && before && stateAfter(before, event, commit));
-  }
-
-  #rewound(event: StoredEvent): void {
-    const rewind = payloadIfKnown(event, 'session.rewound');
-    this.#keep(event, rewind && this.#at(event.session, rewind.to));
-  }
-
-  #keep({ session, seq }: StoredEvent, state: State | undefined): void {
-    const states = this.#states.get(session) ?? [];
-    states.push({ seq, state });
-    this.#states.set(session, states);
-  }
-
-  #at(session: SessionId, seq: number): State | undefined {
-    const own = this.#states.get(session)?.findLast((each) => each.seq <= seq);
-    if (own) return own.state;
+  #at(session: SessionId, seq: number): Place {
+    const own = this.#places.get(session)?.findLast((each) => each.seq <= seq);
+    if (own) return own;
     const parent = this.#parents.get(session);
-    return parent ? this.#at(parent.session, Math.min(parent.seq, seq)) : emptyState;
+    return parent ? this.#at(parent.session, Math.min(parent.seq, seq)) : start;
   }
 }

@@ -202,6 +202,16 @@ const commandOf: Partial<Readonly<Record<EventType, Command>>> = {
   'session.archived': 'archive',
   'session.restored': 'restore',
   'session.rewound': 'rewind',
+  'input.admitted': 'admit',
+  'run.started': 'admit',
+  'model.called': 'admit',
+  'tool.called': 'admit',
+  // Not `append`: calls that were open are answered, and steps that were begun end, in a paused session too.
+  'message.appended': 'admit',
+  'state.committed': 'commit',
+  'agent.bound': 'commit',
+  'context.compacted': 'commit',
+  'budget.set': 'commit',
 };
 
 /** Whether the table lets an event of this type follow; true where it does not tell. */
