@@ -7,7 +7,7 @@ import type { Provenance } from '../../schema/state.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { CommitCommand } from '../session/decide-commit.ts';
 import { parseInput } from '../session/event-codec.ts';
-import type { SessionFold } from '../session/fold.ts';
+import { type SessionFold, sound } from '../session/fold.ts';
 import { type DifferingEntry, differingPaths, type Merge, mergeEntries } from '../session/merge-entries.ts';
 import { isSameJson } from '../session/patch-between.ts';
 import { valueAt } from '../session/state-change.ts';
@@ -105,7 +105,8 @@ export const adoptBranch = async (
   const { onConflict, why = `adopts ${branch}` } = parseInput('the adoption', Options, options);
   const branchKey = keyOf(scope, branch);
   let merge: Merge = { operations: [], adopted: [], conflicts: [] };
-  const [event] = await execute(scope, key, async (ours): Promise<CommitCommand | undefined> => {
+  const [event] = await execute(scope, key, async (outline): Promise<CommitCommand | undefined> => {
+    const ours = sound(outline);
     const theirs = await scope.folds.head(branchKey);
     const entries = await differencesOf(scope, key, ours, branchKey, theirs);
     merge = mergeEntries(entries, ours.state, onConflict === 'theirs' ? 'theirs' : 'ours');

@@ -6,7 +6,7 @@ import type { Appended, AppendOutcome, IdempotencyKey, NewEvent, SessionKey, Wri
 import { decide, type SessionCommand } from '../session/decide.ts';
 import type { Decision } from '../session/decision.ts';
 import { decodeEvent, decodeJson, encodeEvent, encodeJson } from '../session/event-codec.ts';
-import { type SessionFold, sound } from '../session/fold.ts';
+import type { SessionFold } from '../session/fold.ts';
 import { canonical } from '../session/input-hash.ts';
 import { illegalTransition, statusesThatAllow } from '../session/lifecycle.ts';
 import type { Scope } from './scope.ts';
@@ -26,8 +26,8 @@ export interface ExecuteOptions {
 }
 
 /**
- * A command; or what is to be commanded on the state that it will be decided on, asked again when that has moved. Undefined when nothing
- * is to be done.
+ * A command; or what is to be commanded on the outline that it will be decided on, asked again when that has moved. Undefined when
+ * nothing is to be done.
  */
 export type Asked = SessionCommand | ((state: SessionFold) => Promise<SessionCommand | undefined>);
 
@@ -146,7 +146,7 @@ const usedBefore = async (scope: Scope, key: SessionKey, wanted: IdempotencyKey 
 };
 
 const decideOn = async (scope: Scope, state: SessionFold, asked: Asked): Promise<Decided | undefined> => {
-  const command = typeof asked === 'function' ? await asked(sound(state)) : asked;
+  const command = typeof asked === 'function' ? await asked(state) : asked;
   return command && { state, command, decision: decide(state, command, scope.actor) };
 };
 

@@ -6,6 +6,7 @@ import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decideFork } from '../session/decide.ts';
 import { encodeEvent, parseInput } from '../session/event-codec.ts';
+import { sound } from '../session/fold.ts';
 import { eventsOf } from './execute.ts';
 import { resolvePoint } from './points.ts';
 import { keyOf, type Scope } from './scope.ts';
@@ -18,7 +19,8 @@ export const forkSession = async (scope: Scope, key: SessionKey, options: ForkOp
   const { at, title } = parseInput('the fork', ForkOptions, options);
   const head = await scope.folds.outline(key);
   const seq = await resolvePoint(scope.store, key, head, at);
-  const point = await scope.folds.at(key, seq);
+  const counted = await scope.folds.countedAt(key, seq);
+  const point = sound(counted.state);
   const child = keyOf(scope, newId('ses', scope.clock.now()));
   const drafts = decideFork(point, scope.actor, title);
   const [first, ...rest] = drafts;
@@ -34,6 +36,6 @@ export const forkSession = async (scope: Scope, key: SessionKey, options: ForkOp
       details: { session: key.session, outcome: outcome.outcome },
     });
   }
-  scope.folds.seed(child, point, eventsOf(child, drafts, outcome));
+  scope.folds.seed(child, counted, eventsOf(child, drafts, outcome));
   return child.session;
 };

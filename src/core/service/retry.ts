@@ -36,8 +36,10 @@ export const retryTurn = async (scope: Scope, key: SessionKey, options: z.input<
   const message = { ...asked.message, id: newId('msg') };
   const target = await scope.folds.at(key, start.seq - 1);
   const run = asked.run === undefined ? undefined : newId('run', scope.clock.now());
-  const last = (await execute(scope, key, { type: 'retry', turn, message, target, run, from: scope.requester })).at(
-    -1,
-  )!;
+  const written = await execute(scope, key, async (newest) => {
+    await resolvePoint(scope.store, key, newest, { turn });
+    return { type: 'retry', turn, message, target, run, from: scope.requester };
+  });
+  const last = written.at(-1)!;
   return run ? { message, run: runHandle(scope, key, run, last.seq) } : { message, turn: last.turn };
 };

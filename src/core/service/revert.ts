@@ -6,7 +6,7 @@ import { entryOf, lowestProvenance, type Provenance, type StoredOperation } from
 import type { CommitQuery, SessionKey } from '../ports/store.ts';
 import type { CommitCommand } from '../session/decide-commit.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
-import type { SessionFold } from '../session/fold.ts';
+import { type SessionFold, sound } from '../session/fold.ts';
 import { isLive, liveWithin } from '../session/live-lineage.ts';
 import { isToolCounter } from '../session/merge-entries.ts';
 import { type CommitRecord, commitRecord } from './commits.ts';
@@ -137,7 +137,8 @@ export const revertCommit = async (
   const { why = `reverts ${seq}` } = parseInput('the revert', Options, options);
   const commit = await readCommit(scope, key, seq);
   if (!commit) throw noSuchCommit(key, seq);
-  const [event] = await execute(scope, key, async (fold): Promise<CommitCommand> => {
+  const [event] = await execute(scope, key, async (outline): Promise<CommitCommand> => {
+    const fold = sound(outline);
     if (!isLive(fold.live, seq)) throw noSuchCommit(key, seq);
     const later = standing(await commitsSince(scope, key, fold, commit), seq);
     refuseOverlaps(commit, later);

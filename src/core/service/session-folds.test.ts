@@ -61,6 +61,25 @@ describe('folds of sessions', () => {
     expect(counts.events).toBe(7);
   });
 
+  test('[FOLD2, FORK1] a chain of forks, each too short for a snapshot, is opened from a bounded tail too', async () => {
+    const { store, counts } = counting(openMemoryStore());
+    const policy = { everyEvents: 10, everyBytes: 1e9 };
+    let { session: newest } = await talk(store, policy, []);
+    for (let depth = 0; depth < 20; depth++) {
+      for (const content of ['a', 'b', 'c']) {
+        await newest.append([
+          { role: 'user', content },
+          { role: 'assistant', content },
+        ]);
+      }
+      newest = await newest.fork(depth % 2 === 0 ? {} : { at: { turn: 3 * depth } });
+    }
+    counts.events = 0;
+    const folds = new SessionFolds(store, policy, fail);
+    await folds.head({ workspace, session: newest.id });
+    expect(counts.events).toBeLessThan(10);
+  });
+
   test('[FOLD2] large events bring a snapshot sooner', async () => {
     const { store, snapshots } = counting(openMemoryStore());
     await talk(

@@ -16,7 +16,7 @@ export const defaultSnapshotPolicy: SnapshotPolicy = { everyEvents: 256, everyBy
 
 const cachedSessions = 1000;
 
-interface Tracked {
+export interface Counted {
   readonly state: SessionFold;
   /** Since the last snapshot. */
   readonly events: number;
@@ -79,7 +79,7 @@ export class SessionFolds {
   readonly #store: Store;
   readonly #policy: SnapshotPolicy;
   readonly #report: (problem: unknown) => void;
-  readonly #newest = new Map<string, Tracked>();
+  readonly #newest = new Map<string, Counted>();
   readonly #writing = new Set<Promise<void>>();
   readonly #deciding = new Map<string, Promise<unknown>>();
 
@@ -116,8 +116,13 @@ export class SessionFolds {
 
   /** The fold after the event at `seq`, which must exist. */
   async at(key: SessionKey, seq: number): Promise<SessionFold> {
+    return sound((await this.countedAt(key, seq)).state);
+  }
+
+  /** The same with what a snapshot there would spare, for a child that goes on from it. */
+  async countedAt(key: SessionKey, seq: number): Promise<Counted> {
     const known = this.#newest.get(cacheKey(key));
-    return sound(known?.state.seq === seq ? known.state : (await this.#foldTo(key, seq)).state);
+    return known?.state.seq === seq ? known : this.#foldTo(key, seq);
   }
 
   /** Takes in what was just appended; forgets the fold when others appended in between. */
@@ -138,13 +143,11 @@ export class SessionFolds {
     this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since.state) : since);
   }
 
-  /** Begins the fold of a child where its parent's stood. */
-  seed(key: SessionKey, point: SessionFold, events: readonly SessionEvent[]): void {
-    this.#keep(key, {
-      state: events.reduce<SessionFold>((each, event) => fold(each, event), point),
-      events: 0,
-      bytes: 0,
-    });
+  /** Begins the fold of a child where its parent's stood: what the parent had folded since its last snapshot counts on. */
+  seed(key: SessionKey, point: Counted, events: readonly SessionEvent[]): void {
+    const state = events.reduce<SessionFold>((each, event) => fold(each, event), point.state);
+    const since = { state, events: point.events + events.length, bytes: point.bytes };
+    this.#keep(key, this.#isDue(since) ? this.#snapshot(key, state) : since);
   }
 
   /** Decisions about one session are made one after another here: then only other processes' can be in their way. */
@@ -174,7 +177,7 @@ export class SessionFolds {
     while (this.#writing.size > 0) await Promise.all(this.#writing);
   }
 
-  async #foldTo(key: SessionKey, seq: number, base?: Tracked): Promise<Tracked> {
+  async #foldTo(key: SessionKey, seq: number, base?: Counted): Promise<Counted> {
     let tracked = base ?? (await this.#load(key, seq));
     const passed = new Map<number, SessionFold>();
     for await (const stored of readForward(this.#store, key, { after: tracked?.state.seq ?? 0, upTo: seq })) {
@@ -189,7 +192,7 @@ export class SessionFolds {
     return tracked!;
   }
 
-  async #load(key: SessionKey, seq: number): Promise<Tracked | undefined> {
+  async #load(key: SessionKey, seq: number): Promise<Counted | undefined> {
     const snapshot = await this.#store.snapshot(key, { seq, foldVersion });
     if (!snapshot) return undefined;
     const state = readableFold(snapshot);
@@ -202,12 +205,12 @@ export class SessionFolds {
     return passed.get(to) ?? (await this.#foldTo(key, to)).state;
   }
 
-  #isDue({ events, bytes }: Tracked): boolean {
+  #isDue({ events, bytes }: Counted): boolean {
     return events >= this.#policy.everyEvents || bytes >= this.#policy.everyBytes;
   }
 
   /** A snapshot is a cache: nobody waits for it, and when it cannot be written the log still has everything. */
-  #snapshot(key: SessionKey, state: SessionFold): Tracked {
+  #snapshot(key: SessionKey, state: SessionFold): Counted {
     const writing = this.#store
       .putSnapshot(key, encodeFold(state))
       .catch(this.#report)
@@ -216,7 +219,7 @@ export class SessionFolds {
     return { state, events: 0, bytes: 0 };
   }
 
-  #keep(key: SessionKey, tracked: Tracked): Tracked {
+  #keep(key: SessionKey, tracked: Counted): Counted {
     const name = cacheKey(key);
     this.#newest.delete(name);
     this.#newest.set(name, tracked);

@@ -237,9 +237,10 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
     rewind: async (options) => {
       const { to, reason } = parseInput('the rewind', RewindOptions, options);
-      const head = await scope.folds.outline(key);
-      const seq = await resolvePoint(scope.store, key, head, to);
-      await move({ type: 'rewind', target: await scope.folds.at(key, seq), reason });
+      await execute(scope, key, async (head) => {
+        const seq = await resolvePoint(scope.store, key, head, to);
+        return { type: 'rewind', target: await scope.folds.at(key, seq), reason };
+      });
     },
     tree: () => readTree(scope, key),
     verify: () => verifySession(scope, key),

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { openRuntime } from '../../runtime.ts';
+import type { MessageInput } from '../../schema/message.ts';
+import { newMemoryDatabase } from '../../testing/memory-database.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import type { Session } from './session.ts';
+
+const asks = (content: string): MessageInput => ({ role: 'user', content });
+const answers = (content: string): MessageInput => ({ role: 'assistant', content });
+const calls = (callId: string): MessageInput => ({
+  role: 'assistant',
+  content: [{ type: 'tool-call', callId, tool: 'look', input: {} }],
+});
+const gives = (callId: string): MessageInput => ({
+  role: 'tool',
+  content: [{ type: 'tool-result', callId, tool: 'look', outcome: 'ok', output: 'x' }],
+});
+
+const rolesOf = async (session: Session) =>
+  (await session.transcript()).map(({ message, turn }) => `${message.role} ${turn}`);
+
+const open = async (database = newMemoryDatabase()) => openRuntime({ store: openMemoryStore(database) });
+
+describe('what races', () => {
+  test('[REW1, LOG4] a point is looked up where the rewind lands: not before another one', async () => {
+    const session = await (await open()).sessions.open();
+    await session.append([asks('1'), answers('1'), asks('2')]);
+    const [, second] = await Promise.allSettled([
+      session.rewind({ to: { turn: 0 } }),
+      session.rewind({ to: { turn: 1 } }),
+    ]);
+    expect(second).toMatchObject({ status: 'rejected', reason: { code: 'POINT_NOT_FOUND' } });
+    expect(await rolesOf(session)).toEqual([]);
+  });
+
+  test('[REW1, LOG4] a turn that is gone back to has what was appended to it meanwhile', async () => {
+    const session = await (await open()).sessions.open();
+    await session.append([asks('1'), answers('1'), asks('2')]);
+    await Promise.all([session.rewind({ to: { turn: 2 } }), session.append(answers('2'))]);
+    expect(await rolesOf(session)).toEqual(['user 1', 'assistant 1', 'user 2', 'assistant 2']);
+  });
+
+  test('[REW1, LOG4] a turn that a rewind has just left behind is not tried again', async () => {
+    const session = await (await open()).sessions.open();
+    await session.append([asks('1'), answers('1')]);
+    const [, retried] = await Promise.allSettled([session.rewind({ to: { turn: 0 } }), session.retry({ turn: 1 })]);
+    expect(retried).toMatchObject({ status: 'rejected', reason: { code: 'POINT_NOT_FOUND' } });
+  });
+
+  test('[FOLD1] what another process appended in between is in the fold, whoever appends next', async () => {
+    const database = newMemoryDatabase();
+    const [here, there] = [await open(database), await open(database)];
+    const mine = await here.sessions.open();
+    const theirs = await there.sessions.get(mine.id);
+    await theirs.summary();
+    await mine.append([asks('a'), calls('c1')]);
+    await theirs.append(gives('c1'));
+    await mine.append(answers('b'));
+    expect(await rolesOf(mine)).toEqual(await rolesOf(theirs));
+    expect(await (await mine.fork()).summary()).toMatchObject({ status: 'active', messages: 4 });
+  });
+});
+
+describe('forks and rewinds in the middle', () => {
+  const started = async () => {
+    const session = await (await open()).sessions.open();
+    await session.append([asks('1'), calls('c1'), gives('c1'), answers('1')]);
+    return session;
+  };
+
+  test('[FORK2] a fork behind a result or behind a question starts paused, behind an answer active', async () => {
+    const session = await started();
+    const statusAt = async (seq: number) => (await (await session.fork({ at: { seq } })).summary()).status;
+    expect(await Promise.all([2, 3, 4, 5].map(statusAt))).toEqual(['paused', 'paused', 'paused', 'active']);
+  });
+
+  test('[FORK2, REW1] a rewind to an answer leaves nothing to come', async () => {
+    const session = await started();
+    await session.append(asks('2'));
+    await session.rewind({ to: { turn: 1 } });
+    expect(await (await session.fork()).summary()).toMatchObject({ status: 'active' });
+  });
+
+  test('[FORK2] a fork of a session that a person has is the agent’s, and can be handed over itself', async () => {
+    const session = await started();
+    await session.handoff({ to: 'human' });
+    const fork = await session.fork();
+    expect((await fork.summary()).holder).toBe('agent');
+    await fork.handoff({ to: 'human' });
+    expect((await fork.summary()).holder).toBe('human');
+  });
+
+  test('[FORK2, TRACK2] a call that is under way at the point is the parent’s, whatever becomes of the fork', async () => {
+    const session = await started();
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const { wait } = session.track({ wait: () => promise });
+    const waiting = wait();
+    await expect.poll(() => session.toolCalls({ status: ['running'] })).toHaveLength(1);
+    const fork = await session.fork();
+    const { seq } = await fork.summary();
+    await fork.close();
+    expect((await fork.summary()).seq).toBe(seq + 1);
+    resolve('done');
+    expect(await waiting).toBe('done');
+  });
+
+  test('[REW1, CTX3] a rewind to before a compaction brings back what that had left out', async () => {
+    const session = await (await open()).sessions.open();
+    for (let turn = 1; turn <= 6; turn++) await session.append([asks(`ask ${turn}`), answers(`reply ${turn}`)]);
+    const before = (await session.context({ at: { turn: 5 } })).messages;
+    await session.compact({ keepTurns: 1 });
+    expect((await session.context()).messages.length).toBeLessThan(before.length);
+    await session.rewind({ to: { turn: 5 } });
+    expect((await session.context()).messages).toEqual(before);
+  });
+});
