@@ -82,16 +82,16 @@ const commonPlaces = (a: readonly string[], b: readonly string[]): readonly (rea
   return places;
 };
 
-/** Between two places at which both agree: acts of the same kind stand for each other. */
+/** Between two places at which both agree: acts of the same kind stand for each other. First what was left out, then what was done, in order. */
 const departuresWithin = (old: readonly Numbered[], now: readonly Numbered[]): readonly Departure[] => {
-  const left = [...now];
-  const changed = old.map(({ step, what, of }): Departure => {
+  const left = [...old];
+  const done = now.map(({ step, what, of }): Departure => {
     const index = left.findIndex((act) => act.what === what);
     const [act] = index < 0 ? [] : left.splice(index, 1);
-    return { step, what, recorded: of, replayed: act?.of ?? null };
+    return { step: act?.step ?? step, what, recorded: act?.of ?? null, replayed: of };
   });
-  const added = left.map(({ step, what, of }): Departure => ({ step, what, recorded: null, replayed: of }));
-  return [...changed, ...added];
+  const leftOut = left.map(({ step, what, of }): Departure => ({ step, what, recorded: of, replayed: null }));
+  return [...leftOut, ...done];
 };
 
 export const departuresBetween = (
