@@ -115,5 +115,6 @@ const headAfter = ({ head, parent }: AppendBase, request: AppendRequest, { event
     at: last.at,
     epoch: (head?.epoch ?? 0) + (request.raisesEpoch ? 1 : 0),
     summary,
+    isListed: true,
   };
 };

@@ -119,6 +119,7 @@ export const planImport = (workspace: WorkspaceId, base: ImportBase, copy: Sessi
       at: last.at,
       epoch: head ? head.epoch + 1 : 0,
       summary: summaryAfter(copy, added, head),
+      isListed: true,
     },
   };
 };

@@ -74,6 +74,11 @@ describe.each(storeKinds)('verify on %s', (kind) => {
       seq: 11,
     },
     'another status': { change: () => ['sessions', `summary = replace(summary, 'active', 'closed')`], seq: 11 },
+    'another status in listings': { change: () => ['sessions', `status = 'paused'`], seq: 11 },
+    'another change in listings': { change: () => ['sessions', 'updated_at = 5'], seq: 11 },
+    ...(kind === 'sqlite' && {
+      'another span of changes in listings': { change: () => ['sessions', 'updated_span = 0'] as const, seq: 11 },
+    }),
     'a turn that is not marked': { change: () => ['events', 'opens_turn = not opens_turn where seq = 6 and'], seq: 6 },
   };
   test.each(Object.entries(besideTheLog))(
@@ -98,6 +103,32 @@ describe.each(storeKinds)('verify on %s', (kind) => {
       expect(await session.verify()).toMatchObject({ ok: true, events: 12 });
     },
   );
+
+  test('[HASH4] a fork whose row names another point, parent or family is found', async () => {
+    const changes = {
+      forked_at: 'forked_at = 3',
+      parent: `parent = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'`,
+      root: `root = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'`,
+    };
+    for (const change of Object.values(changes)) {
+      const fork = await (await talk()).fork({ at: { seq: 5 } });
+      await place.edit((_, prefix) => `update ${prefix}sessions set ${change} where id = '${fork.id}'`);
+      const restarted = await openRuntime({ store: place.address });
+      expect({ change, ...(await (await restarted.sessions.get(fork.id)).verify()) }).toMatchObject({
+        change,
+        ok: false,
+      });
+      await restarted.close();
+    }
+  });
+
+  test.each(['seq = 99', 'seq = 1', 'count = 9'])('[HASH4] a key whose row says %s is found', async (change) => {
+    const fork = await (await talk()).fork({ at: { seq: 5 } });
+    await fork.append({ role: 'user', content: 'on' }, { idempotencyKey: 'once' });
+    expect(await fork.verify()).toMatchObject({ ok: true });
+    await place.edit((_, prefix) => `update ${prefix}keys set ${change} where session = '${fork.id}'`);
+    expect(await fork.verify()).toMatchObject({ ok: false, bad: { reason: expect.stringContaining('key once') } });
+  });
 
   test('[HASH4, FOLD1] a snapshot that says something else than the log is found, and dropped by a repair', async () => {
     const often = await openRuntime({ store: place.address, snapshots: { everyEvents: 4, everyBytes: 1e9 } });

@@ -47,6 +47,8 @@ export interface Head extends SessionKey {
   readonly at: number;
   readonly epoch: number;
   readonly summary: SessionSummary;
+  /** Whether listings go by what the summary says: only a change by hand can make that false. */
+  readonly isListed: boolean;
 }
 
 /** A run writer is fenced by its epoch; an outside writer is not, and may write none of `run.*`, `tool.*` and `model.*`. */

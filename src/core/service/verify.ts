@@ -37,14 +37,15 @@ class Walk {
   }
 
   /** Why the session's row is not what its log tells. */
-  headProblem({ hash, at, root, parent, summary }: Head): string | undefined {
+  headProblem({ hash, at, root, parent, summary, isListed }: Head): string | undefined {
     if (!Buffer.from(this.#last.hash).equals(hash)) return 'the session names another hash as its head';
     if ('at' in this.#last && this.#last.at !== at) return `the session names another time as its head's: ${mended}`;
     if (root !== this.#root) return 'the session names another as the first of its family';
     if (!this.#summary || this.#summary === 'unreadable') return undefined;
-    if (parent?.session !== this.#summary.parent) return 'the session names another parent than its log';
+    const isParent = parent?.session === this.#summary.parent && parent?.seq === this.#summary.forkedAt;
+    if (!isParent) return 'the session names another parent than its log';
     if (!isSameJson(summary, this.#summary)) return `the session's summary is not what its log tells: ${mended}`;
-    return undefined;
+    return isListed ? undefined : `the session is listed otherwise than its summary says: ${mended}`;
   }
 }
 
@@ -52,6 +53,14 @@ class Walk {
 const hasHiddenTail = async ({ store }: Scope, key: SessionKey, { seq }: Head): Promise<boolean> => {
   const [beyond] = await store.read(key, { after: seq, limit: 1 });
   return beyond !== undefined && ((await store.head(key))?.seq ?? 0) < beyond.seq;
+};
+
+/** A key brought events of this session, none that it inherited and none beyond the head, which may have moved since it was read. */
+const keyProblem = async ({ store }: Scope, key: SessionKey, { parent }: Head): Promise<string | undefined> => {
+  const keys = await store.keys(key);
+  const end = (await store.head(key))?.seq ?? 0;
+  const wrong = keys.find(({ seq, count }) => seq <= (parent?.seq ?? 0) || count < 1 || seq + count - 1 > end);
+  return wrong && `the key ${wrong.key} stands for events that the session does not have`;
 };
 
 const firstBad = async (scope: Scope, key: SessionKey, head: Head): Promise<BadEvent | undefined> => {
@@ -63,7 +72,7 @@ const firstBad = async (scope: Scope, key: SessionKey, head: Head): Promise<BadE
   if (await hasHiddenTail(scope, key, head)) {
     return { seq: head.seq + 1, reason: `it is behind the head that the session names: ${mended}` };
   }
-  const reason = walk.headProblem(head);
+  const reason = walk.headProblem(head) ?? (await keyProblem(scope, key, head));
   if (reason) return { seq: head.seq, reason };
   return foldProblem(scope.store, key, { upTo: head.seq, points: walk.points });
 };

@@ -16,9 +16,11 @@ export interface HeadRow {
   readonly at: number;
   readonly epoch: number;
   readonly summary: string;
+  readonly status: string;
+  readonly updated_at: number;
 }
 
-export const headColumns = 'id, parent, forked_at, root, seq, hash, at, epoch, summary';
+export const headColumns = 'id, parent, forked_at, root, seq, hash, at, epoch, summary, status, updated_at';
 
 export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
   const summary = parseSummary(row.summary);
@@ -37,6 +39,7 @@ export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
     at: row.at,
     epoch: row.epoch,
     summary,
+    isListed: row.status === summary.status && row.updated_at === summary.updatedAt,
   };
 };
 

@@ -39,7 +39,8 @@ interface Link {
   readonly forkedAt: number | null;
 }
 
-const columns = 'workspace, id, parent, forked_at, root, seq, hash, at, epoch, summary';
+const columns =
+  'workspace, id, parent, forked_at, root, seq, hash, at, epoch, summary, status, updated_at, updated_span';
 const maxLinks = 100_000;
 
 /**
@@ -64,6 +65,10 @@ const headOf = (row: Row, file: string): Head => {
     at: row.at as number,
     epoch: row.epoch as number,
     summary,
+    isListed:
+      row.status === summary.status &&
+      row.updated_at === summary.updatedAt &&
+      row.updated_span === spanOf(summary.updatedAt),
   };
 };
 
@@ -73,7 +78,7 @@ const movingColumns = ({ seq, hash, at, epoch, summary }: Pick<Head, 'seq' | 'ha
 
 export const openSessions = (db: DatabaseSync, file: string): Sessions => {
   const one = db.prepare(`SELECT ${columns} FROM sessions WHERE workspace = ? AND id = ?`);
-  const insert = db.prepare(`INSERT INTO sessions (${columns}, status, updated_at, updated_span)
+  const insert = db.prepare(`INSERT INTO sessions (${columns})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const moving = 'seq = ?, hash = ?, at = ?, epoch = ?, summary = ?, status = ?, updated_at = ?';
   const update = db.prepare(`UPDATE sessions SET ${moving} WHERE workspace = ? AND id = ?`);
@@ -130,7 +135,8 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
     update: (head, before) => {
       const span = spanOf(head.summary.updatedAt);
       const columns = movingColumns(head);
-      if (span === spanOf(before.summary.updatedAt)) update.run(...columns, head.workspace, head.session);
+      const isInPlace = before.isListed && span === spanOf(before.summary.updatedAt);
+      if (isInPlace) update.run(...columns, head.workspace, head.session);
       else updateSpan.run(...columns, span, head.workspace, head.session);
     },
     list: (workspace, { status, limit, after }) => {
