@@ -10,6 +10,7 @@ import { RunWorker, type Worker, type WorkerOptions } from '../run/worker.ts';
 import { type Agent, agentRegistry } from '../session/agent.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { type Approvals, approvalsOf } from './approvals.ts';
+import { CallsUnderWay } from './calls-under-way.ts';
 import type { Scope, Timing } from './scope.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './session-folds.ts';
 import { type Sessions, sessionsOf } from './sessions.ts';
@@ -49,7 +50,7 @@ export interface Identities {
   sessionsFor(identity: Identity): Sessions;
   approvalsFor(identity: Identity): Approvals;
   workerFor(identity: Identity, options?: WorkerOptions): Worker;
-  /** Waits for what is being written beside the calls. */
+  /** Waits for the calls under way, and for what is being written beside them. */
   settle(): Promise<void>;
 }
 
@@ -58,6 +59,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   const { store, clock, snapshots = defaultSnapshotPolicy, onWarning, closing, models, folder, timing = {} } = options;
   const agents = agentRegistry(options.agents ?? []);
   const folds = new SessionFolds(store, parseInput('snapshots', Snapshots, snapshots), onWarning);
+  const underWay = new CallsUnderWay(closing);
   const shared = {
     store,
     queue: store,
@@ -66,6 +68,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     folds,
     agents,
     closing,
+    underWay,
     onWarning,
     previews: new Previews(),
     timing: parseInput('timing', Timings, timing),
@@ -77,8 +80,8 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   };
   const workers = new Set<Worker>();
   return {
-    sessionsFor: (identity) => sessionsOf(scopeFor(identity)),
-    approvalsFor: (identity) => approvalsOf(scopeFor(identity)),
+    sessionsFor: (identity) => underWay.of(sessionsOf(scopeFor(identity))),
+    approvalsFor: (identity) => underWay.of(approvalsOf(scopeFor(identity))),
     workerFor: (identity, workerOptions) => {
       const worker = new RunWorker(scopeFor(identity), workerOptions);
       workers.add(worker);
@@ -86,6 +89,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     },
     settle: async () => {
       await Promise.all([...workers].map((worker) => worker.stop()));
+      await underWay.settle();
       await folds.settle();
     },
   };

@@ -114,3 +114,14 @@ describe('forks and rewinds in the middle', () => {
     expect((await session.context()).messages).toEqual(before);
   });
 });
+
+test('[ST3] a runtime that is closed waits for the calls under way, also those that have yet to read', async () => {
+  const database = newMemoryDatabase();
+  const { id } = await (await open(database)).sessions.open();
+  const runtime = await open(database);
+  const session = await runtime.sessions.get(id);
+  const calls = [session.append(asks('1')), session.fork(), session.transcript(), runtime.sessions.open()];
+  await runtime.close();
+  expect((await Promise.allSettled(calls)).map(({ status }) => status)).toEqual(calls.map(() => 'fulfilled'));
+  await expect(session.append(asks('2'))).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+});

@@ -6,6 +6,7 @@ import type { Queue } from '../ports/queue.ts';
 import type { SessionKey, Store } from '../ports/store.ts';
 import type { Previews } from '../run/previews.ts';
 import type { Agent } from '../session/agent.ts';
+import type { CallsUnderWay } from './calls-under-way.ts';
 import type { SessionFolds } from './session-folds.ts';
 
 /** Waits, so that tests need not have them. */
@@ -34,6 +35,7 @@ export interface Scope {
   readonly requester: Requester;
   /** Aborted when the runtime closes, so that followers end. */
   readonly closing: AbortSignal;
+  readonly underWay: CallsUnderWay;
 }
 
 export const keyOf = (scope: Scope, session: SessionId): SessionKey => ({ workspace: scope.workspace, session });

@@ -152,7 +152,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
   const move = async (command: SessionCommand): Promise<void> => {
     await run(command);
   };
-  return {
+  return scope.underWay.of<Session>({
     id,
     summary: async () => {
       const head = await scope.store.head(key);
@@ -245,5 +245,5 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     tree: () => readTree(scope, key),
     verify: () => verifySession(scope, key),
     export: () => writeBundle(scope, [id]),
-  };
+  });
 };
