@@ -28,7 +28,10 @@ export const importCommand = defineCommand({
   summary: 'take over the sessions of an exported file, whole or not at all',
   args: ['FILE'],
   options: {},
-  notes: ['A FILE of - is read from stdin. Importing twice changes nothing.'],
+  notes: [
+    'A FILE of - is read from stdin. Importing twice changes nothing.',
+    'An import starts nothing. A run that came unfinished goes on when the session is next sent an input, or paused and resumed: do so only with a file that you trust.',
+  ],
   examples: ['perdure import work.perdure', 'ssh elsewhere perdure export ses_… | perdure import -'],
   makesStore: true,
   run: async (context, { args }) => {
