@@ -2,9 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { runCli } from '../src/cli/run-cli.ts';
-import type { Terminal } from '../src/cli/terminal.ts';
-import { openRuntime } from '../src/index.ts';
+import { callCli } from './call-cli.ts';
 
 const bin = fileURLToPath(new URL('../bin/perdure', import.meta.url));
 
@@ -32,38 +30,17 @@ export const runPerdure = async (args: readonly string[], options: CommandOption
   return { code: code as number | null, out: bytes.toString('utf8'), err, bytes };
 };
 
-const pipeInto = (chunks: Buffer[]): Terminal => ({
-  isTerminal: false,
-  columns: Number.POSITIVE_INFINITY,
-  write: async (output) => void chunks.push(Buffer.from(output)),
-  style: (_style, text) => text,
-});
-
 /**
  * The same command within this process and in its current folder, which is many times cheaper: for what does not depend on processes,
  * signals or terminals.
  */
 export const callPerdure = async (args: readonly string[], { env, stdin = '' }: CallOptions = {}) => {
-  const out: Buffer[] = [];
-  const err: Buffer[] = [];
-  const code = await runCli({
-    argv: args,
+  const { raw, ...answer } = await callCli(args, {
+    columns: Number.POSITIVE_INFINITY,
     env: { ...environment, ...env },
-    folder: process.cwd(),
     stdin: async function* () {
       yield Buffer.from(stdin);
     },
-    out: pipeInto(out),
-    err: pipeInto(err),
-    now: Date.now,
-    interrupted: () => new AbortController().signal,
-    onInterrupt: () => () => {},
-    person: () => undefined,
-    startDetached: () => {
-      throw new Error('a command within the test starts no other');
-    },
-    openRuntime,
   });
-  const bytes = Buffer.concat(out);
-  return { code, out: bytes.toString('utf8'), err: Buffer.concat(err).toString('utf8'), bytes };
+  return { ...answer, out: raw };
 };

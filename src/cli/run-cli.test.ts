@@ -1,5 +1,5 @@
-import { stripVTControlCharacters } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { callCli, recorder } from '../../test/call-cli.ts';
 import { openRuntime } from '../runtime.ts';
 import type { MessageInput } from '../schema/message.ts';
 import { type MemoryDatabase, newMemoryDatabase } from '../testing/memory-database.ts';
@@ -7,7 +7,6 @@ import { openMemoryStore } from '../testing/memory-store.ts';
 import { commands } from './commands/registry.ts';
 import type { World } from './context-for.ts';
 import { displayWidth } from './display-width.ts';
-import { runCli } from './run-cli.ts';
 import { OutputClosed, type Terminal } from './terminal.ts';
 
 let database: MemoryDatabase;
@@ -15,46 +14,12 @@ beforeEach(() => {
   database = newMemoryDatabase();
 });
 
-const recorder = (columns: number): Terminal & { text: () => string } => {
-  let written = '';
-  return {
-    isTerminal: Number.isFinite(columns),
-    columns,
-    write: async (output) => {
-      written += String(output);
-    },
-    style: (_, text) => `\u001b[1m${text}\u001b[22m`,
-    text: () => written,
-  };
-};
-
-const worldOf = (argv: readonly string[], world: Partial<World> = {}): World => ({
-  argv: [...argv, ...(argv.includes('--store') ? [] : ['--store', 'memory'])],
-  env: {},
-  stdin: async function* () {},
-  out: recorder(80),
-  err: recorder(80),
-  now: Date.now,
-  interrupted: () => AbortSignal.timeout(10_000),
-  folder: import.meta.dirname,
-  onInterrupt: () => () => {},
-  person: () => undefined,
-  startDetached: () => {},
-  openRuntime: (options) => openRuntime({ ...options, store: openMemoryStore(database) }),
-  ...world,
-});
-
 /** Runs a call on a terminal of 80 columns, or on another. */
-const cli = async (argv: readonly string[], { columns = 80, ...world }: Partial<World> & { columns?: number } = {}) => {
-  const [out, err] = [recorder(columns), recorder(columns)];
-  const code = await runCli(worldOf(argv, { out, err, ...world }));
-  return {
-    code,
-    out: stripVTControlCharacters(out.text()),
-    err: stripVTControlCharacters(err.text()),
-    raw: out.text(),
-  };
-};
+const cli = (argv: readonly string[], world: Parameters<typeof callCli>[1] = {}) =>
+  callCli([...argv, ...(argv.includes('--store') ? [] : ['--store', 'memory'])], {
+    openRuntime: (options) => openRuntime({ ...options, store: openMemoryStore(database) }),
+    ...world,
+  });
 
 const stdinOf = (text: string) =>
   async function* () {
@@ -186,11 +151,11 @@ describe('whatever happens', () => {
         return { ...runtime, close: () => runtime.close().finally(() => (open -= 1)) };
       },
     };
-    const gone: Terminal = { ...recorder(80), write: () => Promise.reject(new OutputClosed()) };
+    const gone: Terminal = { ...recorder(), write: () => Promise.reject(new OutputClosed()) };
     const missing = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a';
-    expect(await runCli(worldOf(['ls'], counting))).toBe(0);
-    expect(await runCli(worldOf(['show', missing], counting))).toBe(1);
-    expect(await runCli(worldOf(['ls'], { ...counting, out: gone }))).toBe(0);
+    expect((await cli(['ls'], counting)).code).toBe(0);
+    expect((await cli(['show', missing], counting)).code).toBe(1);
+    expect((await cli(['ls'], { ...counting, out: gone })).code).toBe(0);
     expect(open).toBe(0);
   });
 
@@ -203,9 +168,8 @@ describe('whatever happens', () => {
         return openRuntime({ ...options, store: openMemoryStore(database) });
       },
     };
-    const bare = { ...worldOf(['open'], world), argv: ['open'] };
-    expect(await runCli(bare)).toBe(0);
-    expect(await runCli({ ...bare, argv: ['open', '--store', 'other', '--workspace', 'local'] })).toBe(0);
+    expect((await callCli(['open'], world)).code).toBe(0);
+    expect((await callCli(['open', '--store', 'other', '--workspace', 'local'], world)).code).toBe(0);
     expect(asked).toEqual(['from-env', 'other']);
     expect([...database.workspaces.keys()]).toEqual(['team', 'local']);
     expect((await cli(['ls', '--workspace', 'Not a name'])).err).toContain('is not the name of a workspace');

@@ -1,25 +1,10 @@
-import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
+import { callCli } from '../../../test/call-cli.ts';
 import { openRuntime } from '../../runtime.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { demoAgent, demoConfig } from '../config/demo-agent.ts';
 import { displayWidth } from '../display-width.ts';
-import { runCli } from '../run-cli.ts';
-import type { Terminal } from '../terminal.ts';
-
-const recorder = (): Terminal & { text: () => string } => {
-  let written = '';
-  return {
-    isTerminal: true,
-    columns: 80,
-    write: async (output) => {
-      written += String(output);
-    },
-    style: (_, text) => `\u001b[1m${text}\u001b[22m`,
-    text: () => stripVTControlCharacters(written),
-  };
-};
 
 /** A session of the demo agent with an answered turn, and the command line on its store. */
 const start = async (asked: string) => {
@@ -32,24 +17,10 @@ const start = async (asked: string) => {
   expect(await run.result()).toMatchObject({ status: 'succeeded' });
   const seqBefore = (await session.summary()).seq;
   await runtime.close();
-  const cli = async (...argv: readonly string[]) => {
-    const [out, err] = [recorder(), recorder()];
-    const code = await runCli({
-      argv: [...argv, '--store', 'memory'],
-      env: {},
-      stdin: async function* () {},
-      out,
-      err,
-      now: Date.now,
-      interrupted: () => AbortSignal.timeout(10_000),
-      folder: import.meta.dirname,
-      onInterrupt: () => () => {},
-      person: () => undefined,
-      startDetached: () => {},
+  const cli = (...argv: readonly string[]) =>
+    callCli([...argv, '--store', 'memory'], {
       openRuntime: (options) => openRuntime({ ...options, store: openMemoryStore(database) }),
     });
-    return { code, out: out.text(), err: err.text() };
-  };
   return { id: session.id, cli, seqBefore };
 };
 

@@ -1,11 +1,9 @@
-import { stripVTControlCharacters } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { callCli } from '../../../test/call-cli.ts';
 import { openRuntime } from '../../runtime.ts';
 import { type MemoryDatabase, newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { displayWidth } from '../display-width.ts';
-import { runCli } from '../run-cli.ts';
-import type { Terminal } from '../terminal.ts';
 import { commands } from './registry.ts';
 
 let database: MemoryDatabase;
@@ -15,46 +13,14 @@ beforeEach(() => {
 
 const open = () => openRuntime({ store: openMemoryStore(database) });
 
-const recorder = (): Terminal & { text: () => string } => {
-  let written = '';
-  return {
-    isTerminal: true,
-    columns: 80,
-    write: async (output) => {
-      written += String(output);
-    },
-    style: (_, text) => `\u001b[1m${text}\u001b[22m`,
-    text: () => written,
-  };
-};
-
 /** Runs a call on a terminal of 80 columns. */
-const cli = async (argv: readonly string[], { mayOpen = true } = {}) => {
-  const [out, err] = [recorder(), recorder()];
-  const code = await runCli({
-    argv: [...argv, '--store', 'memory'],
-    env: {},
-    stdin: async function* () {},
-    out,
-    err,
-    now: Date.now,
-    interrupted: () => AbortSignal.timeout(10_000),
-    folder: import.meta.dirname,
-    onInterrupt: () => () => {},
-    person: () => undefined,
-    startDetached: () => {},
+const cli = (argv: readonly string[], { mayOpen = true } = {}) =>
+  callCli([...argv, '--store', 'memory'], {
     openRuntime: () => {
       if (!mayOpen) throw new Error('the store was opened');
       return open();
     },
   });
-  return {
-    code,
-    raw: out.text(),
-    out: stripVTControlCharacters(out.text()),
-    err: stripVTControlCharacters(err.text()),
-  };
-};
 
 const expectToFit = (text: string): void => {
   for (const line of text.split('\n')) expect(displayWidth(line), line).toBeLessThanOrEqual(80);

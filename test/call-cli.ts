@@ -1,0 +1,52 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { World } from '../src/cli/context-for.ts';
+import { runCli } from '../src/cli/run-cli.ts';
+import type { Terminal } from '../src/cli/terminal.ts';
+import { openRuntime } from '../src/index.ts';
+
+/** A terminal of so many columns; without an end to them it is a pipe. */
+export const recorder = (columns = 80): Terminal & { bytes: () => Buffer } => {
+  const written: Buffer[] = [];
+  const isTerminal = Number.isFinite(columns);
+  return {
+    isTerminal,
+    columns,
+    write: async (output) => void written.push(Buffer.from(output)),
+    style: (_, text) => (isTerminal ? `\u001b[1m${text}\u001b[22m` : text),
+    bytes: () => Buffer.concat(written),
+  };
+};
+
+/** Runs a call within this process, in a world where nothing else happens. */
+export const callCli = async (
+  argv: readonly string[],
+  { columns, ...world }: Partial<World> & { readonly columns?: number } = {},
+) => {
+  const [out, err] = [recorder(columns), recorder(columns)];
+  const code = await runCli({
+    argv,
+    env: {},
+    folder: process.cwd(),
+    stdin: async function* () {},
+    out,
+    err,
+    now: Date.now,
+    interrupted: () => new AbortController().signal,
+    onInterrupt: () => () => {},
+    person: () => undefined,
+    startDetached: () => {
+      throw new Error('a command within a test starts no other');
+    },
+    openRuntime,
+    ...world,
+  });
+  const bytes = out.bytes();
+  const raw = bytes.toString('utf8');
+  return {
+    code,
+    bytes,
+    raw,
+    out: stripVTControlCharacters(raw),
+    err: stripVTControlCharacters(err.bytes().toString('utf8')),
+  };
+};
