@@ -52,11 +52,21 @@ export type FilePart = z.infer<typeof FilePart>;
 export type ToolCallPart = z.infer<typeof ToolCallPart>;
 export type ToolResultPart = z.infer<typeof ToolResultPart>;
 
+/** A result names its call by the id alone. */
+const AssistantParts = z.array(AssistantPart).superRefine((parts, context) => {
+  const seen = new Set<string>();
+  for (const [place, part] of parts.entries()) {
+    if (part.type !== 'tool-call') continue;
+    if (seen.has(part.callId)) context.addIssue({ code: 'custom', path: [place, 'callId'], message: 'is used twice' });
+    seen.add(part.callId);
+  }
+});
+
 /** One message of a transcript. A tool call stands in the assistant's message, its result in a tool's. */
 export const Message = z.discriminatedUnion('role', [
   z.strictObject({ id: MessageId, role: z.literal('system'), content: z.array(TextPart).min(1) }),
   z.strictObject({ id: MessageId, role: z.literal('user'), content: z.array(UserPart).min(1) }),
-  z.strictObject({ id: MessageId, role: z.literal('assistant'), content: z.array(AssistantPart) }),
+  z.strictObject({ id: MessageId, role: z.literal('assistant'), content: AssistantParts }),
   z.strictObject({ id: MessageId, role: z.literal('tool'), content: z.array(ToolResultPart).min(1) }),
 ]);
 export type Message = z.infer<typeof Message>;

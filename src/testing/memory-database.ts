@@ -99,7 +99,7 @@ export const copyWorkspace = ({ sessions, work, blobs, parts }: MemoryWorkspace)
 
 export const putPiece = (pieces: Map<string, Uint8Array>, bytes: Uint8Array): string => {
   const hash = hexOf(blobHash(bytes));
-  if (!pieces.has(hash)) pieces.set(hash, bytes.slice());
+  pieces.set(hash, bytes.slice());
   return hash;
 };
 
@@ -125,7 +125,9 @@ export const isSpilled = (body: StoredBody): body is Extract<StoredBody, { kind:
   body.kind === 'bytes' && body.bytes.length > inlinePayloadBytes;
 
 /** As a store that keeps a large payload apart would find it. */
-export const withBlob = ({ blobs }: MemoryWorkspace, event: StoredEvent): StoredEvent =>
-  isSpilled(event.body) && !blobs.has(hexOf(blobHash(event.body.bytes)))
-    ? { ...event, body: { kind: 'damaged', reason: 'the blob that holds its payload is missing' } }
-    : event;
+export const withBlob = ({ blobs }: MemoryWorkspace, event: StoredEvent): StoredEvent => {
+  if (!isSpilled(event.body)) return event;
+  const kept = blobs.get(hexOf(blobHash(event.body.bytes)));
+  if (kept && Buffer.from(kept).equals(event.body.bytes)) return event;
+  return { ...event, body: { kind: 'damaged', reason: 'the blob that holds its payload is missing or damaged' } };
+};

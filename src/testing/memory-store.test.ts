@@ -1,7 +1,7 @@
 import type { SessionKey, StoredEvent } from '../core/ports/store.ts';
-import { payloadDigest } from '../core/session/chain.ts';
+import { blobHash, payloadDigest } from '../core/session/chain.ts';
 import { describeStoreContract } from './describe-store-contract.ts';
-import { hexOf, newMemoryDatabase, workspaceOf } from './memory-database.ts';
+import { hexOf, isSpilled, newMemoryDatabase, workspaceOf } from './memory-database.ts';
 import { openMemoryStore } from './memory-store.ts';
 
 const database = newMemoryDatabase();
@@ -24,7 +24,12 @@ describeStoreContract('memory', {
   destroy: async () => database.workspaces.clear(),
   tamper: {
     changePayload: (key, seq) =>
-      edit(key, seq, (event) => ({ body: { ...bytesOf(event), bytes: flipped(bytesOf(event).bytes) } })),
+      edit(key, seq, (event) => {
+        const { bytes, ...body } = bytesOf(event);
+        if (!isSpilled(event.body)) return { body: { ...body, bytes: flipped(bytes) } };
+        workspaceOf(database, key.workspace).blobs.set(hexOf(blobHash(bytes)), flipped(bytes));
+        return {};
+      }),
     changeAt: (key, seq, at) => edit(key, seq, () => ({ at })),
     changeTurn: (key, seq, turn) => edit(key, seq, () => ({ turn })),
     changeHash: (key, seq) => edit(key, seq, ({ hash }) => ({ hash: flipped(hash) })),

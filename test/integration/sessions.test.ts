@@ -178,7 +178,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     type Move = Exclude<(typeof commands)[number], 'requestPause'>;
     const moves: Record<Move, (session: Session) => Promise<unknown>> = {
       append: (session) => session.append(user('more')),
-      admit: (session) => session.send('more'),
+      send: (session) => session.send('more'),
       describe: (session) => session.describe({ title: 'new' }),
       commit: (session) => session.commit((draft) => Object.assign(draft.facts, { port: 8080 })),
       pause: (session) => session.pause({ reason: 'lunch' }),
@@ -313,7 +313,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await failure(runtime.sessions.get(theirs.id))).toMatchObject({ code: 'SESSION_NOT_FOUND' });
   });
 
-  test('[IN1, IN2, IN3, FAULT3] wrong input is refused with its path, and nothing is written', async () => {
+  test('[IN1, IN2, IN3, IN5, FAULT3] wrong input is refused with its path, and nothing is written', async () => {
     const session = await talk(1);
     const before = await session.summary();
     const cases: [() => Promise<unknown>, string, RegExp][] = [
@@ -328,6 +328,11 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
       ],
       [() => session.append(null as never), 'INVALID_INPUT', /messages/],
       [() => session.append(result('nobody')), 'INVALID_INPUT', /no open call nobody/],
+      [
+        () => session.append({ role: 'assistant', content: [...call('c').content, ...call('c').content] }),
+        'INVALID_INPUT',
+        /0\.content\.1\.callId.*twice/,
+      ],
       [() => session.append(user('x'), { idempotencyKey: '' }), 'INVALID_INPUT', /idempotencyKey/],
       [() => session.append(user('x'.repeat(17 * 1024 * 1024))), 'PAYLOAD_TOO_LARGE', /over the limit of 16777216/],
       [() => session.describe({ metadata: { deep: Number.NaN } }), 'INVALID_INPUT', /metadata\.deep/],

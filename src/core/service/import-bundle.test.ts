@@ -24,6 +24,18 @@ describe('an import', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  test.each(['text', 5, null, { length: 1 }])('[IN1] of what is no bytes, such as %j, is refused', async (chunk) => {
+    const { runtime } = await exported();
+    const source = async function* () {
+      yield chunk as never;
+    };
+    await expect(runtime.sessions.import(source())).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('bytes'),
+    });
+    await runtime.close();
+  });
+
   test('[FAULT1] leaves nothing in the folder for temporary files, also while it goes on', async () => {
     const { runtime, bundle } = await exported();
     const seen: string[][] = [];

@@ -170,7 +170,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
         turn: state.turn,
         run: command.input.run,
       };
-      return { drafts: [draft], command: allow(state, 'admit'), fact: !command.whileIdle };
+      return { drafts: [draft], command: allow(state, 'send'), fact: !command.whileIdle };
     }
     case 'answer':
       return decideAnswer(state, command, actor);

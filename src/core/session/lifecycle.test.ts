@@ -16,7 +16,7 @@ import {
 const table = `
               open    active   pausing  paused  closed    archived
 append        active  active   pausing  -       -         -
-admit         active  active   pausing  paused  -         -
+send          active  active   pausing  paused  -         -
 describe      open    active   pausing  paused  closed    -
 commit        open    active   pausing  paused  -         -
 requestPause  -       pausing  -        -       -         -

@@ -14,7 +14,7 @@ import { type Status, statuses } from '../../schema/statuses.ts';
  */
 export const commands = [
   'append',
-  'admit',
+  'send',
   'describe',
   'commit',
   'requestPause',
@@ -35,7 +35,7 @@ const no = undefined;
 export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status | undefined>>>> = {
   open: {
     append: 'active',
-    admit: 'active',
+    send: 'active',
     describe: 'open',
     commit: 'open',
     requestPause: no,
@@ -50,7 +50,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   },
   active: {
     append: 'active',
-    admit: 'active',
+    send: 'active',
     describe: 'active',
     commit: 'active',
     requestPause: 'pausing',
@@ -65,7 +65,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   },
   pausing: {
     append: 'pausing',
-    admit: 'pausing',
+    send: 'pausing',
     describe: 'pausing',
     commit: 'pausing',
     requestPause: no,
@@ -80,7 +80,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   },
   paused: {
     append: no,
-    admit: 'paused',
+    send: 'paused',
     describe: 'paused',
     commit: 'paused',
     requestPause: no,
@@ -95,7 +95,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   },
   closed: {
     append: no,
-    admit: no,
+    send: no,
     describe: 'closed',
     commit: no,
     requestPause: no,
@@ -110,7 +110,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   },
   archived: {
     append: no,
-    admit: no,
+    send: no,
     describe: no,
     commit: no,
     requestPause: no,
@@ -202,12 +202,12 @@ const commandOf: Partial<Readonly<Record<EventType, Command>>> = {
   'session.archived': 'archive',
   'session.restored': 'restore',
   'session.rewound': 'rewind',
-  'input.admitted': 'admit',
-  'run.started': 'admit',
-  'model.called': 'admit',
-  'tool.called': 'admit',
+  'input.admitted': 'send',
+  'run.started': 'send',
+  'model.called': 'send',
+  'tool.called': 'send',
   // Not `append`: calls that were open are answered, and steps that were begun end, in a paused session too.
-  'message.appended': 'admit',
+  'message.appended': 'send',
   'state.committed': 'commit',
   'agent.bound': 'commit',
   'context.compacted': 'commit',

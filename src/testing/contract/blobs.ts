@@ -47,6 +47,19 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(await firstBad(setup.other, key)).toBe(3);
     });
 
+    test('[BLOB2] a blob that was damaged is put right by the next append of the same bytes', async () => {
+      const { store, tamper } = setup;
+      const key = newKey();
+      await openSession(store, key);
+      const bytes = noise(20_000, 6);
+      await mustAppend(store, key, [raw(bytes)]);
+      await tamper.changePayload(key, 2);
+      expect(await firstBad(setup.other, key)).toBe(2);
+      await mustAppend(store, key, [raw(bytes)]);
+      const events = await expectSound(setup.other, key);
+      expect(events.slice(1).every((event) => same(bytes, payloadOf(event)))).toBe(true);
+    });
+
     test('[BLOB2] the same bytes are kept once in a workspace, however often they come', async () => {
       const { store, tamper } = setup;
       const [one, two] = [newKey(), newKey()];
