@@ -22,10 +22,10 @@ async function runAsAdmin(url: string, ...statements: string[]): Promise<void> {
 }
 
 /** A fresh, empty database on the server of this test run. */
-export async function createDatabase(): Promise<TestDatabase> {
+export async function createDatabase(options = ''): Promise<TestDatabase> {
   const { adminUrl, appRole, appPassword, host, port } = inject('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await runAsAdmin(adminUrl, `create database ${name} owner ${appRole}`);
+  await runAsAdmin(adminUrl, `create database ${name} owner ${appRole} ${options}`);
   return {
     url: `postgres://${appRole}:${appPassword}@${host}:${port}/${name}`,
     adminUrl: Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href,

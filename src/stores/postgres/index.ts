@@ -44,6 +44,15 @@ const refuseNoSync = (fsync: string): void => {
   );
 };
 
+const refuseOtherEncodings = (encoding: string): void => {
+  if (encoding === 'UTF8') return;
+  throw new PerdureError(
+    'STORE_UNAVAILABLE',
+    `the database is in ${encoding}, which does not hold every text: make one with \`create database … encoding 'UTF8' template template0\` and name it in the URL`,
+    { details: { encoding } },
+  );
+};
+
 export const openPostgresStore = async (options: PostgresStoreOptions): Promise<Store & Queue> => {
   const unknown = fieldProblem(options, fields);
   if (unknown) throw new PerdureError('INVALID_INPUT', `openPostgresStore: ${unknown}`);
@@ -51,8 +60,11 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
   const database = new Database({ url, poolSize, statementTimeoutMs });
   try {
     const writeLog = await database.use(async (client) => {
-      const { rows } = await client.query(`select current_setting('fsync') as fsync`);
+      const { rows } = await client.query(
+        `select current_setting('fsync') as fsync, current_setting('server_encoding') as encoding`,
+      );
       refuseNoSync(rows[0].fsync);
+      refuseOtherEncodings(rows[0].encoding);
       await migrate(client, options.release ?? currentRelease(), statementTimeoutMs);
       return openWriteLog(client, statementTimeoutMs);
     });

@@ -18,6 +18,33 @@ const settings = {
   client_encoding: 'LATIN1',
 };
 
+test('[FAULT1] a limit on the time of transactions that leaves no room is named', async () => {
+  const database = await createDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  await (await openPostgresStore({ url: database.url })).close();
+  await askPostgres(database.adminUrl, `alter database ${name} set transaction_timeout = '1ms'`);
+  const opening = async () => {
+    const store = await openPostgresStore({ url: database.url });
+    const key = newKey();
+    return openSession(store, key).finally(() => store.close());
+  };
+  await expect(opening()).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+    message: expect.stringContaining('transaction_timeout'),
+  });
+  await database.drop();
+});
+
+test('[ST5] a database that is not in UTF-8 is refused, with what to do', async () => {
+  const database = await createDatabase(`encoding 'SQL_ASCII' locale 'C' template template0`);
+  await expect(openPostgresStore({ url: database.url })).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+    message: expect.stringMatching(/SQL_ASCII.*create database .* encoding 'UTF8'/),
+  });
+  expect(await askPostgres(database.adminUrl, `select from pg_namespace where nspname = 'perdure'`)).toEqual([]);
+  await database.drop();
+});
+
 test('[LOG9, HASH2] what a database or a role has set does not change what is read or written', async () => {
   const database = await createDatabase();
   const key = newKey();

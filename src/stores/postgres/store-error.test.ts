@@ -36,6 +36,16 @@ describe('failures of the engine', () => {
     });
   }
 
+  test('[FAULT1] by a limit on the time of transactions are told as such', () => {
+    for (const [code, setting] of Object.entries({
+      '25P03': 'idle_in_transaction_session_timeout',
+      '25P04': 'transaction_timeout',
+    })) {
+      const message = expect.stringContaining(setting);
+      expect(storeError(engineError(code))).toMatchObject({ code: 'STORE_UNAVAILABLE', message });
+    }
+  });
+
   test('[FAULT1] that nobody expects stay as they are', () => {
     for (const error of [engineError('42601'), new TypeError('a defect'), 'text'])
       expect(storeError(error)).toBe(error);

@@ -48,6 +48,11 @@ const rules: readonly Rule[] = [
     says: 'PostgreSQL did not answer in time, another writer may hold the session: try again',
   },
   {
+    matches: (_, state) => /^25P0[34]$/.test(state),
+    code: 'STORE_UNAVAILABLE',
+    says: 'PostgreSQL limits the time of transactions too closely for the role or the database: raise transaction_timeout and idle_in_transaction_session_timeout, then try again',
+  },
+  {
     matches: (error, state) => isConnectionLost(error) || /^(53000|53200|53300|53400)$/.test(state),
     code: 'STORE_UNAVAILABLE',
     says: 'PostgreSQL cannot be reached: check that it runs and takes connections, then try again',
