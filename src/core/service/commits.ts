@@ -2,11 +2,13 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { indexedPrefix, matchesPattern } from '../../schema/path-pattern.ts';
+import type { Provenance } from '../../schema/state.ts';
 import type { CallRecord, CommitQuery, SessionKey } from '../ports/store.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { isLive, type LiveRange, liveWithin } from '../session/live-lineage.ts';
 import { entriesTouched } from '../session/state-change.ts';
+import { touchedPaths } from '../session/touched-paths.ts';
 import { liveRecords } from './live-records.ts';
 import { firstLiveTurn } from './points.ts';
 import { CallFilter, CommitFilter, many, type RecordWindow } from './record-filter.ts';
@@ -137,6 +139,13 @@ const collect = async <Found extends Place, Kept extends Place>(
   return kept.slice(0, limit);
 };
 
+/** Whether it touched something that fits both, as far as they are asked for. */
+export const isMatch = (commit: CommitRecord, pattern?: string, levels?: readonly Provenance[]): boolean =>
+  touchedPaths(commit).some(
+    ({ path, provenance }) =>
+      (pattern === undefined || matchesPattern(pattern, path)) && (!levels || levels.includes(provenance)),
+  );
+
 /** Commits that match, newest first: of one session, or without a key of the whole workspace. Answered from an index. */
 export const findCommits = async (
   scope: Scope,
@@ -148,13 +157,14 @@ export const findCommits = async (
     CommitFilter,
     filter,
   );
+  const levels = many(provenance);
   const { within, isWanted } = await select(scope, key, window);
   const query = {
     within,
     prefix: path === undefined ? undefined : indexedPrefix(path),
     tool,
     actor,
-    provenance: many(provenance),
+    provenance: levels,
     since: time(since),
     until: time(until),
   };
@@ -162,16 +172,11 @@ export const findCommits = async (
     (page) => scope.store.findCommits(scope.workspace, { ...query, ...page }),
     (stored) => {
       const record = commitRecord(decodeEvent(scope.workspace, stored) as Committed);
-      return path === undefined || touches(record, path) ? record : undefined;
+      return isMatch(record, path, levels) ? record : undefined;
     },
     isWanted,
     limit,
   );
-};
-
-export const touches = ({ delta, entries, origin }: CommitRecord, pattern: string): boolean => {
-  const paths = origin?.kind === 'lift' ? entries : delta.flatMap(({ op, path }) => (op === 'test' ? [] : [path]));
-  return paths.some((path) => matchesPattern(pattern, path));
 };
 
 /** Tool calls that match, newest first. */

@@ -16,6 +16,25 @@ test('[WATCH1] a watcher is told what is committed from the moment it was asked 
   await watching.return();
 });
 
+test('[WATCH1, QRY1] a provenance is that of the entry: a watcher is told what a query finds', async () => {
+  const session = await open();
+  const doubtful = session.watch({ provenance: 'unverified' });
+  const ofPort = { path: '/facts/port', provenance: 'unverified' } as const;
+  const watchingPort = session.watch(ofPort);
+  await session.commit((draft) => Object.assign(draft.facts, { ports: [1] }), { provenance: 'unverified' });
+  await session.commit((draft) => {
+    draft.facts.port = 8080;
+    (draft.facts.ports as number[]).push(2);
+  });
+  await session.commit((draft) => Object.assign(draft.facts, { port: 1 }), { provenance: 'unverified' });
+  const seqs = (await session.commits({ provenance: 'unverified' })).map(({ seq }) => seq);
+  expect(seqs).toEqual([4, 3, 2]);
+  for (const seq of seqs.toReversed()) expect((await doubtful.next()).value).toMatchObject({ seq });
+  expect((await session.commits(ofPort)).map(({ seq }) => seq)).toEqual([4]);
+  expect((await watchingPort.next()).value).toMatchObject({ seq: 4 });
+  await Promise.all([doubtful.return(), watchingPort.return()]);
+});
+
 test('[WATCH1] what cannot be watched is refused at once', async () => {
   const session = await open();
   const filters = [

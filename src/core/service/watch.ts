@@ -1,6 +1,6 @@
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
-import { type CommitRecord, commitRecord, touches } from './commits.ts';
+import { type CommitRecord, commitRecord, isMatch } from './commits.ts';
 import { endAtOnce } from './end-at-once.ts';
 import { readEvents } from './events.ts';
 import { many, WatchFilter } from './record-filter.ts';
@@ -16,8 +16,7 @@ async function* commitsAfter(
   for await (const event of readEvents(scope, key, { after: await start, follow: true, signal })) {
     if (event.type !== 'state.committed') continue;
     const record = commitRecord(event);
-    if (path !== undefined && !touches(record, path)) continue;
-    if (!levels || levels.includes(record.provenance)) yield record;
+    if (isMatch(record, path, levels)) yield record;
   }
 }
 

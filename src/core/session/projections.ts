@@ -1,13 +1,10 @@
 import type { ToolOutcome } from '../../schema/message.ts';
-import { entryOf } from '../../schema/pointer.ts';
-import type { Provenance } from '../../schema/state.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { decodePayload } from './event-codec.ts';
+import { type TouchedPath, touchedPaths } from './touched-paths.ts';
 
 /** One path that a commit touched, to find it by. */
-export interface CommitPath {
-  readonly path: string;
-  readonly provenance: Provenance;
+export interface CommitPath extends TouchedPath {
   readonly tool: string | undefined;
   readonly callId: string | undefined;
 }
@@ -36,17 +33,9 @@ export const project = (event: StoredEvent): Projection => {
   if (event.body.kind !== 'bytes') return nothing;
   switch (event.type) {
     case 'state.committed': {
-      const { delta, provenance, entryProvenance, cause, origin } = decodePayload(event, event.type);
-      const paths =
-        origin?.kind === 'lift' ? origin.paths : delta.flatMap(({ op, path }) => (op === 'test' ? [] : [path]));
-      return {
-        paths: [...new Set(paths)].map((path) => ({
-          path,
-          provenance: entryProvenance?.[entryOf(path)] ?? provenance,
-          tool: cause?.tool,
-          callId: cause?.callId,
-        })),
-      };
+      const commit = decodePayload(event, event.type);
+      const { tool, callId } = commit.cause ?? {};
+      return { paths: touchedPaths(commit).map((touched) => ({ ...touched, tool, callId })) };
     }
     case 'tool.called': {
       const { callId, tool, inputHash } = decodePayload(event, event.type);
