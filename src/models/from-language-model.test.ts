@@ -89,7 +89,10 @@ test('[MODEL1] files are kept with their bytes, or by their address', async () =
 });
 
 test('[MODEL6] an answer of nothing is broken, unless the model counted the tokens of its silence', async () => {
-  await expect(answerOf([finish(usageOf(5, 0))])).rejects.toMatchObject({ failure: 'broken-stream' });
+  await expect(answerOf([finish(usageOf(5, 0))])).rejects.toMatchObject({
+    failure: 'broken-stream',
+    usage: { inputTokens: 5, outputTokens: 0 },
+  });
   expect(await answerOf([finish(usageOf(5, 2))])).toMatchObject({ parts: [], finish: 'stop' });
 });
 

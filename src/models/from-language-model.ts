@@ -86,14 +86,14 @@ const finishOf = (said: Finish, parts: readonly AssistantPart[]): Finish =>
 
 const answerOf = (model: string, collected: Collector, price: Price | undefined): ModelAnswer => {
   const said = collected.finish?.finishReason.unified;
-  if (!collected.finish || said === undefined || said === 'interrupted' || said === 'error') {
-    throw new ModelFailure('broken-stream', `${model} broke off its answer before the end`);
+  const usage = collected.finish && toUsage(collected.finish.usage, price);
+  if (!usage || said === undefined || said === 'interrupted' || said === 'error') {
+    throw new ModelFailure('broken-stream', `${model} broke off its answer before the end`, { usage });
   }
   const parts = collected.parts();
-  const usage = toUsage(collected.finish.usage, price);
   // A model may choose to add nothing: then it has counted the tokens of its silence.
   if (parts.length === 0 && usage.outputTokens === 0) {
-    throw new ModelFailure('broken-stream', `${model} gave an empty answer`);
+    throw new ModelFailure('broken-stream', `${model} gave an empty answer`, { usage });
   }
   return { parts, finish: finishOf(said, parts), usage };
 };

@@ -178,6 +178,8 @@ export const eventDefinitions = {
       message: Text,
       /** Absent when it is not tried again. */
       retryInMs: z.int().nonnegative().optional(),
+      /** Where the provider counted what it gave. */
+      usage: Usage.optional(),
     }),
   ),
   /** What was shown of a message that never came to its end. */

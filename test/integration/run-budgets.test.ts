@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Model, ModelAnswer } from '../../src/core/ports/model.ts';
+import { type Model, type ModelAnswer, ModelFailure } from '../../src/core/ports/model.ts';
 import { defineTool, type SessionEvent } from '../../src/index.ts';
 import { type RunsSetup, startRuns } from '../start-runs.ts';
 
@@ -41,11 +41,8 @@ const modelAt = (given: Model['price']): Model => ({
   }),
 });
 
-const start = async (given: Model['price'] = price): Promise<RunsSetup> => {
-  const setup = await startRuns(
-    { model: modelAt(given), tools: [work], settings: { maxOutputTokens: 1000 } },
-    { clock },
-  );
+const start = async (given: Model['price'] = price, model = modelAt(given)): Promise<RunsSetup> => {
+  const setup = await startRuns({ model, tools: [work], settings: { maxOutputTokens: 1000 } }, { clock });
   undo.push(() => setup.runtime.close());
   return setup;
 };
@@ -72,6 +69,27 @@ test('[BUDGET1] at its limit of tokens a run waits, once, until it is raised far
     "the session's budget of 500 tokens is used up",
     "the session's budget of 600 tokens is used up",
   ]);
+});
+
+test('[BUDGET1] what a provider counted of an answer that broke off is spent', async () => {
+  const model = modelAt(price);
+  let isFirst = true;
+  const breaking: Model = {
+    ...model,
+    answer: async (...request) => {
+      if (!isFirst) return model.answer(...request);
+      isFirst = false;
+      throw new ModelFailure('broken-stream', 'it broke off', { usage: { ...usage, usd } });
+    },
+  };
+  const setup = await start(price, breaking);
+  await setup.session.limit({ tokens: 3000 });
+  const run = await setup.session.send('Go');
+  expect(await run.result()).toMatchObject({
+    status: 'waiting',
+    waitingFor: 'budget',
+    usage: { inputTokens: 2 * usage.inputTokens, outputTokens: 2 * usage.outputTokens },
+  });
 });
 
 test('[BUDGET1] a limit by turns holds the next turn up, and no other', async () => {

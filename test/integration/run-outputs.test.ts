@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { Model } from '../../src/core/ports/model.ts';
 import { defineScript, defineTool } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { startRuns } from '../start-runs.ts';
@@ -54,3 +55,23 @@ test.each(Object.keys(outputs))(
     ]);
   },
 );
+
+test('[RUN12] the model is told twice that its output does not fit, however often the run is taken on again', async () => {
+  const model = scriptedModel(
+    defineScript({ name: 'wrong', steps: Array.from({ length: 6 }, () => ({ text: 'no JSON' })) }),
+  );
+  const pausing: Model = {
+    ...model,
+    answer: async (...request) => {
+      await session.pause();
+      return model.answer(...request);
+    },
+  };
+  const { session, runtime } = await startRuns({ output: z.object({ port: z.number() }), model: pausing });
+  undo.push(() => runtime.close());
+  const run = await session.send('Which port?');
+  for await (const { type } of run.events()) if (type === 'session.paused') await session.resume();
+  expect(await run.ended()).toMatchObject({ status: 'failed', error: { code: 'OUTPUT_INVALID' } });
+  const events = await Array.fromAsync(session.events());
+  expect(events.filter(({ type }) => type === 'model.completed')).toHaveLength(3);
+});

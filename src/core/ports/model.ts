@@ -72,14 +72,21 @@ export class ModelFailure extends Error {
   readonly failure: ModelFailureKind;
   /** What the provider asked to wait. */
   readonly retryAfterMs: number | undefined;
+  /** What the provider counted nevertheless. */
+  readonly usage: Usage | undefined;
 
   constructor(
     failure: ModelFailureKind,
     message: string,
-    options: { readonly retryAfterMs?: number | undefined; readonly cause?: unknown } = {},
+    options: {
+      readonly retryAfterMs?: number | undefined;
+      readonly usage?: Usage | undefined;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.failure = failure;
     this.retryAfterMs = options.retryAfterMs;
+    this.usage = options.usage;
   }
 }

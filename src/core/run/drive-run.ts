@@ -5,7 +5,7 @@ import type { WaitReason } from '../../schema/run.ts';
 import type { Model } from '../ports/model.ts';
 import { messagesBackwards } from '../service/transcript.ts';
 import { nextStep } from '../session/next-step.ts';
-import type { QueuedInput } from '../session/run-fold.ts';
+import type { ActiveRun, QueuedInput } from '../session/run-fold.ts';
 import { callTools } from './call-tools.ts';
 import { endDrafts } from './end-run.ts';
 import { askModel } from './model-step.ts';
@@ -55,7 +55,7 @@ const finalText = async ({ scope, writer }: RunContext): Promise<string> => {
 const maxOutputRepairs = 2;
 
 /** The answer as the agent's schema wants it; where it is not, the model is told why and answers again. */
-const finish = async (run: RunContext, repairs: number): Promise<'ended' | 'asked-again'> => {
+const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<'ended' | 'asked-again'> => {
   const text = await finalText(run);
   if (!run.agent.output) {
     await end(run, { status: 'succeeded', output: text });
@@ -88,7 +88,6 @@ const finish = async (run: RunContext, repairs: number): Promise<'ended' | 'aske
  * ones before.
  */
 export const driveRun = async (run: RunContext, model: Model): Promise<void> => {
-  let repairs = 0;
   for (;;) {
     run.signal.throwIfAborted();
     const fold = await run.writer.fold();
@@ -118,7 +117,7 @@ export const driveRun = async (run: RunContext, model: Model): Promise<void> => 
         await steer(run, step.inputs);
         break;
       case 'finish':
-        if ((await finish(run, repairs++)) === 'ended') return;
+        if ((await finish(run, fold.run)) === 'ended') return;
         break;
       case 'ask': {
         const asked = await askModel(run, model);

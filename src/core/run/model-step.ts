@@ -222,6 +222,7 @@ const failed = async (
       failure: failure.failure,
       message: String(asJson(failure.message)),
       retryInMs,
+      usage: failure.usage,
     },
     actor: agentActor(run),
     turn: 'current',

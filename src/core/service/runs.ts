@@ -6,7 +6,7 @@ import type { Json } from '../../schema/json.ts';
 import type { RunStatus, Usage, WaitReason } from '../../schema/run.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
-import { addUsage } from '../session/run-fold.ts';
+import { addUsage, noUsage } from '../session/run-fold.ts';
 import { cancelRun } from './cancel.ts';
 import { endAtOnce } from './end-at-once.ts';
 import { Following, readEvents } from './events.ts';
@@ -37,8 +37,6 @@ export interface Run {
 
 const Waiting = Following.omit({ after: true });
 
-const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
-
 /** Where an input that joined another run went. */
 const joinedRun = (event: SessionEvent, message: MessageId | undefined, id: RunId): RunId | undefined =>
   event.type === 'message.appended' && event.payload.message.id === message && event.run !== id ? event.run : undefined;
@@ -65,7 +63,7 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
     for await (const event of readEvents(scope, key, { after: admittedAt - 1, follow: true, signal })) {
       if (event.type === 'input.admitted' && event.payload.run === id) message = event.payload.message.id;
       run = joinedRun(event, message, run) ?? run;
-      if (event.run === run && event.type === 'model.completed') usage = addUsage(usage, event.payload.usage);
+      if (event.run === run) usage = addUsage(usage, usageTold(event));
       if (event.run === run && event.type === 'run.ended') return { run: id, usage, ...event.payload };
       if (event.run === run && event.type === 'run.started') hasBegun = true;
       // A rewind leaves behind what nobody had begun with.
@@ -88,6 +86,17 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
       await cancelRun(scope, key, id);
     },
   };
+};
+
+const usageTold = (event: SessionEvent): Usage => {
+  switch (event.type) {
+    case 'model.completed':
+    case 'model.failed':
+    case 'child.ended':
+      return event.payload.usage ?? noUsage;
+    default:
+      return noUsage;
+  }
 };
 
 const isOfSession = ({ type }: SessionEvent): boolean => type.startsWith('session.');

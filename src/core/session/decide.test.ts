@@ -37,7 +37,7 @@ const run: ActiveRun = {
   steps: 0,
   failures: 0,
   overflowed: false,
-  usage: { inputTokens: 0, outputTokens: 0 },
+  repairs: 0,
 };
 
 describe('a decision about a session with a run at work', () => {

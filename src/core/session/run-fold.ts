@@ -1,5 +1,5 @@
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
-import type { Actor, ApprovalId, MessageId, RunId, SessionId } from '../../schema/ids.ts';
+import { type Actor, type ApprovalId, type MessageId, type RunId, type SessionId, systemActor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Requester } from '../../schema/member.ts';
 import type { Limits, Spent, Usage, WaitReason } from '../../schema/run.ts';
@@ -25,7 +25,8 @@ export interface ActiveRun {
   readonly failures: number;
   /** Whether the context was compacted since the model last said that it was too long. */
   readonly overflowed: boolean;
-  readonly usage: Usage;
+  /** How often the model was told that its output does not have the form asked for. */
+  readonly repairs: number;
   /** The answer that is being waited for, and the tokens set aside for it. */
   readonly asked?: { readonly message: MessageId; readonly tokens: number } | undefined;
   /** Since when it is at work; what lies between a start and a wait counts as active time. */
@@ -80,7 +81,7 @@ export const noRuns: RunFold = {
   kept: {},
 };
 
-const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
+export const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
 
 const optionalSum = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
@@ -137,7 +138,7 @@ const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => 
     steps: 0,
     failures: 0,
     overflowed: false,
-    usage: noUsage,
+    repairs: 0,
     activeSince: event.at,
   };
   const spent = { ...before.spent, turns: before.spent.turns + 1 };
@@ -157,10 +158,19 @@ const complete = (before: RunFold, { usage }: PayloadOf<'model.completed'>): Run
     steps: run.steps + 1,
     failures: 0,
     overflowed: false,
-    usage: addUsage(run.usage, usage),
     asked: undefined,
   }));
   return { ...answered, spent: spend(before, usage) };
+};
+
+const fail = (before: RunFold, { failure, usage }: PayloadOf<'model.failed'>): RunFold => {
+  const failed = onRun(before, (run) => ({
+    ...run,
+    failures: run.failures + 1,
+    overflowed: run.overflowed || failure === 'overflow',
+    asked: undefined,
+  }));
+  return usage ? { ...failed, spent: spend(before, usage) } : failed;
 };
 
 /** Nothing is asked any more about a call that has its result. */
@@ -195,6 +205,10 @@ const join = (before: RunFold, input: QueuedInput): RunFold => ({
   queue: before.queue.filter((each) => each !== input),
 });
 
+/** After an answer of its model, a run is told something by nobody but the runtime and those who steer it. */
+const isRepair = ({ run }: RunFold, { run: of, actor, payload }: SessionEvent<'message.appended'>): boolean =>
+  run !== undefined && run.id === of && run.steps > 0 && actor === systemActor && payload.message.role === 'user';
+
 /** What an event changes in the runs of a session. */
 export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
   switch (event.type) {
@@ -209,7 +223,8 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
       return { ...before, queue: [...before.queue, { ...event.payload, seq: event.seq, by: event.actor }] };
     case 'message.appended': {
       const joined = before.queue.find(({ message }) => message.id === event.payload.message.id);
-      return joined ? join(before, joined) : before;
+      if (joined) return join(before, joined);
+      return isRepair(before, event) ? onRun(before, (run) => ({ ...run, repairs: run.repairs + 1 })) : before;
     }
     case 'run.started':
       return begin(before, event);
@@ -230,12 +245,7 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'model.completed':
       return complete(before, event.payload);
     case 'model.failed':
-      return onRun(before, (run) => ({
-        ...run,
-        failures: run.failures + 1,
-        overflowed: run.overflowed || event.payload.failure === 'overflow',
-        asked: undefined,
-      }));
+      return fail(before, event.payload);
     case 'approval.requested':
       return request(before, event);
     case 'approval.settled':
