@@ -8,7 +8,7 @@ import type { Timing } from './core/service/scope.ts';
 import type { SnapshotPolicy } from './core/service/session-folds.ts';
 import type { Sessions } from './core/service/sessions.ts';
 import type { Agent } from './core/session/agent.ts';
-import type { ModelsConfig } from './models/resolve-model.ts';
+import type { ModelsConfig } from './models/models-config.ts';
 import { PerdureError } from './schema/error.ts';
 import { fieldProblem } from './schema/field-problem.ts';
 

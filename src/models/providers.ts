@@ -1,17 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ModelSettings } from '../core/ports/model.ts';
-
-/** `chat`: OpenAI Chat Completions and all that is compatible; `responses`: OpenAI Responses; `messages`: Anthropic Messages. */
-export type ProviderApi = 'chat' | 'responses' | 'messages';
-
-export interface ProviderConfig {
-  readonly baseUrl?: string | undefined;
-  readonly apiKey?: string | undefined;
-  readonly api?: ProviderApi | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Whether a `chat` server takes JSON schemas for its answers; true unless said otherwise. */
-  readonly structuredOutput?: boolean | undefined;
-}
+import type { ProviderApi, ProviderConfig } from './models-config.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

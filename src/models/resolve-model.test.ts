@@ -1,6 +1,7 @@
 import { MockLanguageModelV4 } from 'ai/test';
 import { expect, test } from 'vitest';
-import { type ModelsConfig, resolveModels } from './resolve-model.ts';
+import type { ModelsConfig } from './models-config.ts';
+import { resolveModels } from './resolve-model.ts';
 import { defineScript } from './script.ts';
 
 const refusalOf = (model: unknown, config: ModelsConfig = {}) =>

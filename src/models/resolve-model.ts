@@ -1,32 +1,11 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { Model, Price, ResolveModel } from '../core/ports/model.ts';
+import type { Model, ResolveModel } from '../core/ports/model.ts';
 import { PerdureError } from '../schema/error.ts';
 import { demoScript } from './demo-script.ts';
 import { fromLanguageModel, type LanguageModelOptions, nameOf } from './from-language-model.ts';
-import { defaultsOf, missingOf, openProvider, type ProviderConfig, providerFor } from './providers.ts';
-import type { Script } from './script.ts';
+import type { ModelsConfig } from './models-config.ts';
+import { defaultsOf, missingOf, openProvider, providerFor } from './providers.ts';
 import { scriptedModel } from './scripted.ts';
-
-export interface ModelConfig {
-  readonly contextTokens?: number | undefined;
-  readonly price?: Price | undefined;
-  /** How long it may send nothing. */
-  readonly stallMs?: number | undefined;
-}
-
-export interface ModelsConfig {
-  /** By the name before the slash: where it is and how it speaks. */
-  readonly providers?: Readonly<Record<string, ProviderConfig>> | undefined;
-  /** By the whole name, such as `ollama/qwen3`. */
-  readonly models?: Readonly<Record<string, ModelConfig>> | undefined;
-  readonly scripts?: readonly Script[] | undefined;
-  /** Of models that do not say. */
-  readonly contextTokens?: number | undefined;
-  readonly stallMs?: number | undefined;
-  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Waited for before each word of a script. */
-  readonly pause?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
-}
 
 const unavailable = (model: string, next: string) =>
   new PerdureError('HOSTED_MODEL_UNAVAILABLE', `the model ${model} is not configured: ${next}`, { details: { model } });

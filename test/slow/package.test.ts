@@ -50,19 +50,26 @@ test('the installed package opens a store', () => {
   expect(run('node', 'open.js').trim()).toBe('opened');
 });
 
-test('the installed package brings its types', () => {
+const resolutions = {
+  nodenext: ['--module', 'nodenext'],
+  bundler: ['--module', 'esnext', '--moduleResolution', 'bundler'],
+};
+
+test.each(Object.entries(resolutions))('the installed package brings its types, for %s', (_, options) => {
   const file = join(project, 'typed.ts');
   const tsc = join(checkout, 'node_modules', 'typescript', 'bin', 'tsc');
-  const check = () =>
-    run('node', tsc, '--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--ignoreConfig', file);
-  writeFileSync(
-    file,
-    `import { openRuntime } from 'perdure';\nexport const runtime = await openRuntime({ store: 'sqlite:a.db' });\n`,
-  );
-  expect(check).not.toThrow();
-  writeFileSync(
-    file,
-    `import { openRuntime } from 'perdure';\nexport const runtime: number = await openRuntime({ store: 1 });\n`,
-  );
-  expect(check).toThrow();
+  const strict = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'esnext', '--ignoreConfig'];
+  const check = (store: string) => {
+    writeFileSync(
+      file,
+      `import { openRuntime } from 'perdure';
+       import { openPostgresStore } from 'perdure/postgres';
+       import { builtInTools } from 'perdure/tools';
+       export const runtime = await openRuntime({ store: ${store} });
+       export const parts = [openPostgresStore, builtInTools];`,
+    );
+    return run('node', tsc, ...strict, ...options, file);
+  };
+  expect(() => check(`'sqlite:a.db'`)).not.toThrow();
+  expect(() => check('1')).toThrow();
 });
