@@ -115,6 +115,29 @@ describe('a revert', () => {
     expect(await isMarked(session, 'from afar')).toBe(true);
   });
 
+  test('[PROV3, REV1] gives a list back the provenance it had, which the edit had lowered', async () => {
+    const session = await open();
+    await set(session, { ports: ['as told'] });
+    const edit = await set(session, { ports: ['as told', 'from afar'] }, byModel);
+    expect(await isMarked(session, 'as told')).toBe(true);
+    await session.revert(edit!.seq);
+    expect(await isMarked(session, 'as told')).toBe(false);
+  });
+
+  test('[PROV2, REV1] of a lift is refused while another stands on it', async () => {
+    const session = await open();
+    await set(session, { web: 'from afar' }, byModel);
+    const first = await session.lift('/facts/web', { to: 'human', why: 'read' });
+    const second = await session.lift('/facts/web', { to: 'verified', why: 'measured' });
+    expect(await failure(session.revert(first.seq))).toMatchObject({
+      code: 'REVERT_CONFLICT',
+      details: { seq: first.seq, paths: ['/facts/web'], later: [second.seq] },
+    });
+    expect(await session.revert(second.seq)).toMatchObject({ provenance: 'human' });
+    expect(await session.revert(first.seq)).toMatchObject({ provenance: 'unverified' });
+    expect(await isMarked(session, 'from afar')).toBe(true);
+  });
+
   test('[PROV3] an edit inside an entry does not vouch for the rest of it, and a new value does for itself', async () => {
     const session = await open();
     await set(session, { web: { text: 'from afar', note: '' } }, byModel);

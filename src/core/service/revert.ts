@@ -9,6 +9,7 @@ import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import { type SessionFold, sound } from '../session/fold.ts';
 import { isLive, liveWithin } from '../session/live-lineage.ts';
 import { isToolCounter } from '../session/merge-entries.ts';
+import { touchedPaths } from '../session/touched-paths.ts';
 import { type CommitRecord, commitRecord } from './commits.ts';
 import { execute } from './execute.ts';
 import type { Scope } from './scope.ts';
@@ -72,14 +73,27 @@ const commitsSince = async (
   return [...found.values()].sort((a, b) => b.seq - a.seq);
 };
 
-/** Those that still count: without lifts, which change no value, and without pairs of a commit and what took it back. */
-const standing = (newestFirst: readonly CommitRecord[], since: number): readonly CommitRecord[] => {
+/** The entries of a lift that are not as sure any more as it made them. */
+const liftedAnew = (commit: CommitRecord, now: SessionFold): readonly string[] => {
+  if (commit.origin?.kind !== 'lift') return [];
+  return touchedPaths(commit).flatMap(({ path, provenance }) => (now.provenance[path] === provenance ? [] : [path]));
+};
+
+/** Those that still count: without pairs of a commit and what took it back. A lift changes no value, and counts only for one before it. */
+const standing = (
+  newestFirst: readonly CommitRecord[],
+  commit: CommitRecord,
+  now: SessionFold,
+): readonly CommitRecord[] => {
   const cancelled = new Set<number>();
   for (const { seq, origin } of newestFirst) {
-    if (cancelled.has(seq) || origin?.kind !== 'revert' || origin.seq <= since) continue;
+    if (cancelled.has(seq) || origin?.kind !== 'revert' || origin.seq <= commit.seq) continue;
     cancelled.add(seq).add(origin.seq);
   }
-  return newestFirst.filter(({ seq, origin }) => origin?.kind !== 'lift' && !cancelled.has(seq));
+  const anew = liftedAnew(commit, now);
+  const counts = ({ origin }: CommitRecord): boolean =>
+    origin?.kind !== 'lift' || origin.paths.some((path) => anew.includes(path));
+  return newestFirst.filter((each) => !cancelled.has(each.seq) && counts(each));
 };
 
 const bringsOrTakes = ({ op, path }: StoredOperation): boolean =>
@@ -140,7 +154,7 @@ export const revertCommit = async (
   const [event] = await execute(scope, key, async (outline): Promise<CommitCommand> => {
     const fold = sound(outline);
     if (!isLive(fold.live, seq)) throw noSuchCommit(key, seq);
-    const later = standing(await commitsSince(scope, key, fold, commit), seq);
+    const later = standing(await commitsSince(scope, key, fold, commit), commit, fold);
     refuseOverlaps(commit, later);
     const entryProvenance = restoredProvenance(commit, await scope.folds.at(key, seq - 1), fold, later);
     const origin = commit.origin?.kind === 'lift' ? commit.origin : ({ kind: 'revert', seq } as const);

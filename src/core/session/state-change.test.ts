@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { PerdureError } from '../../schema/error.ts';
 import { emptyState, type PatchOperation, pointerOf, type State } from '../../schema/state.ts';
 import { diffStates } from './diff.ts';
 import { ledgerProblems } from './ledger-problems.ts';
@@ -126,6 +127,54 @@ describe('a change of the state', () => {
       ['test', '/own/list'],
       ['add', '/own/list/0'],
     ]);
+  });
+
+  test('[STATE2] of lists at any depth the delta begins with those that it reaches into', () => {
+    const facts = { hosts: { open: [1, 2], names: [{ tags: ['a'] }] } };
+    const before = changeState(emptyState, (draft) => Object.assign(draft.facts, facts)).state;
+    const { delta, inverse } = changeState(before, (draft) => {
+      const { open, names } = draft.facts.hosts as unknown as { open: number[]; names: { tags: string[] }[] };
+      open.push(3);
+      names[0]!.tags.push('b');
+    });
+    expect(delta).toEqual([
+      { op: 'test', path: '/facts/hosts/open', value: [1, 2] },
+      { op: 'test', path: '/facts/hosts/names', value: [{ tags: ['a'] }] },
+      { op: 'add', path: '/facts/hosts/open/2', value: 3 },
+      { op: 'add', path: '/facts/hosts/names/0/tags/1', value: 'b' },
+    ]);
+    expect(inverse.slice(0, 2)).toEqual([
+      { op: 'test', path: '/facts/hosts/open', value: [1, 2, 3] },
+      { op: 'test', path: '/facts/hosts/names', value: [{ tags: ['a', 'b'] }] },
+    ]);
+  });
+
+  test('[STATE2] an entry is replaced as a whole where a path into it would be too long', () => {
+    const [id, key] = ['x'.repeat(1500), 'y'.repeat(600)];
+    const before = changeState(emptyState, (draft) => Object.assign(draft.facts, { [id]: { [key]: 1 } })).state;
+    const { delta, inverse } = changeState(before, (draft) => Object.assign(draft.facts[id] as object, { [key]: 2 }));
+    expect(delta).toEqual([{ op: 'replace', path: `/facts/${id}`, value: { [key]: 2 } }]);
+    expect(inverse).toEqual([{ op: 'replace', path: `/facts/${id}`, value: { [key]: 1 } }]);
+  });
+
+  test('[STATE3] a delta that was decided on one state is applied to another as it is', () => {
+    const { delta } = changeState(emptyState, (draft) => Object.assign(draft.facts, { mine: 1 }));
+    const moved = changeState(emptyState, (draft) => Object.assign(draft.facts, { theirs: 2 })).state;
+    expect(applyDelta(moved, delta).facts).toEqual({ mine: 1, theirs: 2 });
+  });
+
+  test('[STATE1] of many problems the message tells the first few, and the details all', () => {
+    const wrong = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`k${index}`, () => {}]));
+    const refused = (() => {
+      try {
+        return changeState(emptyState, (draft) => Object.assign(draft.facts, wrong));
+      } catch (error) {
+        return error as PerdureError;
+      }
+    })() as PerdureError;
+    expect(refused.details.problems).toHaveLength(7);
+    expect(refused.message).toContain('/facts/k4');
+    expect(refused.message).not.toContain('/facts/k5');
   });
 
   test('[STATE2] a change of ten thousand entries takes no more for each than one of few', () => {
