@@ -75,13 +75,24 @@ const fields: Record<keyof RuntimeOptions, true> = {
   onWarning: true,
 };
 
+const modelFields: Record<keyof ModelsConfig, true> = {
+  providers: true,
+  models: true,
+  scripts: true,
+  contextTokens: true,
+  stallMs: true,
+  env: true,
+  pause: true,
+};
+
 const warn = (problem: unknown): void => {
   process.emitWarning(problem instanceof Error ? problem : new Error(String(problem)));
 };
 
 /** The use cases and their schemas take longer to load than to open a database, so both happen at once, and only when they are needed. */
 export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
-  const unknown = fieldProblem(options ?? {}, fields);
+  const { models = {} } = options ?? {};
+  const unknown = fieldProblem(options ?? {}, fields) ?? fieldProblem(models, modelFields);
   if (unknown) throw new PerdureError('INVALID_INPUT', `openRuntime: ${unknown}`);
   const [store, { identitiesOn }] = await Promise.all([
     storeOf((options as Partial<RuntimeOptions> | undefined)?.store),
@@ -98,7 +109,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     folder,
     timing,
     closing: closing.signal,
-    models: async (model) => (await import('./models/resolve-model.ts')).resolveModels(options.models ?? {})(model),
+    models: async (model) => (await import('./models/resolve-model.ts')).resolveModels(models)(model),
   }).catch(async (refused) => {
     await store.close();
     throw refused;

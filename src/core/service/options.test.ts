@@ -29,6 +29,7 @@ const calls: Record<string, (target: Target, options: never) => unknown> = {
   openRuntime: (_, options) => openRuntime(beside({ store: openMemoryStore() }, options)),
   'openRuntime, snapshots': (_, options) => openRuntime({ store: openMemoryStore(), snapshots: options }),
   'openRuntime, timing': (_, options) => openRuntime({ store: openMemoryStore(), timing: options }),
+  'openRuntime, models': (_, options) => openRuntime({ store: openMemoryStore(), models: options }),
   openPostgresStore: (_, options) => openPostgresStore(beside({ url: 'postgres://x' }, options)),
   as: ({ runtime }, options) => runtime.as(beside({ workspace: 'a', member: 'b' }, options)),
   worker: ({ runtime }, options) => runtime.worker(options),
