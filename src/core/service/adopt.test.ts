@@ -171,11 +171,34 @@ describe('an adoption', () => {
       expect(await known(other)).toEqual({ facts: { a: 1, b: 2 }, pins: { a: true } });
     });
 
+    test('[ADO1] a pin of ours is no conflict where its fact stays ours', async () => {
+      const { session, branch } = await parted();
+      await set(session, { a: 2 });
+      await session.pin('a');
+      await drop(branch);
+      const { conflicts } = await session.adopt(branch);
+      expect(conflicts.map(({ path }) => path)).toEqual(['/facts/a']);
+      expect(await known(session)).toEqual({ facts: { a: 2, b: 2 }, pins: { a: true } });
+    });
+
     test('[ADO1] a pin and a new value of its fact are no conflict', async () => {
       const { session, branch } = await parted();
       await session.pin('b');
       expect(await session.adopt(branch)).toMatchObject({ adopted: ['/facts/b'], conflicts: [] });
     });
+  });
+
+  test('[ADO1] tells its entries in order, and leaves the counters of tools to who used them', async () => {
+    const session = await open();
+    const branch = await session.fork();
+    const files = ({ path }: { path: string }) => ({ [path]: 'modified' as const });
+    const { edit } = branch.track({ edit: async (_: { path: string }) => 'ok' }, { edit: { files } });
+    await edit({ path: 'src/b.ts' });
+    await edit({ path: 'src/a.ts' });
+    await set(branch, { port: 1 });
+    const { adopted } = await session.adopt(branch);
+    expect(adopted).toEqual(['/facts/port', '/filesModified/src~1a.ts', '/filesModified/src~1b.ts']);
+    expect((await session.state()).toolsUsed).toEqual({});
   });
 
   test('[IN1] what is no branch and no option is refused', async () => {

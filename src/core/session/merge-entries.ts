@@ -44,7 +44,7 @@ const tornPairs = (
   };
   const pairs = entries.flatMap(({ path }) => {
     const [part, id] = segmentsOfPointer(path);
-    return part === 'facts' || part === 'pins' ? [[pointerOf('facts', id!), pointerOf('pins', id!)] as const] : [];
+    return part === 'pins' ? [[pointerOf('facts', id!), path] as const] : [];
   });
   return new Set(pairs.filter(([fact, pin]) => isThere(pin) && !isThere(fact)).flat());
 };
