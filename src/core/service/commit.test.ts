@@ -5,6 +5,7 @@ import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { type Agent, defineAgent } from '../session/agent.ts';
 import { encodeEvent } from '../session/event-codec.ts';
+import type { CommitOptions } from './commit.ts';
 import type { Session } from './session.ts';
 
 const anything = {
@@ -136,6 +137,33 @@ describe('a commit', () => {
         path: typeof path === 'string' ? path : expect.stringMatching(path),
       });
     }
+  });
+
+  test('[PROV1] without sources a model is sure of nothing, and with some of no more than they give', async () => {
+    const { session } = await begin();
+    const note = async (options: CommitOptions) => {
+      const commit = await session.commit((draft) => Object.assign(draft.scratch, { at: Math.random() }), options);
+      return [commit!.actor, commit!.provenance];
+    };
+    expect(await note({ by: 'model' })).toEqual(['agent:coder', 'unverified']);
+    expect(await note({ by: 'model', derivedFrom: [], provenance: 'verified' })).toEqual(['agent:coder', 'unverified']);
+    const doubtful = (await session.commits())[0]!.seq;
+    const [said] = await session.append({ role: 'user', content: 'it is 8080' });
+    expect(await note({ by: 'model', derivedFrom: [said!.seq, doubtful] })).toEqual(['agent:coder', 'unverified']);
+    expect(await note({ by: 'model', derivedFrom: [] })).toEqual(['agent:coder', 'human']);
+    expect(await note({ derivedFrom: [doubtful] })).toEqual(['member:local', 'unverified']);
+    expect(await note({ provenance: 'verified' })).toEqual(['member:local', 'verified']);
+    const sure = (await session.commits())[0]!.seq;
+    expect(await note({ derivedFrom: [sure] })).toEqual(['member:local', 'human']);
+    expect(await note({ derivedFrom: [doubtful], provenance: 'verified' })).toEqual(['member:local', 'verified']);
+  });
+
+  test('[STATE4] a change that waits for something is refused, and what it comes to later troubles nobody', async () => {
+    const { session } = await begin();
+    const waits = async () => {
+      throw new Error('too late');
+    };
+    expect(await failure(() => session.commit(waits))).toMatchObject({ code: 'INVALID_INPUT' });
   });
 
   test('[STATE1] a pinned fact goes only with its pin', async () => {
