@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from './core/ports/clock.ts';
-import type { Queue } from './core/ports/queue.ts';
+import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Store } from './core/ports/store.ts';
 import type { Worker, WorkerOptions } from './core/run/worker.ts';
 import type { Approvals } from './core/service/approvals.ts';
@@ -14,7 +14,7 @@ import { fieldProblem } from './schema/field-problem.ts';
 
 export interface RuntimeOptions {
   /** `sqlite:PATH`, `postgres://…`, or a store of your own. */
-  readonly store: string | (Store & Queue);
+  readonly store: string | RuntimeStore;
   /** The agents whose sessions this runtime can work on. */
   readonly agents?: readonly Agent[];
   /** Providers and models beyond what the environment says. */
@@ -44,7 +44,7 @@ export interface Runtime extends ScopedRuntime {
 }
 
 /** Engines are loaded when they are first used: a program on SQLite never pays for PostgreSQL's. */
-const openStore = async (address: string): Promise<Store & Queue> => {
+const openStore = async (address: string): Promise<RuntimeStore> => {
   if (/^postgres(ql)?:\/\//.test(address)) {
     const { openPostgresStore } = await import('./stores/postgres/index.ts');
     return openPostgresStore({ url: address });
@@ -58,9 +58,9 @@ const openStore = async (address: string): Promise<Store & Queue> => {
   throw new PerdureError('INVALID_INPUT', `"${shown}" is not a store: pass sqlite:PATH or postgres://…`);
 };
 
-const storeOf = async (store: unknown): Promise<Store & Queue> => {
+const storeOf = async (store: unknown): Promise<RuntimeStore> => {
   if (typeof store === 'string') return openStore(store);
-  if (typeof (store as Partial<Store> | undefined)?.append === 'function') return store as Store & Queue;
+  if (typeof (store as Partial<Store> | undefined)?.append === 'function') return store as RuntimeStore;
   throw new PerdureError('INVALID_INPUT', 'openRuntime needs a store: pass { store: "sqlite:PATH" } or "postgres://…"');
 };
 

@@ -1,12 +1,11 @@
-import type { Queue } from '../src/core/ports/queue.ts';
-import type { Store } from '../src/core/ports/store.ts';
+import type { RuntimeStore } from '../src/core/ports/runtime-store.ts';
 import { openMemoryStore } from '../src/testing/memory-store.ts';
 
 /** A store in which another process gets in between: `interrupt` is done once, just before the next append. */
 export const interruptedStore = () => {
   const beside = openMemoryStore();
   let work: (() => Promise<unknown>) | undefined;
-  const store: Store & Queue = {
+  const store: RuntimeStore = {
     ...beside,
     append: async (request) => {
       const now = work;

@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Queue } from '../src/core/ports/queue.ts';
-import type { Store } from '../src/core/ports/store.ts';
+import type { RuntimeStore } from '../src/core/ports/runtime-store.ts';
 import { openSqliteStore, type SqliteOptions } from '../src/stores/sqlite/index.ts';
 
 /** A path of its own for the test that asks; what is there goes with the test. */
@@ -14,7 +13,7 @@ export const newSqliteFile = (): string => {
 };
 
 /** Closed with the test at the latest. */
-export const openSqlite = async (file: string, options: Omit<SqliteOptions, 'file'> = {}): Promise<Store & Queue> => {
+export const openSqlite = async (file: string, options: Omit<SqliteOptions, 'file'> = {}): Promise<RuntimeStore> => {
   const store = await openSqliteStore({ file, ...options });
   onTestFinished(() => store.close());
   return store;

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
-import type { Queue } from '../core/ports/queue.ts';
-import type { Store } from '../core/ports/store.ts';
+import type { RuntimeStore } from '../core/ports/runtime-store.ts';
 import { describeAppends } from './contract/append.ts';
 import { describeBatches } from './contract/batches.ts';
 import { describeBlobs } from './contract/blobs.ts';
@@ -32,9 +31,9 @@ import type { StoreHarness } from './store-harness.ts';
 /** The rules of SPEC.md that every store keeps, as tests. Run it first when you write a store, and trust nothing before it passes. */
 export const describeStoreContract = (name: string, harness: StoreHarness): void => {
   describe(`the store contract: ${name}`, () => {
-    let lasting: readonly (Store & Queue)[] = [];
-    const passing: (Store & Queue)[] = [];
-    const lastingStore = (index: number): Store & Queue => {
+    let lasting: readonly RuntimeStore[] = [];
+    const passing: RuntimeStore[] = [];
+    const lastingStore = (index: number): RuntimeStore => {
       const store = lasting[index];
       if (!store) throw new Error('stores are open only while tests run');
       return store;

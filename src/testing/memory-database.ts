@@ -47,6 +47,8 @@ export interface MemoryWorkspace {
   readonly sessions: Map<SessionId, MemorySession>;
   readonly work: Map<SessionId, MemoryWork>;
   readonly blobs: Map<string, Uint8Array>;
+  /** When each of them was last put or asked for. */
+  readonly blobTimes: Map<string, number>;
   readonly parts: Map<string, Uint8Array>;
 }
 
@@ -67,6 +69,7 @@ const newWorkspace = (): MemoryWorkspace => ({
   sessions: new Map(),
   work: new Map(),
   blobs: new Map(),
+  blobTimes: new Map(),
   parts: new Map(),
 });
 
@@ -77,7 +80,7 @@ export const workspaceOf = ({ workspaces }: MemoryDatabase, name: WorkspaceId): 
 };
 
 /** A copy to work on, so that a failure in the middle leaves nothing behind. Events never change, so they are shared. */
-export const copyWorkspace = ({ sessions, work, blobs, parts }: MemoryWorkspace): MemoryWorkspace => ({
+export const copyWorkspace = ({ sessions, work, blobs, blobTimes, parts }: MemoryWorkspace): MemoryWorkspace => ({
   sessions: new Map(
     [...sessions].map(([id, { head, importedTo, events, keys, snapshots, paths, calls }]) => [
       id,
@@ -94,6 +97,7 @@ export const copyWorkspace = ({ sessions, work, blobs, parts }: MemoryWorkspace)
   ),
   work: new Map(work),
   blobs: new Map(blobs),
+  blobTimes: new Map(blobTimes),
   parts: new Map(parts),
 });
 

@@ -47,6 +47,10 @@ describeStoreContract('memory', {
       const { blobs, parts } = workspaceOf(database, name);
       return blobs.size + parts.size;
     },
+    ageBlobs: async (name, ms) => {
+      const { blobTimes } = workspaceOf(database, name);
+      for (const [hash, at] of blobTimes) blobTimes.set(hash, at - ms);
+    },
     projections: async (name) =>
       [...workspaceOf(database, name).sessions.values()].map(({ head, paths, calls }) => ({
         paths: [...paths],

@@ -1,4 +1,4 @@
-import type { Queue } from '../core/ports/queue.ts';
+import type { RuntimeStore } from '../core/ports/runtime-store.ts';
 import type {
   AppendOutcome,
   AppendRequest,
@@ -7,7 +7,6 @@ import type {
   ReadRange,
   SessionCopy,
   SessionKey,
-  Store,
   StoredEvent,
 } from '../core/ports/store.ts';
 import { PerdureError } from '../schema/error.ts';
@@ -16,10 +15,10 @@ import { clipSegments } from '../stores/lineage.ts';
 import { planAppend } from '../stores/plan-append.ts';
 import { newKeysOf, overlapAt, planImport } from '../stores/plan-import.ts';
 import { workSeqOf } from '../stores/work-seq.ts';
+import { isUnused, oldBlobsIn, putBlob, touch } from './memory-blobs.ts';
 import {
   copyWorkspace,
   eventAt,
-  hexOf,
   isSpilled,
   type MemoryDatabase,
   type MemorySession,
@@ -35,7 +34,7 @@ import { enterWork, findWorkIn, leaseIn, releaseIn } from './memory-queue.ts';
 
 const keep = (workspace: MemoryWorkspace, session: MemorySession, events: readonly StoredEvent[]): void => {
   for (const event of events) {
-    if (isSpilled(event.body)) putPiece(workspace.blobs, event.body.bytes);
+    if (isSpilled(event.body)) putBlob(workspace, event.body.bytes);
     session.events.set(event.seq, event);
     keepProjections(session, event);
   }
@@ -144,7 +143,7 @@ const snapshotFor = (
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
 /** A store that keeps everything in memory, for tests. Stores opened on the same database share it, as processes would. */
-export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()): Store & Queue => {
+export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()): RuntimeStore => {
   let closed = false;
   const unwatch = new Set<() => void>();
   const within = async <T>(name: WorkspaceId, work: (workspace: MemoryWorkspace) => T): Promise<T> => {
@@ -204,7 +203,17 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         const root = sessions.get(key.session)?.head.root;
         return [...sessions.values()].map(({ head }) => head).filter((head) => head.root === root);
       }),
-    readBlob: (name, hash) => within(name, ({ blobs }) => blobs.get(hexOf(hash))),
+    putBlobs: (name, blobs) =>
+      within(name, (workspace) => {
+        for (const { bytes } of blobs) putBlob(workspace, bytes);
+      }),
+    readBlob: (name, hash) => within(name, ({ blobs }) => blobs.get(hash)),
+    hasBlobs: (name, hashes) => within(name, (workspace) => new Set(hashes.filter((hash) => touch(workspace, hash)))),
+    oldBlobs: (name, query) => within(name, (workspace) => oldBlobsIn(workspace, query)),
+    removeBlobs: (name, hashes, putBefore) =>
+      within(name, (workspace) =>
+        hashes.filter((hash) => isUnused(workspace, hash, putBefore) && workspace.blobs.delete(hash)),
+      ),
     putSnapshot: (key, { seq, foldVersion, parts }) =>
       within(key.workspace, (workspace) => {
         const [owner] = clipSegments(segmentsIn(workspace, key.session), seq - 1, seq);

@@ -2,9 +2,9 @@
  * A process that appends as fast as it can, to several sessions at once, until it is killed. It tells every acknowledgement before it
  * goes on with that session. Arguments: the store's address, the round, and `outages` when the database may go away.
  */
+
 import { randomInt } from 'node:crypto';
-import type { Queue } from '../../src/core/ports/queue.ts';
-import type { Store } from '../../src/core/ports/store.ts';
+import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import { isPerdureError, openRuntime, type Runtime, type Session, type SessionSummary } from '../../src/index.ts';
 import { openStoreAt } from '../open-store.ts';
 import { overrideStore } from '../override-store.ts';
@@ -15,7 +15,7 @@ const [address, round, mode] = process.argv.slice(2) as [string, string, string?
 const lanes = 6;
 let appends = 0;
 
-const reporting = (store: Store & Queue): Store & Queue =>
+const reporting = (store: RuntimeStore): RuntimeStore =>
   overrideStore(store, {
     append: async (request) => {
       const outcome = await store.append(request);

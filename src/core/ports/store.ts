@@ -205,7 +205,6 @@ export interface Store {
   ): Promise<readonly { readonly turn: number; readonly seq: number }[]>;
   /** All sessions of the family, in the order they were made. */
   family(key: SessionKey): Promise<readonly Head[]>;
-  readBlob(workspace: WorkspaceId, hash: Uint8Array): Promise<Uint8Array | undefined>;
   /** A cache: may be lost, may be written twice; for a given seq and fold version the content is always the same. */
   putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void>;
   /** The newest at or before `seq`, of this session or of the ancestor that the event came from. */

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { openRuntime } from '../../runtime.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
-import type { Queue } from '../ports/queue.ts';
-import type { AppendOutcome, AppendRequest, Store } from '../ports/store.ts';
+import type { RuntimeStore } from '../ports/runtime-store.ts';
+import type { AppendOutcome, AppendRequest } from '../ports/store.ts';
 
 /** A store whose appends to existing sessions are answered by a script, and by the real one when that has run out. */
 const scripted = (answers: AppendOutcome[]) => {
   const real = openMemoryStore();
   const asked: AppendRequest[] = [];
-  const store: Store & Queue = {
+  const store: RuntimeStore = {
     ...real,
     append: async (request) => {
       if (request.creates) return real.append(request);

@@ -3,8 +3,7 @@ import { MemberId, memberActor, WorkspaceId } from '../../schema/ids.ts';
 import { MemberRole, Profile } from '../../schema/member.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
-import type { Queue } from '../ports/queue.ts';
-import type { Store } from '../ports/store.ts';
+import type { RuntimeStore } from '../ports/runtime-store.ts';
 import { Previews } from '../run/previews.ts';
 import { RunWorker, type Worker, type WorkerOptions } from '../run/worker.ts';
 import { type Agent, agentRegistry } from '../session/agent.ts';
@@ -33,7 +32,7 @@ const Timings = z.strictObject({ modelBackoffMs: z.number().nonnegative().defaul
 const Snapshots = z.strictObject({ everyEvents: z.number().positive(), everyBytes: z.number().positive() });
 
 export interface IdentityOptions {
-  readonly store: Store & Queue;
+  readonly store: RuntimeStore;
   readonly models: ResolveModel;
   /** Where the tools of a session work. */
   readonly folder: string;

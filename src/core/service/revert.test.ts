@@ -3,11 +3,10 @@ import { interruptedStore } from '../../../test/interrupted-store.ts';
 import { openRuntime } from '../../runtime.ts';
 import type { PerdureError } from '../../schema/error.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
-import type { Queue } from '../ports/queue.ts';
-import type { Store } from '../ports/store.ts';
+import type { RuntimeStore } from '../ports/runtime-store.ts';
 import type { Session } from './session.ts';
 
-const open = async (store: Store & Queue = openMemoryStore()) => (await openRuntime({ store })).sessions.open();
+const open = async (store: RuntimeStore = openMemoryStore()) => (await openRuntime({ store })).sessions.open();
 
 const set = (session: Session, facts: object, options = {}) =>
   session.commit((draft) => Object.assign(draft.facts, facts), options);

@@ -3,8 +3,8 @@ import { openRuntime } from '../../runtime.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
-import type { Queue } from '../ports/queue.ts';
-import type { FoldSnapshot, Store } from '../ports/store.ts';
+import type { RuntimeStore } from '../ports/runtime-store.ts';
+import type { FoldSnapshot } from '../ports/store.ts';
 import { SessionFolds } from './session-folds.ts';
 
 const workspace = 'local' as WorkspaceId;
@@ -13,10 +13,10 @@ const fail = (problem: unknown): never => {
 };
 
 /** A store that counts what is read of the log and keeps a list of the snapshots put into it. */
-const counting = (store: Store & Queue) => {
+const counting = (store: RuntimeStore) => {
   const counts = { events: 0 };
   const snapshots: FoldSnapshot[] = [];
-  const counted: Store & Queue = {
+  const counted: RuntimeStore = {
     ...store,
     read: async (key, range) => {
       const page = await store.read(key, range);
@@ -32,7 +32,7 @@ const counting = (store: Store & Queue) => {
 };
 
 const talk = async (
-  store: Store & Queue,
+  store: RuntimeStore,
   policy: { everyEvents: number; everyBytes: number },
   texts: readonly string[],
 ) => {

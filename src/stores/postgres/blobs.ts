@@ -1,9 +1,10 @@
 import type pg from 'pg';
+import type { BlobHash, NewBlob, OldBlob, OldBlobs } from '../../core/ports/blobs.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
-import { decodeBlob, type EncodedBlob } from '../payload-codec.ts';
+import { decodeBlob, type EncodedBlob, encodeBlob } from '../payload-codec.ts';
 import { sha256 } from '../sha256.ts';
 import { byteaArray } from './bytea-array.ts';
-import { prepared, type Source } from './database.ts';
+import { type Database, prepared, type Source } from './database.ts';
 
 interface BlobRow {
   readonly hash: Uint8Array;
@@ -17,8 +18,9 @@ const insert = prepared(
   'insert_blobs',
   `insert into perdure.blobs (workspace, hash, size, encoding, bytes)
    select $1, * from unnest($2::bytea[], $3::bigint[], $4::smallint[], $5::bytea[])
-   on conflict (workspace, hash) do update set size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes
-   where blobs.bytes <> excluded.bytes`,
+   on conflict (workspace, hash) do update
+   set put_at = excluded.put_at, size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes
+   where blobs.bytes <> excluded.bytes or blobs.put_at < excluded.put_at - interval '1 minute'`,
 );
 
 const find = prepared(
@@ -28,6 +30,95 @@ const find = prepared(
      select hash, encoding, bytes from perdure.blobs where workspace = $1 and hash = asked.hash limit 1
    ) b`,
 );
+
+/** In the order of hashes, as all writers lock them. */
+const renew = prepared(
+  'renew_blobs',
+  `update perdure.blobs b set put_at = clock_timestamp()
+   from (
+     select hash from perdure.blobs
+     where workspace = $1 and hash = any($2::bytea[]) and put_at < clock_timestamp() - interval '1 minute'
+     order by hash for update
+   ) stale
+   where b.workspace = $1 and b.hash = stale.hash`,
+);
+
+const findHashes = prepared(
+  'find_blob_hashes',
+  `select b.hash from unnest($2::bytea[]) asked(hash)
+   cross join lateral (select hash from perdure.blobs where workspace = $1 and hash = asked.hash limit 1) b`,
+);
+
+const isUnused = `b.put_at < to_timestamp($2 / 1000.0)
+   and not exists (select 1 from perdure.events e where e.workspace = $1 and e.encoding = 2 and e.payload = b.hash)
+   and encode(b.hash, 'hex') not in (
+     select part.value ->> 'blob' from perdure.snapshots s,
+       json_each(case when s.manifest is json object then s.manifest::json else '{}'::json end) part
+     where s.workspace = $1 and part.value ->> 'blob' is not null
+   )`;
+
+const findOld = prepared(
+  'find_old_blobs',
+  `select b.hash, b.size from perdure.blobs b
+   where b.workspace = $1 and b.hash > $3 and ${isUnused} order by b.hash limit $4`,
+);
+
+const remove = prepared(
+  'remove_blobs',
+  `delete from perdure.blobs b where b.workspace = $1 and b.hash = any($3::bytea[]) and ${isUnused} returning b.hash`,
+);
+
+const bytesOf = (hash: BlobHash): Buffer => Buffer.from(hash, 'hex');
+const namesOf = (rows: readonly { readonly hash: Uint8Array }[]): BlobHash[] => rows.map(({ hash }) => hexOf(hash));
+
+export const hashesThere = async (
+  source: Source,
+  workspace: WorkspaceId,
+  hashes: readonly BlobHash[],
+): Promise<ReadonlySet<BlobHash>> =>
+  new Set(namesOf(await source.read(workspace, findHashes(workspace, byteaArray(hashes.map(bytesOf))))));
+
+export const putBlobs = async (
+  database: Database,
+  workspace: WorkspaceId,
+  blobs: readonly NewBlob[],
+): Promise<void> => {
+  const encoded = await Promise.all(blobs.map(({ bytes }) => encodeBlob(bytes)));
+  await database.write(workspace, [insertBlobs(workspace, encoded)]);
+};
+
+/** Those that are there are from now on as young as if they were just written. */
+export const touchBlobs = async (
+  database: Database,
+  workspace: WorkspaceId,
+  hashes: readonly BlobHash[],
+): Promise<ReadonlySet<BlobHash>> => {
+  const asked = byteaArray(hashes.map(bytesOf));
+  const [, there] = await database.write(workspace, [renew(workspace, asked), findHashes(workspace, asked)]);
+  return new Set(namesOf(there!.rows));
+};
+
+export const findOldBlobs = async (
+  source: Source,
+  workspace: WorkspaceId,
+  { putBefore, after = '', limit }: OldBlobs,
+): Promise<readonly OldBlob[]> => {
+  const rows = await source.read<{ hash: Uint8Array; size: number }>(
+    workspace,
+    findOld(workspace, putBefore, bytesOf(after), limit),
+  );
+  return rows.map(({ hash, size }) => ({ hash: hexOf(hash), size }));
+};
+
+export const removeBlobs = async (
+  database: Database,
+  workspace: WorkspaceId,
+  hashes: readonly BlobHash[],
+  putBefore: number,
+): Promise<readonly BlobHash[]> => {
+  const [removed] = await database.write(workspace, [remove(workspace, putBefore, byteaArray(hashes.map(bytesOf)))]);
+  return namesOf(removed!.rows);
+};
 
 /**
  * Leaves alone what is there and puts right what was damaged. In the order of hashes, so that two writers of the same blobs wait for

@@ -4,7 +4,7 @@ import { askPostgres } from '../../../test/ask-postgres.ts';
 import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
 import { moduleUrl, runScript } from '../../../test/run-script.ts';
-import type { Queue } from '../../core/ports/queue.ts';
+import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import type { Store } from '../../core/ports/store.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { rawText } from '../../testing/contract/new-events.ts';
@@ -16,7 +16,7 @@ import { channel, intervalMs } from './notifier.ts';
 
 const hourMs = 3_600_000;
 let database: TestDatabase;
-const stores: (Store & Queue)[] = [];
+const stores: RuntimeStore[] = [];
 beforeAll(async () => {
   database = await createDatabase();
 });
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 afterAll(() => database.drop());
 
-const open = async (fallbackPollMs = hourMs): Promise<Store & Queue> => {
+const open = async (fallbackPollMs = hourMs): Promise<RuntimeStore> => {
   const store = await openPostgresStore({ url: database.url, fallbackPollMs });
   stores.push(store);
   return store;

@@ -1,5 +1,4 @@
-import type { Queue } from '../../core/ports/queue.ts';
-import type { Store } from '../../core/ports/store.ts';
+import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { fieldProblem } from '../../schema/field-problem.ts';
 import { currentRelease } from '../release.ts';
@@ -53,7 +52,7 @@ const refuseOtherEncodings = (encoding: string): void => {
   );
 };
 
-export const openPostgresStore = async (options: PostgresStoreOptions): Promise<Store & Queue> => {
+export const openPostgresStore = async (options: PostgresStoreOptions): Promise<RuntimeStore> => {
   const unknown = fieldProblem(options, fields);
   if (unknown) throw new PerdureError('INVALID_INPUT', `openPostgresStore: ${unknown}`);
   const { url, listenUrl = url, poolSize = 8, fallbackPollMs = 5000, statementTimeoutMs = 10_000 } = options;

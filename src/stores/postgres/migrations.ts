@@ -198,6 +198,7 @@ const migrations: readonly Migration[] = [
       );
       alter table perdure.events alter payload set storage external;
       create index events_turns on perdure.events (workspace, session, turn, seq) where opens_turn;
+      create index events_blobs on perdure.events (workspace, payload) where encoding = 2;
       ${tenantTable('events')}
 
       create table perdure.keys (
@@ -214,6 +215,7 @@ const migrations: readonly Migration[] = [
       create table perdure.blobs (
         workspace text collate "C" not null,
         hash bytea not null,
+        put_at timestamptz not null default clock_timestamp(),
         size bigint not null,
         encoding smallint not null,
         bytes bytea not null,

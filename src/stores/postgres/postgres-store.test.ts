@@ -77,6 +77,9 @@ describeStoreContract('PostgreSQL', {
       );
       return row!.count;
     },
+    ageBlobs: async (workspace, ms) => {
+      await ask(`update perdure.blobs set put_at = put_at - $2 * interval '1 ms' where workspace = $1`, workspace, ms);
+    },
     projections: (workspace) =>
       Promise.all([
         ask('select * from perdure.commit_paths where workspace = $1 order by session, seq, path', workspace),

@@ -1,3 +1,4 @@
+import type { BlobHash, BlobStore, NewBlob, OldBlob, OldBlobs } from '../../core/ports/blobs.ts';
 import type { Queue, Work } from '../../core/ports/queue.ts';
 import type {
   AppendOutcome,
@@ -20,7 +21,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { AppendQueue } from './append-queue.ts';
-import { hexOf, readBlobs } from './blobs.ts';
+import { findOldBlobs, putBlobs, readBlobs, removeBlobs, touchBlobs } from './blobs.ts';
 import { BoundedMap } from './bounded-map.ts';
 import type { Changes } from './changes.ts';
 import type { Database } from './database.ts';
@@ -40,7 +41,7 @@ import type { WriteLog } from './write-log.ts';
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
 /** Hands every call to its file, keeps count of those under way, and tells the engine's failures in our words. */
-export class PostgresStore implements Store, Queue {
+export class PostgresStore implements Store, BlobStore, Queue {
   readonly #database: Database;
   readonly #writeLog: WriteLog;
   readonly #changes: Changes;
@@ -84,8 +85,24 @@ export class PostgresStore implements Store, Queue {
     return this.#run(() => findFamily(this.#database, key));
   }
 
-  readBlob(workspace: WorkspaceId, hash: Uint8Array): Promise<Uint8Array | undefined> {
-    return this.#run(async () => (await readBlobs(this.#database, workspace, [hash])).get(hexOf(hash)));
+  putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[]): Promise<void> {
+    return this.#run(() => putBlobs(this.#database, workspace, blobs));
+  }
+
+  readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined> {
+    return this.#run(async () => (await readBlobs(this.#database, workspace, [Buffer.from(hash, 'hex')])).get(hash));
+  }
+
+  hasBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>> {
+    return this.#run(() => touchBlobs(this.#database, workspace, hashes));
+  }
+
+  oldBlobs(workspace: WorkspaceId, query: OldBlobs): Promise<readonly OldBlob[]> {
+    return this.#run(() => findOldBlobs(this.#database, workspace, query));
+  }
+
+  removeBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[], putBefore: number): Promise<readonly BlobHash[]> {
+    return this.#run(() => removeBlobs(this.#database, workspace, hashes, putBefore));
   }
 
   putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void> {

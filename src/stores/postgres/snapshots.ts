@@ -3,15 +3,14 @@ import { blobHash } from '../../core/session/chain.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { segmentsOf } from '../lineage.ts';
 import { encodeBlob } from '../payload-codec.ts';
-import { hexOf, insertBlobs, readBlobs } from './blobs.ts';
-import { byteaArray } from './bytea-array.ts';
+import { hashesThere, hexOf, insertBlobs, readBlobs } from './blobs.ts';
 import { type Database, exchange, prepared } from './database.ts';
 import type { Lineages } from './lineages.ts';
 
 /** Parts of up to this many bytes stand in the manifest itself; the others are blobs, so that a part that stays the same is kept once. */
 const inlinePartBytes = 256;
 
-/** Both in base64. */
+/** The bytes in base64, the hash in hex. */
 type Manifest = Readonly<Record<string, { readonly inline: string } | { readonly blob: string }>>;
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
@@ -35,17 +34,10 @@ const findNewest = prepared(
    order by found.seq desc limit 1`,
 );
 
-const findHashes = prepared(
-  'find_blob_hashes',
-  `select b.hash from unnest($2::bytea[]) asked(hash)
-   cross join lateral (select hash from perdure.blobs where workspace = $1 and hash = asked.hash limit 1) b`,
-);
-
 /** What is there already is neither compressed nor sent again. */
 const newBlobs = async (database: Database, workspace: WorkspaceId, parts: readonly Uint8Array[]) => {
   const byHash = new Map(parts.map((bytes) => [hexOf(blobHash(bytes)), bytes]));
-  const asked = findHashes(workspace, byteaArray([...byHash.keys()].map((name) => Buffer.from(name, 'hex'))));
-  for (const { hash } of await database.read<{ hash: Uint8Array }>(workspace, asked)) byHash.delete(hexOf(hash));
+  for (const hash of await hashesThere(database, workspace, [...byHash.keys()])) byHash.delete(hash);
   return Promise.all([...byHash.values()].map(encodeBlob));
 };
 
@@ -64,7 +56,7 @@ export const putSnapshot = async (
   const manifest: Manifest = Object.fromEntries(
     Object.entries(parts).map(([name, bytes]) => [
       name,
-      bytes.length > inlinePartBytes ? { blob: base64(blobHash(bytes)) } : { inline: base64(bytes) },
+      bytes.length > inlinePartBytes ? { blob: hexOf(blobHash(bytes)) } : { inline: base64(bytes) },
     ]),
   );
   await database.use((client) =>
@@ -93,11 +85,11 @@ const readParts = async (
 ): Promise<FoldSnapshot['parts'] | undefined> => {
   const manifest = parseManifest(text);
   if (!manifest) return undefined;
-  const named = Object.values(manifest).flatMap((part) => ('blob' in part ? bytesOf(part.blob) : []));
+  const named = Object.values(manifest).flatMap((part) => ('blob' in part ? Buffer.from(part.blob, 'hex') : []));
   const blobs = await readBlobs(database, workspace, named);
   const parts: [string, Uint8Array][] = [];
   for (const [name, part] of Object.entries(manifest)) {
-    const bytes = 'inline' in part ? bytesOf(part.inline) : blobs.get(hexOf(bytesOf(part.blob)));
+    const bytes = 'inline' in part ? bytesOf(part.inline) : blobs.get(part.blob);
     if (!bytes) return undefined;
     parts.push([name, bytes]);
   }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { BlobHash, OldBlob, OldBlobs } from '../../core/ports/blobs.ts';
 import { blobHash } from '../../core/session/chain.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { decodeBlobSync, type EncodedBlob, encodeBlobSync } from '../payload-codec.ts';
@@ -10,14 +11,36 @@ export interface Blobs {
   write(workspace: WorkspaceId, blob: EncodedBlob): void;
   /** The same, compressing only what is needed. Gives the hash. */
   writeBytes(workspace: WorkspaceId, bytes: Uint8Array): Uint8Array;
+  /** Those that are there, from now on as young as if they were just written. */
+  touch(workspace: WorkspaceId, hashes: readonly BlobHash[]): ReadonlySet<BlobHash>;
+  old(workspace: WorkspaceId, query: OldBlobs): readonly OldBlob[];
+  remove(workspace: WorkspaceId, hashes: readonly BlobHash[], putBefore: number): readonly BlobHash[];
 }
+
+/** A time is not written anew for less. */
+const touchAfterMs = 60_000;
+
+const isUnused = `put_at < ?2
+    AND NOT EXISTS (SELECT 1 FROM events e WHERE e.workspace = ?1 AND e.encoding = 2 AND e.payload = blobs.hash)
+    AND lower(hex(hash)) NOT IN (
+      SELECT part.value ->> 'blob' FROM snapshots s, json_each(iif(json_valid(s.manifest), s.manifest, '{}')) part
+      WHERE s.workspace = ?1 AND part.value ->> 'blob' IS NOT NULL)`;
 
 export const openBlobs = (db: DatabaseSync): Blobs => {
   const select = db.prepare('SELECT encoding, bytes FROM blobs WHERE workspace = ? AND hash = ?');
-  const insert = db.prepare(`INSERT INTO blobs (workspace, hash, size, encoding, bytes) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET encoding = excluded.encoding, bytes = excluded.bytes WHERE bytes <> excluded.bytes`);
+  const insert =
+    db.prepare(`INSERT INTO blobs (workspace, hash, put_at, size, encoding, bytes) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET put_at = excluded.put_at, encoding = excluded.encoding, bytes = excluded.bytes
+    WHERE bytes <> excluded.bytes OR put_at < excluded.put_at - ${touchAfterMs}`);
+  const age = db.prepare('SELECT put_at AS putAt FROM blobs WHERE workspace = ? AND hash = ?');
+  const renew = db.prepare('UPDATE blobs SET put_at = ? WHERE workspace = ? AND hash = ?');
+  const old = db.prepare(`SELECT lower(hex(hash)) AS hash, size FROM blobs
+    WHERE workspace = ?1 AND hash > unhex(?3) AND ${isUnused} ORDER BY blobs.hash LIMIT ?4`);
+  const remove = db.prepare(`DELETE FROM blobs
+    WHERE workspace = ?1 AND hash IN (SELECT unhex(value) FROM json_each(?3)) AND ${isUnused}
+    RETURNING lower(hex(hash)) AS hash`);
   const write: Blobs['write'] = (workspace, { hash, size, encoding, stored }) => {
-    insert.run(workspace, hash, size, encoding, stored);
+    insert.run(workspace, hash, Date.now(), size, encoding, stored);
   };
   const read: Blobs['read'] = (workspace, hash) => {
     const row = select.get(workspace, hash) as { encoding: number; bytes: Uint8Array } | undefined;
@@ -31,6 +54,21 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
       if (!read(workspace, hash)) write(workspace, encodeBlobSync(bytes));
       return hash;
     },
+    touch: (workspace, hashes) => {
+      const now = Date.now();
+      return new Set(
+        hashes.filter((name) => {
+          const hash = Buffer.from(name, 'hex');
+          const row = age.get(workspace, hash) as { putAt: number } | undefined;
+          if (row && row.putAt < now - touchAfterMs) renew.run(now, workspace, hash);
+          return row !== undefined;
+        }),
+      );
+    },
+    old: (workspace, { putBefore, after = '', limit }) =>
+      old.all(workspace, putBefore, after, limit).map((row) => ({ ...row }) as unknown as OldBlob),
+    remove: (workspace, hashes, putBefore) =>
+      remove.all(workspace, putBefore, JSON.stringify(hashes)).map(({ hash }) => String(hash)),
   };
 };
 

@@ -1,7 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
-import type { Queue } from '../../core/ports/queue.ts';
-import type { Store } from '../../core/ports/store.ts';
+import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import { currentRelease } from '../release.ts';
 import { Watchers } from '../watchers.ts';
 import { followFile } from './follow-file.ts';
@@ -25,7 +24,7 @@ export interface SqliteOptions {
 
 const entry = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 
-export const openSqliteStore = async (options: SqliteOptions): Promise<Store & Queue> => {
+export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeStore> => {
   const file = resolve(options.file);
   await mkdir(dirname(file), { recursive: true }).catch((error) => {
     throw folderError(error, file);

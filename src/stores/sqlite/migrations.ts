@@ -61,6 +61,7 @@ CREATE TABLE events (
 ) STRICT;
 CREATE UNIQUE INDEX events_by_seq ON events (workspace, session, seq);
 CREATE INDEX events_by_turn ON events (workspace, session, turn, seq) WHERE opens_turn = 1;
+CREATE INDEX events_by_blob ON events (workspace, payload) WHERE encoding = 2;
 
 CREATE TABLE keys (
   workspace TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, body_hash TEXT NOT NULL,
@@ -70,7 +71,8 @@ CREATE TABLE keys (
 
 CREATE TABLE blobs (
   id INTEGER PRIMARY KEY,
-  workspace TEXT NOT NULL, hash BLOB NOT NULL, size INTEGER NOT NULL, encoding INTEGER NOT NULL, bytes BLOB NOT NULL
+  workspace TEXT NOT NULL, hash BLOB NOT NULL, put_at INTEGER NOT NULL, size INTEGER NOT NULL, encoding INTEGER NOT NULL,
+  bytes BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX blobs_by_hash ON blobs (workspace, hash);
 

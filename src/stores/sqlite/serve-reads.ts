@@ -1,3 +1,4 @@
+import type { BlobHash, OldBlobs } from '../../core/ports/blobs.ts';
 import type { CallQuery, CommitQuery, ListQuery, ReadRange, SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { openBlobs } from './blobs.ts';
@@ -42,7 +43,8 @@ const openReader = (data: ThreadData) => {
       const page = packEvents(events.read(key, range));
       return { value: page.events, transfer: [page.transfer] };
     },
-    readBlob: (workspace: WorkspaceId, hash: Uint8Array) => ({ value: blobs.read(workspace, hash) }),
+    readBlob: (workspace: WorkspaceId, hash: BlobHash) => ({ value: blobs.read(workspace, Buffer.from(hash, 'hex')) }),
+    oldBlobs: (workspace: WorkspaceId, query: OldBlobs) => ({ value: blobs.old(workspace, query) }),
     snapshot: (key: SessionKey, at: { readonly seq: number; readonly foldVersion: number }) => ({
       value: snapshots.newest(key, at),
     }),

@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { receiveMessageOnPort } from 'node:worker_threads';
+import type { BlobHash, NewBlob } from '../../core/ports/blobs.ts';
 import type { Queue } from '../../core/ports/queue.ts';
 import type { AppendRequest, FoldSnapshot, SessionCopy, SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
+import { encodeBlobSync } from '../payload-codec.ts';
 import { appendBatch } from './append-batch.ts';
 import { openConnection } from './connection.ts';
 import { openCopyImport } from './import-copies.ts';
@@ -34,6 +36,20 @@ const openWriter = (data: ThreadData) => {
       value: inTransaction(db, () => {
         for (const [key, snapshot] of puts) tables.snapshots.put(key, snapshot);
       }),
+    }),
+    putBlobs: (workspace: WorkspaceId, given: readonly NewBlob[]) => {
+      const encoded = given.map(({ bytes }) => encodeBlobSync(bytes));
+      return {
+        value: inTransaction(db, () => {
+          for (const blob of encoded) tables.blobs.write(workspace, blob);
+        }),
+      };
+    },
+    hasBlobs: (workspace: WorkspaceId, hashes: readonly BlobHash[]) => ({
+      value: inTransaction(db, () => tables.blobs.touch(workspace, hashes)),
+    }),
+    removeBlobs: (workspace: WorkspaceId, hashes: readonly BlobHash[], putBefore: number) => ({
+      value: inTransaction(db, () => tables.blobs.remove(workspace, hashes, putBefore)),
     }),
     importBegin: () => ({ value: copies.begin() }),
     importAdd: (workspace: WorkspaceId, copy: SessionCopy) => ({ value: copies.add(workspace, copy) }),

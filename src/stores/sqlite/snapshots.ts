@@ -20,7 +20,7 @@ interface Row {
   readonly manifest: string;
 }
 
-/** Both in base64. */
+/** The bytes in base64, the hash in hex. */
 type Manifest = Readonly<Record<string, { readonly inline: string } | { readonly blob: string }>>;
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
@@ -38,7 +38,7 @@ export const openSnapshots = (db: DatabaseSync, sessions: Sessions, blobs: Blobs
         name,
         bytes.length <= inlinePartBytes
           ? { inline: base64(bytes) }
-          : { blob: base64(blobs.writeBytes(workspace, bytes)) },
+          : { blob: Buffer.from(blobs.writeBytes(workspace, bytes)).toString('hex') },
       ]),
     );
 
@@ -46,7 +46,7 @@ export const openSnapshots = (db: DatabaseSync, sessions: Sessions, blobs: Blobs
   const partsOf = (workspace: WorkspaceId, manifest: string): FoldSnapshot['parts'] | undefined => {
     const parts: [string, Uint8Array][] = [];
     for (const [name, part] of Object.entries(parseManifest(manifest) ?? { '': { blob: '' } })) {
-      const bytes = 'inline' in part ? bytesOf(part.inline) : blobs.read(workspace, bytesOf(part.blob));
+      const bytes = 'inline' in part ? bytesOf(part.inline) : blobs.read(workspace, Buffer.from(part.blob, 'hex'));
       if (!bytes) return undefined;
       parts.push([name, bytes]);
     }

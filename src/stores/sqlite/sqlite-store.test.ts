@@ -77,6 +77,10 @@ describeStoreContract('SQLite', {
       changeOne('DELETE FROM blobs WHERE workspace = ? AND hash = ?', workspace, hash),
     countPieces: async (workspace) =>
       withDatabase((db) => Number(db.prepare('SELECT count(*) AS n FROM blobs WHERE workspace = ?').get(workspace)?.n)),
+    ageBlobs: async (workspace, ms) =>
+      withDatabase((db) => {
+        db.prepare('UPDATE blobs SET put_at = put_at - ? WHERE workspace = ?').run(ms, workspace);
+      }),
     projections: async (workspace) =>
       withDatabase((db) =>
         [

@@ -1,3 +1,4 @@
+import type { BlobHash, BlobStore, NewBlob, OldBlob, OldBlobs } from '../../core/ports/blobs.ts';
 import type { Queue, Work } from '../../core/ports/queue.ts';
 import type {
   AppendOutcome,
@@ -28,7 +29,7 @@ import type { WriterOperations } from './serve-writes.ts';
 import type { ThreadClient } from './thread-client.ts';
 
 /** The event loop's side of the store: hands every call to one of the two threads, and never waits for the disk itself. */
-export class SqliteStore implements Store, Queue {
+export class SqliteStore implements Store, BlobStore, Queue {
   readonly #reader: ThreadClient<ReaderOperations>;
   readonly #writer: ThreadClient<WriterOperations>;
   readonly #watchers: Watchers;
@@ -75,14 +76,32 @@ export class SqliteStore implements Store, Queue {
     return this.#open(this.#reader).call('family', [key]);
   }
 
-  async readBlob(workspace: WorkspaceId, hash: Uint8Array): Promise<Uint8Array | undefined> {
+  async putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[]): Promise<void> {
+    await (await this.#write()).call('putBlobs', [workspace, blobs]);
+  }
+
+  async readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined> {
     return this.#open(this.#reader).call('readBlob', [workspace, hash]);
   }
 
+  async hasBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>> {
+    return (await this.#write()).call('hasBlobs', [workspace, hashes]);
+  }
+
+  async oldBlobs(workspace: WorkspaceId, query: OldBlobs): Promise<readonly OldBlob[]> {
+    return this.#open(this.#reader).call('oldBlobs', [workspace, query]);
+  }
+
+  async removeBlobs(
+    workspace: WorkspaceId,
+    hashes: readonly BlobHash[],
+    putBefore: number,
+  ): Promise<readonly BlobHash[]> {
+    return (await this.#write()).call('removeBlobs', [workspace, hashes, putBefore]);
+  }
+
   async putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void> {
-    const writer = this.#open(this.#writer);
-    if (this.#importing) await this.#importing;
-    await writer.call('putSnapshot', [key, snapshot]);
+    await (await this.#write()).call('putSnapshot', [key, snapshot]);
   }
 
   async snapshot(
@@ -123,9 +142,7 @@ export class SqliteStore implements Store, Queue {
   }
 
   async rebuildProjections(workspace: WorkspaceId): Promise<number> {
-    const writer = this.#open(this.#writer);
-    if (this.#importing) await this.#importing;
-    const count = await writer.call('rebuildProjections', [workspace]);
+    const count = await (await this.#write()).call('rebuildProjections', [workspace]);
     this.#watchers.wakeWorkers(workspace);
     return count;
   }
@@ -135,15 +152,11 @@ export class SqliteStore implements Store, Queue {
   }
 
   async lease(...asked: Parameters<Queue['lease']>): Promise<boolean> {
-    const writer = this.#open(this.#writer);
-    if (this.#importing) await this.#importing;
-    return writer.call('lease', asked);
+    return (await this.#write()).call('lease', asked);
   }
 
   async release(...asked: Parameters<Queue['release']>): Promise<void> {
-    const writer = this.#open(this.#writer);
-    if (this.#importing) await this.#importing;
-    const isLeft = await writer.call('release', asked);
+    const isLeft = await (await this.#write()).call('release', asked);
     if (isLeft) this.#watchers.wakeWorkers(asked[0].workspace);
   }
 
@@ -176,6 +189,13 @@ export class SqliteStore implements Store, Queue {
     // The writer last: its checkpoint then finds no reader of ours in the way.
     await this.#reader.close(() => this.#reader.call('close', []));
     await this.#writer.close(() => this.#writer.call('close', []));
+  }
+
+  /** The writer, when no import keeps its transaction open. */
+  async #write(): Promise<ThreadClient<WriterOperations>> {
+    const writer = this.#open(this.#writer);
+    if (this.#importing) await this.#importing;
+    return writer;
   }
 
   #open<Thread>(thread: Thread): Thread {

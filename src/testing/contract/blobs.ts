@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { inlinePayloadBytes } from '../../core/ports/store.ts';
 import { blobHash } from '../../core/session/chain.ts';
+import { hexOf } from '../memory-database.ts';
 import { type ContractSetup, newKey } from './contract-setup.ts';
 import { noise, raw, rawText } from './new-events.ts';
 import { expectSound, firstBad, mustAppend, openSession, payloadOf } from './session-log.ts';
 
 const same = (a: Uint8Array, b: Uint8Array | undefined): boolean => b !== undefined && Buffer.from(a).equals(b);
+
+const blobOf = (bytes: Uint8Array) => ({ hash: hexOf(blobHash(bytes)), bytes });
 
 export const describeBlobs = (setup: ContractSetup) =>
   describe('blobs', () => {
@@ -16,10 +19,10 @@ export const describeBlobs = (setup: ContractSetup) =>
       const [fits, spills] = [noise(inlinePayloadBytes, 1), noise(inlinePayloadBytes + 1, 2)];
       await mustAppend(store, key, [raw(fits)]);
       expect(await tamper.countPieces(key.workspace)).toBe(0);
-      expect(await store.readBlob(key.workspace, blobHash(fits))).toBeUndefined();
+      expect(await store.readBlob(key.workspace, hexOf(blobHash(fits)))).toBeUndefined();
       await mustAppend(store, key, [raw(spills)]);
       expect(await tamper.countPieces(key.workspace)).toBe(1);
-      expect(same(spills, await store.readBlob(key.workspace, blobHash(spills)))).toBe(true);
+      expect(same(spills, await store.readBlob(key.workspace, hexOf(blobHash(spills))))).toBe(true);
       const [, , third] = await expectSound(store, key);
       expect(same(spills, payloadOf(third!))).toBe(true);
     });
@@ -71,7 +74,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       await Promise.all([1, 2, 3].map(() => mustAppend(store, one, [raw(bytes), raw(bytes)])));
       expect(await tamper.countPieces(one.workspace)).toBe(1);
       expect(await tamper.countPieces(two.workspace)).toBe(0);
-      expect(await store.readBlob(two.workspace, blobHash(bytes))).toBeUndefined();
+      expect(await store.readBlob(two.workspace, hexOf(blobHash(bytes)))).toBeUndefined();
       await mustAppend(store, two, [raw(bytes)]);
       await setup.tamper.removeBlob(one.workspace, blobHash(bytes));
       const events = await expectSound(setup.other, two);
@@ -88,5 +91,64 @@ export const describeBlobs = (setup: ContractSetup) =>
         await Promise.all([mustAppend(setup.store, key, [raw(bytes)]), mustAppend(other, sibling, [raw(bytes)])]);
       }
       expect(await setup.tamper.countPieces(key.workspace)).toBe(10);
+    });
+
+    test('[BLOB3] bytes are put and read by their hash, in their workspace alone, also after a restart', async () => {
+      const { workspace } = newKey();
+      const elsewhere = newKey().workspace;
+      const first = await setup.open();
+      const blobs = [blobOf(noise(100_000, 6)), blobOf(noise(10, 7)), blobOf(new Uint8Array())];
+      await first.putBlobs(workspace, blobs);
+      await first.putBlobs(workspace, []);
+      await first.close();
+      for (const { hash, bytes } of blobs) {
+        expect(same(bytes, await setup.other.readBlob(workspace, hash))).toBe(true);
+        expect(await setup.other.readBlob(elsewhere, hash)).toBeUndefined();
+      }
+      const missing = blobOf(noise(11, 8)).hash;
+      expect(await setup.store.hasBlobs(workspace, [missing, blobs[1]!.hash])).toEqual(new Set([blobs[1]!.hash]));
+      expect(await setup.store.hasBlobs(elsewhere, [blobs[1]!.hash])).toEqual(new Set());
+      expect(await setup.store.hasBlobs(workspace, [])).toEqual(new Set());
+    });
+
+    test('[BLOB4] old are those that no payload and no snapshot needs, in pages; and only they can be removed', async () => {
+      const { store, other } = setup;
+      const key = newKey();
+      await openSession(store, key);
+      const [payload, part] = [noise(30_000, 9), noise(30_000, 10)];
+      await mustAppend(store, key, [raw(payload)]);
+      await store.putSnapshot(key, { seq: 2, foldVersion: 1, parts: { big: part } });
+      const loose = Array.from({ length: 5 }, (_, at) => blobOf(noise(1000, 20 + at))).sort((a, b) =>
+        a.hash < b.hash ? -1 : 1,
+      );
+      await other.putBlobs(key.workspace, loose);
+      const putBefore = Date.now() + 60_000;
+      const page = await store.oldBlobs(key.workspace, { putBefore, limit: 3 });
+      const rest = await store.oldBlobs(key.workspace, { putBefore, limit: 3, after: page[2]!.hash });
+      expect([...page, ...rest]).toEqual(loose.map(({ hash }) => ({ hash, size: 1000 })));
+      const all = [blobHash(payload), blobHash(part)].map(hexOf).concat(loose.map(({ hash }) => hash));
+      expect((await other.removeBlobs(key.workspace, all, putBefore)).toSorted()).toEqual(
+        loose.map(({ hash }) => hash),
+      );
+      expect(await store.removeBlobs(key.workspace, all, putBefore)).toEqual([]);
+      await expectSound(store, key);
+      expect((await store.snapshot(key, { seq: 2, foldVersion: 1 }))?.parts.big).toEqual(part);
+    });
+
+    test('[BLOB4] a blob is old by when it was last put, spilled or asked for', async () => {
+      const { store, tamper } = setup;
+      const key = newKey();
+      await openSession(store, key);
+      const blobs = [1, 2, 3, 4].map((at) => blobOf(noise(20_000, 40 + at)));
+      await store.putBlobs(key.workspace, blobs);
+      await tamper.ageBlobs(key.workspace, 2 * 3_600_000);
+      const putBefore = Date.now() - 3_600_000;
+      const [again, asked, spilled, left] = blobs.map(({ hash }) => hash);
+      await store.putBlobs(key.workspace, [blobs[0]!]);
+      await store.hasBlobs(key.workspace, [asked!]);
+      await mustAppend(store, key, [raw(blobs[2]!.bytes)]);
+      expect(await store.oldBlobs(key.workspace, { putBefore, limit: 9 })).toEqual([{ hash: left, size: 20_000 }]);
+      const all = [again!, asked!, spilled!, left!];
+      expect(await store.removeBlobs(key.workspace, all, putBefore)).toEqual([left]);
     });
   });

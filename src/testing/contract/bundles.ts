@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SessionCopy, SessionKey, Store } from '../../core/ports/store.ts';
 import { blobHash } from '../../core/session/chain.ts';
+import { hexOf } from '../memory-database.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { idempotencyKey, message, noise, opened, raw, rawText } from './new-events.ts';
 import { copiesOf, inPieces, sendCopies } from './session-copies.ts';
@@ -49,7 +50,7 @@ export const describeBundles = (setup: ContractSetup) =>
         expect(await reopened.turnStarts(here, turns)).toEqual(await store.turnStarts(key, turns));
         expect(await reopened.keys(here)).toEqual(await store.keys(key));
       }
-      const bytes = await reopened.readBlob(workspace, blobHash(noise(20_000, 1)));
+      const bytes = await reopened.readBlob(workspace, hexOf(blobHash(noise(20_000, 1))));
       expect(bytes && Buffer.from(bytes).equals(noise(20_000, 1))).toBe(true);
       const listed = await reopened.list(workspace, { limit: 10 });
       expect(listed).toEqual(await store.list(keys[0].workspace, { limit: 10 }));

@@ -1,15 +1,15 @@
-import type { Queue } from '../../core/ports/queue.ts';
-import type { SessionKey, Store } from '../../core/ports/store.ts';
+import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
+import type { SessionKey } from '../../core/ports/store.ts';
 import { newId, WorkspaceId } from '../../schema/ids.ts';
 import type { StoreTamper } from '../store-harness.ts';
 
 /** What the parts of the contract are given. */
 export interface ContractSetup {
   /** Two on the same database, open for the whole run. */
-  readonly store: Store & Queue;
-  readonly other: Store & Queue;
+  readonly store: RuntimeStore;
+  readonly other: RuntimeStore;
   /** A new one on the same database, closed after the test at the latest. */
-  open(): Promise<Store & Queue>;
+  open(): Promise<RuntimeStore>;
   readonly tamper: StoreTamper;
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../core/ports/store.ts';
 import { blobHash } from '../../core/session/chain.ts';
+import { hexOf } from '../memory-database.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { idempotencyKey, noise, rawText } from './new-events.ts';
 import { copiesOf, sendCopies } from './session-copies.ts';
@@ -118,7 +119,7 @@ export const describeClosing = (setup: ContractSetup) =>
         () => store.read(key, { limit: 1 }),
         () => store.turnStarts(key, { from: 0, limit: 1 }),
         () => store.family(key),
-        () => store.readBlob(key.workspace, blobHash(noise(1, 1))),
+        () => store.readBlob(key.workspace, hexOf(blobHash(noise(1, 1)))),
         () => store.putSnapshot(key, { seq: 1, foldVersion: 1, parts: {} }),
         () => store.snapshot(key, { seq: 1, foldVersion: 1 }),
         () => store.keys(key),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SessionKey } from '../../core/ports/store.ts';
 import { blobHash } from '../../core/session/chain.ts';
+import { hexOf } from '../memory-database.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { idempotencyKey, message, noise, opened, raw, rawText } from './new-events.ts';
 import { called, committed, runWriter } from './record-events.ts';
@@ -30,7 +31,7 @@ export const describeTenants = (setup: ContractSetup) =>
       expect(await store.read(other, { limit: 10 })).toEqual([]);
       expect(await store.turnStarts(other, { from: 0, limit: 10 })).toEqual([]);
       expect(await store.family(other)).toEqual([]);
-      expect(await store.readBlob(other.workspace, blobHash(bytes))).toBeUndefined();
+      expect(await store.readBlob(other.workspace, hexOf(blobHash(bytes)))).toBeUndefined();
       expect(await store.snapshot(other, { seq: 9, foldVersion: 1 })).toBeUndefined();
       expect(await store.keys(other)).toEqual([]);
       expect(await tamper.countPieces(other.workspace)).toBe(0);
