@@ -37,8 +37,9 @@ const described = (path: string): string => {
 const listInto = (root: string, folder: string, all: Record<string, string>): Record<string, string> => {
   for (const name of readdirSync(join(root, folder)).sort()) {
     const path = folder === '' ? name : `${folder}/${name}`;
-    all[path] = described(join(root, path));
-    if (all[path].startsWith('folder')) listInto(root, path, all);
+    const entry = described(join(root, path));
+    all[path] = entry;
+    if (entry.startsWith('folder')) listInto(root, path, all);
   }
   return all;
 };
@@ -68,6 +69,7 @@ export const newWorktree = (): WorktreeFolder => {
       symlinkSync(target, at(name));
     },
     remove: (name) => rmSync(at(name), { recursive: true, force: true }),
-    list: () => listInto(path, '', {}),
+    // A file may be called __proto__.
+    list: () => listInto(path, '', Object.create(null)),
   };
 };

@@ -31,8 +31,9 @@ const ruleOf = (line: string): Rule | undefined => {
 
 export const parseIgnoreRules = (text: string): IgnoreRules => {
   const rules = text.split(/\r?\n/).flatMap((line) => ruleOf(line) ?? []);
+  const forFiles = rules.filter(({ foldersOnly }) => !foldersOnly);
   return (path, isFolder) => {
-    const rule = rules.findLast(({ matches, foldersOnly }) => (isFolder || !foldersOnly) && matches(path));
+    const rule = (isFolder ? rules : forFiles).findLast(({ matches }) => matches(path));
     return rule && (rule.isKept ? 'kept' : 'ignored');
   };
 };

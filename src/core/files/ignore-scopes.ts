@@ -32,18 +32,23 @@ export const scopeOf = (folder: readonly string[], rules: Uint8Array): Scope => 
   rules: parseIgnoreRules(rules.length > maxRulesBytes ? '' : new TextDecoder().decode(rules)),
 });
 
-/** The deepest rules that say something decide. */
-export const isIgnored = (
+/** Of what is directly in a folder. The deepest rules that say something decide. */
+export const ignoredIn = (
   scopes: readonly Scope[],
-  above: readonly string[],
-  name: string,
-  isFolder: boolean,
-): boolean => {
-  for (let place = scopes.length - 1; place >= 0; place--) {
-    const { depth, rules } = scopes[place]!;
-    const path = above.length === depth ? name : `${above.slice(depth).join('/')}/${name}`;
-    const verdict = rules(path, isFolder);
-    if (verdict) return verdict === 'ignored';
-  }
-  return false;
+  folder: readonly string[],
+): ((name: string, isFolder: boolean) => boolean) => {
+  const deepestFirst = scopes.toReversed().map(({ depth, rules }) => ({
+    rules,
+    prefix: folder
+      .slice(depth)
+      .map((segment) => `${segment}/`)
+      .join(''),
+  }));
+  return (name, isFolder) => {
+    for (const { rules, prefix } of deepestFirst) {
+      const verdict = rules(prefix + name, isFolder);
+      if (verdict) return verdict === 'ignored';
+    }
+    return false;
+  };
 };

@@ -1,7 +1,7 @@
 import type { BlobHash, Blobs } from '../ports/blobs.ts';
 import type { ReadTree } from './changes.ts';
 import { maxRulesBytes } from './ignore-rules.ts';
-import { defaultScopes, ignoreFile, isIgnored, type Scope, scopeOf } from './ignore-scopes.ts';
+import { defaultScopes, ignoredIn, ignoreFile, type Scope, scopeOf } from './ignore-scopes.ts';
 import { readContent } from './read-tree.ts';
 import type { Tree } from './tree.ts';
 
@@ -20,7 +20,7 @@ export const ignoredInTree = (root: BlobHash, read: ReadTree, blobs: Blobs) => {
       const above = segments.slice(0, index);
       scopes = [...scopes, ...(await scopesAt(tree, above))];
       const isLast = index === segments.length - 1;
-      if (isIgnored(scopes, above, name, isFolder || !isLast)) return true;
+      if (ignoredIn(scopes, above)(name, isFolder || !isLast)) return true;
       const next = tree?.get(name);
       tree = next?.kind === 'folder' ? await read(next.hash) : undefined;
     }

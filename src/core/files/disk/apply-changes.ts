@@ -10,26 +10,26 @@ import { Staging } from './staging.ts';
 import { changedMeanwhile } from './worktree-error.ts';
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
-const fetchedFiles = 64;
-const fetchedBytes = 8 * 1024 * 1024;
+/** In memory, and open, at once. */
+const maxFiles = 256;
+const maxBytes = 16 * 1024 * 1024;
 const ownerMay = 0o700;
 
 type Placed = Extract<FileChange, { after: unknown }>;
 const isPlaced = (change: FileChange): change is Placed => 'after' in change;
 type FileToPlace = readonly [path: string, entry: FileEntry];
 
-/** As many as may be in memory at once. */
-function* inPortions(files: readonly FileToPlace[]): Generator<readonly FileToPlace[]> {
-  let portion: FileToPlace[] = [];
+function* inPortions<T>(items: Iterable<T>, bytesOf: (item: T) => number): Generator<readonly T[]> {
+  let portion: T[] = [];
   let bytes = 0;
-  for (const file of files) {
-    if (portion.length === fetchedFiles || (portion.length > 0 && bytes + file[1].size > fetchedBytes)) {
+  for (const item of items) {
+    if (portion.length === maxFiles || (portion.length > 0 && bytes + bytesOf(item) > maxBytes)) {
       yield portion;
       portion = [];
       bytes = 0;
     }
-    portion.push(file);
-    bytes += file[1].size;
+    portion.push(item);
+    bytes += bytesOf(item);
   }
   if (portion.length > 0) yield portion;
 }
@@ -54,7 +54,7 @@ export class ChangeApplier {
       const staged = await this.#stage(changes.filter(isPlaced), blobs, staging);
       for (const change of changes.toReversed()) if (change.change === 'deleted') this.#delete(change);
       for (const change of changes) if (isPlaced(change)) this.#place(change, staged);
-      this.#finishFolders();
+      await this.#finishFolders();
     } finally {
       staging.close();
     }
@@ -67,16 +67,20 @@ export class ChangeApplier {
       if (after.kind === 'link') staged.set(path, staging.link(after.target));
       if (after.kind === 'file') files.push([path, after]);
     }
-    for (const portion of inPortions(files)) {
-      const contents = await Promise.all(portion.map(([, { hash }]) => readContent(blobs, hash)));
-      for (const [index, [path, { mode }]] of portion.entries()) staged.set(path, staging.file(contents[index]!, mode));
+    for (const portion of inPortions(files, ([, { size }]) => size)) {
+      const contents = portion.map(async ([, { hash, mode }]) => ({ bytes: await readContent(blobs, hash), mode }));
+      const paths = await staging.files(await Promise.all(contents));
+      for (const [index, [path]] of portion.entries()) staged.set(path, paths[index]!);
     }
     return staged;
   }
 
   #delete({ path, before }: Extract<FileChange, { change: 'deleted' }>): void {
     this.#inFolderOf(path, (folder, name) => {
-      if (before.kind === 'folder') return removeFolder(folder.at(name));
+      if (before.kind === 'folder') {
+        if (removeFolder(folder.at(name))) this.#forget(path);
+        return;
+      }
       this.#assertAsScanned(folder.at(name), path);
       unlinkSync(folder.at(name));
     });
@@ -131,29 +135,33 @@ export class ChangeApplier {
   }
 
   /** Deepest first: a folder may close itself to its owner. What was renamed stays so after a loss of power. */
-  #finishFolders(): void {
-    for (const path of this.#touched) this.#ifThere(path, (folder) => folder.sync());
+  async #finishFolders(): Promise<void> {
     const deepestFirst = [...this.#modes].sort(([a], [b]) => (a < b ? 1 : -1));
-    for (const [path, mode] of deepestFirst) this.#ifThere(path, (folder) => folder.setMode(mode));
+    for (const [path, mode] of deepestFirst) this.#in(path, (folder) => folder.setMode(mode));
+    for (const portion of inPortions(this.#touched, () => 0)) {
+      const held = portion.map((path) => holdUnchanged(this.#root, path));
+      try {
+        await Promise.all(held.map((folder) => folder.sync()));
+      } finally {
+        for (const folder of held) folder.close();
+      }
+    }
   }
 
-  /** A folder that was worked in may have been removed after. */
-  #ifThere(path: string, work: (folder: HeldFolder) => void): void {
-    try {
-      this.#in(path, work);
-    } catch (error) {
-      const { cause = error } = error as { readonly cause?: unknown };
-      if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(cause))) throw error;
-    }
+  #forget(path: string): void {
+    this.#touched.delete(path);
+    this.#modes.delete(path);
   }
 }
 
 /** What snapshots leave out stays, and its folder with it. */
-const removeFolder = (at: string): void => {
+const removeFolder = (at: string): boolean => {
   try {
     rmdirSync(at);
+    return true;
   } catch (error) {
-    if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error;
+    if (['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) return false;
+    throw error;
   }
 };
 

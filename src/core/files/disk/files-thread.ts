@@ -36,7 +36,7 @@ const blobsOf = (task: number): Blobs => ({
 
 /** A small buffer may share its memory with others of the pool. */
 const ownBytes = (bytes: Uint8Array): Uint8Array =>
-  bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+  bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 
 /** Those of the worktrees that were worked on last; the others are on disk. */
 const caches = new Map<string, StatCache>();
@@ -56,17 +56,36 @@ const withCache = async <T>(
   const before = caches.get(cacheFile) ?? readStatCache(cacheFile);
   const [value, cache] = await work(before);
   keepCache(cacheFile, cache);
-  // Whoever asked need not wait for it, and without it the next snapshot takes longer.
-  if (cache.root !== before?.root) setImmediate(() => trySaving(cacheFile, cache));
+  if (cache.root !== before?.root) saveLater(cacheFile, cache);
   return value;
 };
 
-const trySaving = (file: string, cache: StatCache): void => {
-  try {
-    writeStatCache(file, cache);
-  } catch {
-    // It is only a cache: the disk may be full of better things.
+const saveAfterMs = 500;
+const unsaved = new Map<string, StatCache>();
+let saving: NodeJS.Timeout | undefined;
+
+/** Nobody need wait for it: with an older one, or none, the next snapshot takes longer. */
+const saveLater = (file: string, cache: StatCache): void => {
+  unsaved.set(file, cache);
+  saving ??= setTimeout(save, saveAfterMs);
+};
+
+const save = (): void => {
+  clearTimeout(saving);
+  saving = undefined;
+  for (const [file, cache] of unsaved) {
+    try {
+      writeStatCache(file, cache);
+    } catch {
+      // The disk may be full of better things.
+    }
   }
+  unsaved.clear();
+};
+
+const end = (): void => {
+  save();
+  port.close();
 };
 
 const tasks: { [Name in TaskName]: (options: OptionsOf<Name>, blobs: Blobs) => Promise<ResultOf<Name>> } = {
@@ -99,7 +118,7 @@ const run = async (task: number, name: TaskName, options: unknown): Promise<void
 
 port.on('message', (message: ToFilesThread) => {
   if ('task' in message) void run(message.task, message.name, message.options);
-  else if ('end' in message) setImmediate(() => port.close());
+  else if ('end' in message) end();
   else {
     const waiting = asked.get(message.answer);
     asked.delete(message.answer);

@@ -1,5 +1,6 @@
-import { closeSync, constants, existsSync, fchmodSync, fstatSync, fsyncSync, openSync, realpathSync } from 'node:fs';
+import { closeSync, constants, existsSync, fchmodSync, fstatSync, fsync, openSync, realpathSync } from 'node:fs';
 import { join, sep } from 'node:path';
+import { promisify } from 'node:util';
 import { changedMeanwhile } from './worktree-error.ts';
 
 /** A folder of a worktree, held while it is used: what is done in it is done there, wherever its path may lead meanwhile. */
@@ -8,10 +9,11 @@ export interface HeldFolder {
   at(name: string): string;
   mode(): number;
   setMode(mode: number): void;
-  sync(): void;
+  sync(): Promise<void>;
   close(): void;
 }
 
+const synced = promisify(fsync);
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 const descriptors = '/proc/self/fd';
 const hasDescriptors = existsSync(descriptors);
@@ -46,7 +48,7 @@ export const holdFolder = (root: string, segments: readonly string[]): HeldFolde
     at: (name) => `${prefix}${sep}${name}`,
     mode: () => fstatSync(descriptor).mode & 0o777,
     setMode: (mode) => fchmodSync(descriptor, mode),
-    sync: () => fsyncSync(descriptor),
+    sync: () => synced(descriptor),
     close: () => closeSync(descriptor),
   };
 };

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import type { NewBlob } from '../../ports/blobs.ts';
 import { maxRulesBytes } from '../ignore-rules.ts';
-import { defaultScopes, ignoreFile, isIgnored, type Scope, scopeOf } from '../ignore-scopes.ts';
+import { defaultScopes, ignoredIn, ignoreFile, type Scope, scopeOf } from '../ignore-scopes.ts';
 import type { LeftOutReason } from '../left-out.ts';
 import { isOwnName, nameProblem } from '../path.ts';
 import { blobOfTree, type FileEntry, type FolderEntry, hashOf, type LinkEntry } from '../tree.ts';
@@ -66,13 +66,13 @@ class Scanner {
     const folder = new FolderInScan(this.#options.folder, segments);
     try {
       const names = readdirSync(folder.path);
-      const scopes = above === 'ignored' ? above : this.#scopesAt(folder, names, above);
+      folder.scopes = above === 'ignored' ? above : this.#scopesAt(folder, names, above);
       const entries = new Map<string, Scanned>();
       let isUnchanged = previous?.mode === mode && previous.hash !== unknownHash;
       for (const name of names) {
-        if (entries.has(name)) continue;
         const before = previous?.entries.get(name);
-        const scanned = await this.#entry(folder, name, before, scopes);
+        // Most of what there is: it is worth not to wait for it.
+        const scanned = this.#knownFile(folder, name, before) ?? (await this.#entry(folder, name, before));
         if (scanned !== before) isUnchanged = false;
         if (scanned) entries.set(name, scanned);
       }
@@ -81,6 +81,19 @@ class Scanner {
     } finally {
       folder.close();
     }
+  }
+
+  /** A file that is as it was, and is not to be left out. */
+  #knownFile(folder: FolderInScan, name: string, before: Scanned | undefined): ScannedFile | undefined {
+    if (before?.kind !== 'file' || !before.stamp || before.isRacy || folder.isIgnored(name, false)) return undefined;
+    const stats = lookAt(folder.pathOf(name));
+    const isKnown =
+      stats?.isFile() &&
+      stats.size === before.size &&
+      stats.size <= this.#options.maxFileBytes &&
+      (stats.mode & 0o777) === before.mode &&
+      isSameStamp(before.stamp, stats);
+    return isKnown ? before : undefined;
   }
 
   async #sealed(
@@ -103,25 +116,21 @@ class Scanner {
     }
   }
 
-  async #entry(
-    folder: FolderInScan,
-    name: string,
-    before: Scanned | undefined,
-    scopes: readonly Scope[] | 'ignored',
-  ): Promise<Scanned | undefined> {
-    const stats = lstatSync(folder.pathOf(name), { throwIfNoEntry: false });
-    const isFolder = stats?.isDirectory() ?? false;
-    const ignored = isOwnName(name) || scopes === 'ignored' || isIgnored(scopes, folder.segments, name, isFolder);
-    if (ignored && !(await this.#isWanted(folder, name))) return this.#leaveOut(folder, name, 'ignored');
-    // What is listed and is not there has gone meanwhile, or has a name that is not UTF-8.
-    if (!stats) return name.includes('\ufffd') ? this.#leaveOut(folder, name, 'unreadable') : undefined;
-    if (nameProblem(name)) return this.#leaveOut(folder, name, 'unreadable');
+  async #entry(folder: FolderInScan, name: string, before: Scanned | undefined): Promise<Scanned | undefined> {
     try {
+      const stats = lstatSync(folder.pathOf(name), { throwIfNoEntry: false });
+      const isFolder = stats?.isDirectory() ?? false;
+      const ignored = isOwnName(name) || folder.isIgnored(name, isFolder);
+      if (ignored && !(await this.#isWanted(folder, name))) return this.#leaveOut(folder, name, 'ignored');
+      // What is listed and is not there has gone meanwhile, or has a name that is not UTF-8.
+      if (!stats) return name.includes('\ufffd') ? this.#leaveOut(folder, name, 'unreadable') : undefined;
+      if (nameProblem(name)) return this.#leaveOut(folder, name, 'unreadable');
       if (stats.isFile()) return await this.#file(folder, name, stats, before);
       if (stats.isSymbolicLink()) return this.#link(folder, name, before);
       if (!isFolder) return this.#leaveOut(folder, name, 'special');
       const previous = before?.kind === 'folder' ? before : undefined;
-      return await this.folder([...folder.segments, name], stats.mode & 0o777, previous, ignored ? 'ignored' : scopes);
+      const scopes = ignored ? 'ignored' : folder.scopes;
+      return await this.folder([...folder.segments, name], stats.mode & 0o777, previous, scopes);
     } catch (error) {
       return this.#unreadable(folder, name, error);
     }
@@ -138,16 +147,13 @@ class Scanner {
     before: Scanned | undefined,
   ): Promise<Scanned | undefined> {
     if (stats.size > this.#options.maxFileBytes) return this.#leaveOut(folder, name, 'too-big');
-    const known = before?.kind === 'file' ? before : undefined;
-    const isKnown = known?.stamp && !known.isRacy && known.size === stats.size && isSameStamp(known.stamp, stats);
-    if (isKnown && known.mode === (stats.mode & 0o777)) return known;
     const { bytes, mode, stamp, isRacy } = readFile(folder.held.at(name), this.#options.maxFileBytes);
     if (this.#secrets.some((secret) => Buffer.from(bytes.buffer).includes(secret))) {
       return this.#leaveOut(folder, name, 'secret');
     }
     const hash = hashOf(bytes);
     const size = bytes.length;
-    if (hash !== known?.hash) await this.#options.found({ hash, bytes });
+    if (before?.kind !== 'file' || hash !== before.hash) await this.#options.found({ hash, bytes });
     return { kind: 'file', mode, size, hash, stamp, ...(isRacy && { isRacy }) };
   }
 
@@ -175,12 +181,24 @@ class Scanner {
 const fileSystemCode =
   /^(?:EACCES|EPERM|ELOOP|ENOTDIR|EISDIR|ENAMETOOLONG|EIO|ENXIO|EBUSY|ETXTBSY|ENOTFILE|ESTALE|ENODEV)$/;
 
+/** Undefined where there is nothing to be seen, whatever the reason. */
+const lookAt = (path: string): Stats | undefined => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};
+
 /** Looked at by its path, which is fast, and read from while it is held, which is safe. */
 class FolderInScan {
   readonly segments: readonly string[];
   readonly path: string;
+  /** The rules that hold here, or that nothing here is kept. */
+  scopes: readonly Scope[] | 'ignored' = 'ignored';
   readonly #root: string;
   #held: HeldFolder | undefined;
+  #ignored: ((name: string, isFolder: boolean) => boolean) | undefined;
 
   constructor(root: string, segments: readonly string[]) {
     this.#root = root;
@@ -190,6 +208,12 @@ class FolderInScan {
 
   pathOf(name: string): string {
     return `${this.path}/${name}`;
+  }
+
+  isIgnored(name: string, isFolder: boolean): boolean {
+    if (this.scopes === 'ignored') return true;
+    this.#ignored ??= ignoredIn(this.scopes, this.segments);
+    return this.#ignored(name, isFolder);
   }
 
   get held(): HeldFolder {

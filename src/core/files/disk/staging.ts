@@ -2,7 +2,7 @@ import {
   closeSync,
   constants,
   fchmodSync,
-  fsyncSync,
+  fsync,
   mkdirSync,
   openSync,
   rmdirSync,
@@ -10,9 +10,16 @@ import {
   symlinkSync,
   writeSync,
 } from 'node:fs';
+import { promisify } from 'node:util';
 import { ownFolder } from '../path.ts';
 import { type HeldFolder, holdUnchanged } from './held-folder.ts';
 
+export interface NewFile {
+  readonly bytes: Uint8Array;
+  readonly mode: number;
+}
+
+const synced = promisify(fsync);
 const name = 'restore';
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
@@ -61,18 +68,23 @@ export class Staging {
     this.#held = holdUnchanged(root, `${ownFolder}/${name}`);
   }
 
-  /** On disk when it returns. Gives the path to rename from. */
-  file(bytes: Uint8Array, mode: number): string {
-    const path = this.#nextPath();
-    const file = openSync(path, flags, 0o600);
+  /** On disk when it returns: many are synced in little more time than one. Gives the paths to rename from. */
+  async files(files: readonly NewFile[]): Promise<readonly string[]> {
+    const opened: number[] = [];
     try {
-      for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
-      fchmodSync(file, mode);
-      fsyncSync(file);
+      const paths = files.map(({ bytes, mode }) => {
+        const path = this.#nextPath();
+        const file = openSync(path, flags, 0o600);
+        opened.push(file);
+        for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
+        fchmodSync(file, mode);
+        return path;
+      });
+      await Promise.all(opened.map((file) => synced(file)));
+      return paths;
     } finally {
-      closeSync(file);
+      for (const file of opened) closeSync(file);
     }
-    return path;
   }
 
   link(target: string): string {

@@ -2,6 +2,8 @@ import type { BlobHash, Blobs, NewBlob } from '../../ports/blobs.ts';
 
 const maxBatchBytes = 4 * 1024 * 1024;
 const maxBatchBlobs = 512;
+/** So few are sent without asking first which of them are wanted. */
+const fewBlobs = 64;
 
 /** Blobs on their way to the store, in batches: one travels while the next is filled. */
 export class Uploads {
@@ -42,6 +44,7 @@ export class Uploads {
 
   async #put(batch: readonly NewBlob[]): Promise<void> {
     if (batch.length === 0) return;
+    if (batch.length <= fewBlobs) return this.#blobs.putBlobs(batch);
     const there = await this.#blobs.hasBlobs(batch.map(({ hash }) => hash));
     const missing = batch.filter(({ hash }) => !there.has(hash));
     if (missing.length > 0) await this.#blobs.putBlobs(missing);

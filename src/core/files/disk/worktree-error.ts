@@ -3,7 +3,7 @@ import { isPerdureError, PerdureError } from '../../../schema/error.ts';
 
 const worktreeError = (error: unknown, folder: string): unknown => {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (isPerdureError(error) || code === undefined) return error;
+  if (isPerdureError(error) || typeof code !== 'string') return error;
   const isFull = code === 'ENOSPC' || code === 'EDQUOT';
   return new PerdureError(
     isFull ? 'STORE_FULL' : 'FILE_UNAVAILABLE',
