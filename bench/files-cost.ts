@@ -99,10 +99,48 @@ const figureOf = (
   detail: `${show(median(ours), 'ms')} against ${show(median(git), 'ms')}${more.detail ?? ''}`,
 });
 
+interface LoopUse {
+  /** The most CPU time that the thread took between two looks at its timers. */
+  readonly turnMs: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** What our own work costs the event loop, and what it then waits for. */
+class LoopWatch {
+  readonly #delay = monitorEventLoopDelay({ resolution: 1 });
+  readonly #timer: NodeJS.Timeout;
+  #last = this.#cpuMs();
+  #turnMs = 0;
+
+  constructor() {
+    this.#delay.enable();
+    this.#timer = setInterval(() => this.#look(), 1);
+  }
+
+  stop(): LoopUse {
+    this.#look();
+    clearInterval(this.#timer);
+    this.#delay.disable();
+    return { turnMs: this.#turnMs, p99: this.#delay.percentile(99) / nanosPerMs, max: this.#delay.max / nanosPerMs };
+  }
+
+  #look(): void {
+    const now = this.#cpuMs();
+    this.#turnMs = Math.max(this.#turnMs, now - this.#last);
+    this.#last = now;
+  }
+
+  #cpuMs(): number {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1000;
+  }
+}
+
 class FilesBench {
   readonly #worktrees: Worktrees;
   readonly #home = mkdtempSync(join(tmpdir(), 'perdure-bench-'));
-  readonly #delays: { readonly max: number; readonly p99: number }[] = [];
+  readonly #loops: LoopUse[] = [];
   readonly #tree: string;
   #places = 0;
   #blobs: BlobTable | undefined;
@@ -124,11 +162,11 @@ class FilesBench {
       figureOf('restore of 20 of 10,000 against git', warm.restore, { target: { atMost: 1 } }),
       figureOf('a new worktree of 10,000 files against git', await this.#fork()),
       {
-        name: 'longest event-loop delay meanwhile',
-        value: Math.max(...this.#delays.map(({ max }) => max)),
+        name: 'longest turn of the event loop meanwhile, in CPU time',
+        value: Math.max(...this.#loops.map(({ turnMs }) => turnMs)),
         unit: 'ms',
         target: { below: 20 },
-        detail: `median of the longest ${show(median(this.#delays.map(({ max }) => max)), 'ms')}, of p99 ${show(median(this.#delays.map(({ p99 }) => p99)), 'ms')}`,
+        detail: `waiting for a busy machine included p99 ${show(median(this.#loops.map(({ p99 }) => p99)), 'ms')}, max ${show(median(this.#loops.map(({ max }) => max)), 'ms')} (medians over the tasks)`,
       },
     ];
   }
@@ -149,13 +187,11 @@ class FilesBench {
   }
 
   async #watched<T>(work: () => Promise<T>): Promise<T> {
-    const delay = monitorEventLoopDelay({ resolution: 1 });
-    delay.enable();
+    const watch = new LoopWatch();
     try {
       return await work();
     } finally {
-      delay.disable();
-      this.#delays.push({ max: delay.max / nanosPerMs, p99: delay.percentile(99) / nanosPerMs });
+      this.#loops.push(watch.stop());
     }
   }
 

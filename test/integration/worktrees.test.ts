@@ -74,9 +74,8 @@ test('[FILE14] when the thread ends, what was under way fails, and the next task
   const { write, at, blobs } = start();
   write('a', 'one');
   process.once('worker', (thread) => {
-    blobs.hasBlobs = async () => {
+    blobs.putBlobs = async () => {
       await thread.terminate();
-      return new Set();
     };
   });
   await expect(worktrees.snapshot(at, blobs)).rejects.toMatchObject({ code: 'FILE_UNAVAILABLE' });

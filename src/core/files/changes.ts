@@ -1,4 +1,6 @@
+import { PerdureError } from '../../schema/error.ts';
 import type { BlobHash } from '../ports/blobs.ts';
+import { childPath } from './path.ts';
 import { isSameEntry, type Tree, type TreeEntry } from './tree.ts';
 
 /** Told by the deepest path that differs; of a folder only itself, what it holds has changes of its own. */
@@ -42,30 +44,41 @@ const entryChanges = (path: string, before: TreeEntry | undefined, after: TreeEn
   return [{ change: isSameContent ? 'mode-changed' : 'modified', path, before, after }];
 };
 
-async function* differences(
-  path: string,
-  before: { readonly tree: Tree; readonly read: ReadTree },
-  after: { readonly tree: Tree; readonly read: ReadTree },
-): AsyncGenerator<FileChange> {
-  const names = [...new Set([...before.tree.keys(), ...after.tree.keys()])].sort();
-  for (const name of names) {
-    const [old, now] = [before.tree.get(name), after.tree.get(name)];
-    if (old && now && isSameEntry(old, now)) continue;
-    const at = path === '' ? name : `${path}/${name}`;
-    yield* entryChanges(at, old, now);
-    const [oldTree, nowTree] = [await treeOf(old, before.read), await treeOf(now, after.read)];
-    yield* differences(at, { ...before, tree: oldTree }, { ...after, tree: nowTree });
-  }
+interface Side {
+  readonly hash: BlobHash;
+  readonly read: ReadTree;
 }
 
+/** A few small trees can stand for more paths than there are disks. */
+const maxChanges = 1_000_000;
+
+const addDifferences = async (
+  all: FileChange[],
+  path: string,
+  [before, oldTree]: readonly [Side, Tree],
+  [after, newTree]: readonly [Side, Tree],
+): Promise<void> => {
+  for (const name of [...new Set([...oldTree.keys(), ...newTree.keys()])].sort()) {
+    const [old, now] = [oldTree.get(name), newTree.get(name)];
+    if (old && now && isSameEntry(old, now)) continue;
+    const at = childPath(path, name);
+    all.push(...entryChanges(at, old, now));
+    if (all.length > maxChanges) {
+      throw new PerdureError('PAYLOAD_TOO_LARGE', `the snapshots differ in more than ${maxChanges} paths`);
+    }
+    if (old?.kind !== 'folder' && now?.kind !== 'folder') continue;
+    const [oldBelow, newBelow] = [await treeOf(old, before.read), await treeOf(now, after.read)];
+    await addDifferences(all, at, [before, oldBelow], [after, newBelow]);
+  }
+};
+
 /** What leads from one tree to another, without renames: each path once, or twice where a folder came or went. Equal folders are not read. */
-export const findChanges = async (
-  before: { readonly hash: BlobHash; readonly read: ReadTree },
-  after: { readonly hash: BlobHash; readonly read: ReadTree },
-): Promise<readonly FileChange[]> => {
-  if (before.hash === after.hash) return [];
-  const [oldTree, nowTree] = [await before.read(before.hash), await after.read(after.hash)];
-  return Array.fromAsync(differences('', { tree: oldTree, read: before.read }, { tree: nowTree, read: after.read }));
+export const findChanges = async (before: Side, after: Side): Promise<readonly FileChange[]> => {
+  const all: FileChange[] = [];
+  if (before.hash === after.hash) return all;
+  const [oldTree, newTree] = [await before.read(before.hash), await after.read(after.hash)];
+  await addDifferences(all, '', [before, oldTree], [after, newTree]);
+  return all;
 };
 
 /** An empty file could have come from any other. */

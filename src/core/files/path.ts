@@ -1,3 +1,5 @@
+import { PerdureError } from '../../schema/error.ts';
+
 export type ParsedPath = { readonly segments: readonly string[] } | { readonly problem: string };
 
 /** Where the runtime keeps its own: other sessions, and other workspaces. */
@@ -37,6 +39,15 @@ export const nameProblem = (name: string, platform: NodeJS.Platform = process.pl
   if (Buffer.byteLength(name) > maxNameBytes) return `is longer than ${maxNameBytes} bytes`;
   if (isOwnName(name)) return 'belongs to the runtime';
   return platform === 'win32' ? windowsProblem(name) : undefined;
+};
+
+const maxPathChars = 4096;
+
+/** Trees could be nested without end; paths are not. */
+export const childPath = (folder: string, name: string): string => {
+  const path = folder === '' ? name : `${folder}/${name}`;
+  if (path.length <= maxPathChars) return path;
+  throw new PerdureError('INVALID_INPUT', `a path is longer than ${maxPathChars} characters: ${path.slice(0, 100)}…`);
 };
 
 const isRooted = (path: string, platform: NodeJS.Platform): boolean =>

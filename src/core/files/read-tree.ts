@@ -1,6 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { BlobHash, Blobs } from '../ports/blobs.ts';
 import type { ReadTree } from './changes.ts';
+import { childPath } from './path.ts';
 import { decodeTree, hashOf, type Tree, type TreeEntry } from './tree.ts';
 
 /** Never other bytes than the hash says. */
@@ -44,7 +45,7 @@ export const findEntry = async (
 /** Everything below a tree by its path, a folder before what it holds. */
 export async function* listTree(read: ReadTree, root: BlobHash, path = ''): AsyncGenerator<[string, TreeEntry]> {
   for (const [name, entry] of await read(root)) {
-    const at = path === '' ? name : `${path}/${name}`;
+    const at = childPath(path, name);
     yield [at, entry];
     if (entry.kind === 'folder') yield* listTree(read, entry.hash, at);
   }
