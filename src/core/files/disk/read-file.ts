@@ -24,7 +24,7 @@ const tickMs = 100;
 const wholeSecondsTickMs = 3000;
 
 /** A change within the same tick of the clock as the reading would leave no trace in the times. */
-const isSettled = ({ mtimeMs, ctimeMs }: Stats, readAt: number): boolean => {
+export const isSettled = ({ mtimeMs, ctimeMs }: Pick<Stats, 'mtimeMs' | 'ctimeMs'>, readAt: number): boolean => {
   const newest = Math.max(mtimeMs, ctimeMs);
   return newest < readAt - (newest % 1000 === 0 ? wholeSecondsTickMs : tickMs);
 };
