@@ -51,34 +51,48 @@ interface Side {
 
 /** A few small trees can stand for more paths than there are disks. */
 const maxChanges = 1_000_000;
+const readAtOnce = 256;
 
-const addDifferences = async (
-  all: FileChange[],
-  path: string,
-  [before, oldTree]: readonly [Side, Tree],
-  [after, newTree]: readonly [Side, Tree],
-): Promise<void> => {
-  for (const name of [...new Set([...oldTree.keys(), ...newTree.keys()])].sort()) {
-    const [old, now] = [oldTree.get(name), newTree.get(name)];
-    if (old && now && isSameEntry(old, now)) continue;
-    const at = childPath(path, name);
-    all.push(...entryChanges(at, old, now));
-    if (all.length > maxChanges) {
+interface Pair {
+  readonly path: string;
+  readonly before: TreeEntry | undefined;
+  readonly after: TreeEntry | undefined;
+}
+
+const pairsIn = (path: string, before: Tree, after: Tree): readonly Pair[] =>
+  [...new Set([...before.keys(), ...after.keys()])].flatMap((name): Pair[] => {
+    const [old, now] = [before.get(name), after.get(name)];
+    return old && now && isSameEntry(old, now) ? [] : [{ path: childPath(path, name), before: old, after: now }];
+  });
+
+const isFolder = ({ before, after }: Pair): boolean => before?.kind === 'folder' || after?.kind === 'folder';
+
+/** A folder right before what it holds. */
+const inOrder = (changes: readonly FileChange[]): readonly FileChange[] =>
+  changes
+    .map((change) => ({ change, key: change.path.replaceAll('/', '\0') }))
+    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+    .map(({ change }) => change);
+
+/** What leads from one tree to another, without renames: each path once, or twice where a folder came or went. Equal folders are not read, the others many at once. */
+export const findChanges = async (before: Side, after: Side): Promise<readonly FileChange[]> => {
+  const changes: FileChange[] = [];
+  const folderOf = (hash: BlobHash): TreeEntry => ({ kind: 'folder', mode: 0, hash });
+  const folders: Pair[] = [{ path: '', before: folderOf(before.hash), after: folderOf(after.hash) }];
+  while (before.hash !== after.hash && folders.length > 0) {
+    const read = folders.splice(-readAtOnce).map(async ({ path, before: old, after: now }) => {
+      const [oldTree, newTree] = await Promise.all([treeOf(old, before.read), treeOf(now, after.read)]);
+      return pairsIn(path, oldTree, newTree);
+    });
+    for (const pair of (await Promise.all(read)).flat()) {
+      changes.push(...entryChanges(pair.path, pair.before, pair.after));
+      if (isFolder(pair)) folders.push(pair);
+    }
+    if (changes.length > maxChanges) {
       throw new PerdureError('PAYLOAD_TOO_LARGE', `the snapshots differ in more than ${maxChanges} paths`);
     }
-    if (old?.kind !== 'folder' && now?.kind !== 'folder') continue;
-    const [oldBelow, newBelow] = [await treeOf(old, before.read), await treeOf(now, after.read)];
-    await addDifferences(all, at, [before, oldBelow], [after, newBelow]);
   }
-};
-
-/** What leads from one tree to another, without renames: each path once, or twice where a folder came or went. Equal folders are not read. */
-export const findChanges = async (before: Side, after: Side): Promise<readonly FileChange[]> => {
-  const all: FileChange[] = [];
-  if (before.hash === after.hash) return all;
-  const [oldTree, newTree] = [await before.read(before.hash), await after.read(after.hash)];
-  await addDifferences(all, '', [before, oldTree], [after, newTree]);
-  return all;
+  return inOrder(changes);
 };
 
 /** An empty file could have come from any other. */
