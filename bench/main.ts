@@ -7,6 +7,7 @@ import type { Engine, EngineName } from './engines/engine.ts';
 import { postgresEngine } from './engines/postgres.ts';
 import { sqliteEngine } from './engines/sqlite.ts';
 import { type Result, resultOf } from './figure.ts';
+import { filesCost } from './files-cost.ts';
 import { Histories } from './histories.ts';
 import { importCost } from './import-cost.ts';
 import { buildLibrary, type Library } from './library.ts';
@@ -64,6 +65,10 @@ const library = await buildLibrary();
 const results: Result[] = [];
 try {
   for (const name of options.engines) results.push(...(await runEngine(library, name)));
+  if (options.cases.includes('files')) {
+    progress('files');
+    results.push(...(await filesCost(library.url, options.quick)).map((each) => resultOf('files', '', each)));
+  }
   if (options.cases.includes('import')) {
     progress('import');
     results.push(...(await importCost(library.url, options.quick)).map((each) => resultOf('import', '', each)));

@@ -14,6 +14,7 @@ interface Part {
 const schema = 'src/schema/';
 const ports = 'src/core/ports/';
 const session = 'src/core/session/';
+const files = 'src/core/files/';
 const service = 'src/core/service/';
 const core: Part = { mayImport: [schema, 'src/core/'] };
 const edge: Part = { mayImport: [schema, service] };
@@ -28,12 +29,12 @@ const parts: Record<string, Part> = {
   [ports]: { mayImport: [schema] },
   [service]: core,
   'src/core/run/': core,
-  'src/core/files/': core,
+  [files]: { mayImport: [schema, ports] },
   'src/stores/': store,
   'src/stores/sqlite/': store,
   'src/stores/postgres/': store,
   'src/models/': behindPort,
-  'src/tools/': behindPort,
+  'src/tools/': { mayImport: [schema, ports, files] },
   'src/servers/': edge,
   'src/adapters/': edge,
   'src/importers/': edge,

@@ -8,7 +8,7 @@ import { runs } from './runs.ts';
 import { state } from './state.ts';
 import { wake } from './wake.ts';
 
-/** In the order they run; those that need long histories share them. `import` needs no engine, see main.ts. */
+/** In the order they run; those that need long histories share them. `files` and `import` need no engine, see main.ts. */
 export const engineCases = { append, loop, wake, state, runs, bytes, open, fork } satisfies Record<string, BenchCase>;
-export const caseNames = [...(Object.keys(engineCases) as (keyof typeof engineCases)[]), 'import'] as const;
+export const caseNames = [...(Object.keys(engineCases) as (keyof typeof engineCases)[]), 'files', 'import'] as const;
 export type CaseName = (typeof caseNames)[number];

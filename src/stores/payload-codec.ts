@@ -1,7 +1,9 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import type { NewBlob } from '../core/ports/blobs.ts';
 import { inlinePayloadBytes, maxPayloadBytes, type StoredBody } from '../core/ports/store.ts';
 import { blobHash } from '../core/session/chain.ts';
+import { PerdureError } from '../schema/error.ts';
 import { lz4Compress, lz4Decompress } from './lz4.ts';
 import { sha256 } from './sha256.ts';
 
@@ -86,6 +88,19 @@ const packedBlob = (hash: Uint8Array, bytes: Uint8Array, packed: Uint8Array): En
     stored: smaller ? packed : bytes,
   };
 };
+
+const hashed = (blob: EncodedBlob, { hash }: NewBlob): EncodedBlob => {
+  if (Buffer.from(blob.hash).toString('hex') === hash) return blob;
+  throw new PerdureError('INVALID_INPUT', `the bytes of the blob ${hash} are not those that its hash names`, {
+    details: { hash },
+  });
+};
+
+/** Those given, when they are what their hash says. */
+export const encodeBlobsSync = (given: readonly NewBlob[]): readonly EncodedBlob[] =>
+  given.map((blob) => hashed(encodeBlobSync(blob.bytes), blob));
+export const encodeBlobs = (given: readonly NewBlob[]): Promise<readonly EncodedBlob[]> =>
+  Promise.all(given.map(async (blob) => hashed(await encodeBlob(blob.bytes), blob)));
 
 /** For worker threads. */
 export const encodeBlobSync = (bytes: Uint8Array): EncodedBlob =>

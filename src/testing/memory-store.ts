@@ -12,6 +12,7 @@ import type {
 import { PerdureError } from '../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { clipSegments } from '../stores/lineage.ts';
+import { encodeBlobsSync } from '../stores/payload-codec.ts';
 import { planAppend } from '../stores/plan-append.ts';
 import { newKeysOf, overlapAt, planImport } from '../stores/plan-import.ts';
 import { workSeqOf } from '../stores/work-seq.ts';
@@ -205,6 +206,7 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
       }),
     putBlobs: (name, blobs) =>
       within(name, (workspace) => {
+        encodeBlobsSync(blobs);
         for (const { bytes } of blobs) putBlob(workspace, bytes);
       }),
     readBlob: (name, hash) => within(name, ({ blobs }) => blobs.get(hash)),

@@ -12,7 +12,7 @@ export interface NewBlob {
 export interface Blobs {
   /** Durable when it returns; what is there already is left alone. After a crash some may be there. */
   putBlobs(blobs: readonly NewBlob[]): Promise<void>;
-  getBlob(hash: BlobHash): Promise<Uint8Array | undefined>;
+  readBlob(hash: BlobHash): Promise<Uint8Array | undefined>;
   /** Those of them that are there. They stay for as long as it may take until a log names them. */
   hasBlobs(hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>>;
 }

@@ -1,5 +1,12 @@
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
-import { type Actor, type ApprovalId, type MessageId, type RunId, type SessionId, systemActor } from '../../schema/ids.ts';
+import {
+  type Actor,
+  type ApprovalId,
+  type MessageId,
+  type RunId,
+  type SessionId,
+  systemActor,
+} from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Requester } from '../../schema/member.ts';
 import type { Limits, Spent, Usage, WaitReason } from '../../schema/run.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { BlobHash, NewBlob, OldBlob, OldBlobs } from '../../core/ports/blobs.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
-import { decodeBlob, type EncodedBlob, encodeBlob } from '../payload-codec.ts';
+import { decodeBlob, type EncodedBlob, encodeBlobs } from '../payload-codec.ts';
 import { sha256 } from '../sha256.ts';
 import { byteaArray } from './bytea-array.ts';
 import { type Database, prepared, type Source } from './database.ts';
@@ -83,7 +83,7 @@ export const putBlobs = async (
   workspace: WorkspaceId,
   blobs: readonly NewBlob[],
 ): Promise<void> => {
-  const encoded = await Promise.all(blobs.map(({ bytes }) => encodeBlob(bytes)));
+  const encoded = await encodeBlobs(blobs);
   await database.write(workspace, [insertBlobs(workspace, encoded)]);
 };
 

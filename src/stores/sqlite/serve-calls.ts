@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
-import { type Call, type Operations, type Reply, toErrorData } from './protocol.ts';
+import { toErrorData } from '../../schema/error-data.ts';
+import type { Call, Operations, Reply } from './protocol.ts';
 import { storeError } from './store-error.ts';
 
 export const failedReply = (id: number, error: unknown, file: string): Reply => ({

@@ -4,7 +4,7 @@ import type { BlobHash, NewBlob } from '../../core/ports/blobs.ts';
 import type { Queue } from '../../core/ports/queue.ts';
 import type { AppendRequest, FoldSnapshot, SessionCopy, SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
-import { encodeBlobSync } from '../payload-codec.ts';
+import { encodeBlobsSync } from '../payload-codec.ts';
 import { appendBatch } from './append-batch.ts';
 import { openConnection } from './connection.ts';
 import { openCopyImport } from './import-copies.ts';
@@ -38,7 +38,7 @@ const openWriter = (data: ThreadData) => {
       }),
     }),
     putBlobs: (workspace: WorkspaceId, given: readonly NewBlob[]) => {
-      const encoded = given.map(({ bytes }) => encodeBlobSync(bytes));
+      const encoded = encodeBlobsSync(given);
       return {
         value: inTransaction(db, () => {
           for (const blob of encoded) tables.blobs.write(workspace, blob);

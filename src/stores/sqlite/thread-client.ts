@@ -1,8 +1,9 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { MessageChannel, type MessagePort, type TransferListItem, Worker } from 'node:worker_threads';
+import { fromErrorData } from '../../schema/error-data.ts';
 import { inSlices } from '../in-slices.ts';
-import { type Call, type FromThread, fromErrorData, type Operations, type Reply, type ValueOf } from './protocol.ts';
+import type { Call, FromThread, Operations, Reply, ValueOf } from './protocol.ts';
 
 interface Waiting {
   resolve(value: unknown): void;

@@ -111,6 +111,14 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(await setup.store.hasBlobs(workspace, [])).toEqual(new Set());
     });
 
+    test('[BLOB3] bytes under another hash than theirs are refused, and none of those beside them is kept', async () => {
+      const { workspace } = newKey();
+      const [good, other] = [blobOf(noise(10, 50)), blobOf(noise(10, 51))];
+      const wrong = setup.store.putBlobs(workspace, [good, { ...other, bytes: good.bytes }]);
+      await expect(wrong).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+      expect(await setup.store.hasBlobs(workspace, [good.hash, other.hash])).toEqual(new Set());
+    });
+
     test('[BLOB4] old are those that no payload and no snapshot needs, in pages; and only they can be removed', async () => {
       const { store, other } = setup;
       const key = newKey();

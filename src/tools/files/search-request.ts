@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { compileGlob } from './glob.ts';
+import { compileGlob } from '../../core/files/glob.ts';
 
 /** What is looked for and where. */
 export interface SearchRequest {

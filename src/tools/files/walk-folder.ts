@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { type IgnoreRules, readIgnoreRules } from './ignore-rules.ts';
+import { type IgnoreRules, maxRulesBytes, parseIgnoreRules } from '../../core/files/ignore-rules.ts';
 
 export interface Found {
   readonly real: string;
@@ -36,8 +36,8 @@ const isIgnored = (scopes: readonly ScopedRules[], path: string, isFolder: boole
 };
 
 const rulesAt = async (folder: string, above: readonly ScopedRules[]): Promise<readonly ScopedRules[]> => {
-  const rules = await readIgnoreRules(folder);
-  return rules ? [...above, { folder, rules }] : above;
+  const text = await readFile(join(folder, '.gitignore'), 'utf8').catch(() => '');
+  return text === '' || text.length > maxRulesBytes ? above : [...above, { folder, rules: parseIgnoreRules(text) }];
 };
 
 const rulesFrom = async (root: string, folder: string): Promise<readonly ScopedRules[]> => {

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { compileGlob } from './glob.ts';
 
 interface Rule {
@@ -11,7 +9,8 @@ interface Rule {
 /** Decides about a path from the folder that the rules stand in; undefined when they say nothing of it. */
 export type IgnoreRules = (path: string, isFolder: boolean) => 'ignored' | 'kept' | undefined;
 
-const maxBytes = 256 * 1024;
+/** Longer files of rules are not heeded. */
+export const maxRulesBytes = 256 * 1024;
 
 const ruleOf = (line: string): Rule | undefined => {
   const text = line.replace(/(?<!\\)\s+$/, '');
@@ -22,7 +21,8 @@ const ruleOf = (line: string): Rule | undefined => {
   const bare = foldersOnly ? pattern.slice(0, -1) : pattern;
   const isAnchored = bare.includes('/');
   try {
-    const matches = compileGlob(`${isAnchored ? '' : '**/'}${bare.replace(/^\//, '')}`);
+    const test = compileGlob(bare.replace(/^\//, ''));
+    const matches = isAnchored ? test : (path: string) => test(path.slice(path.lastIndexOf('/') + 1));
     return { matches, isKept, foldersOnly };
   } catch {
     return undefined;
@@ -31,13 +31,9 @@ const ruleOf = (line: string): Rule | undefined => {
 
 export const parseIgnoreRules = (text: string): IgnoreRules => {
   const rules = text.split(/\r?\n/).flatMap((line) => ruleOf(line) ?? []);
+  const forFiles = rules.filter(({ foldersOnly }) => !foldersOnly);
   return (path, isFolder) => {
-    const rule = rules.findLast(({ matches, foldersOnly }) => (isFolder || !foldersOnly) && matches(path));
+    const rule = (isFolder ? rules : forFiles).findLast(({ matches }) => matches(path));
     return rule && (rule.isKept ? 'kept' : 'ignored');
   };
-};
-
-export const readIgnoreRules = async (folder: string): Promise<IgnoreRules | undefined> => {
-  const text = await readFile(join(folder, '.gitignore'), 'utf8').catch(() => '');
-  return text === '' || text.length > maxBytes ? undefined : parseIgnoreRules(text);
 };

@@ -1,16 +1,17 @@
 type Token = 'name' | 'folders' | 'anything' | { readonly takes: (char: string) => boolean };
 
-const parts = /\*\*\/|\/\*\*$|\*+|\?|\[!?[^\]/]+\]|\\?./gsu;
+const parts = /(?<=^|\/)\*{2,}\/|\/\*{2,}$|\*+|\?|\[[!^]?\]?[^\]/]*\]|\\?./gsu;
 
 const classOf = (part: string): Token => {
-  const set = new RegExp(part.replaceAll('\\', '\\\\').replace('[!', '[^'), 'u');
+  const [, not, chars] = /^\[([!^]?)(.*)\]$/su.exec(part) as unknown as [string, string, string];
+  const set = new RegExp(`[${not && '^'}${chars.replace(/[\]\\^[]/g, '\\$&')}]`, 'u');
   return { takes: (char) => char !== '/' && set.test(char) };
 };
 
-const tokensOf = (part: string): readonly Token[] => {
-  if (part === '**/') return ['folders'];
-  if (part === '/**') return [{ takes: (char) => char === '/' }, 'anything'];
-  if (part.startsWith('*')) return ['name'];
+const tokensOf = (part: string, glob: string): readonly Token[] => {
+  if (/^\*\*+\/$/.test(part)) return ['folders'];
+  if (/^\/\*\*+$/.test(part)) return [{ takes: (char) => char === '/' }, 'anything'];
+  if (part.startsWith('*')) return [part === glob && part !== '*' ? 'anything' : 'name'];
   if (part === '?') return [{ takes: (char) => char !== '/' }];
   if (part.startsWith('[') && part.length > 2) return [classOf(part)];
   const wanted = part.replace(/^\\(?=.)/s, '');
@@ -37,9 +38,23 @@ const step = (tokens: readonly Token[], places: ReadonlySet<number>, char: strin
   return next;
 };
 
+/** Most globs are a name, or the beginning or end of one. */
+const plainTest = (glob: string): ((path: string) => boolean) | undefined => {
+  if (/[?[\\]|\*.*\*/s.test(glob)) return undefined;
+  const [head, tail] = glob.split('*') as [string, string?];
+  if (tail === undefined) return (path) => path === head;
+  return (path) =>
+    path.length >= head.length + tail.length &&
+    path.startsWith(head) &&
+    path.endsWith(tail) &&
+    !path.slice(head.length, path.length - tail.length).includes('/');
+};
+
 /** A glob as .gitignore has them. In time by the lengths of both, whatever they are: names and globs come from anywhere. */
 export const compileGlob = (glob: string): ((path: string) => boolean) => {
-  const tokens = (glob.match(parts) ?? []).flatMap(tokensOf);
+  const plain = plainTest(glob);
+  if (plain) return plain;
+  const tokens = (glob.match(parts) ?? []).flatMap((part) => tokensOf(part, glob));
   return (path) => {
     let places = new Set<number>();
     enter(tokens, places, 0);

@@ -1,0 +1,275 @@
+import { execFileSync } from 'node:child_process';
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Worktrees } from '../src/core/files/disk/worktrees.ts';
+import { type BlobTable, openBlobTable } from './blob-table.ts';
+import { type Figure, show } from './figure.ts';
+import { median, timeOf } from './statistics.ts';
+import { realContent } from './workload.ts';
+
+const fileCount = 10_000;
+const changedCount = 20;
+const filesPerFolder = 20;
+const nanosPerMs = 1e6;
+/** So that nothing was changed in the same moment as it is read: neither git nor we trust that. */
+const settleMs = 200;
+
+const pathOf = (index: number): string => {
+  const folder = Math.floor(index / filesPerFolder);
+  return `part-${folder % 25}/module-${folder}/file-${index}.ts`;
+};
+
+const makeTree = (folder: string): void => {
+  const { source } = realContent();
+  for (let index = 0; index < fileCount; index++) {
+    const path = join(folder, pathOf(index));
+    if (index % filesPerFolder === 0) mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `// ${index}\n${source(500 + ((index * 7919) % 8000))}`);
+  }
+};
+
+/** Others in each round, all over the tree. */
+const change = (folder: string, round: number): void => {
+  for (let each = 0; each < changedCount; each++) {
+    const index = (round * 131 + each * (fileCount / changedCount)) % fileCount;
+    writeFileSync(join(folder, pathOf(index)), `// changed in round ${round}\n${'x'.repeat(1000 + each)}`);
+  }
+};
+
+/** A git directory of its own, as for the same purpose. Everything in one process where git can. */
+class Git {
+  readonly #env: NodeJS.ProcessEnv;
+
+  constructor(gitFolder: string, folder: string) {
+    this.#env = { ...process.env, GIT_DIR: gitFolder, GIT_WORK_TREE: folder, GIT_CONFIG_GLOBAL: '/dev/null' };
+    this.#run('init', '-q');
+  }
+
+  snapshot(): string {
+    this.#run('add', '-A');
+    return this.#run('write-tree').trim();
+  }
+
+  restore(tree: string): void {
+    this.#run('read-tree', '-u', '--reset', tree);
+  }
+
+  #run(...args: readonly string[]): string {
+    return execFileSync('git', args, { env: this.#env, encoding: 'utf8' });
+  }
+}
+
+const walk = (folder: string): void => {
+  for (const name of readdirSync(folder)) {
+    const path = `${folder}/${name}`;
+    if (lstatSync(path).isDirectory()) walk(path);
+  }
+};
+
+interface Times {
+  readonly ours: number[];
+  readonly git: number[];
+}
+const newTimes = (): Times => ({ ours: [], git: [] });
+
+/** Whoever is second finds the tree in memory: they take turns. */
+const inTurns = async (
+  round: number,
+  times: Times,
+  ours: () => Promise<unknown>,
+  git: () => unknown,
+): Promise<void> => {
+  const mine = async () => times.ours.push(await timeOf(ours));
+  const theirs = async () => times.git.push(await timeOf(git));
+  for (const each of round % 2 === 0 ? [mine, theirs] : [theirs, mine]) await each();
+};
+
+const figureOf = (
+  name: string,
+  { ours, git }: Times,
+  more: Partial<Figure> & { readonly detail?: string } = {},
+): Figure => ({
+  unit: 'x',
+  value: median(ours) / median(git),
+  ...more,
+  name,
+  detail: `${show(median(ours), 'ms')} against ${show(median(git), 'ms')}${more.detail ?? ''}`,
+});
+
+interface LoopUse {
+  /** The most CPU time that the thread took between two looks at its timers. */
+  readonly turnMs: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** What our own work costs the event loop, and what it then waits for. */
+class LoopWatch {
+  readonly #delay = monitorEventLoopDelay({ resolution: 1 });
+  readonly #timer: NodeJS.Timeout;
+  #last = this.#cpuMs();
+  #turnMs = 0;
+
+  constructor() {
+    this.#delay.enable();
+    this.#timer = setInterval(() => this.#look(), 1);
+  }
+
+  stop(): LoopUse {
+    this.#look();
+    clearInterval(this.#timer);
+    this.#delay.disable();
+    return { turnMs: this.#turnMs, p99: this.#delay.percentile(99) / nanosPerMs, max: this.#delay.max / nanosPerMs };
+  }
+
+  #look(): void {
+    const now = this.#cpuMs();
+    this.#turnMs = Math.max(this.#turnMs, now - this.#last);
+    this.#last = now;
+  }
+
+  #cpuMs(): number {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1000;
+  }
+}
+
+class FilesBench {
+  readonly #worktrees: Worktrees;
+  readonly #home = mkdtempSync(join(tmpdir(), 'perdure-bench-'));
+  readonly #loops: LoopUse[] = [];
+  readonly #tree: string;
+  #places = 0;
+  #blobs: BlobTable | undefined;
+
+  constructor(worktrees: Worktrees) {
+    this.#worktrees = worktrees;
+    this.#tree = this.#newPlace();
+  }
+
+  async run(rounds: number): Promise<readonly Figure[]> {
+    makeTree(this.#tree);
+    await pause(settleMs);
+    const first = await this.#first(Math.ceil(rounds / 3));
+    const warm = await this.#warm(rounds);
+    const detail = `; walking and looking at each alone ${show(warm.walked, 'ms')}`;
+    return [
+      figureOf('first snapshot of 10,000 files against git', first, { target: { atMost: 1.5 } }),
+      figureOf('snapshot after 20 of 10,000 changed against git', warm.snapshot, { target: { atMost: 1 }, detail }),
+      figureOf('restore of 20 of 10,000 against git', warm.restore, { target: { atMost: 1 } }),
+      figureOf('a new worktree of 10,000 files against git', await this.#fork()),
+      {
+        name: 'longest turn of the event loop meanwhile, in CPU time',
+        value: Math.max(...this.#loops.map(({ turnMs }) => turnMs)),
+        unit: 'ms',
+        target: { below: 20 },
+        detail: `waiting for a busy machine included p99 ${show(median(this.#loops.map(({ p99 }) => p99)), 'ms')}, max ${show(median(this.#loops.map(({ max }) => max)), 'ms')} (medians over the tasks)`,
+      },
+    ];
+  }
+
+  async remove(): Promise<void> {
+    await this.#blobs?.close();
+    rmSync(this.#home, { recursive: true });
+  }
+
+  #newPlace(): string {
+    const place = join(this.#home, String(this.#places++));
+    mkdirSync(place);
+    return place;
+  }
+
+  get #ours() {
+    return { folder: this.#tree, cacheFile: join(this.#home, `cache-${this.#places}`) };
+  }
+
+  async #watched<T>(work: () => Promise<T>): Promise<T> {
+    const watch = new LoopWatch();
+    try {
+      return await work();
+    } finally {
+      this.#loops.push(watch.stop());
+    }
+  }
+
+  async #first(rounds: number): Promise<Times> {
+    const times = newTimes();
+    for (let round = 0; round < rounds; round++) {
+      await this.#blobs?.close();
+      this.#blobs = openBlobTable(join(this.#newPlace(), 'blobs.db'));
+      const blobs = this.#blobs;
+      const git = new Git(this.#newPlace(), this.#tree);
+      await blobs.hasBlobs([]);
+      await inTurns(
+        round,
+        times,
+        () => this.#watched(() => this.#worktrees.snapshot(this.#ours, blobs)),
+        () => git.snapshot(),
+      );
+    }
+    return times;
+  }
+
+  async #warm(rounds: number) {
+    const [blobs, ours] = [this.#blobs!, this.#ours];
+    const git = new Git(this.#newPlace(), this.#tree);
+    const [snapshot, restore, walked] = [newTimes(), newTimes(), [] as number[]];
+    let { root: base } = await this.#worktrees.snapshot(ours, blobs);
+    let tree = git.snapshot();
+    const [firstRoot, firstTree] = [base, tree];
+    for (let round = 0; round < rounds; round++) {
+      change(this.#tree, round);
+      await pause(settleMs);
+      walked.push(await timeOf(() => walk(this.#tree)));
+      await inTurns(
+        round,
+        snapshot,
+        () => this.#watched(async () => ({ root: base } = await this.#worktrees.snapshot({ ...ours, base }, blobs))),
+        () => {
+          tree = git.snapshot();
+        },
+      );
+      restore.ours.push(
+        await timeOf(() => this.#watched(() => this.#worktrees.restore({ ...ours, base, root: firstRoot }, blobs))),
+      );
+      base = firstRoot;
+      change(this.#tree, round);
+      await pause(settleMs);
+      git.snapshot();
+      restore.git.push(await timeOf(() => git.restore(firstTree)));
+    }
+    return { snapshot, restore, walked: median(walked) };
+  }
+
+  async #fork(): Promise<Times> {
+    const blobs = this.#blobs!;
+    const { root } = await this.#worktrees.snapshot(this.#ours, blobs);
+    const git = new Git(this.#newPlace(), this.#tree);
+    const tree = git.snapshot();
+    const [folder, cacheFile] = [this.#newPlace(), join(this.#home, 'cache-of-fork')];
+    const times = newTimes();
+    const ours = await timeOf(() => this.#watched(() => this.#worktrees.restore({ folder, cacheFile, root }, blobs)));
+    times.ours.push(ours);
+    rmSync(this.#tree, { recursive: true });
+    mkdirSync(this.#tree);
+    times.git.push(await timeOf(() => git.restore(tree)));
+    return times;
+  }
+}
+
+/** Against real git on the same tree: `git add -A && git write-tree` in a git directory of its own. */
+export const filesCost = async (libraryUrl: string, quick: boolean): Promise<readonly Figure[]> => {
+  const url = new URL('./core/files/disk/worktrees.js', libraryUrl).href;
+  const { Worktrees: Built } = (await import(url)) as { Worktrees: typeof Worktrees };
+  const worktrees = new Built();
+  const bench = new FilesBench(worktrees);
+  try {
+    return await bench.run(quick ? 6 : 15);
+  } finally {
+    await worktrees.stop();
+    await bench.remove();
+  }
+};

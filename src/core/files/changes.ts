@@ -1,0 +1,134 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { BlobHash } from '../ports/blobs.ts';
+import { childPath } from './path.ts';
+import { isSameEntry, type Tree, type TreeEntry } from './tree.ts';
+
+/** Told by the deepest path that differs; of a folder only itself, what it holds has changes of its own. */
+export type FileChange =
+  | { readonly change: 'created'; readonly path: string; readonly after: TreeEntry }
+  | { readonly change: 'deleted'; readonly path: string; readonly before: TreeEntry }
+  | {
+      readonly change: 'modified' | 'mode-changed';
+      readonly path: string;
+      readonly before: TreeEntry;
+      readonly after: TreeEntry;
+    }
+  | {
+      readonly change: 'renamed';
+      readonly path: string;
+      readonly from: string;
+      readonly before: TreeEntry;
+      readonly after: TreeEntry;
+    };
+
+export type ReadTree = (hash: BlobHash) => Promise<Tree>;
+
+const none: Tree = new Map();
+
+const treeOf = async (entry: TreeEntry | undefined, read: ReadTree): Promise<Tree> =>
+  entry?.kind === 'folder' ? read(entry.hash) : none;
+
+const entryChanges = (path: string, before: TreeEntry | undefined, after: TreeEntry | undefined): FileChange[] => {
+  if (!before) return after ? [{ change: 'created', path, after }] : [];
+  if (!after) return [{ change: 'deleted', path, before }];
+  if (before.kind === 'folder' && after.kind === 'folder') {
+    return before.mode === after.mode ? [] : [{ change: 'mode-changed', path, before, after }];
+  }
+  if (before.kind === 'folder' || after.kind === 'folder') {
+    return [
+      { change: 'deleted', path, before },
+      { change: 'created', path, after },
+    ];
+  }
+  const isSameContent = before.kind === 'file' && after.kind === 'file' && before.hash === after.hash;
+  return [{ change: isSameContent ? 'mode-changed' : 'modified', path, before, after }];
+};
+
+interface Side {
+  readonly hash: BlobHash;
+  readonly read: ReadTree;
+}
+
+/** A few small trees can stand for more paths than there are disks. */
+const maxChanges = 1_000_000;
+const readAtOnce = 256;
+
+interface Pair {
+  readonly path: string;
+  readonly before: TreeEntry | undefined;
+  readonly after: TreeEntry | undefined;
+}
+
+const pairsIn = (path: string, before: Tree, after: Tree): readonly Pair[] =>
+  [...new Set([...before.keys(), ...after.keys()])].flatMap((name): Pair[] => {
+    const [old, now] = [before.get(name), after.get(name)];
+    return old && now && isSameEntry(old, now) ? [] : [{ path: childPath(path, name), before: old, after: now }];
+  });
+
+const isFolder = ({ before, after }: Pair): boolean => before?.kind === 'folder' || after?.kind === 'folder';
+
+/** A folder right before what it holds. */
+const inOrder = (changes: readonly FileChange[]): readonly FileChange[] =>
+  changes
+    .map((change) => ({ change, key: change.path.replaceAll('/', '\0') }))
+    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+    .map(({ change }) => change);
+
+/** What leads from one tree to another, without renames: each path once, or twice where a folder came or went. Equal folders are not read, the others many at once. */
+export const findChanges = async (before: Side, after: Side): Promise<readonly FileChange[]> => {
+  const changes: FileChange[] = [];
+  const folderOf = (hash: BlobHash): TreeEntry => ({ kind: 'folder', mode: 0, hash });
+  const folders: Pair[] = [{ path: '', before: folderOf(before.hash), after: folderOf(after.hash) }];
+  while (before.hash !== after.hash && folders.length > 0) {
+    const read = folders.splice(-readAtOnce).map(async ({ path, before: old, after: now }) => {
+      const [oldTree, newTree] = await Promise.all([treeOf(old, before.read), treeOf(now, after.read)]);
+      return pairsIn(path, oldTree, newTree);
+    });
+    for (const pair of (await Promise.all(read)).flat()) {
+      changes.push(...entryChanges(pair.path, pair.before, pair.after));
+      if (isFolder(pair)) folders.push(pair);
+    }
+    if (changes.length > maxChanges) {
+      throw new PerdureError('PAYLOAD_TOO_LARGE', `the snapshots differ in more than ${maxChanges} paths`);
+    }
+  }
+  return inOrder(changes);
+};
+
+/** An empty file could have come from any other. */
+const contentOf = (entry: TreeEntry): string | undefined => {
+  if (entry.kind === 'link') return `link ${entry.target}`;
+  return entry.kind === 'file' && entry.size > 0 ? entry.hash : undefined;
+};
+
+const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+type Deleted = Extract<FileChange, { change: 'deleted' }>;
+
+/** Of several with the same content, one that kept its name. */
+const takeSource = (sources: Deleted[] | undefined, path: string): Deleted | undefined => {
+  if (!sources || sources.length === 0) return undefined;
+  const place = sources.findIndex((source) => baseName(source.path) === baseName(path));
+  return sources.splice(Math.max(0, place), 1)[0];
+};
+
+/** Takes what was deleted and created with the same content for renamed. */
+export const findRenames = (changes: readonly FileChange[]): readonly FileChange[] => {
+  const deleted = new Map<string, Deleted[]>();
+  for (const change of changes) {
+    const content = change.change === 'deleted' ? contentOf(change.before) : undefined;
+    if (content === undefined) continue;
+    const sources = deleted.get(content);
+    if (sources) sources.push(change as Deleted);
+    else deleted.set(content, [change as Deleted]);
+  }
+  const moved = new Set<FileChange>();
+  const withRenames = changes.map((change): FileChange => {
+    const content = change.change === 'created' ? contentOf(change.after) : undefined;
+    const source = content === undefined ? undefined : takeSource(deleted.get(content), change.path);
+    if (!source || change.change !== 'created') return change;
+    moved.add(source);
+    return { change: 'renamed', path: change.path, from: source.path, before: source.before, after: change.after };
+  });
+  return withRenames.filter((change) => !moved.has(change));
+};

@@ -1,0 +1,39 @@
+import type { ErrorData } from '../../../schema/error-data.ts';
+import type { BlobHash, Blobs } from '../../ports/blobs.ts';
+import type { FileDiff } from '../text-diff.ts';
+import type { Restored, RestoreOptions } from './restore.ts';
+import type { Snapshot, WorktreeOptions } from './snapshot.ts';
+
+/** Where the last scan of the worktree is kept: beside it, not in it. */
+export interface Cached {
+  readonly cacheFile: string;
+}
+
+export interface DiffOptions {
+  readonly before: BlobHash;
+  readonly after: BlobHash;
+}
+
+/** What the thread can be asked to do. */
+export interface FileTasks {
+  snapshot(options: WorktreeOptions & Cached): Snapshot;
+  restore(options: RestoreOptions & Cached): Restored;
+  diff(options: DiffOptions): readonly FileDiff[];
+}
+
+export type TaskName = keyof FileTasks;
+export type OptionsOf<Name extends TaskName> = Parameters<FileTasks[Name]>[0];
+export type ResultOf<Name extends TaskName> = ReturnType<FileTasks[Name]>;
+
+export type Settled = { readonly value: unknown } | { readonly error: ErrorData };
+
+/** A task, the answer to what the thread asked of the store, or the wish that it ends. */
+export type ToFilesThread =
+  | { readonly task: number; readonly name: TaskName; readonly options: unknown }
+  | ({ readonly answer: number } & Settled)
+  | { readonly end: true };
+
+/** How a task ended, or what it wants of its store. */
+export type FromFilesThread =
+  | ({ readonly task: number } & Settled)
+  | { readonly ask: number; readonly of: number; readonly method: keyof Blobs; readonly argument: unknown };

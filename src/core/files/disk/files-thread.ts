@@ -1,0 +1,128 @@
+/** Works on the files of worktrees: what would hold the event loop up is done here, and blobs travel to and from the store's side. */
+import { parentPort } from 'node:worker_threads';
+import { fromErrorData, toErrorData } from '../../../schema/error-data.ts';
+import type { Blobs, NewBlob } from '../../ports/blobs.ts';
+import { findChanges, findRenames } from '../changes.ts';
+import { readContent, treeReader } from '../read-tree.ts';
+import { diffFile, type FileDiff } from '../text-diff.ts';
+import type { Cached, FromFilesThread, OptionsOf, ResultOf, TaskName, ToFilesThread } from './files-protocol.ts';
+import { restoreSnapshot } from './restore.ts';
+import { takeSnapshot } from './snapshot.ts';
+import { readStatCache, type StatCache, writeStatCache } from './stat-cache.ts';
+
+const port = parentPort!;
+const tell = (message: FromFilesThread, transfer: readonly ArrayBuffer[] = []) =>
+  port.postMessage(message, transfer as ArrayBuffer[]);
+
+const asked = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+let lastAsked = 0;
+
+const ask = (of: number, method: keyof Blobs, argument: unknown, transfer?: readonly ArrayBuffer[]) =>
+  new Promise<unknown>((resolve, reject) => {
+    const id = ++lastAsked;
+    asked.set(id, { resolve, reject });
+    tell({ ask: id, of, method, argument }, transfer);
+  });
+
+/** The store of a task, on the other side. Bytes are moved there, not copied. */
+const blobsOf = (task: number): Blobs => ({
+  putBlobs: async (blobs) => {
+    const owned = blobs.map(({ hash, bytes }): NewBlob => ({ hash, bytes: ownBytes(bytes) }));
+    await ask(task, 'putBlobs', owned, [...new Set(owned.map(({ bytes }) => bytes.buffer as ArrayBuffer))]);
+  },
+  readBlob: async (hash) => (await ask(task, 'readBlob', hash)) as Uint8Array | undefined,
+  hasBlobs: async (hashes) => (await ask(task, 'hasBlobs', hashes)) as ReadonlySet<string>,
+});
+
+/** A small buffer may share its memory with others of the pool. */
+const ownBytes = (bytes: Uint8Array): Uint8Array =>
+  bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
+
+/** Those of the worktrees that were worked on last; the others are on disk. */
+const caches = new Map<string, StatCache>();
+const keptCaches = 8;
+
+const keepCache = (file: string, cache: StatCache): void => {
+  caches.delete(file);
+  caches.set(file, cache);
+  const [oldest] = caches.keys();
+  if (caches.size > keptCaches) caches.delete(oldest!);
+};
+
+const withCache = async <T>(
+  { cacheFile }: Cached,
+  work: (cache: StatCache | undefined) => Promise<readonly [T, StatCache]>,
+): Promise<T> => {
+  const before = caches.get(cacheFile) ?? readStatCache(cacheFile);
+  const [value, cache] = await work(before);
+  keepCache(cacheFile, cache);
+  if (cache.root !== before?.root) saveLater(cacheFile, cache);
+  return value;
+};
+
+const saveAfterMs = 500;
+const unsaved = new Map<string, StatCache>();
+let saving: NodeJS.Timeout | undefined;
+
+/** Nobody need wait for it: with an older one, or none, the next snapshot takes longer. */
+const saveLater = (file: string, cache: StatCache): void => {
+  unsaved.set(file, cache);
+  saving ??= setTimeout(save, saveAfterMs);
+};
+
+const save = (): void => {
+  clearTimeout(saving);
+  saving = undefined;
+  for (const [file, cache] of unsaved) {
+    try {
+      writeStatCache(file, cache);
+    } catch {
+      // The disk may be full of better things.
+    }
+  }
+  unsaved.clear();
+};
+
+const end = (): void => {
+  save();
+  port.close();
+};
+
+const tasks: { [Name in TaskName]: (options: OptionsOf<Name>, blobs: Blobs) => Promise<ResultOf<Name>> } = {
+  snapshot: (options, blobs) =>
+    withCache(options, async (cache) => {
+      const taken = await takeSnapshot(options, cache, blobs);
+      return [taken.snapshot, taken.cache];
+    }),
+  restore: (options, blobs) =>
+    withCache(options, async (cache) => {
+      const done = await restoreSnapshot(options, cache, blobs);
+      return [done.restored, done.cache];
+    }),
+  diff: async ({ before, after }, blobs) => {
+    const read = treeReader(blobs);
+    const changes = await findChanges({ hash: before, read }, { hash: after, read });
+    const diffs: FileDiff[] = [];
+    for (const change of findRenames(changes)) diffs.push(await diffFile(change, (hash) => readContent(blobs, hash)));
+    return diffs;
+  },
+};
+
+const run = async (task: number, name: TaskName, options: unknown): Promise<void> => {
+  try {
+    tell({ task, value: await tasks[name](options as never, blobsOf(task)) });
+  } catch (error) {
+    tell({ task, error: toErrorData(error) });
+  }
+};
+
+port.on('message', (message: ToFilesThread) => {
+  if ('task' in message) void run(message.task, message.name, message.options);
+  else if ('end' in message) end();
+  else {
+    const waiting = asked.get(message.answer);
+    asked.delete(message.answer);
+    if ('error' in message) waiting?.reject(fromErrorData(message.error));
+    else waiting?.resolve(message.value);
+  }
+});

@@ -1,0 +1,64 @@
+import { closeSync, constants, existsSync, fchmodSync, fstatSync, fsync, openSync, realpathSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { promisify } from 'node:util';
+import { changedMeanwhile } from './worktree-error.ts';
+
+/** A folder of a worktree, held while it is used: what is done in it is done there, wherever its path may lead meanwhile. */
+export interface HeldFolder {
+  /** The path of something directly in it. */
+  at(name: string): string;
+  mode(): number;
+  setMode(mode: number): void;
+  sync(): Promise<void>;
+  close(): void;
+}
+
+const synced = promisify(fsync);
+const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+const descriptors = '/proc/self/fd';
+const hasDescriptors = existsSync(descriptors);
+
+const descend = (root: string, segments: readonly string[]): number => {
+  let held = openSync(root, O_RDONLY | O_DIRECTORY);
+  for (const segment of segments) {
+    const above = held;
+    try {
+      held = openSync(`${descriptors}/${above}/${segment}`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    } finally {
+      closeSync(above);
+    }
+  }
+  return held;
+};
+
+/** Where a descriptor gives no paths, the way there is looked at once more. */
+const openChecked = (root: string, segments: readonly string[]): number => {
+  const path = join(root, ...segments);
+  if (realpathSync(path) !== path) {
+    throw Object.assign(new Error(`a part of ${path} is a symbolic link`), { code: 'ELOOP' });
+  }
+  return openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+};
+
+/** `root` has no symbolic link in it; one among the segments is refused with ELOOP or ENOTDIR. */
+export const holdFolder = (root: string, segments: readonly string[]): HeldFolder => {
+  const descriptor = hasDescriptors ? descend(root, segments) : openChecked(root, segments);
+  const prefix = hasDescriptors ? `${descriptors}/${descriptor}` : join(root, ...segments);
+  return {
+    at: (name) => `${prefix}${sep}${name}`,
+    mode: () => fstatSync(descriptor).mode & 0o777,
+    setMode: (mode) => fchmodSync(descriptor, mode),
+    sync: () => synced(descriptor),
+    close: () => closeSync(descriptor),
+  };
+};
+
+/** The same, where the folder is known to be there: when the way to it has become another, that is a conflict. */
+export const holdUnchanged = (root: string, path: string): HeldFolder => {
+  try {
+    return holdFolder(root, path === '' ? [] : path.split('/'));
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw ['ELOOP', 'ENOTDIR', 'ENOENT'].includes(code) ? changedMeanwhile(path, error) : error;
+  }
+};

@@ -1,0 +1,70 @@
+import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, type Stats } from 'node:fs';
+import { isLinkTarget } from '../tree.ts';
+
+/** What tells that a file is still the one that was read. */
+export type Stamp = readonly [mtimeMs: number, ctimeMs: number, inode: number];
+
+export const stampOf = ({ mtimeMs, ctimeMs, ino }: Stats): Stamp => [mtimeMs, ctimeMs, ino];
+export const isSameStamp = (stamp: Stamp, { mtimeMs, ctimeMs, ino }: Stats): boolean =>
+  stamp[0] === mtimeMs && stamp[1] === ctimeMs && stamp[2] === ino;
+
+export interface ReadFile {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly mode: number;
+  readonly stamp: Stamp;
+  /** A later change could leave the file with the same stamp. */
+  readonly isRacy: boolean;
+}
+
+/** A pipe without a writer would keep an open waiting for ever. */
+const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const attempts = 3;
+/** The longest tick of clocks that stamp files; file systems that count whole seconds may count by twos. */
+const tickMs = 100;
+const wholeSecondsTickMs = 3000;
+
+/** A change within the same tick of the clock as the reading would leave no trace in the times. */
+export const isSettled = ({ mtimeMs, ctimeMs }: Pick<Stats, 'mtimeMs' | 'ctimeMs'>, readAt: number): boolean => {
+  const newest = Math.max(mtimeMs, ctimeMs);
+  return newest < readAt - (newest % 1000 === 0 ? wholeSecondsTickMs : tickMs);
+};
+
+const readWhole = (file: number, size: number): Uint8Array<ArrayBuffer> => {
+  const bytes = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
+  let filled = 0;
+  while (filled < size) {
+    const count = readSync(file, bytes, filled, size - filled, filled);
+    if (count === 0) return bytes.slice(0, filled);
+    filled += count;
+  }
+  return bytes;
+};
+
+const unreadable = (path: string, code: string): Error => Object.assign(new Error(`${path}: ${code}`), { code });
+
+/** An ordinary file, as it is between two moments at which nobody writes to it, or after a few attempts as it was found. */
+export const readFile = (path: string, maxBytes: number): ReadFile => {
+  const file = openSync(path, flags);
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const readAt = Date.now();
+      const before = fstatSync(file);
+      if (!before.isFile()) throw unreadable(path, 'ENOTFILE');
+      if (before.size > maxBytes) throw unreadable(path, 'EFBIG');
+      const bytes = readWhole(file, before.size);
+      const after = fstatSync(file);
+      const isStill = isSameStamp(stampOf(before), after) && after.size === bytes.length;
+      if (!isStill && attempt < attempts) continue;
+      return { bytes, mode: after.mode & 0o777, stamp: stampOf(after), isRacy: !isStill || !isSettled(after, readAt) };
+    }
+  } finally {
+    closeSync(file);
+  }
+};
+
+/** Undefined for one that is not UTF-8, which no path of ours could name. */
+export const readLink = (path: string): string | undefined => {
+  const bytes = readlinkSync(path, 'buffer');
+  const target = bytes.toString('utf8');
+  return Buffer.from(target).equals(bytes) && isLinkTarget(target) ? target : undefined;
+};

@@ -1,0 +1,125 @@
+import { PerdureError } from '../../../schema/error.ts';
+import type { BlobHash, Blobs } from '../../ports/blobs.ts';
+import { type FileChange, findChanges, findRenames, type ReadTree } from '../changes.ts';
+import { ignoredInTree } from '../ignored-in-tree.ts';
+import { nameProblem } from '../path.ts';
+import { findEntry, treeReader } from '../read-tree.ts';
+import { isSameEntry } from '../tree.ts';
+import { ChangeApplier } from './apply-changes.ts';
+import { rootMode, type Scanned, type ScannedFolder } from './scan.ts';
+import { type Snapshot, takeSnapshot, type WorktreeOptions } from './snapshot.ts';
+import type { StatCache } from './stat-cache.ts';
+import { asWorktreeError, realFolder } from './worktree-error.ts';
+
+export interface RestoreOptions extends WorktreeOptions {
+  /** The snapshot that the worktree is to hold. */
+  readonly root: BlobHash;
+  /** Only tells what would change. */
+  readonly isDryRun?: boolean | undefined;
+}
+
+export interface Restored {
+  /** What the worktree held before. It is in the store, unless this was a dry run. */
+  readonly before: Snapshot;
+  readonly changes: readonly FileChange[];
+  /** What no snapshot holds and stands where something is to be; not empty in dry runs alone, for it is never touched. */
+  readonly inTheWay: readonly string[];
+}
+
+const foldersOf = (folder: ScannedFolder, all = new Map<BlobHash, ScannedFolder>()): Map<BlobHash, ScannedFolder> => {
+  all.set(folder.hash, folder);
+  for (const entry of folder.entries.values()) if (entry.kind === 'folder') foldersOf(entry, all);
+  return all;
+};
+
+/** The trees of a scan are in memory. */
+const scannedReader = (root: ScannedFolder): ReadTree => {
+  const folders = foldersOf(root);
+  return async (hash) => folders.get(hash)!.entries;
+};
+
+/** Whether something is to be at a path, or something that is no folder above it. */
+const takenBy = (changes: readonly FileChange[]): ((path: string) => boolean) => {
+  const placed = new Map(changes.flatMap((each) => ('after' in each ? [[each.path, each.after.kind] as const] : [])));
+  return (path) => {
+    const segments = path.split('/');
+    const above = segments.map((_, index) => placed.get(segments.slice(0, index).join('/')));
+    return placed.has(path) || above.some((kind) => kind === 'file' || kind === 'link');
+  };
+};
+
+/** What the snapshot's own rules leave out stays where it is. */
+const withoutIgnored = async (
+  changes: readonly FileChange[],
+  isIgnored: (path: string, isFolder: boolean) => Promise<boolean>,
+): Promise<readonly FileChange[]> => {
+  const isTaken = takenBy(changes);
+  const kept: FileChange[] = [];
+  for (const each of changes) {
+    const stays =
+      each.change === 'deleted' && !isTaken(each.path) && (await isIgnored(each.path, each.before.kind === 'folder'));
+    if (!stays) kept.push(each);
+  }
+  return kept;
+};
+
+const assertPossible = (changes: readonly FileChange[], inTheWay: readonly string[]): void => {
+  if (inTheWay.length > 0) {
+    const named = inTheWay.slice(0, 5).join(', ');
+    throw new PerdureError('CONFLICT', `what no snapshot holds is in the way: move ${named} elsewhere`, {
+      details: { paths: inTheWay },
+    });
+  }
+  for (const change of changes) {
+    const problem = 'after' in change && nameProblem(change.path.slice(change.path.lastIndexOf('/') + 1));
+    if (problem) throw new PerdureError('INVALID_INPUT', `${change.path} cannot be here: its name ${problem}`);
+  }
+};
+
+/** The scan as it would now be: what was written is not known by its stamp yet. */
+const rescanned = async (
+  hash: BlobHash,
+  mode: number,
+  now: Scanned | undefined,
+  read: ReadTree,
+): Promise<ScannedFolder> => {
+  const known = now?.kind === 'folder' ? now.entries : new Map<string, Scanned>();
+  if (now?.kind === 'folder' && now.hash === hash && now.mode === mode) return now;
+  const entries = new Map<string, Scanned>();
+  for (const [name, entry] of await read(hash)) {
+    const there = known.get(name);
+    if (entry.kind === 'folder') entries.set(name, await rescanned(entry.hash, entry.mode, there, read));
+    else entries.set(name, there && isSameEntry(entry, there) ? there : entry);
+  }
+  return { kind: 'folder', mode, hash, entries };
+};
+
+const withoutPutting = (blobs: Blobs): Blobs => ({
+  putBlobs: async () => undefined,
+  readBlob: (hash) => blobs.readBlob(hash),
+  hasBlobs: (hashes) => blobs.hasBlobs(hashes),
+});
+
+/**
+ * Makes a worktree hold exactly a snapshot. What it held goes into the store first; what no snapshot holds stays. After a crash the worktree
+ * holds a part of both, each file whole, and a further restore does the rest.
+ */
+export const restoreSnapshot = async (
+  { root, isDryRun = false, ...options }: RestoreOptions,
+  cache: StatCache | undefined,
+  blobs: Blobs,
+): Promise<{ readonly restored: Restored; readonly cache: StatCache }> => {
+  const read = treeReader(blobs);
+  const isWanted = async (segments: readonly string[]) => (await findEntry(read, root, segments)) !== undefined;
+  const taken = await takeSnapshot({ ...options, isWanted }, cache, isDryRun ? withoutPutting(blobs) : blobs);
+  const scanned = taken.cache.root;
+  const differences = await findChanges({ hash: scanned.hash, read: scannedReader(scanned) }, { hash: root, read });
+  const changes = await withoutIgnored(differences, ignoredInTree(root, read, blobs));
+  const inTheWay = [...taken.leftOutPaths.keys()].filter(takenBy(changes));
+  const restored = { before: taken.snapshot, changes: findRenames(changes), inTheWay };
+  if (isDryRun) return { restored, cache: taken.cache };
+  assertPossible(changes, inTheWay);
+  const folder = realFolder(options.folder);
+  if (changes.length > 0) await asWorktreeError(folder, () => new ChangeApplier(folder, scanned).apply(changes, blobs));
+  return { restored, cache: { ...taken.cache, root: await rescanned(root, rootMode, scanned, read) } };
+};

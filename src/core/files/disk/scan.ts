@@ -1,0 +1,233 @@
+import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import type { NewBlob } from '../../ports/blobs.ts';
+import { maxRulesBytes } from '../ignore-rules.ts';
+import { defaultScopes, ignoredIn, ignoreFile, type Scope, scopeOf } from '../ignore-scopes.ts';
+import type { LeftOutReason } from '../left-out.ts';
+import { isOwnName, nameProblem } from '../path.ts';
+import { blobOfTree, type FileEntry, type FolderEntry, hashOf, type LinkEntry } from '../tree.ts';
+import { type HeldFolder, holdFolder } from './held-folder.ts';
+import { isSameStamp, readFile, readLink, type Stamp } from './read-file.ts';
+
+export interface ScannedFile extends FileEntry {
+  /** Absent for what was not read but written. */
+  readonly stamp?: Stamp;
+  /** The stamp does not tell whether it has changed since. */
+  readonly isRacy?: true;
+}
+
+export interface ScannedFolder extends FolderEntry {
+  readonly entries: ReadonlyMap<string, Scanned>;
+}
+
+/** A tree entry with what a later scan needs to know that it still holds. */
+export type Scanned = ScannedFile | LinkEntry | ScannedFolder;
+
+export interface ScanOptions {
+  /** Has no symbolic link in it. */
+  readonly folder: string;
+  /** The scan before; what has not changed since is taken from it. */
+  readonly previous?: ScannedFolder | undefined;
+  readonly maxFileBytes: number;
+  /** Files that hold one of these are left out. */
+  readonly secrets: readonly string[];
+  /** Told of every file and tree that is not in the scan before, and awaited. */
+  readonly found: (blob: NewBlob) => Promise<void> | undefined;
+  /** Asked of what rules would leave out. */
+  readonly isWanted?: ((segments: readonly string[]) => Promise<boolean>) | undefined;
+}
+
+export interface Scan {
+  readonly root: ScannedFolder;
+  readonly leftOut: ReadonlyMap<string, LeftOutReason>;
+}
+
+/** The mode of the worktree itself is not part of it. */
+export const rootMode = 0o755;
+/** Of a folder whose tree the store does not have: no tree has it, so the folder is never taken for unchanged. */
+export const unknownHash = '';
+
+class Scanner {
+  readonly leftOut = new Map<string, LeftOutReason>();
+  readonly #options: ScanOptions;
+  readonly #secrets: readonly Buffer[];
+
+  constructor(options: ScanOptions) {
+    this.#options = options;
+    this.#secrets = options.secrets.filter((secret) => secret !== '').map((secret) => Buffer.from(secret));
+  }
+
+  /** Gives the previous one itself where nothing has changed. */
+  async folder(
+    segments: readonly string[],
+    mode: number,
+    previous: ScannedFolder | undefined,
+    above: readonly Scope[] | 'ignored',
+  ): Promise<ScannedFolder> {
+    const folder = new FolderInScan(this.#options.folder, segments);
+    try {
+      const names = readdirSync(folder.path);
+      folder.scopes = above === 'ignored' ? above : this.#scopesAt(folder, names, above);
+      const entries = new Map<string, Scanned>();
+      let isUnchanged = previous?.mode === mode && previous.hash !== unknownHash;
+      for (const name of names) {
+        const before = previous?.entries.get(name);
+        // Most of what there is: it is worth not to wait for it.
+        const scanned = this.#knownFile(folder, name, before) ?? (await this.#entry(folder, name, before));
+        if (scanned !== before) isUnchanged = false;
+        if (scanned) entries.set(name, scanned);
+      }
+      if (previous && isUnchanged && entries.size === previous.entries.size) return previous;
+      return await this.#sealed(entries, mode, previous);
+    } finally {
+      folder.close();
+    }
+  }
+
+  /** A file that is as it was, and is not to be left out. */
+  #knownFile(folder: FolderInScan, name: string, before: Scanned | undefined): ScannedFile | undefined {
+    if (before?.kind !== 'file' || !before.stamp || before.isRacy || folder.isIgnored(name, false)) return undefined;
+    const stats = lookAt(folder.pathOf(name));
+    const isKnown =
+      stats?.isFile() &&
+      stats.size === before.size &&
+      stats.size <= this.#options.maxFileBytes &&
+      (stats.mode & 0o777) === before.mode &&
+      isSameStamp(before.stamp, stats);
+    return isKnown ? before : undefined;
+  }
+
+  async #sealed(
+    entries: ReadonlyMap<string, Scanned>,
+    mode: number,
+    previous: ScannedFolder | undefined,
+  ): Promise<ScannedFolder> {
+    const blob = blobOfTree(entries);
+    if (blob.hash !== previous?.hash) await this.#options.found(blob);
+    return { kind: 'folder', mode, hash: blob.hash, entries };
+  }
+
+  #scopesAt(folder: FolderInScan, names: readonly string[], above: readonly Scope[]): readonly Scope[] {
+    if (!names.includes(ignoreFile)) return above;
+    try {
+      const { bytes } = readFile(folder.held.at(ignoreFile), maxRulesBytes);
+      return [...above, scopeOf(folder.segments, bytes)];
+    } catch {
+      return above;
+    }
+  }
+
+  async #entry(folder: FolderInScan, name: string, before: Scanned | undefined): Promise<Scanned | undefined> {
+    try {
+      const stats = lstatSync(folder.pathOf(name), { throwIfNoEntry: false });
+      const isFolder = stats?.isDirectory() ?? false;
+      const ignored = isOwnName(name) || folder.isIgnored(name, isFolder);
+      if (ignored && !(await this.#isWanted(folder, name))) return this.#leaveOut(folder, name, 'ignored');
+      // What is listed and is not there has gone meanwhile, or has a name that is not UTF-8.
+      if (!stats) return name.includes('\ufffd') ? this.#leaveOut(folder, name, 'unreadable') : undefined;
+      if (nameProblem(name)) return this.#leaveOut(folder, name, 'unreadable');
+      if (stats.isFile()) return await this.#file(folder, name, stats, before);
+      if (stats.isSymbolicLink()) return this.#link(folder, name, before);
+      if (!isFolder) return this.#leaveOut(folder, name, 'special');
+      const previous = before?.kind === 'folder' ? before : undefined;
+      const scopes = ignored ? 'ignored' : folder.scopes;
+      return await this.folder([...folder.segments, name], stats.mode & 0o777, previous, scopes);
+    } catch (error) {
+      return this.#unreadable(folder, name, error);
+    }
+  }
+
+  async #isWanted(folder: FolderInScan, name: string): Promise<boolean> {
+    return !isOwnName(name) && ((await this.#options.isWanted?.([...folder.segments, name])) ?? false);
+  }
+
+  async #file(
+    folder: FolderInScan,
+    name: string,
+    stats: Stats,
+    before: Scanned | undefined,
+  ): Promise<Scanned | undefined> {
+    if (stats.size > this.#options.maxFileBytes) return this.#leaveOut(folder, name, 'too-big');
+    const { bytes, mode, stamp, isRacy } = readFile(folder.held.at(name), this.#options.maxFileBytes);
+    if (this.#secrets.some((secret) => Buffer.from(bytes.buffer).includes(secret))) {
+      return this.#leaveOut(folder, name, 'secret');
+    }
+    const hash = hashOf(bytes);
+    const size = bytes.length;
+    if (before?.kind !== 'file' || hash !== before.hash) await this.#options.found({ hash, bytes });
+    return { kind: 'file', mode, size, hash, stamp, ...(isRacy && { isRacy }) };
+  }
+
+  #link(folder: FolderInScan, name: string, before: Scanned | undefined): Scanned | undefined {
+    const target = readLink(folder.held.at(name));
+    if (target === undefined) return this.#leaveOut(folder, name, 'unreadable');
+    return before?.kind === 'link' && before.target === target ? before : { kind: 'link', target };
+  }
+
+  #unreadable(folder: FolderInScan, name: string, error: unknown): undefined {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EFBIG') return this.#leaveOut(folder, name, 'too-big');
+    if (code === 'ENOENT') return undefined;
+    if (code !== undefined && fileSystemCode.test(code)) return this.#leaveOut(folder, name, 'unreadable');
+    throw error;
+  }
+
+  #leaveOut(folder: FolderInScan, name: string, reason: LeftOutReason): undefined {
+    this.leftOut.set([...folder.segments, name].join('/'), reason);
+    return undefined;
+  }
+}
+
+/** Told by the system of one file, not of the machine. */
+const fileSystemCode =
+  /^(?:EACCES|EPERM|ELOOP|ENOTDIR|EISDIR|ENAMETOOLONG|EIO|ENXIO|EBUSY|ETXTBSY|ENOTFILE|ESTALE|ENODEV)$/;
+
+/** Undefined where there is nothing to be seen, whatever the reason. */
+const lookAt = (path: string): Stats | undefined => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};
+
+/** Looked at by its path, which is fast, and read from while it is held, which is safe. */
+class FolderInScan {
+  readonly segments: readonly string[];
+  readonly path: string;
+  /** The rules that hold here, or that nothing here is kept. */
+  scopes: readonly Scope[] | 'ignored' = 'ignored';
+  readonly #root: string;
+  #held: HeldFolder | undefined;
+  #ignored: ((name: string, isFolder: boolean) => boolean) | undefined;
+
+  constructor(root: string, segments: readonly string[]) {
+    this.#root = root;
+    this.segments = segments;
+    this.path = [root, ...segments].join('/');
+  }
+
+  pathOf(name: string): string {
+    return `${this.path}/${name}`;
+  }
+
+  isIgnored(name: string, isFolder: boolean): boolean {
+    if (this.scopes === 'ignored') return true;
+    this.#ignored ??= ignoredIn(this.scopes, this.segments);
+    return this.#ignored(name, isFolder);
+  }
+
+  get held(): HeldFolder {
+    this.#held ??= holdFolder(this.#root, this.segments);
+    return this.#held;
+  }
+
+  close(): void {
+    this.#held?.close();
+  }
+}
+
+export const scanFolder = async (options: ScanOptions): Promise<Scan> => {
+  const scanner = new Scanner(options);
+  const root = await scanner.folder([], rootMode, options.previous, defaultScopes);
+  return { root, leftOut: scanner.leftOut };
+};

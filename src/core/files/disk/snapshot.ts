@@ -1,0 +1,78 @@
+import type { BlobHash, Blobs } from '../../ports/blobs.ts';
+import { type LeftOut, type LeftOutReason, summarizeLeftOut } from '../left-out.ts';
+import { type Scan, type Scanned, type ScannedFolder, type ScanOptions, scanFolder, unknownHash } from './scan.ts';
+import { isMarkOf, markSecrets, type StatCache } from './stat-cache.ts';
+import { Uploads } from './uploads.ts';
+import { asWorktreeError, realFolder } from './worktree-error.ts';
+
+export const defaultMaxFileBytes = 32 * 1024 * 1024;
+
+export interface WorktreeOptions {
+  readonly folder: string;
+  /** The newest snapshot of this worktree that a log names: what it holds is in the store. */
+  readonly base?: BlobHash | undefined;
+  readonly maxFileBytes?: number | undefined;
+  /** Known secrets: a file that holds one stays out. */
+  readonly secrets?: readonly string[] | undefined;
+}
+
+export interface Snapshot {
+  /** Of the worktree's tree. */
+  readonly root: BlobHash;
+  readonly leftOut: LeftOut;
+}
+
+/** A snapshot and what the next one will want to know. */
+export interface Taken {
+  readonly snapshot: Snapshot;
+  readonly cache: StatCache;
+  readonly leftOutPaths: ReadonlyMap<string, LeftOutReason>;
+}
+
+const hashesOf = (entry: Scanned): readonly BlobHash[] => {
+  if (entry.kind === 'link') return [];
+  return entry.kind === 'file' ? [entry.hash] : [entry.hash, ...[...entry.entries.values()].flatMap(hashesOf)];
+};
+
+const without = (folder: ScannedFolder, there: ReadonlySet<BlobHash>): ScannedFolder => {
+  const entries = [...folder.entries].flatMap(([name, entry]): [string, Scanned][] => {
+    if (entry.kind === 'folder') return [[name, without(entry, there)]];
+    return entry.kind === 'link' || there.has(entry.hash) ? [[name, entry]] : [];
+  });
+  return { ...folder, hash: there.has(folder.hash) ? folder.hash : unknownHash, entries: new Map(entries) };
+};
+
+/** What a scan may take for known and kept: all of it, or where no log names the snapshot of then, what the store still has. */
+const trusted = async (
+  cache: StatCache | undefined,
+  { base, secrets = [] }: WorktreeOptions,
+  blobs: Blobs,
+): Promise<ScannedFolder | undefined> => {
+  if (!cache || !isMarkOf(cache.secrets, secrets)) return undefined;
+  if (cache.root.hash === base) return cache.root;
+  return without(cache.root, await blobs.hasBlobs([...new Set(hashesOf(cache.root))]));
+};
+
+const taken = ({ root, leftOut }: Scan, cache: StatCache | undefined, secrets: readonly string[]): Taken => ({
+  snapshot: { root: root.hash, leftOut: summarizeLeftOut(leftOut) },
+  cache: { root, secrets: cache && isMarkOf(cache.secrets, secrets) ? cache.secrets : markSecrets(secrets) },
+  leftOutPaths: leftOut,
+});
+
+/** When it returns, everything that the snapshot names is in the store. */
+export const takeSnapshot = async (
+  options: WorktreeOptions & Pick<ScanOptions, 'isWanted'>,
+  cache: StatCache | undefined,
+  blobs: Blobs,
+): Promise<Taken> => {
+  const { maxFileBytes = defaultMaxFileBytes, secrets = [], isWanted } = options;
+  const folder = realFolder(options.folder);
+  const previous = await trusted(cache, options, blobs);
+  const uploads = new Uploads(blobs);
+  const found: ScanOptions['found'] = (blob) => uploads.add(blob);
+  const scan = await asWorktreeError(folder, () =>
+    scanFolder({ folder, previous, maxFileBytes, secrets, found, isWanted }),
+  );
+  await uploads.finish();
+  return taken(scan, cache, secrets);
+};

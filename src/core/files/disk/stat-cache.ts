@@ -1,0 +1,65 @@
+import { hash, randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Scanned, ScannedFolder } from './scan.ts';
+
+/** The last scan of a worktree. May be lost, old or another's: then files are read that need not be. */
+export interface StatCache {
+  readonly root: ScannedFolder;
+  /** Which secrets were looked for: its salt, and the hash of both. */
+  readonly secrets: string;
+}
+
+const saltBytes = 16;
+
+const markWith = (salt: string, secrets: readonly string[]): string =>
+  `${salt}:${hash('sha256', JSON.stringify([salt, ...secrets.toSorted()]), 'hex')}`;
+
+export const markSecrets = (secrets: readonly string[]): string =>
+  markWith(randomBytes(saltBytes).toString('hex'), secrets);
+
+export const isMarkOf = (mark: string, secrets: readonly string[]): boolean =>
+  markWith(mark.slice(0, mark.indexOf(':')), secrets) === mark;
+
+type Row = readonly [name: string, ...rest: unknown[]];
+
+const rowOf = (name: string, entry: Scanned): Row => {
+  if (entry.kind === 'link') return [name, entry.target];
+  if (entry.kind === 'folder') return [name, entry.mode, entry.hash, rowsOf(entry)];
+  return [name, entry.mode, entry.hash, entry.size, ...(entry.isRacy ? [] : (entry.stamp ?? []))];
+};
+const rowsOf = (folder: ScannedFolder): readonly Row[] =>
+  [...folder.entries].map(([name, entry]) => rowOf(name, entry));
+
+const entryOf = ([, first, hash, third, ...stamp]: Row): Scanned => {
+  if (typeof first === 'string') return { kind: 'link', target: first };
+  const [mode, known] = [first as number, hash as string];
+  if (Array.isArray(third)) return { kind: 'folder', mode, hash: known, entries: entriesOf(third) };
+  const size = third as number;
+  return stamp.length === 3
+    ? { kind: 'file', mode, hash: known, size, stamp: stamp as unknown as readonly [number, number, number] }
+    : { kind: 'file', mode, hash: known, size };
+};
+const entriesOf = (rows: readonly Row[]): ReadonlyMap<string, Scanned> =>
+  new Map(rows.map((row) => [row[0], entryOf(row)]));
+
+/** What was not written whole counts as lost. */
+export const readStatCache = (file: string): StatCache | undefined => {
+  try {
+    const text = readFileSync(file, 'utf8');
+    const end = text.indexOf('\n');
+    if (hash('sha256', text.slice(end + 1), 'hex') !== text.slice(0, end)) return undefined;
+    const [secrets, row] = JSON.parse(text.slice(end + 1)) as [string, Row];
+    return { secrets, root: entryOf(row) as ScannedFolder };
+  } catch {
+    return undefined;
+  }
+};
+
+export const writeStatCache = (file: string, { secrets, root }: StatCache): void => {
+  const text = JSON.stringify([secrets, rowOf('', root)]);
+  mkdirSync(dirname(file), { recursive: true });
+  const draft = `${file}.draft`;
+  writeFileSync(draft, `${hash('sha256', text, 'hex')}\n${text}`, { mode: 0o600 });
+  renameSync(draft, file);
+};

@@ -1,0 +1,52 @@
+import type { BlobHash, Blobs, NewBlob } from '../../ports/blobs.ts';
+
+const maxBatchBytes = 4 * 1024 * 1024;
+const maxBatchBlobs = 512;
+/** So few are sent without asking first which of them are wanted. */
+const fewBlobs = 64;
+
+/** Blobs on their way to the store, in batches: one travels while the next is filled. */
+export class Uploads {
+  readonly #blobs: Blobs;
+  readonly #seen = new Set<BlobHash>();
+  #batch: NewBlob[] = [];
+  #bytes = 0;
+  #underWay: Promise<void> = Promise.resolve();
+
+  constructor(blobs: Blobs) {
+    this.#blobs = blobs;
+  }
+
+  /** To be awaited before more is added: what waits in memory stays bounded. */
+  add(blob: NewBlob): Promise<void> | undefined {
+    if (this.#seen.has(blob.hash)) return undefined;
+    this.#seen.add(blob.hash);
+    this.#batch.push(blob);
+    this.#bytes += blob.bytes.length;
+    return this.#bytes >= maxBatchBytes || this.#batch.length >= maxBatchBlobs ? this.#send() : undefined;
+  }
+
+  /** Everything that was added is in the store. */
+  async finish(): Promise<void> {
+    await this.#send();
+    await this.#underWay;
+  }
+
+  async #send(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#bytes = 0;
+    await this.#underWay;
+    this.#underWay = this.#put(batch);
+    // A failure is told by the next who waits.
+    this.#underWay.catch(() => undefined);
+  }
+
+  async #put(batch: readonly NewBlob[]): Promise<void> {
+    if (batch.length === 0) return;
+    if (batch.length <= fewBlobs) return this.#blobs.putBlobs(batch);
+    const there = await this.#blobs.hasBlobs(batch.map(({ hash }) => hash));
+    const missing = batch.filter(({ hash }) => !there.has(hash));
+    if (missing.length > 0) await this.#blobs.putBlobs(missing);
+  }
+}

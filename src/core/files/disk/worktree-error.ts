@@ -1,0 +1,37 @@
+import { realpathSync } from 'node:fs';
+import { isPerdureError, PerdureError } from '../../../schema/error.ts';
+
+const worktreeError = (error: unknown, folder: string): unknown => {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (isPerdureError(error) || typeof code !== 'string') return error;
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  return new PerdureError(
+    isFull ? 'STORE_FULL' : 'FILE_UNAVAILABLE',
+    `the worktree ${folder} cannot be ${isFull ? 'written: make room on its disk' : `used: ${message}`}`,
+    { details: { folder, errno: code }, cause: error },
+  );
+};
+
+/** What the file system says of the worktree as a whole. */
+export const asWorktreeError = async <T>(folder: string, work: () => T | Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw worktreeError(error, folder);
+  }
+};
+
+export const realFolder = (folder: string): string => {
+  try {
+    return realpathSync(folder);
+  } catch (error) {
+    throw worktreeError(error, folder);
+  }
+};
+
+/** What was done until then is right, and another restore does the rest. */
+export const changedMeanwhile = (path: string, cause?: unknown): PerdureError =>
+  new PerdureError('CONFLICT', `${path} was changed by somebody else meanwhile: try again`, {
+    details: { path },
+    cause,
+  });

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { PerdureError } from '../../../schema/error.ts';
+import { fromErrorData, toErrorData } from '../../../schema/error-data.ts';
+import type { Blobs } from '../../ports/blobs.ts';
+import type { FromFilesThread, OptionsOf, ResultOf, Settled, TaskName, ToFilesThread } from './files-protocol.ts';
+
+interface Waiting {
+  readonly blobs: Blobs;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+const entry = new URL(`./files-thread${extname(import.meta.url)}`, import.meta.url);
+
+const settle = async (work: () => Promise<unknown>): Promise<Settled> => {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    return { error: toErrorData(error) };
+  }
+};
+
+/**
+ * Snapshots, restores and diffs, in a thread that is started when it is first needed and does not keep the process alive. Tasks on one
+ * worktree are done one after the other.
+ */
+export class Worktrees {
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #last = new Map<string, Promise<unknown>>();
+  #thread: Worker | undefined;
+  #lastTask = 0;
+
+  snapshot(options: OptionsOf<'snapshot'>, blobs: Blobs): Promise<ResultOf<'snapshot'>> {
+    return this.#inTurn(options.cacheFile, () => this.#run('snapshot', options, blobs));
+  }
+
+  restore(options: OptionsOf<'restore'>, blobs: Blobs): Promise<ResultOf<'restore'>> {
+    return this.#inTurn(options.cacheFile, () => this.#run('restore', options, blobs));
+  }
+
+  diff(options: OptionsOf<'diff'>, blobs: Blobs): Promise<ResultOf<'diff'>> {
+    return this.#run('diff', options, blobs);
+  }
+
+  /** Waits for what is under way; idempotent. */
+  async stop(): Promise<void> {
+    await Promise.allSettled(this.#last.values());
+    const thread = this.#thread;
+    if (!thread) return;
+    this.#thread = undefined;
+    const ended = once(thread, 'exit');
+    thread.postMessage({ end: true } satisfies ToFilesThread);
+    await ended;
+  }
+
+  #inTurn<T>(worktree: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(worktree) ?? Promise.resolve();
+    const done = before.then(work, work);
+    this.#last.set(worktree, done);
+    const forget = () => {
+      if (this.#last.get(worktree) === done) this.#last.delete(worktree);
+    };
+    done.then(forget, forget);
+    return done;
+  }
+
+  #run<Name extends TaskName>(name: Name, options: OptionsOf<Name>, blobs: Blobs): Promise<ResultOf<Name>> {
+    this.#thread ??= this.#start();
+    const thread = this.#thread;
+    const task = ++this.#lastTask;
+    thread.ref();
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(task, { blobs, resolve: resolve as Waiting['resolve'], reject });
+      thread.postMessage({ task, name, options } satisfies ToFilesThread);
+    });
+  }
+
+  #start(): Worker {
+    const thread = new Worker(entry, { execArgv: [] });
+    thread.unref();
+    thread.on('message', (message: FromFilesThread) => void this.#receive(thread, message));
+    thread.on('error', (error) => this.#lose(thread, error));
+    thread.on('exit', (code) => this.#lose(thread, new Error(`it ended with code ${code}`)));
+    return thread;
+  }
+
+  async #receive(thread: Worker, message: FromFilesThread): Promise<void> {
+    if ('task' in message) return this.#finish(thread, message.task, message);
+    const { blobs } = this.#waiting.get(message.of)!;
+    const settled = await settle(() => blobs[message.method](message.argument as never));
+    thread.postMessage({ answer: message.ask, ...settled } satisfies ToFilesThread);
+  }
+
+  #finish(thread: Worker, task: number, settled: Settled): void {
+    const waiting = this.#waiting.get(task);
+    this.#waiting.delete(task);
+    if (this.#waiting.size === 0) thread.unref();
+    if ('error' in settled) waiting?.reject(fromErrorData(settled.error));
+    else waiting?.resolve(settled.value);
+  }
+
+  /** What was under way fails; the next task starts another thread. */
+  #lose(thread: Worker, cause: unknown): void {
+    if (this.#thread !== thread) return;
+    this.#thread = undefined;
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    const lost = new PerdureError('FILE_UNAVAILABLE', 'the thread that works on files has ended: try again', { cause });
+    for (const { reject } of waiting) reject(lost);
+  }
+}

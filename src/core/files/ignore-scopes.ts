@@ -1,0 +1,54 @@
+import { type IgnoreRules, maxRulesBytes, parseIgnoreRules } from './ignore-rules.ts';
+
+/** In any folder of a worktree, rules of what snapshots leave out, as .gitignore has them; they can take back what is decided above. */
+export const ignoreFile = '.perdureignore';
+
+/** Dependencies and caches: what a command makes again. */
+const defaultIgnores = [
+  'node_modules/',
+  '.venv/',
+  'venv/',
+  '__pycache__/',
+  '.cache/',
+  '.pytest_cache/',
+  '.mypy_cache/',
+  '.ruff_cache/',
+  '.tox/',
+  '.gradle/',
+  '.turbo/',
+  '.parcel-cache/',
+];
+
+/** Rules, and how many segments of a path lead to where they stand. */
+export interface Scope {
+  readonly depth: number;
+  readonly rules: IgnoreRules;
+}
+
+export const defaultScopes: readonly Scope[] = [{ depth: 0, rules: parseIgnoreRules(defaultIgnores.join('\n')) }];
+
+export const scopeOf = (folder: readonly string[], rules: Uint8Array): Scope => ({
+  depth: folder.length,
+  rules: parseIgnoreRules(rules.length > maxRulesBytes ? '' : new TextDecoder().decode(rules)),
+});
+
+/** Of what is directly in a folder. The deepest rules that say something decide. */
+export const ignoredIn = (
+  scopes: readonly Scope[],
+  folder: readonly string[],
+): ((name: string, isFolder: boolean) => boolean) => {
+  const deepestFirst = scopes.toReversed().map(({ depth, rules }) => ({
+    rules,
+    prefix: folder
+      .slice(depth)
+      .map((segment) => `${segment}/`)
+      .join(''),
+  }));
+  return (name, isFolder) => {
+    for (const { rules, prefix } of deepestFirst) {
+      const verdict = rules(prefix + name, isFolder);
+      if (verdict) return verdict === 'ignored';
+    }
+    return false;
+  };
+};

@@ -1,0 +1,21 @@
+/** Why something of a worktree is not in its snapshot. `special` are sockets, pipes and devices. */
+export type LeftOutReason = 'ignored' | 'too-big' | 'unreadable' | 'special' | 'secret';
+
+/** A folder that is left out counts once. Of the paths, the first few. */
+export type LeftOut = Readonly<Record<LeftOutReason, { readonly count: number; readonly paths: readonly string[] }>>;
+
+const shownPaths = 10;
+
+export const summarizeLeftOut = (paths: ReadonlyMap<string, LeftOutReason>): LeftOut => {
+  const of = (reason: LeftOutReason) => {
+    const all = [...paths].filter((each) => each[1] === reason).map(([path]) => path);
+    return { count: all.length, paths: all.sort().slice(0, shownPaths) };
+  };
+  return {
+    ignored: of('ignored'),
+    'too-big': of('too-big'),
+    unreadable: of('unreadable'),
+    special: of('special'),
+    secret: of('secret'),
+  };
+};

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { parsePath } from './path.ts';
+
+const everywhere = [
+  '..',
+  '../a',
+  'a/..',
+  'a/../..',
+  'a/../../b',
+  './../a',
+  'a//../../b',
+  '/',
+  '/etc/passwd',
+  '//a',
+  '/../a',
+  '.perdure',
+  '.perdure/perdure.db',
+  'a/.perdure',
+  '.PERDURE/x',
+  '.Perdure',
+  '.per\u200ddure/x',
+  '.perdure\ufeff',
+  '.perdure./x',
+  '.perdure /x',
+  '.perdure::$INDEX_ALLOCATION/x',
+  '．perdure/x',
+  'PERDUR~1/x',
+  'a\0',
+  '\0',
+  'a/\0/b',
+  '\ud800',
+  'a/\udc00x',
+  'x'.repeat(256),
+  'é'.repeat(128),
+];
+
+const onWindows = [
+  'C:\\Windows',
+  'c:x',
+  'C:/x',
+  '\\x',
+  '\\\\server\\share\\x',
+  '\\\\?\\C:\\x',
+  '\\\\.\\pipe\\x',
+  '..\\x',
+  'a\\..\\..\\x',
+  'a/..\\..\\x',
+  'con',
+  'NUL',
+  'aux.txt',
+  'a/com1',
+  'LPT9.log',
+  'com¹',
+  'nul .txt',
+  'CONOUT$',
+  'a.',
+  'a ',
+  'file.txt:stream',
+  'file::$DATA',
+  'a*b',
+  'a?b',
+  'a|b',
+  'a<b',
+  'a"b',
+  'a\u0001b',
+];
+
+describe('[FILE11] a path that leads out of a worktree is refused', () => {
+  test.each(everywhere)('%j', (path) => {
+    for (const platform of ['linux', 'darwin', 'win32'] as const) {
+      expect(parsePath(path, platform), platform).toHaveProperty('problem');
+    }
+  });
+  test.each(onWindows)('on Windows %j', (path) => {
+    expect(parsePath(path, 'win32')).toHaveProperty('problem');
+    // Elsewhere it is a name like any other, and stays where it is.
+    const parsed = parsePath(path, 'linux');
+    if ('segments' in parsed) expect(parsed.segments.join('/')).toBe(path);
+  });
+});
+
+test('[FILE11] what stays within is taken, however it is written', () => {
+  const paths = { 'a/b.txt': 'a/b.txt', './a//b/': 'a/b', '...': '...', '..a': '..a', 'a..': 'a..', '-rf': '-rf' };
+  for (const [path, name] of Object.entries(paths)) {
+    expect(parsePath(path, 'linux')).toEqual({ segments: name.split('/') });
+  }
+  expect(parsePath('a\\b', 'win32')).toEqual({ segments: ['a', 'b'] });
+  expect(parsePath('.', 'linux')).toEqual({ segments: [] });
+});

@@ -1,0 +1,52 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { BlobHash, Blobs } from '../ports/blobs.ts';
+import type { ReadTree } from './changes.ts';
+import { childPath } from './path.ts';
+import { decodeTree, hashOf, type Tree, type TreeEntry } from './tree.ts';
+
+/** Never other bytes than the hash says. */
+export const readContent = async (blobs: Blobs, hash: BlobHash): Promise<Uint8Array> => {
+  const bytes = await blobs.readBlob(hash);
+  if (!bytes) throw new PerdureError('BLOB_NOT_FOUND', `the blob ${hash} is not in the store`, { details: { hash } });
+  if (hashOf(bytes) !== hash) {
+    throw new PerdureError('STORE_CORRUPT', `the blob ${hash} is damaged: restore the store from a copy`, {
+      details: { hash },
+    });
+  }
+  return bytes;
+};
+
+/** Each tree is read once. */
+export const treeReader = (blobs: Blobs): ReadTree => {
+  const read = new Map<BlobHash, Promise<Tree>>();
+  return (hash) => {
+    const known = read.get(hash);
+    if (known) return known;
+    const tree = readContent(blobs, hash).then(decodeTree);
+    read.set(hash, tree);
+    return tree;
+  };
+};
+
+/** What stands at a path of a tree; undefined where there is nothing. */
+export const findEntry = async (
+  read: ReadTree,
+  root: BlobHash,
+  segments: readonly string[],
+): Promise<TreeEntry | undefined> => {
+  let entry: TreeEntry | undefined = { kind: 'folder', mode: 0o777, hash: root };
+  for (const segment of segments) {
+    if (entry?.kind !== 'folder') return undefined;
+    entry = (await read(entry.hash)).get(segment);
+  }
+  return entry;
+};
+
+/** Everything below a tree by its path, a folder before what it holds. */
+export async function* listTree(read: ReadTree, root: BlobHash, path = ''): AsyncGenerator<[string, TreeEntry]> {
+  for (const [name, entry] of await read(root)) {
+    const at = childPath(path, name);
+    yield [at, entry];
+    if (entry.kind === 'folder') yield* listTree(read, entry.hash, at);
+  }
+}

@@ -1,0 +1,107 @@
+import { hash } from 'node:crypto';
+import { PerdureError } from '../../schema/error.ts';
+import type { BlobHash, NewBlob } from '../ports/blobs.ts';
+import { nameProblem } from './path.ts';
+
+export interface FileEntry {
+  readonly kind: 'file';
+  /** Who may read, write and execute it: 0 to 0o777. */
+  readonly mode: number;
+  readonly size: number;
+  readonly hash: BlobHash;
+}
+
+export interface LinkEntry {
+  readonly kind: 'link';
+  /** As it stands in the link; leads anywhere, and is never followed. */
+  readonly target: string;
+}
+
+export interface FolderEntry {
+  readonly kind: 'folder';
+  readonly mode: number;
+  /** Of its tree. */
+  readonly hash: BlobHash;
+}
+
+export type TreeEntry = FileEntry | LinkEntry | FolderEntry;
+
+/** What a folder holds, by name. */
+export type Tree = ReadonlyMap<string, TreeEntry>;
+
+const header = 'perdure.tree.1\n';
+const maxTargetBytes = 4095;
+
+export const hashOf = (bytes: Uint8Array): BlobHash => hash('sha256', bytes, 'hex');
+
+const inOrder = <T>(entries: Iterable<readonly [string, T]>): (readonly [string, T])[] =>
+  [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+
+const rowOf = (name: string, entry: TreeEntry): readonly unknown[] => {
+  if (entry.kind === 'link') return [name, 'link', entry.target];
+  if (entry.kind === 'folder') return [name, 'folder', entry.mode, entry.hash];
+  return [name, 'file', entry.mode, entry.hash, entry.size];
+};
+
+/** The same entries give the same bytes: a header, and rows in the order of their names' UTF-16 units as JSON. */
+export const encodeTree = (tree: Tree): Buffer =>
+  Buffer.from(`${header}${JSON.stringify(inOrder(tree).map(([name, entry]) => rowOf(name, entry)))}`);
+
+export const blobOfTree = (tree: Tree): NewBlob => {
+  const bytes = encodeTree(tree);
+  return { hash: hashOf(bytes), bytes };
+};
+
+export const isLinkTarget = (value: unknown): value is string =>
+  typeof value === 'string' &&
+  value !== '' &&
+  !value.includes('\0') &&
+  value.isWellFormed() &&
+  Buffer.byteLength(value) <= maxTargetBytes;
+
+const isMode = (value: unknown): value is number => Number.isInteger(value) && (value as number) >>> 9 === 0;
+const isHash = (value: unknown): value is BlobHash => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+
+const entryOf = ([, kind, ...rest]: readonly unknown[]): TreeEntry | undefined => {
+  if (kind === 'link') return isLinkTarget(rest[0]) ? { kind, target: rest[0] } : undefined;
+  const [mode, hash, size] = rest;
+  if (!isMode(mode) || !isHash(hash)) return undefined;
+  if (kind === 'folder') return { kind, mode, hash };
+  return kind === 'file' && Number.isSafeInteger(size) && (size as number) >= 0
+    ? { kind, mode, size: size as number, hash }
+    : undefined;
+};
+
+const damaged = (reason: string) =>
+  new PerdureError('STORE_CORRUPT', `a tree cannot be read: ${reason}; restore the store from a copy`);
+
+/** Refuses what `encodeTree` would not have written, and names that could lead out of a worktree. */
+export const decodeTree = (bytes: Uint8Array): Tree => {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  if (!text.startsWith(header)) throw damaged('it does not begin as one');
+  const tree = new Map<string, TreeEntry>();
+  for (const row of parseRows(text.slice(header.length))) {
+    const name: unknown = Array.isArray(row) ? row[0] : undefined;
+    const entry = typeof name === 'string' && !nameProblem(name, 'linux') && entryOf(row as readonly unknown[]);
+    if (!entry) throw damaged('it has an entry that no release writes');
+    tree.set(name, entry);
+  }
+  if (!encodeTree(tree).equals(bytes)) throw damaged('it is not in the form that is hashed');
+  return tree;
+};
+
+const parseRows = (json: string): readonly unknown[] => {
+  try {
+    const rows: unknown = JSON.parse(json);
+    if (Array.isArray(rows)) return rows;
+  } catch {
+    // Told below.
+  }
+  throw damaged('its rows are no JSON');
+};
+
+export const isSameEntry = (a: TreeEntry, b: TreeEntry): boolean => {
+  if (a.kind === 'link') return b.kind === 'link' && a.target === b.target;
+  if (b.kind === 'link') return false;
+  return a.kind === b.kind && a.mode === b.mode && a.hash === b.hash;
+};

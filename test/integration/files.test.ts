@@ -1,0 +1,378 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { type RestoreOptions, restoreSnapshot } from '../../src/core/files/disk/restore.ts';
+import type { Scanned } from '../../src/core/files/disk/scan.ts';
+import { takeSnapshot, type WorktreeOptions } from '../../src/core/files/disk/snapshot.ts';
+import { readStatCache, type StatCache, writeStatCache } from '../../src/core/files/disk/stat-cache.ts';
+import { findEntry, listTree, treeReader } from '../../src/core/files/read-tree.ts';
+import { MemoryBlobs } from '../memory-blobs.ts';
+import { newWorktree, removeWorktrees } from '../worktree-folder.ts';
+
+afterEach(removeWorktrees);
+
+/** A worktree with its cache; `past` makes files look as if nobody had touched them for long. */
+const start = (files: Readonly<Record<string, string>> = {}, blobs = new MemoryBlobs()) => {
+  const worktree = newWorktree();
+  for (const [name, content] of Object.entries(files)) worktree.write(name, content);
+  let cache: StatCache | undefined;
+  return {
+    ...worktree,
+    blobs,
+    lose: () => {
+      cache = undefined;
+    },
+    cache: () => cache,
+    snapshot: async (options: Partial<WorktreeOptions> = {}) => {
+      const taken = await takeSnapshot({ folder: worktree.path, ...options }, cache, blobs);
+      ({ cache } = taken);
+      return taken.snapshot;
+    },
+    restore: async (root: string, options: Partial<RestoreOptions> = {}) => {
+      const done = await restoreSnapshot({ folder: worktree.path, root, ...options }, cache, blobs);
+      ({ cache } = done);
+      return done.restored;
+    },
+  };
+};
+
+const pathsIn = async (blobs: MemoryBlobs, root: string) =>
+  (await Array.fromAsync(listTree(treeReader(blobs), root))).map(([path]) => path);
+
+const kinds = (restored: { changes: readonly { change: string; path: string }[] }) =>
+  restored.changes.map(({ change, path }) => `${change} ${path}`);
+
+test('[FILE2] a restore gives back bytes, modes, links and empty folders', async () => {
+  const { write, at, link, list, snapshot, restore, remove } = start();
+  write('a.txt', 'one');
+  write('bin/run', '#!/bin/sh\n', 0o750);
+  write('bin/bytes', Buffer.from([0, 255, 254, 10, 13]));
+  write('empty', '');
+  link('bin/link', '../a.txt');
+  link('away', '/etc/passwd');
+  link('nowhere', 'not/there');
+  mkdirSync(at('none/at/all'), { recursive: true });
+  chmodSync(at('none'), 0o700);
+  write('none/é "quoted"\n', 'odd');
+  write('closed/in', 'x');
+  chmodSync(at('closed'), 0o555);
+  const before = list();
+  const { root } = await snapshot();
+  for (const name of ['a.txt', 'bin', 'none', 'away']) remove(name);
+  chmodSync(at('closed'), 0o755);
+  write('closed/in', 'y');
+  write('bin', 'a file now');
+  mkdirSync(at('away'));
+  write('away/deep/er', 'x');
+  write('new', 'x');
+  await restore(root);
+  expect(list()).toEqual(before);
+  expect((await snapshot()).root).toBe(root);
+});
+
+test('[FILE2] what another worktree is given is the same', async () => {
+  const one = start({ 'a/b/c': 'one', 'a/d': 'two' });
+  const { root } = await one.snapshot();
+  const other = start({ 'a/d': 'other', z: 'z' }, one.blobs);
+  await other.restore(root);
+  expect(other.list()).toEqual(one.list());
+});
+
+test('[FILE3] a file that was just written is read again until its times can be trusted', async () => {
+  const { write, path, blobs, snapshot, cache } = start({ a: 'one' });
+  const { root } = await snapshot();
+  const read = cache()!.root.entries.get('a') as { readonly isRacy?: true };
+  expect(read.isRacy).toBe(true);
+  // As if it had been changed since, and had kept all that can be seen from outside.
+  const entries = new Map([['a', { ...read, hash: '0'.repeat(64) } as Scanned]]);
+  const other = { ...cache()!, root: { ...cache()!.root, entries } };
+  const again = await takeSnapshot({ folder: path, base: root }, other, blobs);
+  expect(again.snapshot.root).toBe(root);
+  write('b', 'two');
+  await age();
+  await snapshot();
+  expect(cache()!.root.entries.get('a')).not.toHaveProperty('isRacy');
+});
+
+const age = async () => new Promise((resolve) => setTimeout(resolve, 150));
+
+test('[FILE3] a change that keeps size and time of change is seen', async () => {
+  const { write, at, snapshot } = start({ a: 'old', b: 'xxx' });
+  const past = new Date('2020-01-01');
+  utimesSync(at('a'), past, past);
+  await age();
+  const first = await snapshot();
+  write('a', 'new');
+  utimesSync(at('a'), past, past);
+  expect((await snapshot()).root).not.toBe(first.root);
+});
+
+test('[FILE3] what has not changed is not read again, after a restart too', async () => {
+  const { at, path, snapshot, cache, blobs } = start({ a: 'one', 'b/c': 'two' });
+  await age();
+  const { root } = await snapshot();
+  const file = join(path, '..', 'cache');
+  writeStatCache(file, cache()!);
+  expect(readStatCache(file)).toEqual(cache());
+  const kept = readStatCache(file)!;
+  const again = await takeSnapshot({ folder: path, base: root }, kept, blobs);
+  expect(again.cache.root).toBe(kept.root);
+  truncateSync(file, 100);
+  expect(readStatCache(file)).toBeUndefined();
+  truncateSync(at('a'), 1);
+  const changed = await takeSnapshot({ folder: path, base: root }, kept, blobs);
+  expect(changed.cache.root.entries.get('b')).toBe(kept.root.entries.get('b'));
+});
+
+test('[FILE4] everything that a snapshot names is in the store, also what a cache takes for kept', async () => {
+  const { path, snapshot, cache, restore, blobs, write } = start({ a: 'one', 'b/c': 'two', 'b/d/e': 'three' });
+  await age();
+  const { root } = await snapshot();
+  const known = cache()!;
+  for (const missing of blobs.kept.keys()) {
+    const less = new MemoryBlobs();
+    for (const [hash, bytes] of blobs.kept) if (hash !== missing) less.kept.set(hash, bytes);
+    const taken = await takeSnapshot({ folder: path }, known, less);
+    expect(taken.snapshot.root).toBe(root);
+    expect([...less.kept.keys()].sort()).toEqual([...blobs.kept.keys()].sort());
+  }
+  const puts = blobs.puts;
+  await snapshot({ base: root });
+  expect(blobs.puts).toBe(puts);
+  write('a', 'other');
+  await restore(root, { base: root });
+  await snapshot({ base: root });
+  expect(blobs.puts).toBe(puts + 2);
+});
+
+test('[FILE4] a snapshot fails when the store does', async () => {
+  const { path } = start({ a: 'one' });
+  const blobs = new MemoryBlobs();
+  blobs.putBlobs = () => Promise.reject(new Error('full'));
+  await expect(takeSnapshot({ folder: path }, undefined, blobs)).rejects.toThrow('full');
+});
+
+test('[FILE5] dependencies and caches stay out, and .perdureignore changes that', async () => {
+  const { snapshot, write, blobs } = start({
+    'node_modules/a/index.js': '1',
+    'src/node_modules/b.js': '1',
+    'src/a.log': '1',
+    'src/keep.log': '1',
+    '.git/HEAD': 'ref',
+    'build/out.o': '1',
+    'py/__pycache__/x.pyc': '1',
+    node_module: '1',
+  });
+  const first = await snapshot();
+  expect(first.leftOut.ignored).toEqual({ count: 3, paths: ['node_modules', 'py/__pycache__', 'src/node_modules'] });
+  expect(await pathsIn(blobs, first.root)).toContain('.git/HEAD');
+  write('.perdureignore', '*.log\n!keep.log\n!/node_modules/\n');
+  write('src/.perdureignore', '!a.log\nkeep.log\n');
+  const second = await snapshot();
+  expect(second.leftOut.ignored.paths).toEqual(['py/__pycache__', 'src/keep.log', 'src/node_modules']);
+  expect(await pathsIn(blobs, second.root)).toEqual(
+    expect.arrayContaining(['node_modules/a/index.js', 'src/a.log', '.perdureignore']),
+  );
+});
+
+test('[FILE6] whatever is left out is counted with its reason', async () => {
+  const { at, path, write, link, snapshot, blobs } = start({ 'node_modules/x': '1', a: 'a', '.perdure/own': '1' });
+  write('big', 'x'.repeat(101));
+  write('just', 'x'.repeat(100));
+  write('config', 'token=sk-secret-1234');
+  link('to-secret', 'sk-secret');
+  execFileSync('mkfifo', [at('pipe')]);
+  const server = createServer().listen(at('socket'));
+  await new Promise((resolve) => server.once('listening', resolve));
+  writeFileSync(Buffer.concat([Buffer.from(`${path}/bad-`), Buffer.from([0xff])]), 'x');
+  symlinkSync(Buffer.from([0xff, 0xfe]), at('bad-link'));
+  const options = { maxFileBytes: 100, secrets: ['sk-secret-1234', ''] };
+  const { root, leftOut } = await snapshot(options);
+  expect(leftOut).toEqual({
+    ignored: { count: 2, paths: ['.perdure', 'node_modules'] },
+    'too-big': { count: 1, paths: ['big'] },
+    unreadable: { count: 2, paths: ['bad-link', 'bad-\ufffd'] },
+    special: { count: 2, paths: ['pipe', 'socket'] },
+    secret: { count: 1, paths: ['config'] },
+  });
+  expect(await pathsIn(blobs, root)).toEqual(['a', 'just', 'to-secret']);
+  server.close();
+});
+
+test('[FILE6] a secret that becomes known keeps out what was kept before', async () => {
+  const { snapshot } = start({ config: 'token=sk-secret-1234' });
+  await age();
+  expect((await snapshot()).leftOut.secret.count).toBe(0);
+  expect((await snapshot({ secrets: ['sk-secret'] })).leftOut.secret.count).toBe(1);
+});
+
+test('[FILE7] what was there is in the store before it is overwritten', async () => {
+  const { write, snapshot, restore, list, blobs } = start({ a: 'one', b: 'two' });
+  const { root } = await snapshot();
+  write('a', 'changed by hand');
+  write('c', 'new by hand');
+  const byHand = list();
+  const { before } = await restore(root, { base: root });
+  await restore(before.root);
+  expect(list()).toEqual(byHand);
+  expect(await pathsIn(blobs, before.root)).toEqual(['a', 'b', 'c']);
+});
+
+test('[FILE7] a dry run tells what would change and changes nothing', async () => {
+  const { write, snapshot, restore, list, blobs, remove, at } = start({ a: 'one', b: 'two', c: 'three', d: '4' });
+  const { root } = await snapshot();
+  const kept = blobs.kept.size;
+  write('a', 'other');
+  renameSync(at('b'), at('moved'));
+  remove('c');
+  chmodSync(at('d'), 0o700);
+  const now = list();
+  const dry = await restore(root, { isDryRun: true });
+  expect(kinds(dry)).toEqual(['modified a', 'renamed b', 'created c', 'mode-changed d']);
+  expect(list()).toEqual(now);
+  expect(blobs.kept.size).toBe(kept);
+  expect(kinds(await restore(root))).toEqual(kinds(dry));
+});
+
+test('[FILE7] when a blob is missing or damaged nothing is touched', async () => {
+  const { write, snapshot, restore, list, blobs } = start({ a: 'one', b: 'two' });
+  const { root } = await snapshot();
+  write('a', 'other');
+  write('b', 'other');
+  const now = list();
+  const entry = (await findEntry(treeReader(blobs), root, ['b'])) as { hash: string };
+  const bytes = blobs.kept.get(entry.hash)!;
+  blobs.kept.set(entry.hash, Buffer.from('twO'));
+  await expect(restore(root)).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+  blobs.kept.delete(entry.hash);
+  await expect(restore(root)).rejects.toMatchObject({ code: 'BLOB_NOT_FOUND' });
+  expect(list()).toEqual(now);
+  blobs.kept.set(entry.hash, bytes);
+  await restore(root);
+});
+
+test('[FILE7] what is written while a restore is under way is not lost', async () => {
+  const { write, snapshot, restore, list, blobs } = start({ a: 'one', b: 'two' });
+  const { root } = await snapshot();
+  write('a', 'other');
+  write('b', 'other');
+  const { readBlob } = blobs;
+  blobs.readBlob = (hash) => {
+    write('b', 'written meanwhile');
+    return readBlob.call(blobs, hash);
+  };
+  await expect(restore(root)).rejects.toMatchObject({ code: 'CONFLICT' });
+  expect(list()).toMatchObject({ b: expect.stringContaining('written meanwhile') });
+  expect(list()).not.toHaveProperty('.perdure');
+});
+
+test('[FILE8] a restore leaves alone what no snapshot holds', async () => {
+  const { write, snapshot, restore, list } = start({ a: 'one' });
+  const { root } = await snapshot();
+  write('node_modules/x', 'dependency');
+  write('gone/.cache/x', 'cached');
+  write('gone/big', 'x'.repeat(200));
+  write('gone/small', 'x');
+  await restore(root, { maxFileBytes: 100 });
+  const left = ['a', 'gone', 'gone/.cache', 'gone/.cache/x', 'gone/big', 'node_modules', 'node_modules/x'];
+  expect(Object.keys(list())).toEqual(left);
+});
+
+test('[FILE8] an ignored file that a snapshot holds is kept before it is replaced', async () => {
+  const { write, snapshot, restore, list } = start({ 'out/a.log': 'one', 'out/b.txt': 'two' });
+  const { root } = await snapshot();
+  write('.perdureignore', 'out/\n');
+  write('out/a.log', 'later');
+  write('out/other', 'stays');
+  const now = list();
+  const { before } = await restore(root);
+  expect(list()).toMatchObject({ 'out/a.log': 'file 644 one', 'out/other': 'file 644 stays' });
+  await restore(before.root);
+  expect(list()).toEqual(now);
+});
+
+test('[FILE8] what no snapshot holds is not overwritten: nothing is, until it is moved', async () => {
+  const { at, write, snapshot, restore, list, remove } = start({ a: 'one', b: 'two', c: 'three' });
+  const { root } = await snapshot();
+  remove('a');
+  remove('b');
+  execFileSync('mkfifo', [at('a')]);
+  write('b/node_modules/x', 'in the way');
+  write('c', 'other');
+  const now = list();
+  expect((await restore(root, { isDryRun: true })).inTheWay.toSorted()).toEqual(['a', 'b/node_modules']);
+  await expect(restore(root)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('in the way'),
+  });
+  expect(list()).toEqual(now);
+  remove('a');
+  remove('b');
+  await restore(root);
+  expect(Object.keys(list())).toEqual(['a', 'b', 'c']);
+});
+
+test('[FILE11] a folder that becomes a link while a restore is under way is not followed', async () => {
+  const outside = newWorktree();
+  outside.write('x', 'theirs');
+  const { at, write, remove, link, snapshot, restore, blobs } = start({ 'dir/x': 'one', 'dir/new': 'two' });
+  const { root } = await snapshot();
+  write('dir/x', 'changed');
+  remove('dir/new');
+  const { readBlob } = blobs;
+  blobs.readBlob = (hash) => {
+    remove('dir');
+    link('dir', outside.path);
+    return readBlob.call(blobs, hash);
+  };
+  await expect(restore(root)).rejects.toMatchObject({ code: 'CONFLICT' });
+  expect(outside.list()).toEqual({ x: 'file 644 theirs' });
+  blobs.readBlob = readBlob;
+  await restore(root);
+  expect(outside.list()).toEqual({ x: 'file 644 theirs' });
+  expect(readdirSync(at('dir'))).toEqual(['new', 'x']);
+});
+
+test('[FILE11] no snapshot and no restore follows a link, whatever it leads to', async () => {
+  const outside = newWorktree();
+  outside.write('secret', 'theirs');
+  const { at, link, snapshot, restore, remove, write, blobs } = start({ a: 'one' });
+  link('out', outside.path);
+  link('file', join(outside.path, 'secret'));
+  link('round', 'round');
+  link('.perdureignore', join(outside.path, 'secret'));
+  const { root } = await snapshot();
+  expect([...blobs.kept.values()].some((bytes) => Buffer.from(bytes).includes('theirs'))).toBe(false);
+  for (const name of ['out', 'file']) remove(name);
+  write('out/secret', 'mine');
+  write('file', 'mine');
+  await restore(root);
+  write('own/x', '1');
+  const { root: other } = await snapshot();
+  remove('own');
+  link('own', outside.path);
+  await restore(other);
+  expect(readdirSync(at('own'))).toEqual(['x']);
+  expect(outside.list()).toEqual({ secret: 'file 644 theirs' });
+});
+
+test("[FILE11] a restore does not write through a link in place of the runtime's own folder", async () => {
+  const outside = newWorktree();
+  const { write, link, snapshot, restore } = start({ a: 'one' });
+  const { root } = await snapshot();
+  write('a', 'two');
+  link('.perdure', outside.path);
+  await expect(restore(root)).rejects.toMatchObject({ code: 'CONFLICT' });
+  expect(outside.list()).toEqual({});
+});

@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import { afterEach, expect, test } from 'vitest';
+import { Worktrees } from '../../src/core/files/disk/worktrees.ts';
+import { PerdureError } from '../../src/schema/error.ts';
+import { MemoryBlobs } from '../memory-blobs.ts';
+import { newWorktree, removeWorktrees } from '../worktree-folder.ts';
+
+const worktrees = new Worktrees();
+afterEach(async () => {
+  await worktrees.stop();
+  removeWorktrees();
+});
+
+const start = () => {
+  const { path, ...folder } = newWorktree();
+  return { ...folder, at: { folder: path, cacheFile: `${path}.cache` }, blobs: new MemoryBlobs() };
+};
+
+test('[FILE14] snapshots, restores and diffs are made in a thread, with a store on this side', async () => {
+  const { write, list, at, blobs } = start();
+  write('a', 'one\n');
+  write('b', 'x'.repeat(100_000));
+  const first = await worktrees.snapshot(at, blobs);
+  write('a', 'two\n');
+  write('c/d', 'new');
+  const before = list();
+  const second = await worktrees.snapshot({ ...at, base: first.root }, blobs);
+  const { changes } = await worktrees.restore({ ...at, root: first.root, base: second.root }, blobs);
+  expect(changes.map(({ change, path }) => `${change} ${path}`)).toEqual(['modified a', 'deleted c', 'deleted c/d']);
+  expect(Object.keys(list())).toEqual(['a', 'b']);
+  await worktrees.stop();
+  expect(existsSync(at.cacheFile)).toBe(true);
+  await worktrees.restore({ ...at, root: second.root, base: first.root }, blobs);
+  expect(list()).toEqual(before);
+  const [diff] = await worktrees.diff({ before: first.root, after: second.root }, blobs);
+  expect(diff).toMatchObject({
+    change: { change: 'modified', path: 'a' },
+    unified: expect.stringContaining('-one\n+two\n'),
+  });
+});
+
+test('[FILE14] tasks on one worktree are done one after the other, those of others beside them', async () => {
+  const { write, list, at, blobs } = start();
+  write('a', 'one');
+  const { root } = await worktrees.snapshot(at, blobs);
+  write('a', 'two');
+  write('b', 'three');
+  const other = start();
+  other.write('z', 'theirs');
+  const tasks = Array.from({ length: 10 }, () => worktrees.restore({ ...at, root }, blobs));
+  const [theirs] = await Promise.all([worktrees.snapshot(other.at, other.blobs), ...tasks]);
+  expect(list()).toEqual({ a: 'file 644 one' });
+  expect(other.blobs.kept.has(theirs.root)).toBe(true);
+  expect(blobs.kept.has(theirs.root)).toBe(false);
+});
+
+test('[FILE14] a failure keeps its code on its way out of the thread, that of the store on its way in and out', async () => {
+  const { write, at, blobs } = start();
+  write('a', 'one');
+  await expect(worktrees.snapshot({ ...at, folder: `${at.folder}/none` }, blobs)).rejects.toMatchObject({
+    code: 'FILE_UNAVAILABLE',
+  });
+  blobs.putBlobs = () => Promise.reject(new PerdureError('STORE_FULL', 'the disk is full'));
+  await expect(worktrees.snapshot(at, blobs)).rejects.toMatchObject({
+    code: 'STORE_FULL',
+    message: 'the disk is full',
+  });
+  await expect(worktrees.restore({ ...at, root: '0'.repeat(64) }, new MemoryBlobs())).rejects.toMatchObject({
+    code: 'BLOB_NOT_FOUND',
+  });
+});
+
+test('[FILE14] when the thread ends, what was under way fails, and the next task starts another', async () => {
+  const { write, at, blobs } = start();
+  write('a', 'one');
+  process.once('worker', (thread) => {
+    blobs.putBlobs = async () => {
+      await thread.terminate();
+    };
+  });
+  await expect(worktrees.snapshot(at, blobs)).rejects.toMatchObject({ code: 'FILE_UNAVAILABLE' });
+  const { root } = await worktrees.snapshot(at, new MemoryBlobs());
+  expect(root).toMatch(/^[0-9a-f]{64}$/);
+});
+
+test('[FILE14] a large snapshot leaves the event loop free', async () => {
+  const { write, at, blobs } = start();
+  for (let index = 0; index < 2000; index++) write(`${index % 50}/${index}`, `${index}\n`.repeat(500));
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  const began = performance.now();
+  await worktrees.snapshot(at, { ...noStore, putBlobs: async () => undefined });
+  const tookMs = performance.now() - began;
+  clearInterval(timer);
+  expect(turns).toBeGreaterThan(tookMs / 40);
+  expect(blobs.kept.size).toBe(0);
+});
+
+const noStore = { readBlob: async () => undefined, hasBlobs: async () => new Set<string>() };
