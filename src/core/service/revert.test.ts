@@ -247,6 +247,22 @@ describe('a revert', () => {
     expect(await failure(session.revert(whole!.seq))).toMatchObject({ code: 'REVERT_CONFLICT' });
   });
 
+  test('[PROV3, REV1] an entry that was doubtful since, elsewhere in it, stays so', async () => {
+    const session = await open();
+    await set(session, { a: { x: 1, y: 'as told' } });
+    const edit = await session.commit([{ op: 'replace', path: '/facts/a/x', value: 2 }]);
+    await session.commit([{ op: 'replace', path: '/facts/a/y', value: 'from afar' }], byModel);
+    await session.revert(edit!.seq);
+    expect(await isMarked(session, 'from afar')).toBe(true);
+  });
+
+  test('[REV1, REW1] what a rewind left behind is not there to be taken back', async () => {
+    const session = await open();
+    const { seq } = (await set(session, { a: 1 }))!;
+    await session.rewind({ to: { seq: seq - 1 } });
+    expect(await failure(session.revert(seq))).toMatchObject({ code: 'POINT_NOT_FOUND' });
+  });
+
   test('[REV1] the oldest of hundreds of later commits is in the way like the newest', async () => {
     const session = await open();
     await set(session, { a: { x: 1, y: 0 } });
@@ -254,9 +270,10 @@ describe('a revert', () => {
     const wrong = await put('/facts/a/x', 2);
     const oldest = await put('/facts/a/x', 3);
     for (let y = 1; y <= 250; y++) await put('/facts/a/y', y);
+    const newest = await put('/facts/a/x', 4);
     expect(await failure(session.revert(wrong!.seq))).toMatchObject({
       code: 'REVERT_CONFLICT',
-      details: { later: [oldest!.seq] },
+      details: { later: [oldest!.seq, newest!.seq] },
     });
   });
 
