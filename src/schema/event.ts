@@ -210,6 +210,11 @@ export const eventDefinitions = {
   'question.answered': event(z.strictObject({ callId: Text.max(200), answer: Text.max(100_000) })),
   /** A session in which another agent works for a call of this one. */
   'child.opened': event(z.strictObject({ callId: Text.max(200), session: SessionId })),
+  /** It waits for somebody or was paused, and with it the call that it works for. */
+  'child.waiting': event(
+    z.strictObject({ callId: Text.max(200), session: SessionId, for: z.enum(waitReasons), reason: Reason }),
+  ),
+  'child.resumed': event(z.strictObject({ callId: Text.max(200), session: SessionId })),
   /** What a child used: it counts here too. */
   'child.ended': event(z.strictObject({ callId: Text.max(200), session: SessionId, usage: Usage })),
   'budget.set': event(z.strictObject({ limits: Limits, reason: Reason })),

@@ -42,6 +42,18 @@ const hostile: Record<string, readonly MadeEvent[]> = {
   'a commit of another prototype': commit('add', '/__proto__/x', 1),
   'a commit that leaves no facts': commit('replace', '/facts', 7),
   'a commit of a plan that is none': commit('add', '/plan/a', 7),
+  'a pin without its fact that is said to be carried over': [
+    opened,
+    {
+      type: 'state.committed',
+      payload: {
+        delta: [{ op: 'add', path: '/pins/a', value: true }],
+        inverse: [],
+        provenance: 'human',
+        origin: { kind: 'carry', session: newId('ses'), seq: 1 },
+      },
+    },
+  ],
   'a rewind to the future': later('session.rewound', { to: 50, messages: 0 }),
   'a rewind to itself': later('session.rewound', { to: 3, messages: 0 }),
   'a session that is opened twice': later('session.opened', {}),
@@ -129,7 +141,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     }
   });
 
-  test('[BUN1, CARRY1] what was carried over is taken over, pins before their facts too', async () => {
+  test('[BUN1, CARRY1] what was carried over is taken over, pins with their facts', async () => {
     const source = await runtime.as({ workspace: 'source', member: 'ann' }).sessions.open();
     await source.commit((draft) => Object.assign(draft.facts, { port: 1 }), { provenance: 'unverified' });
     await source.pin('port');

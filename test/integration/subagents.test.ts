@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/index.ts';
+import type { Store } from '../../src/core/ports/store.ts';
+import { defineAgent, defineScript, defineTool, openRuntime, PerdureError } from '../../src/index.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { subagent } from '../../src/tools/index.ts';
@@ -21,6 +22,8 @@ const stuck = defineTool({
     }),
 });
 
+const guarded = defineTool({ name: 'guarded', input: z.object({}), approval: true, execute: () => 'done' });
+
 const helperTokens = 100_000;
 
 describe.each(storeKinds)('subagents on %s', (kind) => {
@@ -31,7 +34,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
       name: 'helper',
       version: 1,
       model: 'scripted/helper',
-      tools: [stuck],
+      tools: [stuck, guarded],
       settings: { maxOutputTokens: 20_000 },
       policies: { budget: { tokens: helperTokens } },
     });
@@ -91,11 +94,43 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     const started = await start([{ calls: [{ tool: 'stuck', input: {} }] }, { text: 'never' }]);
     await started.runtime.worker().start();
     const run = await started.session.send('Go');
-    await expect.poll(async () => (await (await childOf(started))?.toolCalls())?.length).toBe(1);
+    await expect.poll(async () => (await (await childOf(started))?.toolCalls())?.length, { timeout: 10_000 }).toBe(1);
     await run.cancel();
     expect(await run.result()).toMatchObject({ status: 'cancelled' });
     const events = await Array.fromAsync((await childOf(started))!.events());
     expect(events.findLast(({ type }) => type === 'run.ended')).toMatchObject({ payload: { status: 'cancelled' } });
+  });
+
+  test('[SUB3] whoever looks at the parent learns that its child waits, for what and where', async () => {
+    const started = await start([{ calls: [{ tool: 'guarded', input: {} }] }, { text: 'Found.' }]);
+    const { session, runtime } = started;
+    await runtime.worker().start();
+    const run = await session.send('Go');
+    const waiting = await run.result();
+    const child = (await childOf(started))!;
+    expect(waiting).toMatchObject({ status: 'waiting', waitingFor: 'approval', waitsIn: child.id });
+    expect(await session.summary()).toMatchObject({ waiting: 'approval' });
+    const [approval, ...more] = await runtime.approvals.list();
+    expect([approval!.session, more]).toEqual([child.id, []]);
+    await runtime.approvals.approve(approval!.id);
+    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await session.summary()).not.toHaveProperty('waiting');
+  });
+
+  test('[SUB3] a parent whose worker is gone while its child waits goes on with another', async () => {
+    const started = await start([{ calls: [{ tool: 'guarded', input: {} }] }, { text: 'Found.' }]);
+    const first = started.runtime.worker();
+    await first.start();
+    const run = await started.session.send('Go');
+    expect(await run.result()).toMatchObject({ status: 'waiting' });
+    await first.stop();
+    const elsewhere = await started.open();
+    const [approval] = await elsewhere.approvals.list();
+    await elsewhere.approvals.approve(approval!.id);
+    await elsewhere.worker({ session: started.session.id }).start();
+    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    const used = (await Array.fromAsync(started.session.events())).filter(({ type }) => type === 'child.ended');
+    expect(used).toHaveLength(1);
   });
 
   test('[SUB1, RUN6] another worker goes on waiting for the same child', async () => {
@@ -103,7 +138,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     const first = started.runtime.worker();
     await first.start();
     const run = await started.session.send('Go');
-    await expect.poll(async () => (await (await childOf(started))?.toolCalls())?.length).toBe(1);
+    await expect.poll(async () => (await (await childOf(started))?.toolCalls())?.length, { timeout: 10_000 }).toBe(1);
     await first.stop();
     await (await started.open()).worker().start();
     expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
@@ -152,4 +187,114 @@ test('[SUB2] a child that was not asked yet when its parent is cancelled is not 
   const child = await runtime.sessions.get(sessions.find(({ id }) => id !== session.id)!.id);
   expect(await child.summary()).toMatchObject({ status: 'closed', messages: 0 });
   await runtime.close();
+});
+
+/** A parent whose child does what is given, on a store in memory that any number of runtimes can open. */
+const family = async (childStep: object, about: Parameters<typeof subagent>[1] = {}) => {
+  const database = newMemoryDatabase();
+  const helper = defineAgent({ name: 'helper', version: 1, model: 'scripted/helper', tools: [stuck, guarded] });
+  const boss = defineAgent({ name: 'boss', version: 1, model: 'scripted/boss', tools: [subagent(helper, about)] });
+  const scripts = [
+    defineScript({ name: 'helper', steps: [childStep, { text: 'Found.' }] }),
+    defineScript({
+      name: 'boss',
+      steps: [{ calls: [{ tool: 'helper', input: { task: 'Look' } }] }, { text: 'Well.' }],
+    }),
+  ];
+  const open = async (methods: (store: Store) => Partial<Store> = () => ({})) => {
+    const store = openMemoryStore(database);
+    const runtime = await openRuntime({
+      store: overrideStore(store, methods(store) as Partial<typeof store>),
+      agents: [boss, helper],
+      models: { scripts },
+    });
+    undo.push(() => runtime.close());
+    return runtime;
+  };
+  const runtime = await open();
+  const session = await runtime.sessions.open({ agent: boss });
+  const childId = async () => (await runtime.sessions.list()).sessions.find(({ id }) => id !== session.id)?.id;
+  /** The store of a process that dies as soon as it has ended the run of the parent. */
+  const dying = (store: Store): Partial<Store> => {
+    let isDead = false;
+    return {
+      append: async (request) => {
+        if (isDead) throw new Error('dead');
+        const outcome = await store.append(request);
+        isDead = request.events.some(({ type }) => type === 'run.ended');
+        return outcome;
+      },
+    };
+  };
+  return { runtime, session, open, childId, dying };
+};
+
+test('[SUB2] a child at work ends also when the one who cancelled its parent died on the way', async () => {
+  const { runtime, session, open, childId, dying } = await family({ calls: [{ tool: 'stuck', input: {} }] });
+  await runtime.worker().start();
+  await session.send('Go');
+  await expect
+    .poll(
+      async () => {
+        const id = await childId();
+        return id && (await (await runtime.sessions.get(id)).toolCalls()).length;
+      },
+      { timeout: 10_000 },
+    )
+    .toBe(1);
+  const canceller = await open(dying);
+  await expect((await canceller.sessions.get(session.id)).cancel()).rejects.toThrow('dead');
+  const child = await runtime.sessions.get((await childId())!);
+  await expect.poll(async () => (await child.summary()).status, { timeout: 10_000 }).toBe('closed');
+  const events = await Array.fromAsync(child.events());
+  expect(events.findLast(({ type }) => type === 'run.ended')).toMatchObject({ payload: { status: 'cancelled' } });
+  await expect
+    .poll(async () => (await Array.fromAsync(session.events())).findLast(({ type }) => type === 'child.ended'), {
+      timeout: 10_000,
+    })
+    .toMatchObject({ payload: { session: child.id, usage: { inputTokens: expect.any(Number) } } });
+});
+
+test('[SUB2] a child that waits for somebody ends also when the one who cancelled its parent died on the way', async () => {
+  const { runtime, session, open, childId, dying } = await family({ calls: [{ tool: 'guarded', input: {} }] });
+  const worker = runtime.worker();
+  await worker.start();
+  const run = await session.send('Go');
+  await run.result();
+  await session.handoff({ to: 'human' });
+  await worker.stop();
+  const canceller = await open(dying);
+  await expect((await canceller.sessions.get(session.id)).cancel()).rejects.toThrow('dead');
+  expect(await runtime.approvals.list()).toHaveLength(1);
+  await (await open()).worker().runUntilIdle();
+  expect(await runtime.approvals.list()).toEqual([]);
+  expect(await (await runtime.sessions.get((await childId())!)).summary()).toMatchObject({ status: 'closed' });
+});
+
+test('[SUB2] a call that took too long takes its child with it, and what that used counts', async () => {
+  const { runtime, session, childId } = await family({ calls: [{ tool: 'stuck', input: {} }] }, { timeoutMs: 300 });
+  await runtime.worker().start();
+  expect(await (await session.send('Go')).ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+  expect((await session.toolCalls())[0]).toMatchObject({ tool: 'helper', status: 'timeout' });
+  expect(await (await runtime.sessions.get((await childId())!)).summary()).toMatchObject({ status: 'closed' });
+  const ends = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'child.ended');
+  expect(ends).toHaveLength(1);
+});
+
+test('[SUB1] what a child used counts once, also when the worker dies before the call has its result', async () => {
+  const { session, open } = await family({ text: 'Found.' });
+  let hasFailed = false;
+  const runtime = await open((store) => ({
+    append: async (request) => {
+      const isResult = request.session === session.id && request.events.some(({ type }) => type === 'tool.completed');
+      if (!isResult || hasFailed) return store.append(request);
+      hasFailed = true;
+      throw new PerdureError('STORE_UNAVAILABLE', 'for a moment');
+    },
+  }));
+  await runtime.worker().start();
+  expect(await (await session.send('Go')).ended()).toMatchObject({ status: 'succeeded' });
+  expect(hasFailed).toBe(true);
+  const ends = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'child.ended');
+  expect(ends).toHaveLength(1);
 });

@@ -2,14 +2,15 @@ import type { SessionSummary } from '../../schema/summary.ts';
 import { type Context, defineCommand, text } from '../command.ts';
 import { count } from '../count.ts';
 import { truncate, wrap } from '../display-width.ts';
+import { hanging } from '../hanging.ts';
 import { paintStatus } from '../paint.ts';
 import { optionalPoint, parseCount, pointName } from '../point.ts';
 import { printableJson, printableLine } from '../printable.ts';
 import { renderTranscript } from '../render-transcript.ts';
 import { ago } from '../time.ts';
 
-const heading = (summary: SessionSummary, { out, now }: Context): readonly string[] => {
-  const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata } = summary;
+const heading = (summary: SessionSummary, { out, now, commandText }: Context): readonly string[] => {
+  const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata, waiting } = summary;
   const at = now();
   return [
     out.style('bold', printableLine(id)),
@@ -22,6 +23,7 @@ const heading = (summary: SessionSummary, { out, now }: Context): readonly strin
       `opened ${ago(createdAt, at)}`,
       `changed ${ago(updatedAt, at)}`,
     ].join(' · '),
+    ...(waiting ? hanging('', `waits for ${waiting}: ${commandText('attach', id)}`, out.columns) : []),
     ...(parent ? [`forked from ${printableLine(parent)} at seq:${forkedAt}`] : []),
     ...(metadata ? [truncate(`metadata ${printableJson(metadata)}`, out.columns)] : []),
   ];

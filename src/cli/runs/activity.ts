@@ -63,6 +63,8 @@ const told: { readonly [T in EventType]?: Tell<T> } = {
   'question.asked': ({ question, options }) =>
     notable(printableLine(`${question}${options ? ` (${options.join(', ')})` : ''}`)),
   'question.answered': ({ answer }, { actor }) => aside(printableLine(`${actor} answered: ${answer}`)),
+  'child.waiting': ({ session, for: what, reason }) =>
+    notable(printableLine(`${session} waits for ${what}${reason ? `: ${reason}` : ''}`)),
   'child.opened': ({ session }) => aside(`another agent works on a part of it in ${session}`),
   'context.compacted': () => aside('a summary stands for the older turns now'),
 };

@@ -3,11 +3,13 @@ import type { Context } from '../command.ts';
 import { holdsAgentOf } from '../config/choose-agent.ts';
 import { readRuns } from './read-runs.ts';
 import { restOf } from './runs-view.ts';
+import { workingRoot } from './working-root.ts';
 
 /** After something a run waited for has come: whoever has its agent here goes on with it in the background. */
 export const carryOn = async (context: Context, session: Session): Promise<void> => {
   const { view } = await readRuns(session);
-  if (restOf(view) || !holdsAgentOf(await context.config(), await session.summary())) return;
-  context.startWorker(session);
-  await context.note(`it goes on in the background: ${context.commandText('attach', session.id)}`);
+  const root = await workingRoot(context, session);
+  if (restOf(view) || !holdsAgentOf(await context.config(), await root.summary())) return;
+  context.startWorker(root);
+  await context.note(`it goes on in the background: ${context.commandText('attach', root.id)}`);
 };

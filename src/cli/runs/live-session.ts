@@ -15,6 +15,7 @@ import type { Person } from './person.ts';
 import type { Runs } from './read-runs.ts';
 import { RunTarget } from './run-target.ts';
 import { foldView, type Rest, type RunsView, restOf } from './runs-view.ts';
+import { workingRoot } from './working-root.ts';
 
 type Worker = ReturnType<ScopedRuntime['worker']>;
 
@@ -54,12 +55,16 @@ export class LiveSession {
   readonly #target: RunTarget;
   readonly #leaving = new AbortController();
   #worker: Worker | undefined;
+  /** What is worked on: this session, or the one that it works for. */
+  #root: Session;
   #view: RunsView;
   #ending: Ending | undefined;
   /** Nothing counts as rest before the log tells of this run. */
   #expected: RunId | undefined;
   readonly #admitted = new Set<RunId>();
   #asking: Ask | undefined;
+  /** Whether it was said what to type so that it goes on. */
+  #isTold = false;
   #rested = Promise.withResolvers<void>();
   #isDetached = false;
   #isCancelling = false;
@@ -68,6 +73,7 @@ export class LiveSession {
     this.#context = context;
     this.#options = options;
     this.#view = options.runs.view;
+    this.#root = options.session;
     this.#target = new RunTarget(options.target);
     this.printer = new LivePrinter(context, options.person);
     if (options.typed !== undefined) this.printer.hide(options.typed);
@@ -140,19 +146,21 @@ export class LiveSession {
   }
 
   async #startWorker(): Promise<void> {
-    const { session } = this.#options;
-    if (holdsAgentOf(await this.#context.config(), await session.summary())) {
-      this.#worker = (await this.#context.runtime()).worker({ session: session.id, pollMs });
+    this.#root = await workingRoot(this.#context, this.#options.session);
+    if (holdsAgentOf(await this.#context.config(), await this.#root.summary())) {
+      this.#worker = (await this.#context.runtime()).worker({ session: this.#root.id, pollMs });
       await this.#worker.start();
     } else if (!restOf(this.#view)) this.printer.note(elsewhere, 'yellow');
   }
 
   /** Leaves what there is to do to another process. */
   async #detach(): Promise<void> {
-    if (this.#isDetached || !this.#worker || restOf(this.#view)) return;
+    const rest = restOf(this.#view);
+    const isDone = rest && (rest.kind !== 'ended' || this.#root === this.#options.session);
+    if (this.#isDetached || !this.#worker || isDone) return;
     this.#isDetached = true;
     await this.#worker.stop();
-    this.#context.startWorker(this.#options.session);
+    this.#context.startWorker(this.#root);
   }
 
   async #interrupt(how: Interrupt): Promise<void> {
@@ -197,6 +205,7 @@ export class LiveSession {
     const rest = end ?? restOf(this.#view);
     if (rest) return this.#atRest(rest);
     this.#asking = undefined;
+    this.#isTold = false;
   }
 
   async #atRest(rest: Rest): Promise<void> {
@@ -204,9 +213,10 @@ export class LiveSession {
     this.#rested.resolve();
     const canAsk = rest.kind === 'waiting' && (talk || person?.isTerminal);
     this.#asking = canAsk ? askOf(this.#view) : undefined;
+    const steps = this.#asking || this.#isTold ? [] : nextSteps(this.#context, session, this.#view, rest);
+    if (!this.#context.json) for (const step of steps) this.printer.note(step);
+    this.#isTold = true;
     if (this.#asking || talk) return this.promptAgain();
-    const steps = this.#context.json ? [] : nextSteps(this.#context, session, this.#view, rest);
-    for (const step of steps) this.printer.note(step);
     this.leave(endingOf(rest));
   }
 

@@ -5,11 +5,25 @@ import type { Rest, RunsView } from './runs-view.ts';
 
 type Waiting = Extract<Rest, { kind: 'waiting' }>['for'];
 
+const waits: Readonly<Record<Waiting, string>> = {
+  approval: 'an approval',
+  question: 'an answer',
+  budget: 'its budget',
+  human: 'a person',
+  agent: 'another agent',
+};
+
 /** What to type so that a run that rests goes on. */
 export const nextSteps = (context: Context, session: Session, view: RunsView, rest: Rest): readonly string[] => {
   const command = context.commandText;
   if (rest.kind === 'ended') return [];
   if (rest.kind === 'paused') return ['it is paused:', `  ${command('resume', session.id)}`];
+  if (view.run?.waitsIn) {
+    return [
+      `it waits for ${waits[rest.for]} in the session of a subagent:`,
+      `  ${command('attach', view.run.waitsIn)}`,
+    ];
+  }
   const approvals = view.approvals.flatMap(({ approval }) => [
     'it waits for an approval:',
     `  ${command('approve', approval)}`,

@@ -1,5 +1,5 @@
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
-import type { MessageId, RunId } from '../../schema/ids.ts';
+import type { MessageId, RunId, SessionId } from '../../schema/ids.ts';
 import type { Status } from '../../schema/lifecycle.ts';
 import type { WaitReason } from '../../schema/run.ts';
 
@@ -12,7 +12,13 @@ export interface RunsView {
   readonly status: Status;
   readonly holder: 'agent' | 'human';
   readonly run?:
-    | { readonly id: RunId; readonly waitingFor?: WaitReason | undefined; readonly why?: string | undefined }
+    | {
+        readonly id: RunId;
+        readonly waitingFor?: WaitReason | undefined;
+        readonly why?: string | undefined;
+        /** The session of a subagent that waits. */
+        readonly waitsIn?: SessionId | undefined;
+      }
     | undefined;
   readonly queue: readonly { readonly run: RunId; readonly message: MessageId }[];
   readonly approvals: readonly Approval[];
@@ -57,7 +63,9 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
     case 'session.closed':
       return { ...view, status: 'closed' };
     case 'session.handed':
-      return event.payload.to === 'agent' ? goesOn({ ...view, holder: 'agent' }) : { ...view, holder: 'human' };
+      return view.run?.waitingFor === 'human' && event.payload.to === 'agent'
+        ? goesOn({ ...view, holder: 'agent' })
+        : { ...view, holder: event.payload.to };
     case 'input.admitted': {
       const { run, message } = event.payload;
       return { ...view, queue: [...view.queue, { run, message: message.id }] };
@@ -69,9 +77,14 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
     case 'run.started':
       return { ...view, run: { id: event.run! }, queue: view.queue.filter(({ run }) => run !== event.run) };
     case 'run.resumed':
+    case 'child.resumed':
       return { ...view, run: { id: event.run! } };
     case 'run.waiting':
       return { ...view, run: { id: event.run!, waitingFor: event.payload.for, why: event.payload.reason } };
+    case 'child.waiting': {
+      const { for: waitingFor, reason: why, session: waitsIn } = event.payload;
+      return { ...view, run: { id: event.run!, waitingFor, why, waitsIn } };
+    }
     case 'run.ended':
       return ended(view, event.run, event.payload);
     case 'approval.requested':

@@ -50,6 +50,7 @@ export const callsForWork: ReadonlySet<string> = new Set([
   'input.admitted',
   'run.started',
   'run.resumed',
+  'run.ended',
   'approval.settled',
   'question.answered',
   'budget.set',

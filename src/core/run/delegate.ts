@@ -1,7 +1,9 @@
 import { PerdureError } from '../../schema/error.ts';
+import type { EventDraft } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { Delegated } from '../ports/tool.ts';
 import { openSession } from '../service/open-session.ts';
+import { hasEnded, type Run, type RunResult, runStandings } from '../service/runs.ts';
 import { keyOf, type Scope } from '../service/scope.ts';
 import { admitInput } from '../service/send.ts';
 import { type Agent, agentName } from '../session/agent.ts';
@@ -31,7 +33,7 @@ const common = (run: RunContext) => ({ actor: agentActor(run), turn: 'current' a
 const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<SessionId> => {
   const fold = await run.writer.fold();
   const known = fold.children[callId];
-  if (known) return known;
+  if (known) return known.session;
   const session = await openSession(scopeOfRequester(run), {
     agent,
     budget: budgetOfChild(fold, agent),
@@ -39,6 +41,31 @@ const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<S
   });
   await run.writer.record({ type: 'child.opened', payload: { callId, session }, ...common(run) });
   return session;
+};
+
+type News = EventDraft<'child.waiting' | 'child.resumed' | 'child.ended'>;
+
+/** Of a call that is over nothing is told any more: whoever ended it deals with the child. */
+const tell = (run: RunContext, callId: string, news: Pick<News, 'type' | 'payload'>) =>
+  run.writer.decide(({ runningCalls, children }) =>
+    runningCalls[callId] && !children[callId]?.isEnded ? [{ ...news, ...common(run) } as News] : undefined,
+  );
+
+/** Until it has ended. That it waits is told meanwhile where it is waited for. */
+const endOf = async (run: RunContext, callId: string, { id, session }: Run): Promise<RunResult> => {
+  let isWaiting = false;
+  const standings = runStandings(run.scope, keyOf(run.scope, session), { id, admittedAt: 1, signal: run.signal });
+  for await (const standing of standings) {
+    const waits = standing !== undefined && !hasEnded(standing);
+    if (waits && !isWaiting) {
+      const { waitingFor = 'human', reason } = standing;
+      await tell(run, callId, { type: 'child.waiting', payload: { callId, session, for: waitingFor, reason } });
+    }
+    if (isWaiting && !waits) await tell(run, callId, { type: 'child.resumed', payload: { callId, session } });
+    if (standing && !waits) return standing;
+    isWaiting = waits;
+  }
+  throw run.signal.reason;
 };
 
 /** Has a task done in a session of its own. A second attempt after a crash finds the first one's session and goes on waiting for it. */
@@ -49,10 +76,11 @@ export const delegate = async (
   task: string,
 ): Promise<Delegated> => {
   const session = await childOf(run, callId, heldAgent(run, ref));
-  const key = keyOf(run.scope, session);
-  const asked = await admitInput(scopeOfRequester(run), key, task, { idempotencyKey: `call:${callId}` });
+  const asked = await admitInput(scopeOfRequester(run), keyOf(run.scope, session), task, {
+    idempotencyKey: `call:${callId}`,
+  });
   using _waiting = run.waitFor(session);
-  const { status, output, error, usage } = await asked.ended({ signal: run.signal });
-  await run.writer.record({ type: 'child.ended', payload: { callId, session, usage }, ...common(run) });
+  const { status, output, error, usage } = await endOf(run, callId, asked);
+  await tell(run, callId, { type: 'child.ended', payload: { callId, session, usage } });
   return { session, status: status as Delegated['status'], output, error };
 };

@@ -3,6 +3,7 @@ import { newId, systemActor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { WaitReason } from '../../schema/run.ts';
 import type { Model } from '../ports/model.ts';
+import { endChildren } from '../service/cancel.ts';
 import { messagesBackwards } from '../service/transcript.ts';
 import { nextStep } from '../session/next-step.ts';
 import type { ActiveRun, QueuedInput } from '../session/run-fold.ts';
@@ -99,6 +100,9 @@ export const driveRun = async (run: RunContext, model: Model): Promise<void> => 
     }
     const step = nextStep(fold, run.scope.clock.now());
     switch (step.do) {
+      case 'end-children':
+        await endChildren(run.scope, run.writer.key, (decide) => run.writer.decide(decide));
+        break;
       case 'pause':
         await run.writer.decide((now) =>
           now.status === 'pausing' ? [{ type: 'session.paused', payload: {}, ...by(run) }] : undefined,

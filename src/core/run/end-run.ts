@@ -26,5 +26,6 @@ export const endDrafts = (
       ? [{ type: 'message.abandoned', payload: { message: fold.run.asked.message }, ...common } as const]
       : []),
     { type: 'run.ended', payload, ...common },
+    ...(fold.status === 'pausing' ? [{ type: 'session.paused', payload: {}, ...common } as const] : []),
   ];
 };

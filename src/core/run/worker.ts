@@ -6,6 +6,7 @@ import type { EventDraft } from '../../schema/event.ts';
 import { newId, SessionId } from '../../schema/ids.ts';
 import type { Holder, Work } from '../ports/queue.ts';
 import type { SessionKey } from '../ports/store.ts';
+import { endChildren } from '../service/cancel.ts';
 import type { Scope } from '../service/scope.ts';
 import { agentName } from '../session/agent.ts';
 import { asJson } from '../session/as-json.ts';
@@ -58,7 +59,7 @@ export interface Worker {
 }
 
 const claimDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | undefined => {
-  if (work.do === 'nothing') return undefined;
+  if (work.do === 'nothing' || work.do === 'end-children') return undefined;
   if (work.do === 'begin') return beginDrafts(fold, work.input);
   const { run } = work;
   const common = { actor: run.requestedBy, turn: fold.turn, run: run.id };
@@ -72,7 +73,7 @@ const claimDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | 
 type Asked = Pick<RunContext, 'requestedBy' | 'from'>;
 
 const askedBy = (work: WorkFor): Asked | undefined => {
-  if (work.do === 'nothing') return undefined;
+  if (work.do === 'nothing' || work.do === 'end-children') return undefined;
   if (work.do === 'begin') return { requestedBy: work.input.by, from: work.input.from };
   return { requestedBy: work.run.requestedBy, from: work.run.from };
 };
@@ -206,6 +207,10 @@ export class RunWorker implements Worker {
         const next = workFor(fold, clock.now());
         done = { seq: fold.seq, dueAt: next.do === 'nothing' ? next.dueAt : undefined };
         if (next.do === 'nothing' || this.#stopping.signal.aborted) break;
+        if (next.do === 'end-children') {
+          await endChildren(this.#scope, key, (decide) => new RunWriter(this.#scope, key).claim(decide));
+          continue;
+        }
         if (!(await this.#workOnce(key, fold, lost.signal))) {
           this.#foreign.set(key.session, work.seq);
           done = { seq: 0 };

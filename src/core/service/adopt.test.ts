@@ -213,6 +213,18 @@ describe('an adoption', () => {
     }
   });
 
+  test('[ADO1, PROV3] what a branch dropped makes nothing of the rest less sure', async () => {
+    const session = await open();
+    await set(session, { gone: 1 });
+    const branch = await session.fork();
+    await set(branch, { sure: 1 }, { provenance: 'verified' });
+    await branch.commit([{ op: 'remove', path: '/facts/gone' }]);
+    const { commit, adopted } = await session.adopt(branch);
+    expect(adopted).toEqual(['/facts/gone', '/facts/sure']);
+    expect(commit).toMatchObject({ provenance: 'verified', entryProvenance: { '/facts/sure': 'verified' } });
+    expect(Object.keys(commit!.entryProvenance!)).toEqual(['/facts/sure']);
+  });
+
   test('[ADO1, PROV3] every entry keeps its provenance', async () => {
     const session = await open();
     const branch = await session.fork();

@@ -96,8 +96,7 @@ test('[CTX5] a further compaction keeps the keys of the calls that left before, 
   const session = await open();
   const callsOf = (turn: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({ callId: `c${turn}-${index}`, tool: 'read' }));
-  const addCalls = async (turn: number, count: number) => {
-    const calls = callsOf(turn, count);
+  const addCalls = async (turn: number, count: number, calls = callsOf(turn, count)) => {
     await session.append([
       { role: 'user', content: `ask ${turn}` },
       { role: 'assistant', content: calls.map((call) => ({ type: 'tool-call', ...call, input: {} })) },
@@ -111,11 +110,46 @@ test('[CTX5] a further compaction keeps the keys of the calls that left before, 
     evicted: ['turns:1-2', 'call:c1-0', 'call:c2-0'],
   });
   for (let turn = 4; turn <= 6; turn++) await addCalls(turn, 150);
-  const { evicted } = (await session.compact({ keepTurns: 1 }))!;
-  expect(evicted.at(-1)).toBe('call:c5-149');
-  const { system } = await session.context();
-  const listed = evicted.slice(1).filter((key) => system.includes(`${key},`) || system.includes(`${key} `));
-  expect(system).toContain(`(and ${303 - listed.length} more calls, in these turns)`);
+  const compacted = async (calls: number) => {
+    const { evicted } = (await session.compact({ keepTurns: 1 }))!;
+    const { system } = await session.context();
+    const listed = evicted.slice(1).filter((key) => system.includes(`${key},`) || system.includes(`${key} `));
+    expect(system).toContain(`(and ${calls - listed.length} more calls, in these turns)`);
+    expect(new Set(evicted).size).toBe(evicted.length);
+    return evicted;
+  };
+  expect((await compacted(303)).at(-1)).toBe('call:c5-149');
+  await addCalls(7, 1, callsOf(6, 150).slice(-1));
+  expect((await compacted(453)).at(-1)).toBe('call:c6-149');
+  await addCalls(8, 1);
+  expect((await compacted(453))[0]).toBe('turns:1-7');
+});
+
+test('[CTX5] without a summarizer a turn is a line: what was asked, which tools were used, what was answered last', async () => {
+  const session = await open();
+  const calls = ['a', 'b', 'c'].map((callId, index) => ({ callId, tool: index < 2 ? 'read' : 'edit' }));
+  await session.append([
+    { role: 'user', content: 'mend\nthe test' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'looking' },
+        ...calls.map((call) => ({ type: 'tool-call', ...call, input: {} }) as const),
+      ],
+    },
+    { role: 'tool', content: calls.map((call) => ({ type: 'tool-result', ...call, outcome: 'ok', output: 1 })) },
+    { role: 'assistant', content: 'mended' },
+  ]);
+  await addTurns(session, 2, 5);
+  const first = 'Turn 1: asked "mend the test" used read ×2, edit answered "mended"';
+  const kept = await session.compact();
+  expect(kept).toMatchObject({ summary: first, evicted: ['turn:1', 'call:a', 'call:b', 'call:c'] });
+  await addTurns(session, 6, 6);
+  const second = 'Turn 2: asked "ask 2" answered "answer 2"';
+  const { summary, from, to } = (await session.compact())!;
+  expect({ summary, from }).toEqual({ summary: `${first}\n${second}`, from: kept!.from });
+  expect(to).toBeGreaterThan(kept!.to);
+  expect(await session.compact()).toBeUndefined();
 });
 
 test.each(['', '  \n '])('[CTX5] an empty summary (%j) is refused', async (summary) => {

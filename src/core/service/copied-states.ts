@@ -29,13 +29,9 @@ const refuseOther = ({ session, seq }: StoredEvent, place: Place, told: Partial<
   }
 };
 
-/** What is carried over comes in several commits, a pin perhaps before its fact. */
-const checkedDelta = ({ delta, origin }: PayloadOf<'state.committed'>): PayloadOf<'state.committed'>['delta'] =>
-  origin?.kind === 'carry' ? delta.filter(({ path }) => !path.startsWith('/pins/')) : delta;
-
 const stateAfter = (before: State, { session, seq }: StoredEvent, commit: PayloadOf<'state.committed'>): State => {
   const result = tryDelta(before, commit.delta);
-  const [problem] = 'failed' in result ? [result.failed] : ledgerProblems(result.state, checkedDelta(commit));
+  const [problem] = 'failed' in result ? [result.failed] : ledgerProblems(result.state, commit.delta);
   if (problem) throw bundleInvalid(`event ${seq} of ${session} leads to no state: ${problem.path}: ${problem.message}`);
   return (result as { readonly state: State }).state;
 };

@@ -14,7 +14,8 @@ export const limitSession = async (
 ): Promise<void> => {
   await execute(scope, key, { type: 'limit', limits, reason });
   const fold = await scope.folds.head(key);
-  for (const session of Object.values(fold.children)) {
+  for (const { session, isEnded } of Object.values(fold.children)) {
+    if (isEnded) continue;
     const child = keyOf(scope, session);
     const { bound } = await scope.folds.head(child);
     const agent = bound && scope.agents.get(agentName(bound.agent));

@@ -222,6 +222,60 @@ describe('a revert', () => {
     expect(await session.state()).toMatchObject({ facts: { a: 1 }, pins: {} });
   });
 
+  test('[REV1] what is added within a pinned fact, and a lift of a value, are not in the way', async () => {
+    const session = await open();
+    await set(session, { a: {} });
+    const within = await session.commit([{ op: 'add', path: '/facts/a/k', value: 1 }], { provenance: 'unverified' });
+    await session.pin('a');
+    await session.lift('/facts/a', { to: 'verified', why: 'looked' });
+    await session.revert(within!.seq);
+    expect((await session.state()).facts).toEqual({ a: {} });
+  });
+
+  test('[REV1] a later change of what is above, or below, is in the way', async () => {
+    const session = await open();
+    await set(session, { a: { b: { c: 1 } } });
+    const put = (path: string, value: never) => session.commit([{ op: 'replace', path, value }]);
+    const below = await put('/facts/a/b/c', 2 as never);
+    const middle = await put('/facts/a/b', 3 as never);
+    expect(await failure(session.revert(below!.seq))).toMatchObject({ code: 'REVERT_CONFLICT' });
+    await session.revert(middle!.seq);
+    const whole = await put('/facts/a', [1] as never);
+    expect(await failure(session.revert(below!.seq))).toMatchObject({ code: 'REVERT_CONFLICT' });
+    await put('/facts/a/0', 2 as never);
+    expect(await failure(session.revert(whole!.seq))).toMatchObject({ code: 'REVERT_CONFLICT' });
+  });
+
+  test('[PROV3, REV1] an entry that was doubtful since, elsewhere in it, stays so', async () => {
+    const session = await open();
+    await set(session, { a: { x: 1, y: 'as told' } });
+    const edit = await session.commit([{ op: 'replace', path: '/facts/a/x', value: 2 }]);
+    await session.commit([{ op: 'replace', path: '/facts/a/y', value: 'from afar' }], byModel);
+    await session.revert(edit!.seq);
+    expect(await isMarked(session, 'from afar')).toBe(true);
+  });
+
+  test('[REV1, REW1] what a rewind left behind is not there to be taken back', async () => {
+    const session = await open();
+    const { seq } = (await set(session, { a: 1 }))!;
+    await session.rewind({ to: { seq: seq - 1 } });
+    expect(await failure(session.revert(seq))).toMatchObject({ code: 'POINT_NOT_FOUND' });
+  });
+
+  test('[REV1] the oldest of hundreds of later commits is in the way like the newest', async () => {
+    const session = await open();
+    await set(session, { a: { x: 1, y: 0 } });
+    const put = (path: string, value: number) => session.commit([{ op: 'replace', path, value }]);
+    const wrong = await put('/facts/a/x', 2);
+    const oldest = await put('/facts/a/x', 3);
+    for (let y = 1; y <= 250; y++) await put('/facts/a/y', y);
+    const newest = await put('/facts/a/x', 4);
+    expect(await failure(session.revert(wrong!.seq))).toMatchObject({
+      code: 'REVERT_CONFLICT',
+      details: { later: [oldest!.seq, newest!.seq] },
+    });
+  });
+
   test('[REV1, CARRY1] of what was carried over leaves nothing of it, and no pin was ever without its fact', async () => {
     const runtime = await openRuntime({ store: openMemoryStore() });
     const session = await runtime.sessions.open();

@@ -6,7 +6,8 @@ import type { Json } from '../../schema/json.ts';
 import type { RunStatus, Usage, WaitReason } from '../../schema/run.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
-import { addUsage, noUsage } from '../session/run-fold.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { addUsage, noUsage, usageTold } from '../session/run-fold.ts';
 import { cancelRun } from './cancel.ts';
 import { endAtOnce } from './end-at-once.ts';
 import { Following, readEvents } from './events.ts';
@@ -19,6 +20,10 @@ export interface RunResult {
   readonly output?: Json | undefined;
   readonly error?: { readonly code: string; readonly message: string } | undefined;
   readonly waitingFor?: WaitReason | undefined;
+  /** Why it waits, for people. */
+  readonly reason?: string | undefined;
+  /** The session of a subagent that waits, when it is not this one. */
+  readonly waitsIn?: SessionId | undefined;
   readonly usage: Usage;
 }
 
@@ -41,6 +46,37 @@ const Waiting = Following.omit({ after: true });
 const joinedRun = (event: SessionEvent, message: MessageId | undefined, id: RunId): RunId | undefined =>
   event.type === 'message.appended' && event.payload.message.id === message && event.run !== id ? event.run : undefined;
 
+export const hasEnded = ({ status }: RunResult): boolean => status !== 'waiting' && status !== 'paused';
+
+/** How a run stands now, and again after everything that happens: undefined while it is at work. Its end is the last. */
+export async function* runStandings(
+  scope: Scope,
+  key: SessionKey,
+  of: { readonly id: RunId; readonly admittedAt: number; readonly signal?: AbortSignal | undefined },
+): AsyncGenerator<RunResult | undefined, void, void> {
+  const { id, admittedAt, signal } = of;
+  const head = await scope.folds.head(key);
+  let run = id;
+  let message: MessageId | undefined;
+  let usage = noUsage;
+  let hasBegun = false;
+  let wait: Rest | undefined;
+  let hold = holdOf(head);
+  for await (const event of readEvents(scope, key, { after: admittedAt - 1, follow: true, signal })) {
+    if (event.type === 'input.admitted' && event.payload.run === id) message = event.payload.message.id;
+    run = joinedRun(event, message, run) ?? run;
+    if (event.run === run) usage = addUsage(usage, usageTold(event));
+    if (event.run === run && event.type === 'run.ended') return void (yield { run: id, usage, ...event.payload });
+    if (event.run === run && event.type === 'run.started') hasBegun = true;
+    // A rewind leaves behind what nobody had begun with.
+    if (event.type === 'session.rewound' && !hasBegun) return void (yield { run: id, usage, status: 'cancelled' });
+    wait = waitAfter(wait, event, run);
+    if (event.seq > head.seq) hold = holdAfter(hold, event);
+    const rest = hold ?? wait;
+    if (event.seq >= head.seq) yield rest && { ...rest, run: id, usage };
+  }
+}
+
 export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: number): Run => {
   async function* eventsAfter(after: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void, void> {
     let run = id;
@@ -54,22 +90,8 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
   }
   const outcome = async (mayRest: boolean, options: z.input<typeof Waiting> = {}): Promise<RunResult> => {
     const { signal } = parseInput('the query', Waiting, options);
-    const { seq: now } = await scope.folds.head(key);
-    let run = id;
-    let message: MessageId | undefined;
-    let usage = noUsage;
-    let hasBegun = false;
-    let rest: RunResult | undefined;
-    for await (const event of readEvents(scope, key, { after: admittedAt - 1, follow: true, signal })) {
-      if (event.type === 'input.admitted' && event.payload.run === id) message = event.payload.message.id;
-      run = joinedRun(event, message, run) ?? run;
-      if (event.run === run) usage = addUsage(usage, usageTold(event));
-      if (event.run === run && event.type === 'run.ended') return { run: id, usage, ...event.payload };
-      if (event.run === run && event.type === 'run.started') hasBegun = true;
-      // A rewind leaves behind what nobody had begun with.
-      if (event.type === 'session.rewound' && !hasBegun) return { run: id, usage, status: 'cancelled' };
-      rest = restAfter(rest, event, run);
-      if (mayRest && rest && event.seq >= now) return { ...rest, run: id, usage };
+    for await (const standing of runStandings(scope, key, { id, admittedAt, signal })) {
+      if (standing && (mayRest || hasEnded(standing))) return standing;
     }
     throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed, or the wait was ended: the run goes on');
   };
@@ -88,31 +110,50 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
   };
 };
 
-const usageTold = (event: SessionEvent): Usage => {
-  switch (event.type) {
-    case 'model.completed':
-    case 'model.failed':
-    case 'child.ended':
-      return event.payload.usage ?? noUsage;
-    default:
-      return noUsage;
-  }
-};
-
 const isOfSession = ({ type }: SessionEvent): boolean => type.startsWith('session.');
 
-/** Where the run rests after the event: waiting or paused, until something takes it on again. */
-const restAfter = (before: RunResult | undefined, event: SessionEvent, run: RunId): RunResult | undefined => {
+type Rest = Omit<RunResult, 'run' | 'usage'>;
+
+/** What the run waits for after the event; nothing once it has come, whoever goes on with it. */
+const waitAfter = (before: Rest | undefined, event: SessionEvent, run: RunId): Rest | undefined => {
   switch (event.type) {
     case 'run.waiting':
-      return event.run === run ? { run, status: 'waiting', waitingFor: event.payload.for, usage: noUsage } : before;
-    case 'session.paused':
-      return { run, status: 'paused', usage: noUsage };
+    case 'child.waiting': {
+      if (event.run !== run) return before;
+      const { for: waitingFor, reason } = event.payload;
+      const waitsIn = event.type === 'child.waiting' ? event.payload.session : undefined;
+      return { status: 'waiting', waitingFor, reason, waitsIn };
+    }
     case 'run.started':
     case 'run.resumed':
-    case 'session.resumed':
+    case 'child.resumed':
+    case 'approval.settled':
+    case 'question.answered':
       return undefined;
+    case 'budget.set':
+      return before?.waitingFor === 'budget' ? undefined : before;
+    case 'session.handed':
+      return before?.waitingFor === 'human' ? undefined : before;
     default:
       return before;
   }
+};
+
+/** Whether the session lets its runs go on. */
+const holdAfter = (before: Rest | undefined, event: SessionEvent): Rest | undefined => {
+  switch (event.type) {
+    case 'session.paused':
+      return { status: 'paused' };
+    case 'session.resumed':
+      return undefined;
+    case 'session.handed':
+      return event.payload.to === 'human' ? { status: 'waiting', waitingFor: 'human' } : undefined;
+    default:
+      return before;
+  }
+};
+
+const holdOf = ({ status, holder }: SessionFold): Rest | undefined => {
+  if (status === 'paused') return { status };
+  return holder === 'human' ? { status: 'waiting', waitingFor: 'human' } : undefined;
 };

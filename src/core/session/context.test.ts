@@ -159,4 +159,43 @@ describe('an assembled context', () => {
       { callId: 'b', outcome: 'ok' },
     ]);
   });
+
+  test('[CTX3] a result is of the call before it, and one call of an id has one', () => {
+    const told = (output: string): Message => ({
+      id: newId('msg'),
+      role: 'tool',
+      content: [{ type: 'tool-result', callId: 'a', tool: 'read', outcome: 'ok', output }],
+    });
+    const log = [
+      user('go'),
+      told('early'),
+      answer('', 'a'),
+      told('first'),
+      answer('', 'a'),
+      told('second'),
+      answer('', 'a'),
+    ];
+    const { messages } = assembleContext(entriesOf(log), 10_000);
+    const results = messages.flatMap(({ role, content }) => (role === 'tool' ? content : []));
+    expect(results).toMatchObject([{ output: 'first' }, { output: 'second' }, { outcome: 'interrupted' }]);
+  });
+
+  test('[IN4] a file counts with what it costs a model', () => {
+    const tokensOf = (mediaType: string, bytes: number) =>
+      estimateTokens({
+        id: newId('msg'),
+        role: 'user',
+        content: [{ type: 'file', mediaType, data: Buffer.alloc(bytes).toString('base64') }],
+      });
+    for (const [mediaType, added] of [
+      ['image/png', 0],
+      ['application/pdf', 300_000 / 16],
+      ['text/plain', 300_000 / 4],
+      ['application/zip', 0],
+    ] as const) {
+      expect(tokensOf(mediaType, 303_000) - tokensOf(mediaType, 3000), mediaType).toBe(added);
+    }
+    expect(tokensOf('image/png', 3000)).toBeGreaterThan(1000);
+    expect(tokensOf('application/zip', 3000)).toBeLessThan(100);
+  });
 });

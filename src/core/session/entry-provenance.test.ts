@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Json } from '../../schema/json.ts';
 import { emptyState, type PatchOperation, type Provenance, type State } from '../../schema/state.ts';
 import { loweredEntries } from './entry-provenance.ts';
 import type { SessionFold } from './fold.ts';
@@ -7,7 +8,7 @@ import { changeState } from './state-change.ts';
 const state: State = {
   ...emptyState,
   facts: { web: { text: 'from afar' }, rumour: 'from afar', said: 'by me' },
-  scratch: { all: { ...emptyState, facts: { told: 'from afar' } } },
+  scratch: { all: { ...emptyState, facts: { told: 'from afar' } } as unknown as Json },
 };
 const provenance = {
   '/facts/web': 'unverified',

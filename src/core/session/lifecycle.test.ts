@@ -70,6 +70,8 @@ approval.settled   =       =         =         =         =         =
 question.asked     =       =         =         =         =         =
 question.answered  =       =         =         =         =         =
 child.opened       =       =         =         =         =         =
+child.waiting      =       =         =         =         =         =
+child.resumed      =       =         =         =         =         =
 child.ended        =       =         =         =         =         =
 budget.set         =       =         =         =         =         =
 session.handed     =       =         =         =         =         =

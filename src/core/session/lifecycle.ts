@@ -175,6 +175,8 @@ const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'question.answered': 'same',
   'budget.set': 'same',
   'child.opened': 'same',
+  'child.waiting': 'same',
+  'child.resumed': 'same',
   'child.ended': 'same',
   'session.handed': 'same',
   'run.ended': 'same',

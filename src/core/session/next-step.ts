@@ -1,8 +1,10 @@
 import type { SessionFold } from './fold.ts';
-import type { ApprovalState, QueuedInput } from './run-fold.ts';
+import { type ApprovalState, forsakenChildren, type QueuedInput } from './run-fold.ts';
 
 /** What the run does next. Every step is journaled before it begins, so that after a crash anywhere this gives the right one again. */
 export type NextStep =
+  /** Those who work for calls that are over. */
+  | { readonly do: 'end-children' }
   | { readonly do: 'pause' }
   /** Calls whose runner died on the way. */
   | { readonly do: 'recover'; readonly calls: readonly string[] }
@@ -25,6 +27,7 @@ const isPending = (fold: SessionFold, callId: string, now: number): 'approval' |
 
 /** Pure: reads nothing but the fold. Nothing of this worker is under way when it is asked. */
 export const nextStep = (fold: SessionFold, now: number): NextStep => {
+  if (forsakenChildren(fold).length > 0) return { do: 'end-children' };
   if (fold.status === 'pausing') return { do: 'pause' };
   const orphans = Object.keys(fold.runningCalls);
   if (orphans.length > 0) return { do: 'recover', calls: orphans };

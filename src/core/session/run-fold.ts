@@ -63,6 +63,15 @@ export interface QuestionState {
   readonly by?: Actor | undefined;
 }
 
+/** A session in which another agent works for a call. It is known until both are over. */
+export interface Child {
+  readonly session: SessionId;
+  /** What it used was counted. */
+  readonly isEnded?: true;
+  /** The call is over: a timeout, a cancel, the loss of its worker. */
+  readonly isForsaken?: true;
+}
+
 /** What the fold of a session knows of its runs. */
 export interface RunFold {
   readonly run?: ActiveRun | undefined;
@@ -70,13 +79,17 @@ export interface RunFold {
   /** Of calls that have no result yet. */
   readonly approvals: Readonly<Record<ApprovalId, ApprovalState>>;
   readonly questions: Readonly<Record<string, QuestionState>>;
-  /** Sessions in which others work for open calls, by call. */
-  readonly children: Readonly<Record<string, SessionId>>;
+  /** By call. */
+  readonly children: Readonly<Record<string, Child>>;
   readonly limits: Limits;
   readonly spent: Spent;
   /** What tools keep between their calls, by tool. */
   readonly kept: Readonly<Record<string, Json>>;
 }
+
+/** Those who work for nobody any more and were not ended yet, each with the call it worked for. */
+export const forsakenChildren = ({ children }: RunFold): readonly (readonly [callId: string, Child])[] =>
+  Object.entries(children).filter(([, { isForsaken }]) => isForsaken);
 
 export const noRuns: RunFold = {
   queue: [],
@@ -100,6 +113,18 @@ export const addUsage = (a: Usage, b: Usage): Usage => ({
   reasoningTokens: optionalSum(a.reasoningTokens, b.reasoningTokens),
   usd: optionalSum(a.usd, b.usd),
 });
+
+/** What an event says was used. */
+export const usageTold = (event: SessionEvent): Usage => {
+  switch (event.type) {
+    case 'model.completed':
+    case 'model.failed':
+    case 'child.ended':
+      return event.payload.usage ?? noUsage;
+    default:
+      return noUsage;
+  }
+};
 
 const withoutKey = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
   if (!Object.hasOwn(record, key)) return record;
@@ -180,13 +205,27 @@ const fail = (before: RunFold, { failure, usage }: PayloadOf<'model.failed'>): R
   return usage ? { ...failed, spent: spend(before, usage) } : failed;
 };
 
+/** Of a call and the child that works for it, one is over. */
+const over = (children: RunFold['children'], callId: string, what: 'isEnded' | 'isForsaken'): RunFold['children'] => {
+  const child = children[callId];
+  if (!child) return children;
+  return child.isEnded || child.isForsaken
+    ? withoutKey(children, callId)
+    : { ...children, [callId]: { ...child, [what]: true } };
+};
+
 /** Nothing is asked any more about a call that has its result. */
 const settleCall = (before: RunFold, callId: string): RunFold => ({
   ...before,
   approvals: Object.fromEntries(Object.entries(before.approvals).filter(([, each]) => each.callId !== callId)),
   questions: withoutKey(before.questions, callId),
-  children: withoutKey(before.children, callId),
+  children: over(before.children, callId, 'isForsaken'),
 });
+
+const endChild = (before: RunFold, { callId, usage }: PayloadOf<'child.ended'>): RunFold =>
+  before.children[callId]
+    ? { ...before, spent: spend(before, usage), children: over(before.children, callId, 'isEnded') }
+    : before;
 
 const request = (before: RunFold, { payload, at }: SessionEvent<'approval.requested'>): RunFold => {
   const { approval, ...about } = payload;
@@ -222,7 +261,7 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'session.forked':
       return { ...before, run: undefined, queue: [], approvals: {}, questions: {}, children: {} };
     case 'session.rewound':
-      return { ...before, queue: [], approvals: {}, questions: {}, children: {} };
+      return { ...before, queue: [], approvals: {}, questions: {} };
     case 'session.paused':
     case 'session.closed':
       return stopClock(before, event.at);
@@ -242,7 +281,7 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'run.ended': {
       const isQueued = before.queue.some(({ run }) => run === event.run);
       if (isQueued) return { ...before, queue: before.queue.filter(({ run }) => run !== event.run) };
-      return { ...stopClock(before, event.at), run: undefined, approvals: {}, questions: {}, children: {} };
+      return { ...stopClock(before, event.at), run: undefined, approvals: {}, questions: {} };
     }
     case 'model.called':
       return onRun(before, (run) => ({
@@ -271,9 +310,16 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'tool.failed':
       return settleCall(before, event.payload.callId);
     case 'child.opened':
-      return { ...before, children: { ...before.children, [event.payload.callId]: event.payload.session } };
+      return {
+        ...before,
+        children: { ...before.children, [event.payload.callId]: { session: event.payload.session } },
+      };
+    case 'child.waiting':
+      return stopClock(before, event.at);
+    case 'child.resumed':
+      return onRun(before, (run) => ({ ...run, activeSince: event.at }));
     case 'child.ended':
-      return { ...before, spent: spend(before, event.payload.usage) };
+      return endChild(before, event.payload);
     case 'budget.set':
       return lookAgain({ ...before, limits: event.payload.limits });
     default:

@@ -18,6 +18,8 @@ const rewound = (
   { messages, agent = current ?? null }: PayloadOf<'session.rewound'>,
 ): SessionSummary => ({ ...summary, messages, rewound: true, ...(agent && { agent }) });
 
+const endsWait: ReadonlySet<EventType> = new Set(['run.started', 'run.resumed', 'run.ended', 'child.resumed']);
+
 const notWaiting = ({ waiting: _, ...summary }: SessionSummary): SessionSummary => summary;
 
 /** Whether the event is the first of its turn, given the summary before it. A fork repeats the turn it goes on from. */
@@ -46,8 +48,8 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
   const type: EventType | undefined = isEventType(event.type) ? event.type : undefined;
   const after = { ...before, ...moved, status: type ? statusAfter(before.status, type) : before.status };
   if (type === 'message.appended') return { ...after, messages: before.messages + 1 };
-  if (type === 'run.waiting') return { ...after, waiting: decodePayload(event, type).for };
-  if (type === 'run.started' || type === 'run.resumed' || type === 'run.ended') return notWaiting(after);
+  if (type === 'run.waiting' || type === 'child.waiting') return { ...after, waiting: decodePayload(event, type).for };
+  if (type && endsWait.has(type)) return notWaiting(after);
   if (type === 'session.handed') return { ...after, holder: decodePayload(event, type).to };
   if (type === 'session.rewound') return rewound(after, decodePayload(event, type));
   if (type === 'agent.bound') return { ...after, agent: decodePayload(event, type).agent };

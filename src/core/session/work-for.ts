@@ -1,5 +1,5 @@
 import type { SessionFold } from './fold.ts';
-import type { ActiveRun, QueuedInput } from './run-fold.ts';
+import { type ActiveRun, forsakenChildren, type QueuedInput } from './run-fold.ts';
 
 /** What a worker has to do in a session, as its log stands. */
 export type WorkFor =
@@ -8,6 +8,8 @@ export type WorkFor =
   | { readonly do: 'take-over'; readonly run: ActiveRun }
   /** What it waited for has come, or the pause is over. */
   | { readonly do: 'resume'; readonly run: ActiveRun }
+  /** Some work on for calls that are over: whoever ended the calls did not come to end them. */
+  | { readonly do: 'end-children' }
   /** Nothing, before that time unless something happens. */
   | { readonly do: 'nothing'; readonly dueAt?: number | undefined };
 
@@ -40,6 +42,7 @@ const whenWaiting = (fold: SessionFold, run: ActiveRun, now: number): WorkFor =>
 /** Pure: reads nothing but the fold. */
 export const workFor = (fold: SessionFold, now: number): WorkFor => {
   const { status, holder, run, queue } = fold;
+  if (!run && forsakenChildren(fold).length > 0) return { do: 'end-children' };
   if (holder !== 'agent' || (status !== 'active' && status !== 'pausing')) return nothing;
   if (!run) return queue[0] && status === 'active' ? { do: 'begin', input: queue[0] } : nothing;
   if (run.waitingFor) return whenWaiting(fold, run, now);

@@ -1,0 +1,24 @@
+import type { Session } from '../../core/service/session.ts';
+import { isPerdureError } from '../../schema/error.ts';
+import { SessionId } from '../../schema/ids.ts';
+import type { Context } from '../command.ts';
+import { readRuns } from './read-runs.ts';
+
+const parentOf = async (context: Context, session: Session): Promise<Session | undefined> => {
+  const named = SessionId.safeParse((await session.summary()).metadata?.parent);
+  if (!named.success) return undefined;
+  try {
+    return await context.session(named.data);
+  } catch (error) {
+    if (isPerdureError(error, 'SESSION_NOT_FOUND')) return undefined;
+    throw error;
+  }
+};
+
+/** The session whose worker goes on with this one too: the one that waits for it, where it is a subagent's. */
+export const workingRoot = async (context: Context, session: Session): Promise<Session> => {
+  const parent = await parentOf(context, session);
+  if (!parent) return session;
+  const { view } = await readRuns(parent);
+  return view.run?.waitsIn === session.id ? workingRoot(context, parent) : session;
+};

@@ -1,0 +1,89 @@
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineScript, defineTool } from '../../src/index.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { type RunsSetup, startRuns } from '../start-runs.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+const guarded = defineTool({ name: 'guarded', input: z.object({}), approval: true, execute: () => 'done' });
+const script = defineScript({
+  name: 'asks',
+  everyTurn: true,
+  steps: [{ calls: [{ tool: 'guarded', input: {} }] }, { text: 'Done.' }],
+});
+
+const start = async (): Promise<RunsSetup> => {
+  const setup = await startRuns({ model: scriptedModel(script), tools: [guarded] });
+  undo.push(() => setup.runtime.close());
+  return setup;
+};
+
+const approveAll = async ({ runtime }: RunsSetup): Promise<void> => {
+  for (const { id } of await runtime.approvals.list()) await runtime.approvals.approve(id);
+};
+
+test('[RUN5] a result asked for after the answer is not that of the wait before', async () => {
+  const setup = await start();
+  const run = await setup.session.send('Go');
+  expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'approval' });
+  await approveAll(setup);
+  expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+});
+
+test('[RUN7] a run that waits is paused and, when it is resumed, waits again', async () => {
+  const setup = await start();
+  const { session } = setup;
+  const run = await session.send('Go');
+  await run.result();
+  await session.pause();
+  expect(await run.result()).toMatchObject({ status: 'paused' });
+  await session.resume();
+  expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'approval' });
+  await session.pause();
+  await approveAll(setup);
+  expect(await run.result()).toMatchObject({ status: 'paused' });
+  await session.resume();
+  expect(await run.result()).toMatchObject({ status: 'succeeded' });
+});
+
+test('[RUN7] the run of an input to a paused session is paused', async () => {
+  const { session } = await start();
+  await session.pause();
+  expect(await (await session.send('Go')).result()).toMatchObject({ status: 'paused' });
+});
+
+test('[RUN8] the run of an input to a session that a person has waits for that person, and for an approval as before', async () => {
+  const setup = await start();
+  const { session } = setup;
+  await session.handoff({ to: 'human' });
+  const run = await session.send('Go');
+  expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'human' });
+  await session.handoff({ to: 'agent' });
+  expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'approval' });
+  await session.handoff({ to: 'human' });
+  await session.handoff({ to: 'agent' });
+  expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'approval' });
+});
+
+test('[RUN4] a cancel while it is pausing leaves the session paused', async () => {
+  const begun = Promise.withResolvers<void>();
+  const stuck = defineTool({
+    name: 'guarded',
+    input: z.object({}),
+    execute: (_, { signal }) => {
+      begun.resolve();
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+  });
+  const { session, runtime } = await startRuns({ model: scriptedModel(script), tools: [stuck] });
+  undo.push(() => runtime.close());
+  const run = await session.send('Go');
+  await begun.promise;
+  await session.pause();
+  await run.cancel();
+  expect(await session.summary()).toMatchObject({ status: 'paused' });
+});
