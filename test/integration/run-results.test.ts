@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { Model } from '../../src/core/ports/model.ts';
 import { defineScript, defineTool } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { type RunsSetup, startRuns } from '../start-runs.ts';
@@ -86,4 +87,23 @@ test('[RUN4] a cancel while it is pausing leaves the session paused', async () =
   await session.pause();
   await run.cancel();
   expect(await session.summary()).toMatchObject({ status: 'paused' });
+});
+
+test('[RUN8] what a person answers in place of the model is the answer', async () => {
+  const asked = Promise.withResolvers<void>();
+  const model: Model = {
+    ...scriptedModel(script),
+    answer: ({ signal }) => {
+      asked.resolve();
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+  };
+  const { session, runtime } = await startRuns({ model });
+  undo.push(() => runtime.close());
+  const run = await session.send('Go');
+  await asked.promise;
+  await session.handoff({ to: 'human' });
+  await session.append({ role: 'assistant', content: 'I know it: 42.' });
+  await session.handoff({ to: 'agent' });
+  expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'I know it: 42.' });
 });
