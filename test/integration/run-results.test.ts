@@ -136,3 +136,19 @@ test('[RUN8] what a person answers in place of the model is the answer', async (
   await session.handoff({ to: 'agent' });
   expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'I know it: 42.' });
 });
+
+test('[RUN4] a cancel ends the calls under way also when the clock was set back meanwhile', async () => {
+  let nowMs = Date.now();
+  const { stuck, begun } = stuckTool('once');
+  const { session, runtime } = await startRuns(
+    { model: scriptedModel(script), tools: [stuck] },
+    { clock: { now: () => nowMs } },
+  );
+  undo.push(() => runtime.close());
+  const run = await session.send('Go');
+  await begun;
+  nowMs -= 3_600_000;
+  await run.cancel();
+  expect(await run.result()).toMatchObject({ status: 'cancelled' });
+  expect(await session.toolCalls()).toMatchObject([{ status: 'cancelled', durationMs: 0 }]);
+});

@@ -439,6 +439,10 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await runtime.approvals.approve(pending!.id);
     expect((await run.result()).status).toBe('succeeded');
     expect(await runtime.approvals.list()).toEqual([]);
+    await runtime.approvals.approve(pending!.id);
+    await expect(runtime.approvals.deny(pending!.id)).rejects.toMatchObject({ code: 'APPROVAL_SETTLED' });
+    const unknown = `${pending!.id.slice(0, -6)}zzzzzz`;
+    await expect(runtime.approvals.approve(unknown)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
   });
 
   test('[REPLAY1] a turn that is played again by the same agent departs nowhere and runs no tool', async () => {
