@@ -42,6 +42,15 @@ test('[CLI1] a commit is told by what became of its entries and why, counters la
   expect(commitGist(commit(lift))).toBe('^/facts/a: checked');
 });
 
+test('[CLI1, PROV3] a commit is told with every provenance that its entries have', () => {
+  const [, line] = commitTable(
+    [commit({ provenance: 'human', entryProvenance: { '/facts/port': 'unverified' } })],
+    contextOf(Number.POSITIVE_INFINITY),
+    { withSession: false },
+  );
+  expect(line).toContain('  human, unverified  ');
+});
+
 test('[CLI1] a table of commits fits 80 columns, with and without the session', () => {
   const hostile = 'x\u001b[2J\u202ey';
   const commits = [

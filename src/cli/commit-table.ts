@@ -40,6 +40,9 @@ export const commitGist = (commit: CommitRecord): string => {
   return `${changedEntries(commit)}${reason ? `: ${printableLine(reason)}` : ''}`.slice(0, maxGist);
 };
 
+const provenancesOf = ({ entries, entryProvenance, provenance }: CommitRecord): string =>
+  [...new Set(entries.map((entry) => entryProvenance?.[entry] ?? provenance))].join(', ');
+
 interface Show {
   readonly time: (at: number) => string;
   readonly by: (name: string) => string;
@@ -51,7 +54,7 @@ const cells = (commit: CommitRecord, { time, by }: Show): readonly string[] => [
   time(commit.at),
   String(commit.turn),
   by(printableLine(commit.cause ? `tool:${commit.cause.tool}` : commit.actor)),
-  commit.provenance,
+  provenancesOf(commit),
   commitGist(commit),
 ];
 

@@ -18,7 +18,7 @@ import { callIdsFor } from './call-id.ts';
 import { type Collector, collectAnswer } from './collect-answer.ts';
 import { toUsage } from './price.ts';
 import { guardAgainstStall, type StallGuard } from './stall-guard.ts';
-import { toFailure } from './to-failure.ts';
+import { type FailureContext, toFailure } from './to-failure.ts';
 import { toPrompt } from './to-prompt.ts';
 
 export const defaultContextTokens = 128_000;
@@ -32,6 +32,8 @@ export interface LanguageModelOptions {
   readonly stallMs?: number | undefined;
   /** Told to whoever has to set it. */
   readonly keyName?: string | undefined;
+  /** Left out of what a provider says, should it repeat them. */
+  readonly secrets?: readonly string[] | undefined;
   /** Options by provider that hold unless an agent's settings say otherwise. */
   readonly provider?: ModelSettings['provider'];
 }
@@ -99,15 +101,15 @@ const answerOf = (model: string, collected: Collector, price: Price | undefined)
 };
 
 /** Whether the caller ended it, nothing came, or the provider failed: exactly one of them is told. */
-const failureOf = (error: unknown, guard: StallGuard, streaming: boolean, name: string, keyName?: string): unknown => {
+const failureOf = (error: unknown, guard: StallGuard, context: FailureContext): unknown => {
   if (error instanceof ModelFailure) return error;
-  if (guard.stalled) return new ModelFailure('timeout', `${name} sent nothing for too long`, { cause: error });
-  return toFailure(error, { model: name, keyName, streaming });
+  if (guard.stalled) return new ModelFailure('timeout', `${context.model} sent nothing for too long`, { cause: error });
+  return toFailure(error, context);
 };
 
 /** A model of the AI SDK behind our port. Nothing is retried here: the run decides. An abort rejects with its reason. */
 export const fromLanguageModel = (languageModel: LanguageModelV4, options: LanguageModelOptions = {}): Model => {
-  const { contextTokens = defaultContextTokens, stallMs = defaultStallMs, price, keyName } = options;
+  const { contextTokens = defaultContextTokens, stallMs = defaultStallMs, price, keyName, secrets } = options;
   const name = options.name ?? nameOf(languageModel);
   return {
     name,
@@ -127,7 +129,7 @@ export const fromLanguageModel = (languageModel: LanguageModelV4, options: Langu
         return answerOf(name, collected, price);
       } catch (error) {
         request.signal.throwIfAborted();
-        throw failureOf(error, guard, streaming, name, keyName);
+        throw failureOf(error, guard, { model: name, keyName, secrets, streaming });
       } finally {
         guard.end();
       }

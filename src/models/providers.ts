@@ -45,14 +45,21 @@ export const providerFor = (name: string, config: ProviderConfig | undefined, en
   };
 };
 
+const isAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+
 /** What has to be set before the provider can be asked; undefined when nothing is missing. */
 export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsKey }: Provider): string | undefined => {
-  if (baseUrl && !URL.canParse(baseUrl))
-    return `its base URL "${baseUrl}" is none: correct ${urlName} or perdure.config.ts`;
+  if (baseUrl && !isAddress(baseUrl)) return `its base URL is none: correct ${urlName} or perdure.config.ts`;
+  if (baseUrl && new URL(baseUrl).password)
+    return `its base URL holds a password, which no request can: take it out of ${urlName} or perdure.config.ts and set ${keyName}, or headers`;
   if (needsKey) return apiKey ? undefined : `set ${keyName}, or providers.${name}.apiKey in perdure.config.ts`;
   if (baseUrl) return undefined;
   return `set ${urlName} (and ${keyName} if it wants a key), or in perdure.config.ts providers: { ${name}: { baseUrl: '…', api: '${api}' } }`;
 };
+
+/** What no message may tell. */
+export const secretsOf = ({ apiKey, headers = {} }: Provider): readonly string[] =>
+  [apiKey ?? '', ...Object.values(headers)].filter((secret) => secret !== '');
 
 /** Options that hold unless an agent's settings say otherwise. */
 export const defaultsOf = ({ api, name }: Provider): ModelSettings['provider'] => {

@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 import { MockLanguageModelV4 } from 'ai/test';
 import { expect, test } from 'vitest';
 import type { ModelsConfig } from './models-config.ts';
@@ -34,6 +38,32 @@ test('[MODEL8] an empty key is no key', async () => {
 test('[MODEL8] an address that is none is told by where it was set', async () => {
   const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'not a url' };
   expect(await refusalOf('anthropic/claude-sonnet-5', { env })).toContain('ANTHROPIC_BASE_URL');
+});
+
+test('[MODEL12] an address that holds a password or is none is refused, and not repeated', async () => {
+  for (const baseUrl of ['https://ann:hunter2@example.com/v1', 'ann:hunter2@@example .com']) {
+    const refusal = await refusalOf('gateway/m', { providers: { gateway: { baseUrl } } });
+    expect(refusal).toContain('PERDURE_PROVIDER_GATEWAY_BASE_URL');
+    expect(refusal).not.toContain('hunter2');
+  }
+});
+
+test('[MODEL12] a key or a header that a server repeats in its refusal is not told', async () => {
+  const server = createServer((request, response) => {
+    const { authorization, 'x-team': team } = request.headers;
+    response.writeHead(401, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ error: { message: `no such key: ${authorization} of ${team}` } }));
+  }).listen(0);
+  await once(server, 'listening');
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  const gateway = { baseUrl, apiKey: 'sk-very-secret', headers: { 'x-team': 'team-secret' } };
+  const model = await resolveModels({ env: {}, providers: { gateway } })('gateway/m');
+  const signal = new AbortController().signal;
+  const request = { instructions: '', messages: [], tools: [], settings: {}, signal };
+  const failure = await model.answer(request, () => undefined).catch((error) => error);
+  server.close();
+  expect(failure).toMatchObject({ failure: 'refused', message: expect.stringContaining('no such key: Bearer … of …') });
+  expect(inspect(failure, { depth: 9 })).not.toContain('secret');
 });
 
 test('[MODEL8] a model passed in code is taken as it is, by its name in the configuration', async () => {

@@ -4,7 +4,7 @@ import { PerdureError } from '../schema/error.ts';
 import { demoScript } from './demo-script.ts';
 import { fromLanguageModel, type LanguageModelOptions, nameOf } from './from-language-model.ts';
 import type { ModelsConfig } from './models-config.ts';
-import { defaultsOf, missingOf, openProvider, providerFor } from './providers.ts';
+import { defaultsOf, missingOf, openProvider, providerFor, secretsOf } from './providers.ts';
 import { scriptedModel } from './scripted.ts';
 
 const unavailable = (model: string, next: string) =>
@@ -52,6 +52,7 @@ export const resolveModels = (config: ModelsConfig = {}): ResolveModel => {
     return fromLanguageModel(languageModel, {
       ...optionsOf(model),
       keyName: provider.keyName,
+      secrets: secretsOf(provider),
       provider: defaultsOf(provider),
     });
   };

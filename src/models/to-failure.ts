@@ -7,6 +7,7 @@ export interface FailureContext {
   readonly model: string;
   /** Where its key is set, such as ANTHROPIC_API_KEY. */
   readonly keyName: string | undefined;
+  readonly secrets?: readonly string[] | undefined;
   /** Whether the answer had begun. */
   readonly streaming: boolean;
 }
@@ -113,7 +114,8 @@ export const toFailure = (error: unknown, context: FailureContext, nowMs = Date.
   const { status } = trouble;
   const kind = kindOf(trouble, context.streaming);
   const code = status === undefined ? '' : ` (HTTP ${status})`;
-  const message = trouble.message === '' ? '' : `: ${storable(trouble.message.slice(0, longest))}`;
+  const told = (context.secrets ?? []).reduce((text, secret) => text.replaceAll(secret, '…'), trouble.message);
+  const message = told === '' ? '' : `: ${storable(told.slice(0, longest))}`;
   return new ModelFailure(
     kind,
     `${context.model} ${said[kind]}${code}${message}${adviceFor(kind, status, context.keyName)}`,

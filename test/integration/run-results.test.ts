@@ -1,7 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineScript, defineTool } from '../../src/index.ts';
+import type { Model } from '../../src/core/ports/model.ts';
+import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
+import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { type RunsSetup, startRuns } from '../start-runs.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -10,6 +12,20 @@ afterEach(async () => {
 });
 
 const guarded = defineTool({ name: 'guarded', input: z.object({}), approval: true, execute: () => 'done' });
+/** It ends when it is told to. */
+const stuckTool = (effects: 'none' | 'once') => {
+  const begun = Promise.withResolvers<void>();
+  const stuck = defineTool({
+    name: 'guarded',
+    input: z.object({}),
+    effects,
+    execute: (_, { signal }) => {
+      begun.resolve();
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+  });
+  return { stuck, begun: begun.promise };
+};
 const script = defineScript({
   name: 'asks',
   everyTurn: true,
@@ -48,6 +64,28 @@ test('[RUN7] a run that waits is paused and, when it is resumed, waits again', a
   expect(await run.result()).toMatchObject({ status: 'paused' });
   await session.resume();
   expect(await run.result()).toMatchObject({ status: 'succeeded' });
+  expect((await setup.types()).filter((type) => type === 'run.started')).toHaveLength(1);
+});
+
+test('[RUN7] a pause that was asked for is done by another worker when the first is gone, and the call under way afterwards', async () => {
+  const { stuck, begun } = stuckTool('none');
+  const agent = defineAgent({ name: 'tester', version: 1, model: scriptedModel(script), tools: [stuck] });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent] });
+  undo.push(() => runtime.close());
+  const session = await runtime.sessions.open({ agent });
+  const first = runtime.worker();
+  await first.start();
+  const run = await session.send('Go');
+  await begun;
+  await session.pause();
+  await first.stop();
+  expect(await session.summary()).toMatchObject({ status: 'pausing' });
+  await runtime.worker().start();
+  expect(await run.result()).toMatchObject({ status: 'paused' });
+  await session.resume();
+  const types = async () => (await Array.fromAsync(session.events())).map(({ type }) => type);
+  await expect.poll(types, { timeout: 10_000 }).toContain('tool.retried');
+  expect((await types()).slice(-3)).toEqual(['session.resumed', 'run.resumed', 'tool.retried']);
 });
 
 test('[RUN7] the run of an input to a paused session is paused', async () => {
@@ -70,20 +108,47 @@ test('[RUN8] the run of an input to a session that a person has waits for that p
 });
 
 test('[RUN4] a cancel while it is pausing leaves the session paused', async () => {
-  const begun = Promise.withResolvers<void>();
-  const stuck = defineTool({
-    name: 'guarded',
-    input: z.object({}),
-    execute: (_, { signal }) => {
-      begun.resolve();
-      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-    },
-  });
+  const { stuck, begun } = stuckTool('once');
   const { session, runtime } = await startRuns({ model: scriptedModel(script), tools: [stuck] });
   undo.push(() => runtime.close());
   const run = await session.send('Go');
-  await begun.promise;
+  await begun;
   await session.pause();
   await run.cancel();
   expect(await session.summary()).toMatchObject({ status: 'paused' });
+});
+
+test('[RUN8] what a person answers in place of the model is the answer', async () => {
+  const asked = Promise.withResolvers<void>();
+  const model: Model = {
+    ...scriptedModel(script),
+    answer: ({ signal }) => {
+      asked.resolve();
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+  };
+  const { session, runtime } = await startRuns({ model });
+  undo.push(() => runtime.close());
+  const run = await session.send('Go');
+  await asked.promise;
+  await session.handoff({ to: 'human' });
+  await session.append({ role: 'assistant', content: 'I know it: 42.' });
+  await session.handoff({ to: 'agent' });
+  expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'I know it: 42.' });
+});
+
+test('[RUN4] a cancel ends the calls under way also when the clock was set back meanwhile', async () => {
+  let nowMs = Date.now();
+  const { stuck, begun } = stuckTool('once');
+  const { session, runtime } = await startRuns(
+    { model: scriptedModel(script), tools: [stuck] },
+    { clock: { now: () => nowMs } },
+  );
+  undo.push(() => runtime.close());
+  const run = await session.send('Go');
+  await begun;
+  nowMs -= 3_600_000;
+  await run.cancel();
+  expect(await run.result()).toMatchObject({ status: 'cancelled' });
+  expect(await session.toolCalls()).toMatchObject([{ status: 'cancelled', durationMs: 0 }]);
 });

@@ -167,7 +167,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await other.approve(approval);
     await other.approve(approval);
     await expect(other.deny(approval)).rejects.toMatchObject({ code: 'APPROVAL_SETTLED' });
-    await expect.poll(async () => (await run.result()).status).toBe('succeeded');
+    expect((await run.result()).status).toBe('succeeded');
     expect((await session.toolCalls({ tool: 'wipe' }))[0]).toMatchObject({ status: 'ok' });
   });
 
@@ -180,7 +180,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await run.result();
     const requested = (await Array.fromAsync(session.events())).find(({ type }) => type === 'approval.requested');
     await session.deny((requested as SessionEvent<'approval.requested'>).payload.approval, 'not today');
-    await expect.poll(async () => (await run.result()).output).toBe('I leave it.');
+    expect((await run.result()).output).toBe('I leave it.');
   });
 
   test('[RUN4] a cancel stops at once and leaves every call with a result', async () => {
@@ -203,7 +203,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'question' });
     const asked = (await Array.fromAsync(session.events())).find(({ type }) => type === 'question.asked');
     await session.answer((asked as SessionEvent<'question.asked'>).payload.callId, '8080');
-    await expect.poll(async () => (await run.result()).output).toBe('Port 8080 it is.');
+    expect((await run.result()).output).toBe('Port 8080 it is.');
   });
 
   test('[RUN6] a worker that is gone is replaced: an interrupted call of once is told as unknown', async () => {
@@ -233,7 +233,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await session.answer((asked as SessionEvent<'question.asked'>).payload.callId, 'y');
     expect(await run.result()).toMatchObject({ status: 'paused' });
     await session.resume();
-    await expect.poll(async () => (await run.result()).status).toBe('succeeded');
+    expect((await run.result()).status).toBe('succeeded');
   });
 
   test('[BUDGET1] at its limit a run waits, and goes on when it is extended', async () => {
@@ -242,7 +242,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const run = await session.send('Go');
     expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
     await session.limit({ tokens: 100_000 });
-    await expect.poll(async () => (await run.result()).status).toBe('succeeded');
+    expect((await run.result()).status).toBe('succeeded');
   });
 
   test('[RUN8] a handoff fences the worker; the run goes on when the session is given back', async () => {
@@ -255,7 +255,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       draft.facts.port = 80;
     });
     await session.handoff({ to: 'agent' });
-    await expect.poll(async () => (await run.result()).status).toBe('succeeded');
+    expect((await run.result()).status).toBe('succeeded');
   });
 
   test('[RUN2] what steers joins the run under way at its next step', async () => {
@@ -269,7 +269,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const steered = await session.send('faster', { policy: 'steer' });
     const asked = (await Array.fromAsync(session.events())).find(({ type }) => type === 'question.asked');
     await session.answer((asked as SessionEvent<'question.asked'>).payload.callId, 'y');
-    await expect.poll(async () => (await run.result()).output).toBe('Faster, then.');
+    expect((await run.result()).output).toBe('Faster, then.');
     expect(await steered.result()).toMatchObject({ output: 'Faster, then.' });
     expect((await session.transcript()).at(-1)!.turn).toBe(1);
   });
@@ -327,7 +327,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const { approval } = (requested as SessionEvent<'approval.requested'>).payload;
     await expect(session.approve(approval)).rejects.toMatchObject({ code: 'APPROVAL_FORBIDDEN' });
     await expect(session.approve('apr_nonsense')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
-    await expect.poll(async () => (await run.result()).output, { timeout: 10_000 }).toBe('Nobody came.');
+    expect((await run.ended()).output).toBe('Nobody came.');
     const other = await runtime.as({ workspace: 'local', member: 'ann' }).sessions.get(session.id);
     await expect(other.approve(approval)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
     expect((await Array.fromAsync(session.events())).some(({ type }) => type === 'approval.settled')).toBe(true);
@@ -419,7 +419,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await session.pause({ withinMs: 50 });
     expect(await run.result()).toMatchObject({ status: 'paused' });
     await session.resume();
-    await expect.poll(async () => (await run.result()).output).toBe('It was cut off.');
+    expect((await run.result()).output).toBe('It was cut off.');
   });
 
   test('[APPR1] what waits for an approval is listed and answered across the workspace', async () => {
@@ -437,8 +437,12 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       runtime.as({ workspace: 'other', member: 'eve' }).approvals.approve(pending!.id),
     ).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
     await runtime.approvals.approve(pending!.id);
-    await expect.poll(async () => (await run.result()).status).toBe('succeeded');
+    expect((await run.result()).status).toBe('succeeded');
     expect(await runtime.approvals.list()).toEqual([]);
+    await runtime.approvals.approve(pending!.id);
+    await expect(runtime.approvals.deny(pending!.id)).rejects.toMatchObject({ code: 'APPROVAL_SETTLED' });
+    const unknown = `${pending!.id.slice(0, -6)}zzzzzz`;
+    await expect(runtime.approvals.approve(unknown)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
   });
 
   test('[REPLAY1] a turn that is played again by the same agent departs nowhere and runs no tool', async () => {

@@ -9,7 +9,7 @@ export const recall = defineCommand({
   args: ['SESSION', 'KEY'],
   options: {},
   notes: [
-    'A KEY is turn:3, turns:1-4, call:ID, fact:KEY, summary, or the name of a part of the state such as decisions.',
+    'A KEY is turn:3, turns:1-4, call:ID, output:SEQ, fact:KEY, summary, or the name of a part of the state such as decisions.',
   ],
   examples: ['perdure recall ses_… turn:3', 'perdure recall ses_… fact:port'],
   run: async (context, { args: [named, key] }) => {

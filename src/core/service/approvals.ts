@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { ApprovalId, type SessionId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
 import type { ListQuery, SessionKey } from '../ports/store.ts';
 import { settledAlready } from '../session/decide-answer.ts';
 import { parseInput } from '../session/event-codec.ts';
@@ -23,15 +24,11 @@ export interface Approvals {
 
 const pageSize = 200;
 
-/** Sessions whose run waits for an approval, by what listings tell of them. */
-async function* waitingSessions(scope: Scope): AsyncGenerator<SessionId> {
+/** Newest change first. */
+async function* sessionsOf(scope: Scope, status?: ListQuery['status']): AsyncGenerator<SessionSummary> {
   for (let after: ListQuery['after']; ; ) {
-    const page = await scope.store.list(scope.workspace, {
-      status: ['active', 'pausing', 'paused'],
-      limit: pageSize,
-      after,
-    });
-    for (const { id, waiting } of page) if (waiting === 'approval') yield id;
+    const page = await scope.store.list(scope.workspace, { status, limit: pageSize, after });
+    yield* page;
     const last = page.at(-1);
     if (page.length < pageSize || !last) return;
     after = { updatedAt: last.updatedAt, id: last.id };
@@ -39,14 +36,30 @@ async function* waitingSessions(scope: Scope): AsyncGenerator<SessionId> {
 }
 
 async function* pendingApprovals(scope: Scope): AsyncGenerator<PendingApproval> {
-  for await (const session of waitingSessions(scope)) {
+  for await (const { id: session, waiting } of sessionsOf(scope, ['active', 'pausing', 'paused'])) {
+    if (waiting !== 'approval') continue;
     const { approvals } = await scope.folds.head(keyOf(scope, session));
     for (const { settled, ...approval } of Object.values(approvals)) if (!settled) yield { session, ...approval };
   }
 }
 
-const sessionOf = async (scope: Scope, id: string): Promise<SessionId> => {
+const keyFor = (approval: ApprovalId): string => `approval:${approval}`;
+const maxSearched = 1000;
+
+/** Where it was answered, among the sessions that changed last: whoever gives the same answer again is told that it holds. */
+const answeredIn = async (scope: Scope, id: ApprovalId): Promise<SessionId | undefined> => {
+  let searched = 0;
+  for await (const { id: session } of sessionsOf(scope)) {
+    if ((await scope.store.keys(keyOf(scope, session), keyFor(id))).length > 0) return session;
+    if (++searched === maxSearched) return undefined;
+  }
+  return undefined;
+};
+
+const sessionOf = async (scope: Scope, id: ApprovalId): Promise<SessionId> => {
   for await (const approval of pendingApprovals(scope)) if (approval.id === id) return approval.session;
+  const answered = await answeredIn(scope, id);
+  if (answered) return answered;
   throw new PerdureError(
     'APPROVAL_NOT_FOUND',
     `${id} is not waiting for an answer: \`perdure approvals\` lists those that are`,
@@ -88,7 +101,7 @@ export const answerApproval = async (
     now: scope.clock.now(),
   } as const;
   try {
-    await execute(scope, key, command, { idempotencyKey: `approval:${approval}`, body: { answer, by: scope.actor } });
+    await execute(scope, key, command, { idempotencyKey: keyFor(approval), body: { answer, by: scope.actor } });
   } catch (error) {
     throw isPerdureError(error, 'KEY_REUSED') ? settledAlready(approval, 'was answered otherwise') : error;
   }

@@ -220,3 +220,14 @@ test('[CTX6] where there is an own part, the context says how to recall it', asy
   expect((await session.context()).system).toContain('recall own');
   expect(await session.recall('own')).toEqual({ count: 42 });
 });
+
+test('[CTX5] a fact and a part of the state are recalled by their names, and what is no key is said to be none', async () => {
+  const session = await open();
+  await session.commit((draft) => Object.assign(draft.facts, { port: 8080, 'call:x': 'odd' }));
+  expect(await session.recall('fact:port')).toBe(8080);
+  expect(await session.recall('fact:call:x')).toBe('odd');
+  expect(await session.recall('facts')).toEqual({ port: 8080, 'call:x': 'odd' });
+  for (const key of ['constructor', 'fact:constructor', 'fact:', 'call:x', 'output:1', 'output:-1', 'turn:7', '']) {
+    await expect(session.recall(key), key).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
+  }
+});

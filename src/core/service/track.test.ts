@@ -48,6 +48,29 @@ test('[TRACK3] a result that cannot be read reaches the loop', async () => {
   expect(await session.toolCalls()).toMatchObject([{ status: 'ok' }]);
 });
 
+test('[TRACK1] a call that failed is counted, and changes nothing that its tool is declared to change', async () => {
+  const session = await begin();
+  const tools = {
+    constructor: async (_: { path: string }): Promise<string> => {
+      throw new Error('disk full');
+    },
+  };
+  const files = ({ path }: { path: string }) => ({ [path]: 'modified' as const });
+  const tracked = session.track(tools, { constructor: { files } });
+  await expect(tracked.constructor({ path: 'a.ts' })).rejects.toThrow('disk full');
+  const { filesModified, toolsUsed } = await session.state();
+  expect(filesModified).toEqual({});
+  expect(toolsUsed).toEqual({ constructor: { calls: 1, ok: 0, failed: 1 } });
+  expect(await session.commits()).toMatchObject([{ outputSummary: 'threw: disk full' }]);
+});
+
+test('[TRACK1] a long output is summarized without cutting a character', async () => {
+  const session = await begin();
+  const { read } = session.track({ read: async () => `${'x'.repeat(498)}😀😀` });
+  await read();
+  expect(await session.commits()).toMatchObject([{ outputSummary: `${'x'.repeat(498)}…` }]);
+});
+
 test('[TRACK3] within tools `this` is what it was', async () => {
   const session = await begin();
   const tools = session.track({

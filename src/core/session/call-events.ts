@@ -5,6 +5,7 @@ import type { State } from '../../schema/state.ts';
 import type { Agent } from './agent.ts';
 import { asJson } from './as-json.ts';
 import type { CallEnd } from './call-end.ts';
+import { clip, shorten } from './clip.ts';
 import { decideCommit } from './decide-commit.ts';
 import type { SessionFold } from './fold.ts';
 import { inputHash, outputHash } from './input-hash.ts';
@@ -28,10 +29,8 @@ export type ToolDeclarations = Readonly<Record<string, ToolDeclaration | undefin
 
 const maxSummaryChars = 500;
 
-const summaryOf = (output: Json): string => {
-  const text = typeof output === 'string' ? output : JSON.stringify(output);
-  return text.length > maxSummaryChars ? `${text.slice(0, maxSummaryChars).toWellFormed()}…` : text;
-};
+const summaryOf = (output: Json): string =>
+  shorten(typeof output === 'string' ? output : JSON.stringify(output), maxSummaryChars);
 
 export interface Call {
   readonly tool: string;
@@ -94,7 +93,7 @@ export const endCommit = (
       ...(declaration.trusted && { trusted: true }),
       cause: { tool, callId },
       inputHash: inputHash(fold.inputKey, call.input),
-      outputSummary: String(asJson(summary.slice(0, 2000))),
+      outputSummary: String(asJson(clip(summary, 2000))),
       agents,
     },
     `tool:${tool}` as Actor,

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../schema/ids.ts';
 import type { Message } from '../../schema/message.ts';
+import { clipResults } from './clip-results.ts';
 import { assembleContext, type ContextEntry, estimateTokens, textTokens } from './context.ts';
+import { pairCalls } from './context-units.ts';
 
 const user = (text: string): Message => ({ id: newId('msg'), role: 'user', content: [{ type: 'text', text }] });
 const answer = (text: string, ...calls: string[]): Message => ({
@@ -106,6 +108,21 @@ describe('an assembled context', () => {
       expect(cut!.output.isWellFormed()).toBe(true);
       expect(whole!.output).toBe('c');
     }
+  });
+
+  test('[CTX2] of several results the long ones share what the short ones leave, and no more', () => {
+    const given = results('a', 'b', 'c', 'd');
+    const outputs = ['x'.repeat(1000), 'x'.repeat(2000), 'x'.repeat(50_000), 'x'.repeat(90_000)];
+    const content = given.content.map((part, index) => ({ ...part, output: outputs[index] }));
+    const [unit] = pairCalls(entriesOf([answer('', 'a', 'b', 'c', 'd'), { ...given, content } as Message]));
+    const clipped = clipResults(unit!, 5000);
+    expect(clipped.tokens).toBeLessThanOrEqual(5000);
+    expect(clipped.tokens).toBeGreaterThan(4500);
+    const lengths = (clipped.messages[1]!.content as unknown as { output: string }[]).map(
+      ({ output }) => output.length,
+    );
+    expect(lengths.slice(0, 2)).toEqual([1000, 2000]);
+    expect(Math.abs(lengths[2]! - lengths[3]!)).toBeLessThan(10);
   });
 
   test('[CTX2] says so where a part of the newest turn is left out', () => {

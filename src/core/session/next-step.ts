@@ -38,5 +38,5 @@ export const nextStep = (fold: SessionFold, now: number): NextStep => {
   if (pending) return { do: 'wait', for: pending };
   const steering = fold.queue.filter(({ policy }) => policy === 'steer');
   if (steering.length > 0) return { do: 'steer', inputs: steering };
-  return fold.lastRole === 'assistant' && fold.run!.steps > 0 ? { do: 'finish' } : { do: 'ask' };
+  return fold.lastRole === 'assistant' ? { do: 'finish' } : { do: 'ask' };
 };

@@ -60,6 +60,28 @@ describe('a patch between two values', () => {
     },
   );
 
+  test('[STATE2] of a short list has as many operations as it takes edits, and no more', () => {
+    const edits = (old: readonly number[], now: readonly number[]): number => {
+      if (old.length === 0 || now.length === 0) return old.length + now.length;
+      const [[first, ...rest], [next, ...others]] = [old, now];
+      if (first === next) return edits(rest, others);
+      return 1 + Math.min(edits(rest, others), edits(rest, now), edits(old, others));
+    };
+    const list = fc.array(fc.nat({ max: 2 }), { minLength: 1, maxLength: 6 });
+    fc.assert(fc.property(list, list, (old, now) => patchBetween(old, now).length === edits(old, now)));
+  });
+
+  test('[STATE2] of a list that is emptied, or filled with thousands, is one operation', () => {
+    expect(patchBetween({ a: [1, 2, 3] }, { a: [] })).toEqual([{ op: 'replace', path: '/a', value: [] }]);
+    const many = Array.from({ length: 3000 }, (_, index) => index);
+    expect(patchBetween([], many)).toEqual([{ op: 'replace', path: '', value: many }]);
+  });
+
+  test('[STATE2] looks into records without a prototype', () => {
+    const now = Object.assign(Object.create(null), { a: 1, b: 3 });
+    expect(patchBetween({ a: 1, b: 2 }, now)).toEqual([{ op: 'replace', path: '/b', value: 3 }]);
+  });
+
   test('[STATE2] a long list that changed throughout is replaced as a whole', () => {
     const [before, after] = [longList(2000), longList(2000).map((each) => ({ ...each, text: 'new' }))];
     expect(diffStates(listed(before), listed(after)).patch).toEqual([

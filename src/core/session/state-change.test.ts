@@ -6,7 +6,7 @@ import { diffStates } from './diff.ts';
 import { ledgerProblems } from './ledger-problems.ts';
 import { applyDelta, changeState, entriesTouched, type StateDraft } from './state-change.ts';
 
-const id = fc.constantFrom('a', 'b', 'c/d', 'e~f', '__proto__', 'constructor', '');
+const id = fc.constantFrom('a', 'b', 'c/d', 'e~f', '__proto__', 'x__proto__', 'constructor', '');
 const json = fc
   .jsonValue({ maxDepth: 3 })
   .map((value) => JSON.parse(JSON.stringify(value)))

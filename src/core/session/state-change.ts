@@ -217,4 +217,4 @@ export const entriesTouched = (delta: readonly StoredOperation[]): readonly stri
 ];
 
 export const touchesOwn = (delta: readonly StoredOperation[]): boolean =>
-  delta.some(({ path }) => path === '' || segmentsOfPointer(path)[0] === 'own');
+  delta.some(({ path }) => segmentsOfPointer(path)[0] === 'own');
