@@ -240,9 +240,9 @@ describe('a revert', () => {
     const middle = await put('/facts/a/b', 3 as never);
     expect(await failure(session.revert(below!.seq))).toMatchObject({ code: 'REVERT_CONFLICT' });
     await session.revert(middle!.seq);
-    const whole = await put('/facts/a', [1] as never);
+    const whole = await put('/facts/a', { z: 1 } as never);
     expect(await failure(session.revert(below!.seq))).toMatchObject({ code: 'REVERT_CONFLICT' });
-    await put('/facts/a/0', 2 as never);
+    await put('/facts/a/z', 2 as never);
     expect(await failure(session.revert(whole!.seq))).toMatchObject({ code: 'REVERT_CONFLICT' });
   });
 

@@ -194,6 +194,11 @@ describe('an assembled context', () => {
     ];
     const { messages } = assembleContext(entriesOf(log), 10_000);
     const results = messages.flatMap(({ role, content }) => (role === 'tool' ? content : []));
+    const twice = assembleContext(entriesOf([user('go'), answer('', 'a'), answer('', 'a'), told('only')]), 10_000);
+    expect(twice.messages.flatMap(({ role, content }) => (role === 'tool' ? content : []))).toMatchObject([
+      { output: 'only' },
+      { outcome: 'interrupted' },
+    ]);
     expect(results).toMatchObject([{ output: 'first' }, { output: 'second' }, { outcome: 'interrupted' }]);
   });
 
