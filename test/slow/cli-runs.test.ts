@@ -21,6 +21,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from '${new URL('../../node_modules/zod/index.js', import.meta.url).href}';
 import { defineAgent, defineScript, defineTool } from '${library}';
+import { subagent } from '${new URL('../../src/tools/index.ts', import.meta.url).href}';
 const slow = defineTool({
   name: 'slow', input: z.object({}), effects: 'idempotent',
   execute: async (_, { folder, signal, progress }) => {
@@ -44,10 +45,12 @@ const steps = [
   { text: 'Done.' },
 ];
 const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: 'You test.', tools: [slow, wipe, ask, fact, evil] });
+const helper = defineAgent({ name: 'helper', version: 1, model: 'scripted/test', tools: [wipe] });
+const boss = defineAgent({ name: 'boss', version: 1, model: 'scripted/boss', tools: [subagent(helper)] });
 const broken = defineAgent({ name: 'broken', version: 1, model: 'scripted/broken', policies: { maxSteps: 1 }, tools: [fact] });
 export default {
-  agents: [agent, broken],
-  models: { scripts: [defineScript({ name: 'test', everyTurn: true, steps }), defineScript({ name: 'broken', steps: [{ calls: [{ tool: 'fact', input: {} }] }, { text: 'never' }] })] },
+  agents: [agent, broken, helper, boss],
+  models: { scripts: [defineScript({ name: 'test', everyTurn: true, steps }), defineScript({ name: 'boss', steps: [{ calls: [{ tool: 'helper', input: { task: 'wipe it' } }] }, { text: 'Thanks.' }] }), defineScript({ name: 'broken', steps: [{ calls: [{ tool: 'fact', input: {} }] }, { text: 'never' }] })] },
 };
 `;
 
@@ -376,6 +379,19 @@ describe('approvals, questions, budgets, handoffs', () => {
     expect(await perdure(['send', id, 'hi again'])).toMatchObject({ code: 4, err: expect.stringContaining('handoff') });
     await said(['handoff', id, '--to', 'agent']);
     expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Done.\n' });
+  });
+
+  test('[CLIR5, SUB3] a run whose subagent waits says where, and goes on when that is answered', async () => {
+    configured();
+    const id = (await said(['open', '--agent', 'boss'])).trim();
+    const waiting = await perdure(['send', id, 'Go']);
+    const [, child = ''] = /it waits for an approval .*\n +perdure attach (ses_\w+)/.exec(waiting.err) ?? [];
+    expect({ code: waiting.code, isOther: child !== id }).toEqual({ code: 4, isOther: true });
+    expect(await said(['show', id])).toContain('waits for approval');
+    const [asks] = await answered(['approvals']);
+    expect(asks).toMatchObject({ session: child, approvals: [{ tool: 'wipe' }] });
+    await said(['approve', asks.approvals[0].approval]);
+    await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
   });
 
   test('[CLIR5] a worker takes on what there is, and stops', async () => {

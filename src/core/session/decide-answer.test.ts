@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { type Actor, newId } from '../../schema/ids.ts';
+import type { MemberRole } from '../../schema/member.ts';
+import { decideAnswer } from './decide-answer.ts';
+import type { SessionFold } from './fold.ts';
+import type { ApprovalState } from './run-fold.ts';
+
+const [ann, bob] = ['member:ann', 'member:bob'] as Actor[] as [Actor, Actor];
+const id = newId('apr');
+const open: ApprovalState = {
+  id,
+  callId: 'call_1',
+  tool: 'deploy',
+  inputHash: 'h',
+  summary: 'deploy',
+  requestedBy: ann,
+  requestedAt: 1,
+};
+
+const asking = (approval: Partial<ApprovalState>, part: object = {}) =>
+  ({
+    turn: 1,
+    queue: [],
+    approvals: { [id]: { ...open, ...approval } },
+    questions: {},
+    ...part,
+  }) as unknown as SessionFold;
+const approve = (fold: SessionFold, by: Actor, role: MemberRole = 'approver', now = 100) =>
+  decideAnswer(fold, { type: 'answer', approval: id, answer: 'approved', role, now }, by).drafts.length;
+const code = (wanted: string) => expect.objectContaining({ code: wanted });
+
+test('[APPR2] an answer that comes when the time is over is none, also before a worker has said so', () => {
+  expect(approve(asking({ expiresAt: 101 }), bob)).toBe(1);
+  expect(() => approve(asking({ expiresAt: 100 }), bob)).toThrow(code('APPROVAL_SETTLED'));
+});
+
+test('[APPR3] without named roles approvers and admins answer, with them only those', () => {
+  expect(approve(asking({}), bob, 'admin')).toBe(1);
+  expect(() => approve(asking({}), bob, 'member')).toThrow(code('APPROVAL_FORBIDDEN'));
+  expect(approve(asking({ roles: ['member'] }), bob, 'member')).toBe(1);
+  expect(() => approve(asking({ roles: ['member'] }), bob, 'admin')).toThrow(code('APPROVAL_FORBIDDEN'));
+});
+
+test('[APPR3] not the requester: nor who steered the run, nor whose input waits to', () => {
+  const rule = { notRequester: true };
+  const waits = (policy: string) => ({ queue: [{ policy, by: bob }] });
+  expect(approve(asking({}), ann)).toBe(1);
+  expect(() => approve(asking(rule), ann)).toThrow(code('APPROVAL_FORBIDDEN'));
+  expect(approve(asking(rule, waits('queue')), bob)).toBe(1);
+  expect(() => approve(asking(rule, waits('steer')), bob)).toThrow(code('APPROVAL_FORBIDDEN'));
+  expect(() => approve(asking(rule, { run: { steeredBy: [bob] } }), bob)).toThrow(code('APPROVAL_FORBIDDEN'));
+});
+
+test('[APPR1] the same answer by the same person again succeeds and writes nothing', () => {
+  const settled = { settled: { answer: 'approved' as const, by: bob } };
+  expect(approve(asking(settled), bob)).toBe(0);
+  expect(() => approve(asking(settled), ann)).toThrow(code('APPROVAL_SETTLED'));
+  const denied = { settled: { answer: 'denied' as const, by: bob } };
+  expect(() => approve(asking(denied), bob)).toThrow(code('APPROVAL_SETTLED'));
+});
+
+test('[RUN5] a question is answered once', () => {
+  const answer = { type: 'answer', question: 'call_1', text: 'yes' } as const;
+  const fold = (answered?: string) =>
+    asking({}, { questions: { call_1: { tool: 'ask', question: '?', answer: answered } } });
+  expect(decideAnswer(fold(), answer, bob).drafts).toMatchObject([{ payload: { callId: 'call_1', answer: 'yes' } }]);
+  expect(() => decideAnswer(fold('no'), answer, bob)).toThrow(code('APPROVAL_NOT_FOUND'));
+});
