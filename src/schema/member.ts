@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Text } from './json.ts';
+import { memberRoles } from './member-roles.ts';
 
-export const memberRoles = ['viewer', 'member', 'approver', 'admin'] as const;
 export const MemberRole = z.enum(memberRoles);
 export type MemberRole = z.infer<typeof MemberRole>;
 

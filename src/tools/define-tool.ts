@@ -1,12 +1,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { z } from 'zod';
 import { type JsonSchema, jsonSchemaOf } from '../core/ports/json-schema.ts';
 import type { ApprovalRule, Effects, LedgerDraft, Reconciled, Tool, ToolContext } from '../core/ports/tool.ts';
 import { PerdureError } from '../schema/error.ts';
 import { fieldProblem } from '../schema/field-problem.ts';
 import type { Json } from '../schema/json.ts';
-import { MemberRole } from '../schema/member.ts';
 import type { State } from '../schema/state.ts';
+import { isRule, toolProblem } from './tool-problem.ts';
 
 type FileChange = State['filesModified'][string]['change'];
 type Approval<Input> =
@@ -67,33 +66,6 @@ const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
   question: true,
 };
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
-const longestMs = 2 ** 31 - 1;
-
-const Rule = z.union([
-  z.boolean(),
-  z.strictObject({
-    roles: z.array(MemberRole).min(1).optional(),
-    notRequester: z.boolean().optional(),
-    expiresInMs: z.int().positive().optional(),
-  }),
-]);
-const FunctionOf = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'not a function');
-const Settings = z.object({
-  effects: z.enum(['none', 'idempotent', 'once']).default('once'),
-  timeoutMs: z.int().positive().max(longestMs).default(120_000),
-  retry: z
-    .strictObject({ times: z.int().nonnegative(), backoffMs: z.int().nonnegative().max(longestMs).default(500) })
-    .optional(),
-  trusted: z.boolean().default(false),
-  approval: z.union([Rule, FunctionOf]).default(false),
-  execute: FunctionOf,
-  reconcile: FunctionOf.optional(),
-  summarize: FunctionOf.optional(),
-  files: FunctionOf.optional(),
-  decisions: FunctionOf.optional(),
-  change: FunctionOf.optional(),
-  question: FunctionOf.optional(),
-});
 
 const invalid = (name: unknown, why: string): PerdureError =>
   new PerdureError('TOOL_INVALID', `the tool ${String(name)} cannot be used: ${why}`, { details: { tool: name } });
@@ -115,18 +87,11 @@ const parseWith = (name: string, schema: StandardSchemaV1, input: Json) => {
   return { problem: lines.join('; ') };
 };
 
-const settingsOf = (name: string, definition: unknown): z.infer<typeof Settings> => {
-  const { data, error } = Settings.safeParse(definition);
-  if (data) return data;
-  throw invalid(name, error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
-};
-
 /** What is no rule is no leave to run the call. */
 const ruleOf = (name: string, approval: unknown): ApprovalRule | undefined => {
-  const { data, success } = Rule.safeParse(approval);
-  if (!success) throw invalid(name, 'its approval is neither yes, no nor a rule');
-  if (data === false) return undefined;
-  return data === true ? {} : data;
+  if (!isRule(approval)) throw invalid(name, 'its approval is neither yes, no nor a rule');
+  if (approval === false) return undefined;
+  return approval === true ? {} : approval;
 };
 
 /** A tool that an agent can be given. */
@@ -137,7 +102,9 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown>(
   if (unknown) throw invalid(definition?.name, unknown);
   const { name, input } = definition;
   if (!namePattern.test(name)) throw invalid(name, 'its name takes letters, digits, - and _, 64 at most');
-  const { effects, timeoutMs, retry, trusted, approval } = settingsOf(name, definition);
+  const problem = toolProblem(definition);
+  if (problem) throw invalid(name, problem);
+  const { effects = 'once', timeoutMs = 120_000, retry, trusted = false, approval = false } = definition;
   if (retry && effects === 'once')
     throw invalid(name, 'what may run once only cannot be tried again: say which effects it has');
   const parse = (value: Json) => parseWith(name, input, value);
@@ -151,7 +118,7 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown>(
     inputSchema: inputSchemaOf(name, input),
     effects,
     timeoutMs,
-    retry: retry ?? { times: 0, backoffMs: 0 },
+    retry: { times: retry?.times ?? 0, backoffMs: retry?.backoffMs ?? 500 },
     trusted,
     parse,
     approvalFor: async (value, context) => {

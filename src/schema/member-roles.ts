@@ -1,0 +1,1 @@
+export const memberRoles = ['viewer', 'member', 'approver', 'admin'] as const;
