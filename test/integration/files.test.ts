@@ -376,3 +376,13 @@ test("[FILE11] a restore does not write through a link in place of the runtime's
   await expect(restore(root)).rejects.toMatchObject({ code: 'CONFLICT' });
   expect(outside.list()).toEqual({});
 });
+
+test('[FILE12] what a restore left that died at its very end goes with the next one, which finds nothing to do', async () => {
+  const { write, at, list, snapshot, restore } = start({ a: 'one' });
+  const before = list();
+  const { root } = await snapshot();
+  mkdirSync(at('.perdure/restore'), { recursive: true });
+  write('.perdure/restore/0', 'half');
+  await restore(root);
+  expect(list()).toEqual(before);
+});

@@ -147,6 +147,8 @@ describe('configuration', () => {
     expect(await answered(['agents'])).toMatchObject([
       { name: 'tester', version: 1, model: 'scripted/test', tools: ['slow', 'wipe', 'ask', 'fact', 'evil'] },
       { name: 'broken' },
+      { name: 'helper' },
+      { name: 'boss' },
     ]);
     configured(
       config.replace('export default {', `export default { store: 'sqlite:own.db', folder: 'work',`),

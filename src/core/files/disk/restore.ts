@@ -8,6 +8,7 @@ import { isSameEntry } from '../tree.ts';
 import { ChangeApplier } from './apply-changes.ts';
 import { rootMode, type Scanned, type ScannedFolder } from './scan.ts';
 import { type Snapshot, takeSnapshot, type WorktreeOptions } from './snapshot.ts';
+import { clearStaging } from './staging.ts';
 import type { StatCache } from './stat-cache.ts';
 import { asWorktreeError, realFolder } from './worktree-error.ts';
 
@@ -120,6 +121,9 @@ export const restoreSnapshot = async (
   if (isDryRun) return { restored, cache: taken.cache };
   assertPossible(changes, inTheWay);
   const folder = realFolder(options.folder);
-  if (changes.length > 0) await asWorktreeError(folder, () => new ChangeApplier(folder, scanned).apply(changes, blobs));
+  await asWorktreeError(folder, async () => {
+    if (changes.length > 0) await new ChangeApplier(folder, scanned).apply(changes, blobs);
+    else clearStaging(folder);
+  });
   return { restored, cache: { ...taken.cache, root: await rescanned(root, rootMode, scanned, read) } };
 };

@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fsync,
   mkdirSync,
@@ -10,6 +11,7 @@ import {
   symlinkSync,
   writeSync,
 } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ownFolder } from '../path.ts';
 import { type HeldFolder, holdUnchanged } from './held-folder.ts';
@@ -29,6 +31,11 @@ const makeFolder = (path: string): void => {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
+};
+
+/** What a restore left that died when all but this was done. */
+export const clearStaging = (root: string): void => {
+  if (existsSync(join(root, ownFolder, name))) new Staging(root).close();
 };
 
 /** Unless somebody keeps something there. */
@@ -51,7 +58,7 @@ const within = (root: string, path: string, work: (folder: HeldFolder) => void):
 
 /**
  * Where a restore writes what it will put into place: on the same disk, in the runtime's own folder, which no snapshot holds. What a crash
- * left there goes when the next one begins.
+ * left there goes with the next one, also when that finds nothing to do.
  */
 export class Staging {
   readonly #root: string;
