@@ -15,8 +15,10 @@ export interface CommandOptions extends CallOptions {
   readonly cwd: string;
 }
 
-/** What would change the answers of a test by where it is run. */
-const { NO_COLOR, FORCE_COLOR, PERDURE_STORE, PERDURE_WORKSPACE, PERDURE_DEBUG, ...environment } = process.env;
+const passedOn = ['PATH', 'HOME', 'TMPDIR', 'NODE_COMPILE_CACHE'];
+
+/** No more than a command needs: CI, NO_COLOR, a provider's key and the like would change answers by where a test is run. */
+export const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.includes(name)));
 
 /** The real command in a process of its own. */
 export const startPerdure = (args: readonly string[], { cwd, env }: CommandOptions): ChildProcessWithoutNullStreams =>

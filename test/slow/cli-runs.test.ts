@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { SessionEvent } from '../../src/index.ts';
-import { type CommandOptions, runPerdure, startPerdure } from '../perdure-command.ts';
+import { type CommandOptions, environment, runPerdure, startPerdure } from '../perdure-command.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
 
@@ -122,7 +122,6 @@ const start = (args: readonly string[], env: Record<string, string> = {}) => sta
 /** The same on a terminal of 80 columns. */
 const onTerminal = (args: readonly string[], env: Record<string, string> = {}) => {
   const quoted = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ');
-  const { NO_COLOR, FORCE_COLOR, ...environment } = process.env;
   return started(
     spawn('script', ['-qfec', `stty cols 80; exec ${quoted}`, '/dev/null'], {
       cwd,
