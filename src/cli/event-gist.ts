@@ -30,6 +30,11 @@ const messageGist = ({ role, content }: Message): string =>
 
 const changeSigns = { add: '+', replace: '~', remove: '-', test: '=' } as const;
 
+const originText = (origin: NonNullable<PayloadOf<'files.snapshotted'>['origin']>): string => {
+  if (origin.kind === 'folder') return origin.path;
+  return origin.kind === 'git' ? `${origin.repository} at ${origin.commit}` : `${origin.session} at seq:${origin.seq}`;
+};
+
 const gists: Gists = {
   'session.opened': ({ title }) => title ?? '',
   'session.forked': ({ parent, at, midTurn }) =>
@@ -72,6 +77,17 @@ const gists: Gists = {
   'child.waiting': ({ session, for: what, reason }) => `for ${what} in ${session}${reason ? `: ${reason}` : ''}`,
   'child.resumed': ({ session }) => session,
   'child.ended': ({ session, usage }) => `${session}, ${usage.inputTokens + usage.outputTokens} tokens`,
+  'files.snapshotted': ({ changed, leftOut, origin, cause }) =>
+    [
+      ...Object.entries(changed).flatMap(([change, count]) => (count > 0 ? `${count} ${change}` : [])),
+      ...Object.entries(leftOut).map(([reason, { count }]) => `${count} left out, ${reason}`),
+      ...(cause ? [`by ${cause.tool}`] : []),
+      ...(origin ? [`from ${originText(origin)}`] : []),
+    ].join(', '),
+  'files.conflicted': ({ conflicts, paths }) => `${conflicts} not taken over: ${paths.slice(0, 3).join(', ')}`,
+  'files.bound': ({ path, machine }) => `to ${path} on ${machine}`,
+  'files.prepared': ({ command, exitCode }) => `${command}: ${exitCode === null ? 'ended' : `exit ${exitCode}`}`,
+  'artifact.kept': ({ name, mediaType, size }) => `${name}, ${mediaType}, ${size} bytes`,
   'budget.set': ({ limits }) => JSON.stringify(limits),
   'session.handed': ({ to, reason }) => `to ${to}${reason ? `: ${reason}` : ''}`,
   'run.started': ({ attempt }) => (attempt > 1 ? `attempt ${attempt}` : ''),

@@ -22,6 +22,10 @@ const maxInt32 = 2 ** 31 - 1;
 const Seq = z.int().positive();
 const Turn = z.int().nonnegative().max(maxInt32);
 const Title = Text.max(500);
+/** One line that can be a file's name everywhere. */
+export const ArtifactName = Text.regex(/^[\p{L}\p{N}][\p{L}\p{N} ._()@+,=-]{0,199}$/u, {
+  error: 'expected a letter or digit, then letters, digits, spaces or . _ - ( ) @ + , =, 200 at most',
+});
 const Reason = Text.max(2000).optional();
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 /** What a commit is, when it is not simply a change. */
@@ -34,7 +38,19 @@ const CommitOrigin = z.discriminatedUnion('kind', [
 ]);
 const ErrorRecord = z.strictObject({ name: Text.max(200), message: Text });
 const CallRef = { callId: Text.max(200), tool: Text.max(200) };
+const Cause = z.strictObject({ tool: Text.max(200), callId: Text.max(200) });
 const DurationMs = z.number().nonnegative();
+const Count = z.int().nonnegative();
+const leftOutReasons = ['ignored', 'too-big', 'unreadable', 'special', 'secret'] as const;
+const LeftOut = z.strictObject({ count: Count, paths: z.array(Text) });
+/** Where files came from, when no call and nobody's hand made them. */
+const FilesOrigin = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('folder'), path: Text }),
+  z.strictObject({ kind: z.literal('git'), repository: Text, commit: Text.max(100) }),
+  z.strictObject({ kind: z.literal('session'), session: SessionId, seq: Seq }),
+  z.strictObject({ kind: z.literal('restore'), session: SessionId, seq: Seq }),
+  z.strictObject({ kind: z.literal('adopt'), session: SessionId, seq: Seq }),
+]);
 const AgentRef = z.strictObject({ name: Text.min(1).max(100), version: z.int().positive() });
 
 export const eventDefinitions = {
@@ -89,7 +105,7 @@ export const eventDefinitions = {
       /** Of entries that keep or get back one of their own; the commit's is the lowest of them. */
       entryProvenance: z.record(Pointer, Provenance).optional(),
       /** The call whose work this is; without it, the actor's own. */
-      cause: z.strictObject({ tool: Text.max(200), callId: Text.max(200) }).optional(),
+      cause: Cause.optional(),
       inputHash: Hash.optional(),
       outputSummary: Text.max(2000).optional(),
       /** The events it was concluded from. */
@@ -217,6 +233,30 @@ export const eventDefinitions = {
   'child.resumed': event(z.strictObject({ callId: Text.max(200), session: SessionId })),
   /** What a child used: it counts here too. */
   'child.ended': event(z.strictObject({ callId: Text.max(200), session: SessionId, usage: Usage })),
+  /** The session's files are this tree from here on. What changed is in the commit beside it. */
+  'files.snapshotted': event(
+    z.strictObject({
+      tree: Hash,
+      /** Of files that changed since the snapshot before. */
+      changed: z.strictObject({ created: Count, modified: Count, deleted: Count, renamed: Count }),
+      /** What no snapshot holds, and why. */
+      leftOut: z.partialRecord(z.enum(leftOutReasons), LeftOut),
+      cause: Cause.optional(),
+      origin: FilesOrigin.optional(),
+    }),
+  ),
+  /** Changes that the session's files do not have, because others took their place: `tree` has them. */
+  'files.conflicted': event(z.strictObject({ tree: Hash, paths: z.array(Text), conflicts: Count })),
+  /** The session works in a person's own folder. */
+  'files.bound': event(z.strictObject({ path: Text, machine: Text.max(300) })),
+  /** What snapshots leave out was made anew. */
+  'files.prepared': event(
+    z.strictObject({ command: Text, exitCode: z.int().nullable(), output: Text, durationMs: DurationMs }),
+  ),
+  /** A file or a value that is kept by its name, for people. */
+  'artifact.kept': event(
+    z.strictObject({ name: ArtifactName, mediaType: Text.max(200), size: Count, blob: Hash, path: Text.optional() }),
+  ),
   'budget.set': event(z.strictObject({ limits: Limits, reason: Reason })),
   'session.handed': event(z.strictObject({ to: z.enum(['agent', 'human']), reason: Reason })),
 } satisfies Record<string, EventDefinition>;

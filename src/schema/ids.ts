@@ -86,14 +86,15 @@ export const MemberId = z
   .brand<'MemberId'>();
 export type MemberId = z.infer<typeof MemberId>;
 
-/** Who wrote an event: `system`, or a kind and a name. Printable ASCII without spaces, so that it can stand in a hashed header line. */
+/** Who wrote an event: `system`, `outside` for what was found changed by nobody here, or a kind and a name. Printable ASCII without spaces, so that it can stand in a hashed header line. */
 export const Actor = z
   .string()
-  .regex(/^(system|(member|agent|tool|importer):[!-~]{1,200})$/, {
-    error: 'expected system, member:NAME, agent:NAME, tool:NAME or importer:NAME',
+  .regex(/^(system|outside|(member|agent|tool|importer):[!-~]{1,200})$/, {
+    error: 'expected system, outside, member:NAME, agent:NAME, tool:NAME or importer:NAME',
   })
   .brand<'Actor'>();
 export type Actor = z.infer<typeof Actor>;
 
 export const memberActor = (member: MemberId): Actor => `member:${member}` as Actor;
 export const systemActor = 'system' as Actor;
+export const outsideActor = 'outside' as Actor;

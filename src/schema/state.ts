@@ -25,7 +25,13 @@ const FileChange = z.strictObject({
   from: Text.optional(),
   tool: Text.optional(),
   callId: Text.optional(),
+  /** The path is a folder with so many files that changed, too many to name each. */
+  files: z.int().positive().optional(),
 });
+/** A file that differs between two snapshots. */
+export interface ChangedFile extends Pick<z.infer<typeof FileChange>, 'change' | 'from'> {
+  readonly path: string;
+}
 const DecisionRecord = z.strictObject({ what: Note, why: Note });
 const PendingAction = z.strictObject({
   what: Note,

@@ -1,4 +1,5 @@
 import { PerdureError } from '../../schema/error.ts';
+import type { ChangedFile } from '../../schema/state.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import { childPath } from './path.ts';
 import { isSameEntry, type Tree, type TreeEntry } from './tree.ts';
@@ -94,6 +95,14 @@ export const findChanges = async (before: Side, after: Side): Promise<readonly F
   }
   return inOrder(changes);
 };
+
+/** The files among the changes, as the state tells them. */
+export const changedFiles = (changes: readonly FileChange[]): readonly ChangedFile[] =>
+  changes.flatMap((each): ChangedFile[] => {
+    if ((('after' in each ? each.after : each.before) satisfies TreeEntry).kind === 'folder') return [];
+    const change = each.change === 'mode-changed' ? 'modified' : each.change;
+    return [{ path: each.path, change, ...(each.change === 'renamed' && { from: each.from }) }];
+  });
 
 /** An empty file could have come from any other. */
 const contentOf = (entry: TreeEntry): string | undefined => {

@@ -1,5 +1,7 @@
+import type { PayloadOf } from '../../schema/event.ts';
+
 /** Why something of a worktree is not in its snapshot. `special` are sockets, pipes and devices. */
-export type LeftOutReason = 'ignored' | 'too-big' | 'unreadable' | 'special' | 'secret';
+export type LeftOutReason = keyof PayloadOf<'files.snapshotted'>['leftOut'];
 
 /** A folder that is left out counts once. Of the paths, the first few. */
 export type LeftOut = Readonly<Record<LeftOutReason, { readonly count: number; readonly paths: readonly string[] }>>;

@@ -2,7 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { BlobHash, Blobs } from '../ports/blobs.ts';
 import type { ReadTree } from './changes.ts';
 import { childPath } from './path.ts';
-import { decodeTree, hashOf, type Tree, type TreeEntry } from './tree.ts';
+import { decodeTree, emptyTree, hashOf, type Tree, type TreeEntry } from './tree.ts';
 
 /** Never other bytes than the hash says. */
 export const readContent = async (blobs: Blobs, hash: BlobHash): Promise<Uint8Array> => {
@@ -18,7 +18,7 @@ export const readContent = async (blobs: Blobs, hash: BlobHash): Promise<Uint8Ar
 
 /** Each tree is read once. */
 export const treeReader = (blobs: Blobs): ReadTree => {
-  const read = new Map<BlobHash, Promise<Tree>>();
+  const read = new Map<BlobHash, Promise<Tree>>([[emptyTree.hash, Promise.resolve(new Map())]]);
   return (hash) => {
     const known = read.get(hash);
     if (known) return known;

@@ -52,6 +52,9 @@ export const blobOfTree = (tree: Tree): NewBlob => {
   return { hash: hashOf(bytes), bytes };
 };
 
+/** What a session's files are before there are any. Known without a store. */
+export const emptyTree: NewBlob = blobOfTree(new Map());
+
 export const isLinkTarget = (value: unknown): value is string =>
   typeof value === 'string' &&
   value !== '' &&

@@ -1,12 +1,13 @@
 import type { EventDraft } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
-import type { State } from '../../schema/state.ts';
+import type { ChangedFile, State } from '../../schema/state.ts';
 import type { Agent } from './agent.ts';
 import { asJson } from './as-json.ts';
 import type { CallEnd } from './call-end.ts';
 import { clip, shorten } from './clip.ts';
 import { decideCommit } from './decide-commit.ts';
+import { applyFileChanges } from './file-entries.ts';
 import type { SessionFold } from './fold.ts';
 import { inputHash, outputHash } from './input-hash.ts';
 import type { StateDraft } from './state-change.ts';
@@ -38,12 +39,19 @@ export interface Call {
   readonly input: Json;
 }
 
-/** One use of a tool in the state: counted, and with what its declaration says it changed. */
-const applyUse = (draft: StateDraft, call: Call, declaration: ToolDeclaration, ended: CallEnd): void => {
+/** One use of a tool in the state: counted, with the files that were found changed and what its declaration says it changed. */
+const applyUse = (
+  draft: StateDraft,
+  call: Call,
+  declaration: ToolDeclaration,
+  ended: CallEnd,
+  found: readonly ChangedFile[],
+): void => {
   const { tool, callId } = call;
   const used = Object.hasOwn(draft.toolsUsed, tool) ? draft.toolsUsed[tool]! : { calls: 0, ok: 0, failed: 0 };
   const isOk = ended.outcome === 'ok';
   draft.toolsUsed[tool] = { calls: used.calls + 1, ok: used.ok + (isOk ? 1 : 0), failed: used.failed + (isOk ? 0 : 1) };
+  applyFileChanges(draft, found, { tool, callId });
   if (!isOk) return;
   const [input, output] = [call.input as never, ended.output as never];
   for (const [path, change] of Object.entries(declaration.files?.(input, output) ?? {})) {
@@ -78,6 +86,7 @@ export const endCommit = (
   declaration: ToolDeclaration,
   ended: CallEnd,
   agents: ReadonlyMap<string, Agent>,
+  found: readonly ChangedFile[] = [],
 ): EventDraft | undefined => {
   const { tool, callId } = call;
   const summary =
@@ -88,7 +97,7 @@ export const endCommit = (
     fold,
     {
       type: 'commit',
-      change: (draft) => applyUse(draft, call, declaration, ended),
+      change: (draft) => applyUse(draft, call, declaration, ended, found),
       by: 'tool',
       ...(declaration.trusted && { trusted: true }),
       cause: { tool, callId },

@@ -3,6 +3,7 @@ import { type Actor, newId } from '../../schema/ids.ts';
 import { emptyState } from '../../schema/state.ts';
 import { statuses } from '../../schema/statuses.ts';
 import { decide } from './decide.ts';
+import { noFiles } from './files-fold.ts';
 import type { SessionFold } from './fold.ts';
 import { type ActiveRun, noRuns } from './run-fold.ts';
 
@@ -21,6 +22,7 @@ const state = (part: Partial<SessionFold> = {}): SessionFold => ({
   openCalls: {},
   runningCalls: {},
   ...noRuns,
+  ...noFiles,
   inputKey: '00'.repeat(32),
   state: emptyState,
   provenance: {},

@@ -9,6 +9,7 @@ import type { Agent } from './agent.ts';
 import { type AnswerCommand, decideAnswer } from './decide-answer.ts';
 import { decideBind } from './decide-bind.ts';
 import { type CommitCommand, decideCommit } from './decide-commit.ts';
+import { decideFiles, type FilesCommand } from './decide-files.ts';
 import type { Decision } from './decision.ts';
 import { isMidTurn, type SessionFold, sound } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
@@ -53,6 +54,8 @@ export type SessionCommand =
       readonly target: SessionFold;
     }
   | { readonly type: 'bind'; readonly agent: Agent }
+  | FilesCommand
+  | { readonly type: 'keep'; readonly artifact: PayloadOf<'artifact.kept'> }
   | { readonly type: 'rewind'; readonly target: SessionFold; readonly reason?: string | undefined };
 
 const allow = (state: SessionFold, command: Command): Command => {
@@ -151,7 +154,7 @@ const refuseOutdatedSummary = (
 };
 
 /** What goes on from the state needs one that is known; the rest is how to get away from one that is not. */
-const needsState: ReadonlySet<SessionCommand['type']> = new Set(['append', 'commit', 'compact', 'bind']);
+const needsState: ReadonlySet<SessionCommand['type']> = new Set(['append', 'commit', 'compact', 'bind', 'files']);
 
 /** Pure: the events that answer a command on this state, or a PerdureError that says why there are none. */
 export const decide = (state: SessionFold, command: SessionCommand, actor: Actor): Decision => {
@@ -206,6 +209,10 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     }
     case 'bind':
       return { drafts: decideBind(state, command.agent, actor), command: allow(state, 'commit') };
+    case 'files':
+      return { drafts: decideFiles(state, command, actor), command: allow(state, 'commit') };
+    case 'keep':
+      return one({ type: 'artifact.kept', payload: command.artifact, ...common }, allow(state, 'commit'));
     case 'describe': {
       const { title, metadata } = command;
       return one({ type: 'session.described', payload: { title, metadata }, ...common }, allow(state, 'describe'));

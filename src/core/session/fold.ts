@@ -6,6 +6,7 @@ import type { Message, Role } from '../../schema/message.ts';
 import { emptyState, lowestProvenance, type Provenance, type State } from '../../schema/state.ts';
 import { copyRecord } from './copy-record.ts';
 import { eventDamaged } from './event-codec.ts';
+import { type FilesFold, foldFiles, noFiles } from './files-fold.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
 import { isTurnInput, provenanceOf } from './provenance.ts';
@@ -13,10 +14,10 @@ import { foldRuns, noRuns, type RunFold } from './run-fold.ts';
 import { entriesTouched, tryDelta, valueAt } from './state-change.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
-export const foldVersion = 7;
+export const foldVersion = 8;
 
 /** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
-export interface SessionFold extends RunFold {
+export interface SessionFold extends RunFold, FilesFold {
   readonly session: SessionId;
   readonly seq: number;
   readonly at: number;
@@ -82,6 +83,7 @@ const blank = (event: SessionEvent): SessionFold => ({
   openCalls: {},
   runningCalls: {},
   ...noRuns,
+  ...noFiles,
   inputKey: event.hash,
   state: emptyState,
   provenance: {},
@@ -194,6 +196,7 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
   const moved: SessionFold = {
     ...base,
     ...foldRuns(base, event),
+    ...foldFiles(base, event, target),
     seq: event.seq,
     at: event.at,
     turn: event.turn,

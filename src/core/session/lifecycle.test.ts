@@ -74,6 +74,11 @@ child.waiting      =       =         =         =         =         =
 child.resumed      =       =         =         =         =         =
 child.ended        =       =         =         =         =         =
 budget.set         =       =         =         =         =         =
+files.snapshotted  =       =         =         =         =         =
+files.conflicted   =       =         =         =         =         =
+files.bound        =       =         =         =         =         =
+files.prepared     =       =         =         =         =         =
+artifact.kept      =       =         =         =         =         =
 session.handed     =       =         =         =         =         =
 `;
 const [, ...eventRows] = afterEvents

@@ -173,6 +173,11 @@ const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'approval.settled': 'same',
   'question.asked': 'same',
   'question.answered': 'same',
+  'files.snapshotted': 'same',
+  'files.conflicted': 'same',
+  'files.bound': 'same',
+  'files.prepared': 'same',
+  'artifact.kept': 'same',
   'budget.set': 'same',
   'child.opened': 'same',
   'child.waiting': 'same',
@@ -213,6 +218,9 @@ const commandOf: Partial<Readonly<Record<EventType, Command>>> = {
   'state.committed': 'commit',
   'agent.bound': 'commit',
   'context.compacted': 'commit',
+  'files.snapshotted': 'commit',
+  'files.bound': 'commit',
+  'artifact.kept': 'commit',
   'budget.set': 'commit',
 };
 

@@ -1,0 +1,27 @@
+import type { BlobHash, NewBlob } from '../ports/blobs.ts';
+import type { ReadTree } from './changes.ts';
+import { blobOfTree, emptyTree, type TreeEntry } from './tree.ts';
+
+/** The tree with one entry set, or taken away; folders on the way are made. Undefined where something that is no folder is in the way. */
+export const withEntry = async (
+  read: ReadTree,
+  root: BlobHash,
+  [name, ...rest]: readonly string[],
+  entry: TreeEntry | undefined,
+): Promise<{ readonly root: BlobHash; readonly trees: readonly NewBlob[] } | undefined> => {
+  const tree = new Map(await read(root));
+  const there = tree.get(name!);
+  let trees: readonly NewBlob[] = [];
+  let placed = entry;
+  if (rest.length > 0) {
+    if (there && there.kind !== 'folder') return undefined;
+    const below = await withEntry(read, there?.hash ?? emptyTree.hash, rest, entry);
+    if (!below) return undefined;
+    trees = below.trees;
+    placed = { kind: 'folder', mode: there?.mode ?? 0o755, hash: below.root };
+  }
+  if (placed) tree.set(name!, placed);
+  else tree.delete(name!);
+  const blob = blobOfTree(tree);
+  return { root: blob.hash, trees: [...trees, blob] };
+};

@@ -1,0 +1,53 @@
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
+import { type Actor, outsideActor } from '../../schema/ids.ts';
+import type { ChangedFile } from '../../schema/state.ts';
+import { type CommitCommand, decideCommit } from './decide-commit.ts';
+import { applyFileChanges, countChanges } from './file-entries.ts';
+import type { SessionFold } from './fold.ts';
+
+type Snapshotted = PayloadOf<'files.snapshotted'>;
+
+/** What the files of a session have become. */
+export interface NewFiles extends Pick<Snapshotted, 'tree' | 'leftOut'> {
+  /** Since the tree that the fold has. */
+  readonly changes: readonly ChangedFile[];
+  readonly cause?: Snapshotted['cause'];
+  readonly origin?: Snapshotted['origin'];
+}
+
+export const snapshotDraft = (
+  { turn }: SessionFold,
+  { tree, leftOut, changes, cause, origin }: NewFiles,
+  actor: Actor,
+): EventDraft => ({
+  type: 'files.snapshotted',
+  payload: { tree, leftOut, changed: countChanges(changes), cause, origin },
+  actor,
+  turn,
+});
+
+/** A change of the files that is no call's. */
+export interface FilesCommand extends Pick<CommitCommand, 'why' | 'agents'> {
+  readonly type: 'files';
+  readonly files: NewFiles;
+  /** What was not taken over. */
+  readonly conflicts?: PayloadOf<'files.conflicted'> | undefined;
+}
+
+/** The snapshot and what it changed, in one. A folder or a repository that a session begins with is no change of anything. */
+export const decideFiles = (
+  fold: SessionFold,
+  { files, conflicts, why, agents }: FilesCommand,
+  actor: Actor,
+): readonly EventDraft[] => {
+  const { changes, cause, tree } = files;
+  const isChange = changes.length > 0 && files.origin?.kind !== 'folder' && files.origin?.kind !== 'git';
+  const change = (draft: Parameters<typeof applyFileChanges>[0]) => applyFileChanges(draft, changes, cause);
+  const by = cause || actor === outsideActor ? 'tool' : 'member';
+  const commit = isChange && decideCommit(fold, { type: 'commit', change, by, cause, why, agents }, actor);
+  return [
+    ...(conflicts ? [{ type: 'files.conflicted', payload: conflicts, actor, turn: fold.turn } as const] : []),
+    ...(tree === fold.files?.tree ? [] : [snapshotDraft(fold, files, actor)]),
+    ...(commit ? [commit] : []),
+  ];
+};

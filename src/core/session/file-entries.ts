@@ -1,0 +1,52 @@
+import type { PayloadOf } from '../../schema/event.ts';
+import { type ChangedFile, maxPointerChars, pointerOf, type State } from '../../schema/state.ts';
+import type { StateDraft } from './state-change.ts';
+
+type FileEntry = State['filesModified'][string];
+type Cause = NonNullable<PayloadOf<'files.snapshotted'>['cause']>;
+
+/** A command may unpack more files than anybody wants to see one by one, or that the state should hold. */
+const maxNamed = 1000;
+const everything = './';
+
+/** Not every path can be the key of an entry. */
+const isKey = (path: string): boolean =>
+  path !== '__proto__' && pointerOf('filesModified', path).length <= maxPointerChars;
+
+const keyAt = (path: string, depth: number): string => {
+  const segments = path.split('/');
+  const key = segments.length <= depth ? path : `${segments.slice(0, depth).join('/')}/`;
+  return depth > 0 && isKey(key) ? key : everything;
+};
+
+const groupsOf = (changes: readonly ChangedFile[]): ReadonlyMap<string, readonly ChangedFile[]> => {
+  for (let depth = Math.max(1, ...changes.map(({ path }) => path.split('/').length)); ; depth--) {
+    const groups = Map.groupBy(changes, ({ path }) => keyAt(path, depth));
+    if (groups.size <= maxNamed || depth === 0) return groups;
+  }
+};
+
+const entryFor = (key: string, group: readonly ChangedFile[], cause: Cause | undefined): FileEntry => {
+  const { change, from } = group.at(-1)!;
+  if (!key.endsWith('/')) return { change, ...(from !== undefined && { from }), ...cause };
+  const isAlike = change !== 'renamed' && group.every((each) => each.change === change);
+  return { change: isAlike ? change : 'modified', files: group.length, ...cause };
+};
+
+/** What was found changed in a worktree, as the state tells it: the newest change of each path. What was renamed is gone from where it was. */
+export const applyFileChanges = (draft: StateDraft, changes: readonly ChangedFile[], cause?: Cause): void => {
+  const gone = changes.flatMap(({ from }): ChangedFile[] =>
+    from === undefined ? [] : [{ path: from, change: 'deleted' }],
+  );
+  for (const [key, group] of groupsOf([...gone, ...changes])) draft.filesModified[key] = entryFor(key, group, cause);
+};
+
+export const countChanges = (changes: readonly ChangedFile[]): PayloadOf<'files.snapshotted'>['changed'] => {
+  const count = (wanted: ChangedFile['change']): number => changes.filter(({ change }) => change === wanted).length;
+  return {
+    created: count('created'),
+    modified: count('modified'),
+    deleted: count('deleted'),
+    renamed: count('renamed'),
+  };
+};
