@@ -137,6 +137,27 @@ test('[RUN8] what a person answers in place of the model is the answer', async (
   expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'I know it: 42.' });
 });
 
+test('[RUN8, WR3, CTX3] what a person gives as the result of a call is its result: it does not run again', async () => {
+  const { stuck, begun } = stuckTool('none');
+  const { session, runtime } = await startRuns({ model: scriptedModel(script), tools: [stuck] });
+  undo.push(() => runtime.close());
+  const run = await session.send('Go');
+  await begun;
+  const { callId } = (await session.toolCalls())[0]!;
+  const part = { type: 'tool-result', callId, tool: 'guarded', outcome: 'ok', output: 'by hand' } as const;
+  await expect(session.append({ role: 'tool', content: [part] })).rejects.toMatchObject({
+    code: 'WRITER_FORBIDDEN',
+    details: { callId, run: run.id },
+  });
+  await session.handoff({ to: 'human' });
+  await session.append({ role: 'tool', content: [part] });
+  await session.handoff({ to: 'agent' });
+  expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+  const results = (await session.transcript()).filter(({ message }) => message.role === 'tool');
+  expect(results.map(({ message }) => message.content)).toEqual([[part]]);
+  expect(await session.toolCalls()).toMatchObject([{ callId, status: 'interrupted' }]);
+});
+
 test('[RUN4] a cancel ends the calls under way also when the clock was set back meanwhile', async () => {
   let nowMs = Date.now();
   const { stuck, begun } = stuckTool('once');

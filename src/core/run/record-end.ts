@@ -26,7 +26,7 @@ interface About {
   readonly keeps?: Json | undefined;
 }
 
-/** The outcome, what the model is told of it, and what it changed, in one. What cannot be committed is said and does not lose the rest. */
+/** The outcome, what the model is told of it unless a person did so, and what it changed, in one. What cannot be committed is said and does not lose the rest. */
 export const recordEnd = async (
   run: RunContext,
   call: Call,
@@ -46,7 +46,7 @@ export const recordEnd = async (
     const drafts = [
       ...(also ? [also] : []),
       endFact(fold, call, declaration, end, about),
-      resultMessage(call, end, fold.seq + (also ? 2 : 1), problem),
+      ...(fold.openCalls[call.callId] ? [resultMessage(call, end, fold.seq + (also ? 2 : 1), problem)] : []),
       ...(change ? [change] : []),
     ];
     return drafts.map((draft) => ({ ...draft, run: run.run }));

@@ -21,7 +21,7 @@ const recoverOne = async (run: RunContext, fold: SessionFold, callId: string): P
   const call: Call = { tool: name, callId, input: payload.input };
   const about = () => ({ durationMs: Math.max(0, run.scope.clock.now() - at) });
   const plan = checked(run, call);
-  if (plan.do !== 'run') {
+  if (plan.do !== 'run' || !fold.openCalls[callId]) {
     return recordEnd(run, call, failedEnd('interrupted', 'Interrupted', unknownOutcome), about());
   }
   const again = async (): Promise<void> => {

@@ -168,6 +168,10 @@ const decideOnNewest = async (
   return decideOn(scope, await scope.folds.outline(key), asked);
 };
 
+/** A result may need the head it was decided on. */
+const isFact = (asked: Asked): boolean =>
+  'type' in asked && asked.type === 'append' && asked.messages.every(({ role }) => role !== 'tool');
+
 /** Facts land at any head and wait for nobody; decisions about a session wait for each other. */
 export const execute = (
   scope: Scope,
@@ -176,7 +180,7 @@ export const execute = (
   options: ExecuteOptions = {},
 ): Promise<readonly SessionEvent[]> => {
   const work = () => decideAndAppend(scope, key, asked, options);
-  return 'type' in asked && asked.type === 'append' ? work() : scope.folds.inTurn(key, work);
+  return isFact(asked) ? work() : scope.folds.inTurn(key, work);
 };
 
 /** Whether the next decision may go better. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { newStorePlace } from '../../../test/stores.ts';
 import { openRuntime } from '../../runtime.ts';
 import type { MessageInput } from '../../schema/message.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
@@ -58,6 +59,52 @@ describe('what races', () => {
     await mine.append(answers('b'));
     expect(await rolesOf(mine)).toEqual(await rolesOf(theirs));
     expect(await (await mine.fork()).summary()).toMatchObject({ status: 'active', messages: 4 });
+  });
+});
+
+describe('a result whose call another process has dealt with', () => {
+  const stale = async () => {
+    const database = newMemoryDatabase();
+    const [here, there] = [await open(database), await open(database)];
+    const mine = await here.sessions.open();
+    await mine.append([asks('1'), answers('1'), asks('2'), calls('c1')]);
+    return { mine, theirs: await there.sessions.get(mine.id) };
+  };
+
+  test('[CTX3, LOG4] is refused when it was settled meanwhile, and nothing is written', async () => {
+    const { mine, theirs } = await stale();
+    await theirs.append(gives('c1'));
+    await expect(mine.append(gives('c1'))).rejects.toMatchObject({ code: 'INVALID_INPUT', details: { callId: 'c1' } });
+    expect(await rolesOf(mine)).toEqual(['user 1', 'assistant 1', 'user 2', 'assistant 2', 'tool 2']);
+  });
+
+  test('[CTX3, LOG4] is refused when a rewind left the call behind', async () => {
+    const { mine, theirs } = await stale();
+    await theirs.rewind({ to: { turn: 1 } });
+    await expect(mine.append(gives('c1'))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await rolesOf(mine)).toEqual(['user 1', 'assistant 1']);
+    expect(await (await mine.fork()).summary()).toMatchObject({ status: 'active' });
+  });
+
+  test('[CTX3, LOG4] lands late while its call is open, and with its call at any head', async () => {
+    const { mine, theirs } = await stale();
+    await theirs.append(asks('3'));
+    await mine.append(gives('c1'));
+    await theirs.append(asks('4'));
+    await mine.append([calls('c2'), gives('c2')]);
+    expect((await rolesOf(mine)).slice(4)).toEqual(['user 3', 'tool 3', 'user 4', 'assistant 4', 'tool 4']);
+  });
+
+  test('[CTX3, LOG4] keeps none of many that come at once from landing', async () => {
+    const place = await newStorePlace('sqlite');
+    const runtime = await openRuntime({ store: place.address });
+    const session = await runtime.sessions.open();
+    const ids = Array.from({ length: 40 }, (_, index) => `c${index}`);
+    await session.append([asks('1'), ...ids.map(calls)]);
+    await Promise.all(ids.flatMap((id) => [session.append(gives(id)), session.append(answers('meanwhile'))]));
+    expect((await rolesOf(session)).filter((role) => role === 'tool 1')).toHaveLength(ids.length);
+    await runtime.close();
+    await place.remove();
   });
 });
 

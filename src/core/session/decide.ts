@@ -63,14 +63,26 @@ const allow = (state: SessionFold, command: Command): Command => {
   return command;
 };
 
-const refuseResultsWithoutCall = (state: SessionFold, messages: readonly Message[]): void => {
+const resultOfRun = (callId: string, run: RunId): PerdureError =>
+  new PerdureError(
+    'WRITER_FORBIDDEN',
+    `${callId} is a call of a run that is under way, which gives it its result: hand the session over first`,
+    { details: { callId, run } },
+  );
+
+/** Each result has its call, which is open. True when one is of an earlier message: whether it is open still, only the newest head tells. */
+const settlesEarlierCalls = (state: SessionFold, messages: readonly Message[]): boolean => {
   const open = new Set(Object.keys(state.openCalls));
+  let settles = false;
   for (const message of messages) {
     if (message.role === 'assistant') {
       for (const part of message.content) if (part.type === 'tool-call') open.add(part.callId);
     }
     if (message.role !== 'tool') continue;
     for (const { callId } of message.content) {
+      const isEarlier = Object.hasOwn(state.openCalls, callId);
+      if (isEarlier && state.run && state.holder === 'agent') throw resultOfRun(callId, state.run.id);
+      settles ||= isEarlier;
       if (open.delete(callId)) continue;
       throw new PerdureError(
         'INVALID_INPUT',
@@ -79,6 +91,7 @@ const refuseResultsWithoutCall = (state: SessionFold, messages: readonly Message
       );
     }
   }
+  return settles;
 };
 
 const decideAppend = (
@@ -87,7 +100,7 @@ const decideAppend = (
   actor: Actor,
 ): Decision => {
   const command = allow(state, 'append');
-  refuseResultsWithoutCall(state, messages);
+  const fact = !settlesEarlierCalls(state, messages);
   const drafts = messages.map(
     (message, place): EventDraft => ({
       type: 'message.appended',
@@ -100,7 +113,7 @@ const decideAppend = (
   if (drafts.length === 0) {
     throw new PerdureError('INVALID_INPUT', 'there is nothing to append: pass at least one message');
   }
-  return { drafts, command, fact: true };
+  return { drafts, command, fact };
 };
 
 const busy = ({ session, run, queue }: SessionFold): PerdureError =>
