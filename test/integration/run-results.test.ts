@@ -4,6 +4,7 @@ import type { Model } from '../../src/core/ports/model.ts';
 import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
+import { askTool } from '../../src/tools/index.ts';
 import { type RunsSetup, startRuns } from '../start-runs.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -156,6 +157,51 @@ test('[RUN8, WR3, CTX3] what a person gives as the result of a call is its resul
   const results = (await session.transcript()).filter(({ message }) => message.role === 'tool');
   expect(results.map(({ message }) => message.content)).toEqual([[part]]);
   expect(await session.toolCalls()).toMatchObject([{ callId, status: 'interrupted' }]);
+});
+
+test('[APPR1] an approval lets no other input through than the one that was asked about', async () => {
+  const ran: unknown[] = [];
+  const guarded = defineTool({
+    name: 'guarded',
+    input: z.object({ to: z.string().optional() }),
+    approval: true,
+    execute: (input) => ran.push(input),
+  });
+  const setup = await startRuns({ model: scriptedModel(script), tools: [guarded] });
+  undo.push(() => setup.runtime.close());
+  const { session } = setup;
+  const run = await session.send('Go');
+  await run.result();
+  const { callId } = (await setup.runtime.approvals.list())[0]!;
+  await session.handoff({ to: 'human' });
+  const other = { type: 'tool-call', callId, tool: 'guarded', input: { to: 'elsewhere' } } as const;
+  await session.append({ role: 'assistant', content: [other] });
+  await approveAll(setup);
+  await session.handoff({ to: 'agent' });
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(ran).toEqual([]);
+  const [result] = (await session.transcript()).filter(({ message }) => message.role === 'tool');
+  expect(result).toMatchObject({ message: { content: [{ callId, outcome: 'denied' }] } });
+});
+
+test('[APPR1, RUN5] an approval is listed also where a question waits before it', async () => {
+  const asks = defineScript({
+    name: 'asks both',
+    steps: [
+      {
+        calls: [
+          { tool: 'ask', input: { question: 'Which?' } },
+          { tool: 'guarded', input: {} },
+        ],
+      },
+      { text: 'Done.' },
+    ],
+  });
+  const setup = await startRuns({ model: scriptedModel(asks), tools: [guarded, askTool] });
+  undo.push(() => setup.runtime.close());
+  const run = await setup.session.send('Go');
+  expect(await run.result()).toMatchObject({ waitingFor: 'question' });
+  expect(await setup.runtime.approvals.list()).toMatchObject([{ tool: 'guarded', session: setup.session.id }]);
 });
 
 test('[RUN4] a cancel ends the calls under way also when the clock was set back meanwhile', async () => {

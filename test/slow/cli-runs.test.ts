@@ -336,7 +336,7 @@ describe('leaving and coming back', () => {
 });
 
 describe('approvals, questions, budgets, handoffs', () => {
-  test('[CLIR5] an approval by another process lets the run that waits for it go on', async () => {
+  test('[CLIR5, APPR1] an approval by another process lets the run that waits for it go on', async () => {
     configured();
     const id = await newTester();
     const waiting = await perdure(['send', id, 'wipe it']);
@@ -347,7 +347,11 @@ describe('approvals, questions, budgets, handoffs', () => {
     const { code, out, err } = await perdure(['attach', id]);
     expect({ code, out }).toEqual({ code: 0, out: 'Now wipe.\nDone.\n' });
     expect(err).toMatch(/approved by member:local\n→ wipe .*\n← wipe ok.*wiped disk/);
-    expect(await perdure(['approve', approval])).toMatchObject({ code: 1, err: expect.stringContaining('APPROVAL_') });
+    expect(await said(['approve', approval])).toBe(`${approval} is approved\n`);
+    expect(await perdure(['deny', approval, '--reason', 'too late'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('APPROVAL_SETTLED'),
+    });
     expect(await said(['approvals'])).toBe('nobody is asked anything\n');
   });
 
@@ -356,7 +360,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     const id = await newTester();
     const waiting = await perdure(['send', id, 'wipe it']);
     const [, approval = ''] = /perdure approve (apr_\w+)/.exec(waiting.err) ?? [];
-    await said(['deny', approval, '--reason', 'not today', '--session', id]);
+    await said(['deny', approval, '--reason', 'not today']);
     await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
     const asked = await perdure(['send', id, 'question time']);
     const [, call = ''] = /perdure answer ses_\w+ (\S+) TEXT/.exec(asked.err) ?? [];

@@ -18,8 +18,9 @@ export interface PendingApproval extends Omit<ApprovalState, 'settled'> {
 export interface Approvals {
   /** Those that nobody has answered, in all sessions of the workspace. */
   list(): Promise<readonly PendingApproval[]>;
-  approve(id: string): Promise<void>;
-  deny(id: string, reason?: string): Promise<void>;
+  /** Both give the session that asked. */
+  approve(id: string): Promise<SessionId>;
+  deny(id: string, reason?: string): Promise<SessionId>;
 }
 
 const pageSize = 200;
@@ -37,7 +38,7 @@ async function* sessionsOf(scope: Scope, status?: ListQuery['status']): AsyncGen
 
 async function* pendingApprovals(scope: Scope): AsyncGenerator<PendingApproval> {
   for await (const { id: session, waiting } of sessionsOf(scope, ['active', 'pausing', 'paused'])) {
-    if (waiting !== 'approval') continue;
+    if (waiting !== 'approval' && waiting !== 'question') continue;
     const { approvals } = await scope.folds.head(keyOf(scope, session));
     for (const { settled, ...approval } of Object.values(approvals)) if (!settled) yield { session, ...approval };
   }
@@ -70,9 +71,11 @@ const sessionOf = async (scope: Scope, id: ApprovalId): Promise<SessionId> => {
 };
 
 export const approvalsOf = (scope: Scope): Approvals => {
-  const answer = async (id: string, given: z.input<typeof Answer>): Promise<void> => {
+  const answer = async (id: string, given: z.input<typeof Answer>): Promise<SessionId> => {
     const approval = parseInput('the approval', ApprovalId, id);
-    await answerApproval(scope, keyOf(scope, await sessionOf(scope, approval)), approval, given);
+    const session = await sessionOf(scope, approval);
+    await answerApproval(scope, keyOf(scope, session), approval, given);
+    return session;
   };
   return {
     list: () => Array.fromAsync(pendingApprovals(scope)),
