@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MemberId, memberActor, WorkspaceId } from '../../schema/ids.ts';
 import { MemberRole, Profile } from '../../schema/member.ts';
+import { blobsOf } from '../files/blobs-of.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
@@ -75,7 +76,8 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   };
   const scopeFor = (identity: Identity): Scope => {
     const { workspace, member, role, profile } = parseInput('the identity', Identity, identity);
-    return { ...shared, workspace, actor: memberActor(member), requester: { role, profile } };
+    const blobs = blobsOf(store, workspace);
+    return { ...shared, blobs, workspace, actor: memberActor(member), requester: { role, profile } };
   };
   const workers = new Set<Worker>();
   return {

@@ -1,5 +1,6 @@
 import type { Actor, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Requester } from '../../schema/member.ts';
+import type { Blobs } from '../ports/blobs.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { Queue } from '../ports/queue.ts';
@@ -18,6 +19,7 @@ export interface Timing {
 export interface Scope {
   readonly store: Store;
   readonly queue: Queue;
+  readonly blobs: Blobs;
   readonly models: ResolveModel;
   readonly previews: Previews;
   readonly timing: Timing;
