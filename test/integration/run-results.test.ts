@@ -186,7 +186,7 @@ test('[APPR1] an approval lets no other input through than the one that was aske
 
 test('[APPR1, RUN5] an approval is listed also where a question waits before it', async () => {
   const asks = defineScript({
-    name: 'asks both',
+    name: 'asks-both',
     steps: [
       {
         calls: [
