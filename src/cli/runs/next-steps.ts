@@ -10,7 +10,7 @@ const waits: Readonly<Record<Waiting, string>> = {
   question: 'an answer',
   budget: 'its budget',
   human: 'a person',
-  agent: 'another agent',
+  agent: 'a worker that holds its agent',
 };
 
 /** What to type so that a run that rests goes on. */
@@ -41,7 +41,10 @@ export const nextSteps = (context: Context, session: Session, view: RunsView, re
       `  ${command('limit', session.id)} …`,
     ],
     human: ['a person has it:', `  ${command('handoff', session.id, '--to', 'agent')}`],
-    agent: ['it waits for another agent'],
+    agent: [
+      `it waits: ${printableLine(view.run?.why ?? 'no worker holds its agent')}`,
+      '  start one with a configuration that does: perdure worker --config FILE',
+    ],
   };
   return steps[rest.for];
 };

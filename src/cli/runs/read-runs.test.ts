@@ -1,13 +1,18 @@
 import { expect, test } from 'vitest';
 import { openRuntime } from '../../runtime.ts';
+import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { demoAgent, demoConfig } from '../config/demo-agent.ts';
 import { readRuns } from './read-runs.ts';
 import { restOf } from './runs-view.ts';
 
-const start = async () => {
+const start = async (database = newMemoryDatabase()) => {
   const { agents, models } = demoConfig;
-  const runtime = await openRuntime({ store: openMemoryStore(), agents, models: { scripts: models!.scripts! } });
+  const runtime = await openRuntime({
+    store: openMemoryStore(database),
+    agents,
+    models: { scripts: models!.scripts! },
+  });
   return { runtime, session: await runtime.sessions.open({ agent: demoAgent }) };
 };
 
@@ -39,4 +44,16 @@ test('[CLIR4] a session without a run is at rest', async () => {
   const { view, newestAt } = await readRuns(session);
   expect({ rest: restOf(view), newestAt }).toEqual({ rest: { kind: 'ended', end: undefined }, newestAt: undefined });
   await runtime.close();
+});
+
+test('[CLIR4, AGT2] a run whose agent nobody holds is at rest, and leaves nothing behind when it is cancelled', async () => {
+  const database = newMemoryDatabase();
+  const { runtime, session } = await start(database);
+  const run = await session.send('hello');
+  const elsewhere = await openRuntime({ store: openMemoryStore(database) });
+  await elsewhere.worker({ pollMs: 20 }).runUntilIdle();
+  expect(restOf((await readRuns(session)).view)).toEqual({ kind: 'waiting', for: 'agent' });
+  await run.cancel();
+  expect(restOf((await readRuns(session)).view)).toMatchObject({ kind: 'ended', end: { status: 'cancelled' } });
+  await Promise.all([runtime.close(), elsewhere.close()]);
 });

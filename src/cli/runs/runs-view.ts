@@ -43,7 +43,7 @@ const goesOn = (view: RunsView): RunsView => ({
 const ended = (view: RunsView, run: RunId | undefined, end: RunEnd): RunsView => {
   const isQueued = view.queue.some((each) => each.run === run);
   const queue = view.queue.filter((each) => each.run !== run);
-  if (isQueued) return { ...view, queue, end };
+  if (isQueued) return { ...view, queue, end, ...(view.run?.id === run && { run: undefined }) };
   return { ...view, run: undefined, approvals: [], questions: [], end };
 };
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
-import { newId, SessionId } from '../../schema/ids.ts';
+import { newId, SessionId, systemActor } from '../../schema/ids.ts';
 import type { Holder, Work } from '../ports/queue.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { endChildren } from '../service/cancel.ts';
@@ -63,11 +63,25 @@ const claimDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | 
   if (work.do === 'begin') return beginDrafts(fold, work.input);
   const { run } = work;
   const common = { actor: run.requestedBy, turn: fold.turn, run: run.id };
-  if (work.do === 'resume') return [{ type: 'run.resumed', payload: {}, ...common }];
   return [
-    { type: 'run.started', payload: { attempt: run.attempt + 1 }, ...common },
+    work.do === 'resume'
+      ? { type: 'run.resumed', payload: {}, ...common }
+      : { type: 'run.started', payload: { attempt: run.attempt + 1 }, ...common },
     ...(run.asked ? [{ type: 'message.abandoned', payload: { message: run.asked.message }, ...common } as const] : []),
   ];
+};
+
+/** What there is to do waits for somebody else; nothing where that was said. */
+const agentDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | undefined => {
+  if (work.do === 'nothing' || work.do === 'end-children' || !fold.bound) return undefined;
+  const { id, isTold } =
+    work.do === 'begin'
+      ? { id: work.input.run, isTold: work.input.lacksAgent }
+      : { id: work.run.id, isTold: work.run.waitingFor === 'agent' };
+  const { name, version } = fold.bound.agent;
+  const reason = `AGENT_VERSION_UNAVAILABLE: no worker that holds ${name} version ${version} has taken it on`;
+  const payload = { for: 'agent', reason } as const;
+  return isTold ? undefined : [{ type: 'run.waiting', payload, actor: systemActor, turn: fold.turn, run: id }];
 };
 
 type Asked = Pick<RunContext, 'requestedBy' | 'from'>;
@@ -212,7 +226,7 @@ export class RunWorker implements Worker {
           continue;
         }
         if (!(await this.#workOnce(key, fold, lost.signal))) {
-          this.#foreign.set(key.session, work.seq);
+          await this.#leaveToOthers(work, fold);
           done = { seq: 0 };
           break;
         }
@@ -225,6 +239,16 @@ export class RunWorker implements Worker {
       if (done.dueAt !== undefined) this.#leaveAlone(key.session, done.dueAt - clock.now());
       if (!lost.signal.aborted) await queue.release(key, { worker: this.#holder.worker, ...done });
     }
+  }
+
+  /** Who holds its agent has time to take it on, and is waited for then. */
+  async #leaveToOthers(work: Work, seen: SessionFold): Promise<void> {
+    const { clock } = this.#scope;
+    const patienceMs = seen.at + this.#options.pollMs - clock.now();
+    if (patienceMs > 0) return this.#leaveAlone(work.session, patienceMs);
+    const writer = new RunWriter(this.#scope, { workspace: work.workspace, session: work.session });
+    await writer.claim((fold) => agentDrafts(fold, workFor(fold, clock.now())));
+    this.#foreign.set(work.session, work.seq);
   }
 
   /** And looks again then. The store's clock may say that it is time when ours does not yet: not again and again meanwhile. */

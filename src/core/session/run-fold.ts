@@ -12,7 +12,12 @@ import type { Requester } from '../../schema/member.ts';
 import type { Limits, Spent, Usage, WaitReason } from '../../schema/run.ts';
 
 /** An input that waits for its turn. */
-export type QueuedInput = PayloadOf<'input.admitted'> & { readonly seq: number; readonly by: Actor };
+export type QueuedInput = PayloadOf<'input.admitted'> & {
+  readonly seq: number;
+  readonly by: Actor;
+  /** A worker was there that does not hold the agent, and said so. */
+  readonly lacksAgent?: true;
+};
 
 /** The one run that has begun and not ended. */
 export interface ActiveRun {
@@ -139,6 +144,11 @@ const onRun = (before: RunFold, change: (run: ActiveRun) => ActiveRun): RunFold 
 /** Whether a new budget is enough, whoever takes the run on finds out. */
 const lookAgain = (before: RunFold): RunFold =>
   onRun(before, (run) => (run.waitingFor === 'budget' ? { ...run, waitingFor: undefined } : run));
+
+const withoutAgent = (before: RunFold, run: RunId | undefined): RunFold => ({
+  ...before,
+  queue: before.queue.map((input) => (input.run === run ? { ...input, lacksAgent: true } : input)),
+});
 
 const stopClock = (before: RunFold, at: number): RunFold => {
   const { run, spent } = before;
@@ -275,8 +285,9 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'run.started':
       return begin(before, event);
     case 'run.resumed':
-      return onRun(before, (run) => ({ ...run, waitingFor: undefined, activeSince: event.at }));
+      return onRun(before, (run) => ({ ...run, asked: undefined, waitingFor: undefined, activeSince: event.at }));
     case 'run.waiting':
+      if (before.run?.id !== event.run) return withoutAgent(before, event.run);
       return onRun(stopClock(before, event.at), (run) => ({ ...run, waitingFor: event.payload.for }));
     case 'run.ended': {
       const isQueued = before.queue.some(({ run }) => run === event.run);

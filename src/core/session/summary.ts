@@ -13,14 +13,14 @@ const described = (
   ...(metadata !== undefined && { metadata }),
 });
 
+const notWaiting = ({ waiting: _, ...summary }: SessionSummary): SessionSummary => summary;
+
 const rewound = (
   { agent: current, ...summary }: SessionSummary,
   { messages, agent = current ?? null }: PayloadOf<'session.rewound'>,
-): SessionSummary => ({ ...summary, messages, rewound: true, ...(agent && { agent }) });
+): SessionSummary => ({ ...notWaiting(summary), messages, rewound: true, ...(agent && { agent }) });
 
 const endsWait: ReadonlySet<EventType> = new Set(['run.started', 'run.resumed', 'run.ended', 'child.resumed']);
-
-const notWaiting = ({ waiting: _, ...summary }: SessionSummary): SessionSummary => summary;
 
 /** Whether the event is the first of its turn, given the summary before it. A fork repeats the turn it goes on from. */
 export const opensTurn = (

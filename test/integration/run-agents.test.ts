@@ -1,0 +1,95 @@
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Agent, defineAgent, defineScript, defineTool, openRuntime } from '../../src/index.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
+import { openMemoryStore } from '../../src/testing/memory-store.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+const begun = () => Promise.withResolvers<void>();
+
+/** A session of an agent, and runtimes that hold it or another one, all on one store. */
+const start = async (onCall = begun()) => {
+  const database = newMemoryDatabase();
+  const look = defineTool({
+    name: 'look',
+    input: z.object({}),
+    effects: 'none',
+    execute: (_, { attempt, signal }) => {
+      onCall.resolve();
+      if (attempt > 1) return 'seen';
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+  });
+  const script = defineScript({
+    name: 'looks',
+    steps: [{ when: { userMatches: 'look' }, calls: [{ tool: 'look', input: {} }] }, { text: 'Done.' }],
+  });
+  const agent = defineAgent({ name: 'coder', version: 2, model: scriptedModel(script), tools: [look] });
+  const other = defineAgent({ name: 'coder', version: 1, model: scriptedModel(script) });
+  const open = async (...agents: readonly Agent[]) => {
+    const runtime = await openRuntime({ store: openMemoryStore(database), agents });
+    undo.push(() => runtime.close());
+    return runtime;
+  };
+  const holder = await open(agent);
+  const session = await holder.sessions.open({ agent });
+  const types = async () => (await Array.fromAsync(session.events())).map(({ type }) => type);
+  return { holder, session, types, foreign: () => open(other), onCall: onCall.promise };
+};
+
+const waitsForAgent = {
+  status: 'waiting',
+  waitingFor: 'agent',
+  reason: expect.stringMatching(/^AGENT_VERSION_UNAVAILABLE: .*coder version 2/),
+};
+
+test('[AGT2] a run whose agent no worker holds waits for one that does, and says so once', async () => {
+  const { holder, session, types, foreign } = await start();
+  for (const runtime of [await foreign(), await foreign()]) await runtime.worker({ pollMs: 20 }).start();
+  const run = await session.send('Go');
+  expect(await run.result()).toMatchObject(waitsForAgent);
+  expect(await session.summary()).toMatchObject({ waiting: 'agent' });
+  await (await foreign()).worker({ pollMs: 20 }).runUntilIdle();
+  expect((await types()).filter((type) => type === 'run.waiting')).toHaveLength(1);
+  await holder.worker().start();
+  expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+  expect(await session.summary()).not.toHaveProperty('waiting');
+});
+
+test('[AGT2] a worker that does not hold the agent leaves the run to those who may', async () => {
+  const { holder, session, types, foreign } = await start();
+  await (await foreign()).worker({ pollMs: 60_000 }).start();
+  const run = await session.send('Go');
+  await holder.worker().start();
+  expect(await run.result()).toMatchObject({ status: 'succeeded' });
+  expect(await types()).not.toContain('run.waiting');
+});
+
+test('[AGT2, RUN6] a run that was under way waits too when its worker is gone, and goes on as the same run', async () => {
+  const { holder, session, foreign, onCall } = await start();
+  const first = holder.worker();
+  await first.start();
+  const run = await session.send('look');
+  await onCall;
+  await first.stop();
+  await (await foreign()).worker({ pollMs: 20 }).start();
+  await expect.poll(async () => (await session.summary()).waiting, { timeout: 10_000 }).toBe('agent');
+  expect(await run.result()).toMatchObject(waitsForAgent);
+  await holder.worker().start();
+  expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+});
+
+test('[AGT2, RUN4] a run that waits for its agent can be cancelled', async () => {
+  const { session, foreign } = await start();
+  await (await foreign()).worker({ pollMs: 20 }).start();
+  const run = await session.send('Go');
+  await run.result();
+  await run.cancel();
+  expect(await run.result()).toMatchObject({ status: 'cancelled' });
+  expect(await session.summary()).not.toHaveProperty('waiting');
+});
