@@ -75,4 +75,26 @@ describe('an RFC 6902 patch', () => {
     ).toEqual({ value: { b: { list: [1, 2, 3] }, c: { list: [2] }, d: { x: 2 }, e: { x: 1 } } });
     expect([value, given]).toEqual([{ a: { list: [1] } }, { x: 1 }]);
   });
+
+  test('[STATE6] nobody can change what comes out: what was made, added, copied and moved', () => {
+    const isFrozen = (value: unknown): boolean =>
+      value === null || typeof value !== 'object' || (Object.isFrozen(value) && Object.values(value).every(isFrozen));
+    const result = applyOperations(Object.freeze({ kept: Object.freeze({ list: Object.freeze([1]) }) }), [
+      { op: 'add', path: '/added', value: { deep: [{}] } },
+      { op: 'copy', from: '/added', path: '/copied' },
+      { op: 'add', path: '/copied/deep/-', value: [] },
+      { op: 'move', from: '/copied/deep', path: '/moved' },
+      { op: 'add', path: '/moved/0/late', value: {} },
+      { op: 'replace', path: '/kept/list/0', value: { new: {} } },
+    ]);
+    expect(result).toEqual({
+      value: {
+        kept: { list: [{ new: {} }] },
+        added: { deep: [{}] },
+        copied: {},
+        moved: [{ late: {} }, []],
+      },
+    });
+    expect(isFrozen((result as { value: unknown }).value)).toBe(true);
+  });
 });

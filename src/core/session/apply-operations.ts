@@ -1,3 +1,4 @@
+import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { type PatchOperation, segmentsOfPointer } from '../../schema/state.ts';
 import { copyRecord } from './copy-record.ts';
 import { isSameJson } from './patch-between.ts';
@@ -49,7 +50,8 @@ class Patching {
     this.#root = root;
   }
 
-  get result(): Value {
+  finish(): Value {
+    for (const made of this.#own) Object.freeze(made);
     return this.#root;
   }
 
@@ -57,19 +59,19 @@ class Patching {
     const { path } = operation;
     switch (operation.op) {
       case 'add':
-        this.#add(path, operation.value);
+        this.#add(path, deepFreeze(operation.value));
         break;
       case 'remove':
         this.#remove(path);
         break;
       case 'replace':
-        this.#replace(path, operation.value);
+        this.#replace(path, deepFreeze(operation.value));
         break;
       case 'test':
         if (!isSameJson(this.#get(path), operation.value)) refuse('it has another value');
         break;
       case 'copy':
-        this.#add(path, structuredClone(this.#get(operation.from)));
+        this.#add(path, deepFreeze(structuredClone(this.#get(operation.from))));
         break;
       case 'move': {
         if (path.startsWith(`${operation.from}/`)) refuse('a value cannot be moved into itself');
@@ -150,5 +152,5 @@ export const applyOperations = (
       return { failed: { path: operation.path, message: `${operation.op} failed: ${error.message}` } };
     }
   }
-  return { value: patching.result };
+  return { value: patching.finish() };
 };

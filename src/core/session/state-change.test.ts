@@ -75,6 +75,41 @@ const performAll = (draft: StateDraft, all: readonly Step[]): void => {
   for (const each of all) perform(draft, each);
 };
 
+type Entry = { x: number; inner: { y: number; was?: Entry } } | { x: number }[];
+type Act = (state: StateDraft) => void;
+const place = fc.record({
+  part: part as fc.Arbitrary<'facts' | 'scratch' | 'own'>,
+  id: fc.constantFrom('a', 'b', 'c'),
+});
+const entryAt = (state: StateDraft, { part, id }: { part: 'facts' | 'scratch' | 'own'; id: string }) =>
+  state[part][id] as unknown as Entry | undefined;
+
+/** What a caller may do with a draft: also share a part of it between two places, move one, and change it afterwards. */
+const act: fc.Arbitrary<Act> = fc
+  .record({
+    from: place,
+    to: place,
+    value: fc.oneof(
+      fc.record({ x: fc.nat(), inner: fc.record({ y: fc.nat() }) }),
+      fc.array(fc.record({ x: fc.nat() }), { minLength: 1, maxLength: 3 }),
+    ),
+    kind: fc.constantFrom('set', 'unset', 'delete', 'edit', 'share', 'wrap', 'move', 'swap', 'rebuild'),
+  })
+  .map(({ from, to, value, kind }) => (state) => {
+    const [source, target] = [entryAt(state, from), state[to.part] as Record<string, unknown>];
+    if (kind === 'set') target[to.id] = structuredClone(value);
+    if (kind === 'unset') target[to.id] = undefined;
+    if (kind === 'delete') delete target[to.id];
+    if (kind === 'swap') [state[from.part], state[to.part]] = [state[to.part], state[from.part]];
+    if (kind === 'rebuild') state[to.part] = { ...state[to.part] };
+    if (source === undefined) return;
+    if (kind === 'edit' && Array.isArray(source)) source.push(source.shift()!, { x: 0 });
+    else if (kind === 'edit' && 'inner' in source) source.inner.y++;
+    if (kind === 'share' || kind === 'move') target[to.id] = source;
+    if (kind === 'wrap') target[to.id] = { x: 1, inner: { y: 1, was: source } };
+    if (kind === 'move' && state[from.part] !== target) delete state[from.part][from.id];
+  });
+
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
 const play = (steps: readonly (readonly Step[])[]): State =>
   steps.reduce((state, each) => changeState(state, (draft) => performAll(draft, each)).state, emptyState);
@@ -90,6 +125,23 @@ describe('a change of the state', () => {
         expect(plain(applyDelta(state, inverse))).toEqual(plain(before));
       }),
       { numRuns: 300 },
+    );
+  });
+
+  test('[STATE2, STATE6] a draft changes as the state itself would, also where a part of it is put into another', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(act, { maxLength: 6 }), { maxLength: 4 }), (commits) => {
+        commits.reduce((before, acts) => {
+          const model = structuredClone(before) as StateDraft;
+          for (const each of acts) each(model);
+          const { state } = changeState(before, (draft) => {
+            for (const each of acts) each(draft);
+          });
+          expect(plain(state)).toEqual(plain(model));
+          return state;
+        }, emptyState);
+      }),
+      { numRuns: 1000 },
     );
   });
 

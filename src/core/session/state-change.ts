@@ -1,5 +1,4 @@
 import { create } from 'mutative';
-import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { Json } from '../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
@@ -40,8 +39,14 @@ export const stateInvalid = (problems: readonly StateProblem[]): PerdureError =>
     { details: { problems } },
   );
 
+type Path = readonly unknown[];
+
 /** The library's own types unfold JSON without end. */
-const produce = create as unknown as (base: State, mutate: (draft: StateDraft) => void) => State;
+const produce = create as unknown as (
+  base: State,
+  mutate: (draft: StateDraft) => void,
+  options: { readonly enablePatches: true },
+) => readonly [state: State, patches: readonly { readonly path: Path }[]];
 
 export const valueAt = (state: State, pointer: string): unknown =>
   segmentsOfPointer(pointer).reduce<unknown>(
@@ -91,26 +96,29 @@ interface Difference {
 
 const ownValue = (values: Values, key: string): unknown => (Object.hasOwn(values, key) ? values[key] : undefined);
 
-/** A key that is undefined is one that is not there. What is inherited is no JSON, so it differs from whatever a state holds. */
-const keysThatDiffer = (old: Values, now: Values): readonly string[] => {
-  const [before, after] = [Object.keys(old), Object.keys(now)];
-  const changed = before.filter((key) => old[key] !== now[key]);
-  const gone = changed.filter((key) => !Object.hasOwn(now, key));
-  if (after.length === before.length - gone.length) return changed;
-  return [...changed, ...after.filter((key) => !Object.hasOwn(old, key) && now[key] !== undefined)];
+/** Of the keys that paths go to next; of all where one ends here. A key that is undefined is one that is not there. */
+const keysThatDiffer = (old: Values, now: Values, touched: readonly Path[]): readonly string[] => {
+  const next = touched.map(([key]) => key);
+  const keys = next.includes(undefined) ? [...Object.keys(old), ...Object.keys(now)] : next;
+  return [...new Set(keys)].filter(
+    (key): key is string => typeof key === 'string' && ownValue(old, key) !== ownValue(now, key),
+  );
 };
 
-/** Entry by entry. Those that are the same object need not be looked into, and a change leaves most of them so. */
-const differencesBetween = (before: State, after: State): readonly Difference[] =>
-  keysThatDiffer(before as unknown as Values, after as unknown as Values).flatMap((part): readonly Difference[] => {
-    const [old, now]: readonly unknown[] = [before[part as keyof State], after[part as keyof State]];
+/** Entry by entry, of those that were touched: a change leaves most of them alone. */
+const differencesBetween = (before: State, { state, touched }: Wanted): readonly Difference[] => {
+  const [all, wanted] = [before, state] as unknown as readonly [Values, Values];
+  return keysThatDiffer(all, wanted, touched).flatMap((part): readonly Difference[] => {
+    const [old, now] = [ownValue(all, part), ownValue(wanted, part)];
     if (!isRecord(old) || !isRecord(now)) return [{ path: pointerOf(part), old, now }];
-    return keysThatDiffer(old, now).map((id) => ({
+    const within = touched.filter(([first]) => first === undefined || first === part).map(([, ...rest]) => rest);
+    return keysThatDiffer(old, now, within).map((id) => ({
       path: pointerOf(part, id),
       old: ownValue(old, id),
       now: ownValue(now, id),
     }));
   });
+};
 
 const operationsFor = (path: string, from: unknown, to: unknown): readonly StoredOperation[] => {
   if (to === undefined) return [{ op: 'remove', path }];
@@ -118,19 +126,29 @@ const operationsFor = (path: string, from: unknown, to: unknown): readonly Store
   return entryDelta(path, from, to);
 };
 
-const patched = (before: State, operations: readonly PatchOperation[]): State => {
+/** The state that a caller asks for, which may hold objects that are the caller's, and all paths at which it may differ. */
+interface Wanted {
+  readonly state: State;
+  readonly touched: readonly Path[];
+}
+
+const patched = (before: State, operations: readonly PatchOperation[]): Wanted => {
   const result = applyOperations(before, operations);
   if ('failed' in result) throw stateInvalid([result.failed]);
-  return result.value as State;
+  const paths = operations.flatMap((each) => (each.op === 'move' ? [each.from, each.path] : [each.path]));
+  return { state: result.value as State, touched: paths.map(segmentsOfPointer) };
 };
 
-const mutated = (before: State, mutation: Mutation): State =>
-  produce(before, (draft) => {
+const mutated = (before: State, mutation: Mutation): Wanted => {
+  const mutate = (draft: StateDraft): void => {
     const returned = mutation(draft);
     if (!(returned instanceof Promise)) return;
     returned.catch(() => undefined);
     throw new PerdureError('INVALID_INPUT', 'a change of the state cannot wait for anything: await first, then commit');
-  });
+  };
+  const [state, patches] = produce(before, mutate, { enablePatches: true });
+  return { state, touched: patches.map(({ path }) => path) };
+};
 
 const keyProblem = (path: string): string | undefined => {
   if (path.length > maxPointerChars)
@@ -146,10 +164,10 @@ const problemsOf = ({ path, now }: Difference): readonly StateProblem[] => {
   return wrong ? [{ path: path + pointerOf(...wrong.path.map(String)), message: wrong.message }] : [];
 };
 
-/** The state that a caller's function, or a patch, leads to. It may hold objects that are the caller's. */
-const wantedState = (before: State, change: Mutation | readonly PatchOperation[]): State => {
+/** Where a caller's function, or a patch, leads. */
+const wantedState = (before: State, change: Mutation | readonly PatchOperation[]): Wanted => {
   const wanted = typeof change === 'function' ? mutated(before, change) : patched(before, change);
-  if (!isRecord(wanted)) throw stateInvalid([{ path: '', message: 'expected a state' }]);
+  if (!isRecord(wanted.state)) throw stateInvalid([{ path: '', message: 'expected a state' }]);
   return wanted;
 };
 
@@ -164,7 +182,7 @@ export const tryDelta = (
   const made = known.get(delta);
   if (made?.from === state) return { state: made.to };
   const result = applyOperations(state, delta);
-  return 'failed' in result ? result : { state: deepFreeze(result.value as State) };
+  return 'failed' in result ? result : { state: result.value as State };
 };
 
 export const applyDelta = (state: State, delta: readonly StoredOperation[]): State => {
@@ -204,7 +222,7 @@ export const changeState = (before: State, change: Mutation | readonly PatchOper
   if (problems.length > 0) throw stateInvalid(problems);
   const delta = copyOf(differences.flatMap(({ path, old, now }) => operationsFor(path, old, now)));
   const paths = differences.map(({ path }) => path);
-  const state = reach(before, delta, wanted, paths);
+  const state = reach(before, delta, wanted.state, paths);
   const inverse = differences.flatMap(({ path, old }) => operationsFor(path, valueAt(state, path), old));
   reach(excerpt(state, paths), inverse, before, paths);
   known.set(delta, { from: before, to: state });
