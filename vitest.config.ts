@@ -33,7 +33,7 @@ export default defineConfig(({ mode }) => {
       // Threads that read TypeScript come and go by the hundred, and V8 may then end the process while it compiles the same glue code
       // for WebAssembly again (nodejs/node#64500): let it never do so.
       execArgv: ['--wasm-wrapper-tiering-budget=2000000000'],
-      globalSetup: ['test/postgres-server.ts'],
+      globalSetup: ['test/postgres-server.ts', 'test/data-folder.ts'],
     },
   };
 });

@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from './core/ports/clock.ts';
 import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Store } from './core/ports/store.ts';
@@ -19,8 +20,8 @@ export interface RuntimeOptions {
   readonly agents?: readonly Agent[];
   /** Providers and models beyond what the environment says. */
   readonly models?: ModelsConfig;
-  /** Where tools work; the current folder by default. */
-  readonly folder?: string;
+  /** Where this machine keeps worktrees; by default PERDURE_DATA, or beside the SQLite file, or `.perdure` in the current folder. */
+  readonly data?: string;
   readonly timing?: Partial<Timing>;
   readonly clock?: Clock;
   readonly snapshots?: SnapshotPolicy;
@@ -64,11 +65,16 @@ const storeOf = async (store: unknown): Promise<RuntimeStore> => {
   throw new PerdureError('INVALID_INPUT', 'openRuntime needs a store: pass { store: "sqlite:PATH" } or "postgres://…"');
 };
 
+const dataFolder = ({ data = process.env.PERDURE_DATA, store }: RuntimeOptions): string => {
+  const file = typeof store === 'string' ? /^sqlite:(.+)$/.exec(store)?.[1] : undefined;
+  return resolve(data || (file ? dirname(file) : '.perdure'));
+};
+
 const fields: Record<keyof RuntimeOptions, true> = {
   store: true,
   agents: true,
   models: true,
-  folder: true,
+  data: true,
   timing: true,
   clock: true,
   snapshots: true,
@@ -99,14 +105,14 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     import('./core/service/identities.ts'),
   ]);
   const closing = new AbortController();
-  const { clock = systemClock, snapshots, agents, onWarning = warn, folder = process.cwd(), timing } = options;
+  const { clock = systemClock, snapshots, agents, onWarning = warn, timing } = options;
   const identities = await Promise.try(identitiesOn, {
     store,
     clock,
     snapshots,
     agents,
     onWarning,
-    folder,
+    data: dataFolder(options),
     timing,
     closing: closing.signal,
     models: async (model) => (await import('./models/resolve-model.ts')).resolveModels(models)(model),

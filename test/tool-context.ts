@@ -25,6 +25,8 @@ export const newToolContext = (folder: string, more: Partial<ToolContext> = {}):
     attempt: 1,
     signal: new AbortController().signal,
     folder,
+    temporary: tmpdir(),
+    keepArtifact: () => Promise.reject(new Error('nothing is kept here')),
     state: emptyState,
     kept: undefined,
     keep: (value) => {

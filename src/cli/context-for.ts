@@ -82,7 +82,7 @@ export const contextFor = (
     err.write(`warning: ${printable(withoutSecrets(message, address))}\n`).catch(() => {});
   };
   const open = async (): Promise<Runtime> => {
-    const { agents, models, store: configured, folder: toolFolder } = await config();
+    const { agents, models, store: configured, data } = await config();
     const store = givenStore(options.store, env) ?? configured ?? defaultStore;
     if (typeof store === 'string') {
       address = store;
@@ -93,7 +93,7 @@ export const contextFor = (
       store,
       agents,
       onWarning,
-      folder: toolFolder ?? folder,
+      ...(data !== undefined && { data }),
       ...(models && { models }),
     });
   };

@@ -20,6 +20,8 @@ export interface ToolDefinition<Schema extends StandardSchemaV1, Output> {
   readonly input: Schema;
   /** What running a call twice would do; `once` by default, the careful answer. */
   readonly effects?: Effects;
+  /** Whether it works in the session's folder; true by default. Without, its calls are not followed by a look at the files. */
+  readonly usesFiles?: boolean;
   /** Whether a person is asked before it runs. */
   readonly approval?: Approval<StandardSchemaV1.InferOutput<Schema>>;
   /** 2 minutes by default. */
@@ -53,6 +55,7 @@ const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
   description: true,
   input: true,
   effects: true,
+  usesFiles: true,
   approval: true,
   timeoutMs: true,
   retry: true,
@@ -104,7 +107,14 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown>(
   if (!namePattern.test(name)) throw invalid(name, 'its name takes letters, digits, - and _, 64 at most');
   const problem = toolProblem(definition);
   if (problem) throw invalid(name, problem);
-  const { effects = 'once', timeoutMs = 120_000, retry, trusted = false, approval = false } = definition;
+  const {
+    effects = 'once',
+    usesFiles = true,
+    timeoutMs = 120_000,
+    retry,
+    trusted = false,
+    approval = false,
+  } = definition;
   if (retry && effects === 'once')
     throw invalid(name, 'what may run once only cannot be tried again: say which effects it has');
   const parse = (value: Json) => parseWith(name, input, value);
@@ -117,6 +127,7 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown>(
     description: definition.description ?? '',
     inputSchema: inputSchemaOf(name, input),
     effects,
+    usesFiles,
     timeoutMs,
     retry: { times: retry?.times ?? 0, backoffMs: retry?.backoffMs ?? 500 },
     trusted,

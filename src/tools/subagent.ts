@@ -14,6 +14,7 @@ export const subagent = (
     description: about.description ?? `Has a task done by the agent ${agent.name}. Say all that it needs to know.`,
     input: z.object({ task: z.string().min(1) }),
     effects: 'idempotent',
+    usesFiles: false,
     timeoutMs: about.timeoutMs ?? dayMs,
     execute: async ({ task }, context) => {
       const { status, output, error, session } = await context.delegate(agent, task);

@@ -36,6 +36,7 @@ const fields: Readonly<Record<string, { check: (value: unknown) => boolean; want
     check: ifAny((value) => ['none', 'idempotent', 'once'].includes(value as string)),
     wanted: 'none, idempotent or once',
   },
+  usesFiles: { check: ifAny(isBoolean), wanted: 'true or false' },
   timeoutMs: { check: ifAny(isTime), wanted: `a whole number from 1 to ${longestMs}` },
   retry: { check: ifAny(isRetry), wanted: '{ times, backoffMs? } with whole numbers' },
   trusted: { check: ifAny(isBoolean), wanted: 'true or false' },

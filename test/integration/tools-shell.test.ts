@@ -89,11 +89,10 @@ test('[TOOL7] what a run keeps of a command is in its log', async () => {
     store: `sqlite:${join(work, 'log.db')}`,
     agents: [agent],
     models: { scripts: [defineScript({ name: 'test', steps })] },
-    folder: work,
   });
   undo.push(() => runtime.close());
   await runtime.worker().start();
-  const session = await runtime.sessions.open({ agent });
+  const session = await runtime.sessions.open({ agent, files: { cwd: work } });
   expect(await (await session.send('Go')).result()).toMatchObject({ status: 'succeeded' });
   const done = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'tool.completed');
   expect(done.map(({ payload }) => payload)).toMatchObject([
@@ -164,11 +163,11 @@ test('[TOOL8] a worker killed in the middle of a run is replaced by one that goe
     const steps = [{ calls: [{ tool: 'shell', input: { command: ${JSON.stringify(untilGo)} } }] }, { text: 'Done.' }];
     const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: '',
       tools: [defineShellTool({ recordsFolder: ${JSON.stringify(records)} })] });
-    const runtime = await openRuntime({ store: ${JSON.stringify(store)}, agents: [agent], folder: ${JSON.stringify(work)},
+    const runtime = await openRuntime({ store: ${JSON.stringify(store)}, agents: [agent],
       models: { scripts: [defineScript({ name: 'test', steps })] } });
     await runtime.worker({ pollMs: 100 }).start();`;
   const first = runScript(`${setUp}
-    const session = await runtime.sessions.open({ agent });
+    const session = await runtime.sessions.open({ agent, files: { cwd: ${JSON.stringify(work)} } });
     const run = await session.send('Go');
     console.log(session.id);`);
   undo.push(() => first.kill());

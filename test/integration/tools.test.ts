@@ -347,11 +347,10 @@ test('[TOOL6] what is decided, remembered, planned and written is in the state; 
     store: `sqlite:${file('.log.db')}`,
     agents: [agent],
     models: { scripts },
-    folder,
   });
   undo.push(() => runtime.close());
   await runtime.worker().start();
-  const session = await runtime.sessions.open({ agent });
+  const session = await runtime.sessions.open({ agent, files: { cwd: folder } });
   const run = await session.send('Go');
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'question' });
   const [call] = await session.toolCalls({ tool: 'edit' });

@@ -29,7 +29,7 @@ export const agents = defineCommand({
   args: [],
   options: {},
   notes: [
-    'They come from perdure.config.ts (.mjs, .js) here, or from the file that --config names: a program that exports { agents, models, store, folder } by default. It is run.',
+    'They come from perdure.config.ts (.mjs, .js) here, or from the file that --config names: a program that exports { agents, models, store, data } by default. It is run.',
   ],
   examples: ['perdure agents', 'perdure agents --config team.config.ts'],
   run: async (context) => {

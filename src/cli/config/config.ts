@@ -7,8 +7,8 @@ export interface Config {
   readonly agents: readonly Agent[];
   readonly models?: RuntimeOptions['models'];
   readonly store?: RuntimeOptions['store'];
-  /** Where tools work. */
-  readonly folder?: string;
+  /** Where this machine keeps worktrees. */
+  readonly data?: string;
   /** Where it was read from; absent for the built-in one. */
   readonly file?: string;
 }

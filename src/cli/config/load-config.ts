@@ -7,7 +7,7 @@ import { wrongCall } from '../wrong-call.ts';
 import type { Agent, Config } from './config.ts';
 
 const fileNames = ['perdure.config.ts', 'perdure.config.mjs', 'perdure.config.js'];
-const fields = ['agents', 'models', 'store', 'folder'];
+const fields = ['agents', 'models', 'store', 'data'];
 const form = 'export default { agents: [defineAgent({ … })] }';
 
 const isAgent = (value: unknown): value is Agent => {
@@ -47,15 +47,15 @@ const checkText = (shown: string, name: string, value: unknown): void => {
 const checked = (shown: string, file: string, given: unknown): Config => {
   if (typeof given !== 'object' || given === null) throw wrongCall(`${shown} has no default export: write ${form}`);
   checkFields(shown, given);
-  const { agents, models, store, folder } = given as Partial<Config>;
-  checkText(shown, 'folder', folder);
+  const { agents, models, store, data } = given as Partial<Config>;
+  checkText(shown, 'data', data);
   if (typeof store !== 'object') checkText(shown, 'store', store);
   return {
     agents: checkAgents(shown, agents),
     file,
     ...(models && { models }),
     ...(store && { store }),
-    ...(folder !== undefined && { folder: resolve(dirname(file), folder) }),
+    ...(data !== undefined && { data: resolve(dirname(file), data) }),
   };
 };
 

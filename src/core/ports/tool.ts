@@ -18,14 +18,22 @@ export interface ToolContext {
   readonly attempt: number;
   /** Aborted by a cancel, a timeout, or when the worker has lost the session. */
   readonly signal: AbortSignal;
-  /** The folder that the session works in. */
+  /** The folder that the session works in: its worktree. */
   readonly folder: string;
+  /** For what is thrown away; the session's own too. */
+  readonly temporary: string;
   /** The state when the call began. */
   readonly state: State;
   /** What the tool kept at its last call in this session. */
   readonly kept: Json | undefined;
   /** Kept with the outcome, for the next call. */
   keep(value: Json): void;
+  /** A file or a value for people, kept by its name; the newest of a name counts. */
+  keepArtifact(
+    name: string,
+    content: Uint8Array | string,
+    about?: { readonly mediaType?: string; readonly path?: string },
+  ): Promise<void>;
   /** Shown while the call runs; not part of its outcome. */
   progress(text: string): void;
   /** What was left out of the context, by its key. */
@@ -65,6 +73,8 @@ export interface Tool {
   readonly description: string;
   readonly inputSchema: JsonSchema;
   readonly effects: Effects;
+  /** Whether it works in the session's folder: what is there is brought up to date before, and looked at after. */
+  readonly usesFiles: boolean;
   /** Undefined when the call may run at once. */
   approvalFor(
     input: Json,

@@ -54,7 +54,7 @@ export const callTools = async (run: RunContext, callIds: readonly string[]): Pr
     const plan = await planFor(fold, run, call);
     if (plan.do === 'run') ready.push(plan.call);
     else if (plan.do === 'ask') questions.push(plan.draft);
-    else await recordEnd(run, call, plan.end, { durationMs: 0 }, plan.also);
+    else await recordEnd(run, call, plan.end, { durationMs: 0, also: plan.also });
   }
   if (questions.length > 0) await run.writer.record(...questions);
   for (const batch of batches(ready)) {

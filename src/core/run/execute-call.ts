@@ -1,6 +1,6 @@
 import type { EventDraft } from '../../schema/event.ts';
 import type { SessionFold } from '../session/fold.ts';
-import { recordEnd } from './record-end.ts';
+import { lookAfter, recordEnd } from './record-end.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { type ReadyCall, runTool } from './run-tool.ts';
 import { CallScope } from './tool-context.ts';
@@ -22,6 +22,7 @@ export const executeCall = async (
 ): Promise<void> => {
   const { writer, signal } = run;
   const { tool, callId, input } = call;
+  if (tool.usesFiles) await run.files.ready();
   const startedAt = performance.now();
   const own = new CallScope(run, fold, call);
   const end = await runTool(
@@ -35,5 +36,8 @@ export const executeCall = async (
   // What a worker that lost the session saw is not for it to tell.
   signal.throwIfAborted();
   const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
-  await recordEnd(run, { tool: tool.name, callId, input }, end, { durationMs, keeps: own.keeps });
+  const ended = { tool: tool.name, callId, input };
+  const look = await lookAfter(run, ended);
+  const { keeps, artifacts } = own;
+  await recordEnd(run, ended, end, { durationMs, keeps, artifacts, look });
 };

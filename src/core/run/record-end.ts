@@ -1,12 +1,17 @@
-import type { EventDraft } from '../../schema/event.ts';
+import { isPerdureError } from '../../schema/error.ts';
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { type Actor, newId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { ToolResultPart } from '../../schema/message.ts';
+import type { ChangedFile } from '../../schema/state.ts';
 import { asJson } from '../session/as-json.ts';
 import type { CallEnd } from '../session/call-end.ts';
 import { type Call, endCommit, endFact } from '../session/call-events.ts';
+import { snapshotDraft } from '../session/decide-files.ts';
+import type { SessionFold } from '../session/fold.ts';
 import { shownToModel } from '../session/shown-output.ts';
 import type { RunContext } from './run-context.ts';
+import { type FoundFiles, type Look, mayWrite, treeOf } from './run-files.ts';
 
 const resultMessage = (call: Call, end: CallEnd, seq: number, problem?: string): EventDraft => {
   const text = end.outcome === 'ok' ? shownToModel(asJson(end.output), seq) : end.error.message;
@@ -21,34 +26,84 @@ const resultMessage = (call: Call, end: CallEnd, seq: number, problem?: string):
   return { type: 'message.appended', payload: { message }, actor: `tool:${call.tool}` as Actor, turn: 'current' };
 };
 
-interface About {
+/** What else is to be told of a call that ended. */
+export interface About {
   readonly durationMs: number;
   readonly keeps?: Json | undefined;
+  readonly artifacts?: readonly PayloadOf<'artifact.kept'>[] | undefined;
+  /** What it left in the worktree; or why nobody could look. */
+  readonly look?: Look | { readonly problem: string } | undefined;
+  readonly also?: EventDraft | undefined;
 }
 
-/** The outcome, what the model is told of it unless a person did so, and what it changed, in one. What cannot be committed is said and does not lose the rest. */
-export const recordEnd = async (
-  run: RunContext,
+/** The change that the call declares and the files that were found changed; of both, what can be committed. */
+const commitOf = (
+  { tools, scope }: RunContext,
+  fold: SessionFold,
   call: Call,
   end: CallEnd,
-  about: About,
-  also?: EventDraft,
-): Promise<void> => {
-  const declaration = run.tools.get(call.tool) ?? {};
-  await run.writer.decide((fold) => {
-    let change: EventDraft | undefined;
-    let problem: string | undefined;
-    try {
-      change = endCommit(fold, call, declaration, end, run.scope.agents);
-    } catch (error) {
-      problem = error instanceof Error ? error.message : String(error);
-    }
-    const drafts = [
-      ...(also ? [also] : []),
-      endFact(fold, call, declaration, end, about),
-      ...(fold.openCalls[call.callId] ? [resultMessage(call, end, fold.seq + (also ? 2 : 1), problem)] : []),
-      ...(change ? [change] : []),
-    ];
-    return drafts.map((draft) => ({ ...draft, run: run.run }));
-  });
+  changes: readonly ChangedFile[],
+): { readonly change?: EventDraft | undefined; readonly problem?: string } => {
+  const declaration = tools.get(call.tool) ?? {};
+  try {
+    return { change: endCommit(fold, call, declaration, end, scope.agents, changes) };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return { problem, ...(changes.length > 0 && { change: endCommit(fold, call, {}, end, scope.agents, changes) }) };
+  }
+};
+
+const endDrafts = (
+  run: RunContext,
+  fold: SessionFold,
+  call: Call,
+  end: CallEnd,
+  { durationMs, keeps, look, artifacts = [], also }: About,
+  found: FoundFiles | undefined,
+): readonly EventDraft[] => {
+  const actor = `tool:${call.tool}` as Actor;
+  const common = { actor, turn: 'current' as const };
+  const { change, problem } = commitOf(run, fold, call, end, found?.files.changes ?? []);
+  const said = [problem, look && 'problem' in look ? look.problem : undefined].filter(Boolean).join('; ') || undefined;
+  const drafts: readonly EventDraft[] = [
+    ...(also ? [also] : []),
+    endFact(fold, call, run.tools.get(call.tool) ?? {}, end, { durationMs, keeps }),
+    ...(fold.openCalls[call.callId] ? [resultMessage(call, end, fold.seq + (also ? 2 : 1), said)] : []),
+    ...artifacts.map((payload): EventDraft => ({ type: 'artifact.kept', payload, ...common })),
+    ...(found?.conflicts ? [{ type: 'files.conflicted', payload: found.conflicts, ...common } as const] : []),
+    ...(found ? [snapshotDraft(fold, found.files, actor)] : []),
+    ...(change ? [change] : []),
+  ];
+  return drafts.map((draft) => ({ ...draft, run: run.run }));
+};
+
+/**
+ * The outcome, what the model is told of it unless a person did so, and what it changed in the state and in the files, in one. What cannot
+ * be committed is said and does not lose the rest.
+ */
+export const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about: About): Promise<void> => {
+  const { look } = about;
+  if (!look || 'problem' in look) {
+    await run.writer.decide((fold) => endDrafts(run, fold, call, end, about, undefined));
+    return;
+  }
+  for (;;) {
+    const found = await run.files.found(look);
+    const written = await run.writer.decide((fold) =>
+      treeOf(fold) === found.on ? endDrafts(run, fold, call, end, about, found) : undefined,
+    );
+    if (written.length > 0) return run.files.told(look, found);
+  }
+};
+
+/** What a call that may have written left in the worktree. That it cannot be looked at does not take the call's outcome away. */
+export const lookAfter = async (run: RunContext, { tool, callId }: Call): Promise<About['look']> => {
+  if (!mayWrite(run.tools.get(tool))) return undefined;
+  try {
+    return await run.files.look({ tool, callId });
+  } catch (error) {
+    if (!isPerdureError(error) || error.code.startsWith('STORE_')) throw error;
+    run.scope.onWarning(error);
+    return { problem: `what it changed in the files is not recorded yet: ${error.message}` };
+  }
 };

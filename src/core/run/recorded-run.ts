@@ -98,6 +98,7 @@ export const recordedTools = (
     return {
       ...rest,
       effects: 'once',
+      usesFiles: live && tool.usesFiles,
       approvalFor: () => undefined,
       parse: (input) => ({ value: input }),
       execute: async (input: never, context) => {

@@ -6,7 +6,7 @@ import { decodeEvent } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { executeCall, retried } from './execute-call.ts';
 import { checked } from './plan-call.ts';
-import { recordEnd } from './record-end.ts';
+import { lookAfter, recordEnd } from './record-end.ts';
 import type { RunContext } from './run-context.ts';
 import type { ReadyCall } from './run-tool.ts';
 import { CallScope } from './tool-context.ts';
@@ -24,6 +24,7 @@ const recoverOne = async (run: RunContext, fold: SessionFold, callId: string): P
   if (plan.do !== 'run' || !fold.openCalls[callId]) {
     return recordEnd(run, call, failedEnd('interrupted', 'Interrupted', unknownOutcome), about());
   }
+  if (plan.call.tool.usesFiles) await run.files.ready();
   const again = async (): Promise<void> => {
     await run.writer.record(retried(run, plan.call, attempt + 1, 'the process that ran it is gone'));
     await executeCall(run, fold, plan.call, attempt + 1);
@@ -33,10 +34,13 @@ const recoverOne = async (run: RunContext, fold: SessionFold, callId: string): P
   const reconciled = await reconcile(run, plan.call, own);
   if (reconciled.outcome === 'not-run') return again();
   if (reconciled.outcome === 'ok') {
-    return recordEnd(run, call, { outcome: 'ok', output: reconciled.output }, { ...about(), keeps: own.keeps });
+    const { keeps, artifacts } = own;
+    const end = { outcome: 'ok' as const, output: reconciled.output };
+    return recordEnd(run, call, end, { ...about(), keeps, artifacts, look: await lookAfter(run, call) });
   }
   const message = reconciled.message ? `${unknownOutcome} ${reconciled.message}` : unknownOutcome;
-  return recordEnd(run, call, failedEnd('interrupted', 'Interrupted', message), about());
+  const end = failedEnd('interrupted', 'Interrupted', message);
+  return recordEnd(run, call, end, { ...about(), look: await lookAfter(run, call) });
 };
 
 const reconcile = async ({ signal }: RunContext, { tool, value }: ReadyCall, own: CallScope): Promise<Reconciled> => {

@@ -5,6 +5,7 @@ import type { Scope } from '../service/scope.ts';
 import type { Agent } from '../session/agent.ts';
 import type { Conversation } from './conversation.ts';
 import type { Preview } from './previews.ts';
+import type { RunFiles } from './run-files.ts';
 import type { RunWriter } from './run-writer.ts';
 
 /** A run at work: what each of its steps is given. */
@@ -18,8 +19,7 @@ export interface RunContext {
   readonly from: Requester | undefined;
   readonly agent: Agent;
   readonly tools: ReadonlyMap<string, Tool>;
-  /** The session's folder. */
-  readonly folder: string;
+  readonly files: RunFiles;
   /** Aborted when the session was taken away from this worker, or the worker stops. */
   readonly signal: AbortSignal;
   preview(preview: Preview): void;

@@ -1,4 +1,6 @@
+import type { PayloadOf } from '../../schema/event.ts';
 import type { Json } from '../../schema/json.ts';
+import { newArtifact } from '../files/new-artifact.ts';
 import type { ToolContext } from '../ports/tool.ts';
 import { recallKey } from '../service/recall.ts';
 import { asJson } from '../session/as-json.ts';
@@ -13,6 +15,7 @@ export class CallScope {
   readonly #fold: SessionFold;
   readonly #call: ReadyCall;
   keeps: Json | undefined;
+  readonly artifacts: PayloadOf<'artifact.kept'>[] = [];
 
   constructor(run: RunContext, fold: SessionFold, call: ReadyCall) {
     this.#run = run;
@@ -21,7 +24,7 @@ export class CallScope {
   }
 
   context(attempt: number): ToolContext {
-    const { scope, writer, run, signal, folder, preview } = this.#run;
+    const { scope, writer, run, signal, files, preview } = this.#run;
     const { tool, callId } = this.#call;
     return {
       ...writer.key,
@@ -30,11 +33,15 @@ export class CallScope {
       idempotencyKey: `${writer.key.session}/${run}/${callId}`,
       attempt,
       signal,
-      folder,
+      folder: files.place.folder,
+      temporary: files.place.temporary,
       state: this.#fold.state,
       kept: this.#fold.kept[tool.name],
       keep: (value) => {
         this.keeps = asJson(value);
+      },
+      keepArtifact: async (name, content, about) => {
+        this.artifacts.push(await newArtifact(scope.blobs, name, content, about));
       },
       progress: (text) => preview({ type: 'progress', callId, text }),
       recall: (key) => recallKey(scope, writer.key, key),

@@ -20,6 +20,7 @@ import { endDrafts } from './end-run.ts';
 import type { Preview } from './previews.ts';
 import { isGone, isNear, processHolder } from './process-holder.ts';
 import { agentActor, type RunContext } from './run-context.ts';
+import { RunFiles } from './run-files.ts';
 import { RunWriter } from './run-writer.ts';
 
 export interface WorkerOptions {
@@ -294,7 +295,7 @@ export class RunWorker implements Worker {
       ...asked,
       agent,
       tools: agent.tools,
-      folder: scope.folderOf(key),
+      files: new RunFiles({ scope, writer, run, tools: agent.tools }, await writer.fold()),
       signal: AbortSignal.any([lost, fenced.signal, this.#stopping.signal]),
       preview: (preview: Preview) => scope.previews.tell(key, preview),
       waitFor: (session) => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { MemberId, memberActor, WorkspaceId } from '../../schema/ids.ts';
 import { MemberRole, Profile } from '../../schema/member.ts';
 import { blobsOf } from '../files/blobs-of.ts';
+import { Worktrees } from '../files/disk/worktrees.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
@@ -35,8 +36,8 @@ const Snapshots = z.strictObject({ everyEvents: z.number().positive(), everyByte
 export interface IdentityOptions {
   readonly store: RuntimeStore;
   readonly models: ResolveModel;
-  /** Where the tools of a session work. */
-  readonly folder: string;
+  /** Where worktrees are. */
+  readonly data: string;
   readonly timing?: Partial<Timing> | undefined;
   readonly clock: Clock;
   readonly snapshots?: SnapshotPolicy | undefined;
@@ -56,9 +57,10 @@ export interface Identities {
 
 /** All members of all workspaces share one store and the folds of the sessions in use. */
 export const identitiesOn = (options: IdentityOptions): Identities => {
-  const { store, clock, snapshots = defaultSnapshotPolicy, onWarning, closing, models, folder, timing = {} } = options;
+  const { store, clock, snapshots = defaultSnapshotPolicy, onWarning, closing, models, data, timing = {} } = options;
   const agents = agentRegistry(options.agents ?? []);
   const folds = new SessionFolds(store, parseInput('snapshots', Snapshots, snapshots), onWarning);
+  const worktrees = new Worktrees();
   const underWay = new CallsUnderWay(closing);
   const shared = {
     store,
@@ -72,7 +74,8 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     onWarning,
     previews: new Previews(),
     timing: parseInput('timing', Timings, timing),
-    folderOf: () => folder,
+    worktrees,
+    data,
   };
   const scopeFor = (identity: Identity): Scope => {
     const { workspace, member, role, profile } = parseInput('the identity', Identity, identity);
@@ -92,6 +95,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       await Promise.all([...workers].map((worker) => worker.stop()));
       await underWay.settle();
       await folds.settle();
+      await worktrees.stop();
     },
   };
 };

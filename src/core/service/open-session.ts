@@ -7,6 +7,7 @@ import { type Agent, isAgent } from '../session/agent.ts';
 import { decideOpen } from '../session/decide-open.ts';
 import { encodeEvent, parseInput } from '../session/event-codec.ts';
 import { eventsOf } from './execute.ts';
+import { FilesOption, openedFiles } from './open-files.ts';
 import { keyOf, type Scope } from './scope.ts';
 
 const Options = z.strictObject({
@@ -15,6 +16,8 @@ const Options = z.strictObject({
   agent: z.custom<Agent>(isAgent, 'expected what defineAgent gives').optional(),
   /** What it may use in all; by default what its agent says. */
   budget: Limits.optional(),
+  /** What its files are at its beginning; none by default. */
+  files: FilesOption.optional(),
   /** A session whose facts, decisions, plan and progress it opens with, without the transcript. */
   carryFrom: z
     .union([SessionId, z.looseObject({ id: SessionId })], { error: 'expected a session or its id' })
@@ -25,12 +28,13 @@ export interface OpenOptions extends Omit<z.input<typeof Options>, 'carryFrom'> 
 }
 
 export const openSession = async (scope: Scope, input: OpenOptions): Promise<SessionId> => {
-  const { agent, carryFrom, ...about } = parseInput('the session', Options, input);
+  const { agent, carryFrom, files, ...about } = parseInput('the session', Options, input);
   const key = keyOf(scope, newId('ses', scope.clock.now()));
   if (agent?.model !== undefined) await scope.models(agent.model);
   const source = typeof carryFrom === 'object' ? carryFrom.id : carryFrom;
   const carry = source && (await scope.folds.head(keyOf(scope, source)));
-  const [first, ...more] = decideOpen({ ...about, agent, carry }, scope.actor);
+  const [first, ...opened] = decideOpen({ ...about, agent, carry }, scope.actor);
+  const more = [...opened, ...(files ? await openedFiles(scope, key, files) : [])];
   const outcome = await scope.store.append({
     ...key,
     writer: { kind: 'outside' },

@@ -6,6 +6,7 @@ import type { SessionKey } from '../ports/store.ts';
 import { Conversation } from '../run/conversation.ts';
 import { driveRun } from '../run/drive-run.ts';
 import { recordedModel, recordedRun, recordedTools } from '../run/recorded-run.ts';
+import { RunFiles } from '../run/run-files.ts';
 import { RunWriter } from '../run/run-writer.ts';
 import { type Agent, agentName, isAgent } from '../session/agent.ts';
 import { beginDrafts } from '../session/begin-run.ts';
@@ -95,6 +96,7 @@ export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayO
   const { id: run } = await admitInput(scope, fork, contentOf(recorded.input));
   const writer = new RunWriter(scope, fork);
   await writer.claim((fold) => beginDrafts(fold, fold.queue.find((input) => input.run === run)!));
+  const tools = recordedTools(agent.tools, recorded, live);
   await driveRun(
     {
       scope: isRecorded ? { ...scope, timing: { ...scope.timing, modelBackoffMs: 0 } } : scope,
@@ -104,8 +106,8 @@ export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayO
       requestedBy: asked?.by ?? scope.actor,
       from: asked?.from,
       agent,
-      tools: recordedTools(agent.tools, recorded, live),
-      folder: scope.folderOf(fork),
+      tools,
+      files: new RunFiles({ scope, writer, run, tools }, await writer.fold()),
       signal: scope.closing,
       preview: (preview) => scope.previews.tell(fork, preview),
       waitFor: () => ({ [Symbol.dispose]: () => undefined }),

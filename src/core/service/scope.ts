@@ -1,5 +1,6 @@
 import type { Actor, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Requester } from '../../schema/member.ts';
+import type { Worktrees } from '../files/disk/worktrees.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
@@ -23,8 +24,9 @@ export interface Scope {
   readonly models: ResolveModel;
   readonly previews: Previews;
   readonly timing: Timing;
-  /** Where a session's tools work. */
-  folderOf(key: SessionKey): string;
+  readonly worktrees: Worktrees;
+  /** The folder of the runtime on this machine, with the worktrees. */
+  readonly data: string;
   /** Told of what went wrong beside the calls. */
   onWarning(problem: unknown): void;
   readonly clock: Clock;

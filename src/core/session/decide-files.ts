@@ -4,6 +4,7 @@ import type { ChangedFile } from '../../schema/state.ts';
 import { type CommitCommand, decideCommit } from './decide-commit.ts';
 import { applyFileChanges, countChanges } from './file-entries.ts';
 import type { SessionFold } from './fold.ts';
+import { isSameJson } from './patch-between.ts';
 
 type Snapshotted = PayloadOf<'files.snapshotted'>;
 
@@ -34,20 +35,23 @@ export interface FilesCommand extends Pick<CommitCommand, 'why' | 'agents'> {
   readonly conflicts?: PayloadOf<'files.conflicted'> | undefined;
 }
 
+const isKnown = ({ files }: SessionFold, { tree, leftOut }: NewFiles): boolean =>
+  files?.tree === tree && isSameJson(files.leftOut, leftOut);
+
 /** The snapshot and what it changed, in one. A folder or a repository that a session begins with is no change of anything. */
 export const decideFiles = (
   fold: SessionFold,
   { files, conflicts, why, agents }: FilesCommand,
   actor: Actor,
 ): readonly EventDraft[] => {
-  const { changes, cause, tree } = files;
+  const { changes, cause } = files;
   const isChange = changes.length > 0 && files.origin?.kind !== 'folder' && files.origin?.kind !== 'git';
   const change = (draft: Parameters<typeof applyFileChanges>[0]) => applyFileChanges(draft, changes, cause);
   const by = cause || actor === outsideActor ? 'tool' : 'member';
   const commit = isChange && decideCommit(fold, { type: 'commit', change, by, cause, why, agents }, actor);
   return [
     ...(conflicts ? [{ type: 'files.conflicted', payload: conflicts, actor, turn: fold.turn } as const] : []),
-    ...(tree === fold.files?.tree ? [] : [snapshotDraft(fold, files, actor)]),
+    ...(isKnown(fold, files) ? [] : [snapshotDraft(fold, files, actor)]),
     ...(commit ? [commit] : []),
   ];
 };

@@ -5,7 +5,7 @@ import type { StateDraft } from './state-change.ts';
 type FileEntry = State['filesModified'][string];
 type Cause = NonNullable<PayloadOf<'files.snapshotted'>['cause']>;
 
-/** A command may unpack more files than anybody wants to see one by one, or that the state should hold. */
+/** A command may unpack more files than anybody wants to see one by one, or that the state should hold. Nobody wants to see git's own. */
 const maxNamed = 1000;
 const everything = './';
 
@@ -15,7 +15,9 @@ const isKey = (path: string): boolean =>
 
 const keyAt = (path: string, depth: number): string => {
   const segments = path.split('/');
-  const key = segments.length <= depth ? path : `${segments.slice(0, depth).join('/')}/`;
+  const inGit = segments.indexOf('.git') + 1;
+  const named = inGit > 0 ? Math.min(inGit, depth) : depth;
+  const key = segments.length <= named ? path : `${segments.slice(0, named).join('/')}/`;
   return depth > 0 && isKey(key) ? key : everything;
 };
 

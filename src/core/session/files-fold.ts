@@ -28,13 +28,16 @@ export interface FilesFold {
   readonly boundTo?: PayloadOf<'files.bound'> | undefined;
   /** By name, the newest of each. */
   readonly artifacts: Readonly<Record<string, Artifact>>;
-  /** The newest calls since the last snapshot: one of them may have written what nobody has told yet. */
+  /** Calls since the last snapshot that are under way, or were ended without a look at what they left. */
   readonly untoldCalls: readonly SeenCall[];
 }
 
 export const noFiles: FilesFold = { artifacts: {}, untoldCalls: [] };
 
 const maxUntoldCalls = 16;
+
+const without = (calls: readonly SeenCall[], callId: string): readonly SeenCall[] =>
+  calls.filter((call) => call.callId !== callId);
 
 /** A rewind takes files back too, but never in a person's own folder. Artifacts are kept for people: no rewind drops them. */
 export const foldFiles = (before: FilesFold, event: SessionEvent, target?: FilesFold): FilesFold => {
@@ -53,6 +56,14 @@ export const foldFiles = (before: FilesFold, event: SessionEvent, target?: Files
     case 'tool.called': {
       const { tool, callId } = event.payload;
       return { files, boundTo, artifacts, untoldCalls: [...untoldCalls, { tool, callId }].slice(-maxUntoldCalls) };
+    }
+    case 'tool.completed':
+      return { files, boundTo, artifacts, untoldCalls: without(untoldCalls, event.payload.callId) };
+    case 'tool.failed': {
+      const isLookedAt = event.payload.outcome !== 'cancelled' && event.payload.outcome !== 'interrupted';
+      return isLookedAt
+        ? { files, boundTo, artifacts, untoldCalls: without(untoldCalls, event.payload.callId) }
+        : { files, boundTo, artifacts, untoldCalls };
     }
     case 'session.rewound':
       return { files: boundTo ? files : target?.files, boundTo, artifacts, untoldCalls };

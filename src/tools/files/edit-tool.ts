@@ -50,6 +50,5 @@ export const editTool = defineTool({
       throw error;
     }
   },
-  files: (_input, { path }) => ({ [path]: 'modified' }),
   summarize: ({ path, places }) => `edited ${path}${places > 1 ? ` in ${places} places` : ''}`,
 });

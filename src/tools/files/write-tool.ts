@@ -14,6 +14,5 @@ export const writeTool = defineTool({
     const change = await replaceFile(inside, content, idempotencyKey);
     return { path: inside.name, change, bytes: Buffer.byteLength(content) };
   },
-  files: (_input, { path, change }) => ({ [path]: change }),
   summarize: ({ path, change, bytes }) => `${change} ${path} (${bytes} bytes)`,
 });

@@ -7,6 +7,7 @@ export const decideTool = defineTool({
   description: 'Records a decision and why it was made. With the id of an earlier one it takes its place.',
   input: z.object({ id: EntryKey.optional(), what: Note, why: Note }),
   effects: 'none',
+  usesFiles: false,
   execute: ({ id }, { callId }) => ({ id: id ?? callId }),
   change: (draft, { what, why }, { id }) => {
     draft.decisions[id] = { what, why };

@@ -8,6 +8,7 @@ export const planTool = defineTool({
     'Changes the plan: sets steps and how far they are, moves them, drops them. Gives the plan as it is then.',
   input: z.object({ changes: z.array(PlanChange).min(1).max(100) }),
   effects: 'none',
+  usesFiles: false,
   execute: ({ changes }, { state }) => {
     const plan = { ...state.plan };
     changePlan(plan, changes);

@@ -7,5 +7,6 @@ export const recallTool = defineTool({
   description: 'Brings back what was left out of the context, by the key that stands in its place.',
   input: z.object({ key: Text.min(1).max(500) }),
   effects: 'none',
+  usesFiles: false,
   execute: ({ key }, { recall }) => recall(key),
 });

@@ -8,6 +8,7 @@ export const rememberTool = defineTool({
   description: 'Keeps a fact by a key, for later turns and sessions. The same key again takes its place.',
   input: z.object({ key: EntryKey, value: Json }),
   effects: 'none',
+  usesFiles: false,
   execute: ({ key }) => ({ key }),
   change: (draft, { key, value }) => {
     draft.facts[key] = value;

@@ -1,4 +1,5 @@
 import type { ErrorData } from '../../../schema/error-data.ts';
+import type { ChangedFile } from '../../../schema/state.ts';
 import type { BlobHash, Blobs } from '../../ports/blobs.ts';
 import type { FileDiff } from '../text-diff.ts';
 import type { Restored, RestoreOptions } from './restore.ts';
@@ -14,9 +15,14 @@ export interface DiffOptions {
   readonly after: BlobHash;
 }
 
+export interface SnapshotWithChanges extends Snapshot {
+  /** Since the base. */
+  readonly changes: readonly ChangedFile[];
+}
+
 /** What the thread can be asked to do. */
 export interface FileTasks {
-  snapshot(options: WorktreeOptions & Cached): Snapshot;
+  snapshot(options: WorktreeOptions & Cached): SnapshotWithChanges;
   restore(options: RestoreOptions & Cached): Restored;
   diff(options: DiffOptions): readonly FileDiff[];
 }

@@ -2,9 +2,10 @@
 import { parentPort } from 'node:worker_threads';
 import { fromErrorData, toErrorData } from '../../../schema/error-data.ts';
 import type { Blobs, NewBlob } from '../../ports/blobs.ts';
-import { findChanges, findRenames } from '../changes.ts';
+import { changedFiles, findChanges, findRenames } from '../changes.ts';
 import { readContent, treeReader } from '../read-tree.ts';
 import { diffFile, type FileDiff } from '../text-diff.ts';
+import { emptyTree } from '../tree.ts';
 import type { Cached, FromFilesThread, OptionsOf, ResultOf, TaskName, ToFilesThread } from './files-protocol.ts';
 import { restoreSnapshot } from './restore.ts';
 import { takeSnapshot } from './snapshot.ts';
@@ -92,7 +93,10 @@ const tasks: { [Name in TaskName]: (options: OptionsOf<Name>, blobs: Blobs) => P
   snapshot: (options, blobs) =>
     withCache(options, async (cache) => {
       const taken = await takeSnapshot(options, cache, blobs);
-      return [taken.snapshot, taken.cache];
+      const before = options.base ?? emptyTree.hash;
+      const read = treeReader(blobs);
+      const found = await findChanges({ hash: before, read }, { hash: taken.snapshot.root, read });
+      return [{ ...taken.snapshot, changes: changedFiles(findRenames(found)) }, taken.cache];
     }),
   restore: (options, blobs) =>
     withCache(options, async (cache) => {

@@ -1,0 +1,71 @@
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { PerdureError } from '../../../schema/error.ts';
+import type { SessionKey } from '../../ports/store.ts';
+import { ownFolder } from '../path.ts';
+import { asWorktreeError } from './worktree-error.ts';
+
+const fileIn = (folder: string): string => join(folder, ownFolder, 'bound.json');
+
+/** The session that works in a folder; undefined when none does. */
+const boundIn = async (folder: string): Promise<SessionKey | undefined> => {
+  try {
+    const bound = JSON.parse(await readFile(fileIn(folder), 'utf8'));
+    return typeof bound?.session === 'string' ? bound : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const isSame = (a: SessionKey, b: SessionKey): boolean => a.session === b.session && a.workspace === b.workspace;
+
+const inUse = (folder: string, { session }: SessionKey, known: boolean | undefined): PerdureError => {
+  const advice =
+    known === undefined
+      ? `it is not in this store: close it in its own, or remove ${fileIn(folder)}`
+      : 'close it first, or give this one a copy of the folder';
+  return new PerdureError('CONFLICT', `${session} works in ${folder}: ${advice}`, { details: { folder, session } });
+};
+
+const parentsOf = (folder: string): readonly string[] =>
+  folder === dirname(folder) ? [folder] : [folder, ...parentsOf(dirname(folder))];
+
+const write = async (folder: string, { workspace, session }: SessionKey): Promise<boolean> => {
+  await mkdir(join(folder, ownFolder), { recursive: true });
+  try {
+    await using file = await open(fileIn(folder), 'wx');
+    await file.writeFile(`${JSON.stringify({ workspace, session })}\n`);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+};
+
+/**
+ * Lets a session work in a folder, and no other one there or further up. `isAtWork` says whether another still needs it; undefined when
+ * it is not known here.
+ */
+export const bindFolder = async (
+  folder: string,
+  key: SessionKey,
+  isAtWork: (other: SessionKey) => Promise<boolean | undefined>,
+): Promise<void> => {
+  for (const each of parentsOf(folder)) {
+    const other = await boundIn(each);
+    if (!other || isSame(other, key)) continue;
+    const known = await isAtWork(other);
+    if (known !== false) throw inUse(each, other, known);
+    await rm(fileIn(each), { force: true });
+  }
+  const isOurs = await asWorktreeError(folder, () => write(folder, key));
+  const now = isOurs ? key : await boundIn(folder);
+  if (!now || !isSame(now, key)) throw inUse(folder, now ?? key, true);
+};
+
+/** Before a run works in it: another session may have taken the folder when this one was closed. */
+export const assertBound = async (folder: string, key: SessionKey): Promise<void> => {
+  const bound =
+    (await boundIn(folder)) ?? ((await asWorktreeError(folder, () => write(folder, key))) ? key : undefined);
+  if (!bound || !isSame(bound, key)) throw inUse(folder, bound ?? key, true);
+};

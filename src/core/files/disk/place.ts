@@ -1,0 +1,83 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { PayloadOf } from '../../../schema/event.ts';
+import type { BlobHash } from '../../ports/blobs.ts';
+import type { SessionKey } from '../../ports/store.ts';
+import type { LeftOut } from '../left-out.ts';
+import { emptyTree } from '../tree.ts';
+
+/** Where the files of a session are on this machine. */
+export interface WorktreePlace {
+  readonly folder: string;
+  /** For what its commands throw away. */
+  readonly temporary: string;
+  readonly cacheFile: string;
+  readonly markFile: string;
+  /** It is a person's own folder: what is there counts, and nothing is taken back unasked. */
+  readonly isBound: boolean;
+}
+
+export const thisMachine = hostname();
+
+/** Everything of a session in one folder of the data folder, but for a person's own. */
+export const placeOf = (
+  data: string,
+  { workspace, session }: SessionKey,
+  boundTo?: PayloadOf<'files.bound'> | undefined,
+): WorktreePlace => {
+  const home = join(data, 'worktrees', workspace, session);
+  const isBound = boundTo?.machine === thisMachine;
+  const kind = isBound ? 'bound' : 'own';
+  return {
+    folder: isBound ? boundTo.path : join(home, 'files'),
+    temporary: join(home, 'tmp'),
+    cacheFile: join(home, `${kind}-stats`),
+    markFile: join(home, `${kind}-mark`),
+    isBound,
+  };
+};
+
+/** Of the reasons, those there are. */
+export const leftOutOf = ({ leftOut }: { readonly leftOut: LeftOut }): PayloadOf<'files.snapshotted'>['leftOut'] =>
+  Object.fromEntries(
+    Object.entries(leftOut).flatMap(([reason, { count, paths }]) =>
+      count > 0 ? [[reason, { count, paths: [...paths] }]] : [],
+    ),
+  );
+
+/** For its user alone. A person's own folder is not made anew when it is gone. */
+export const makePlace = async ({ folder, temporary, isBound }: WorktreePlace): Promise<void> => {
+  await mkdir(temporary, { recursive: true, mode: 0o700 });
+  if (!isBound) await mkdir(folder, { recursive: true, mode: 0o700 });
+};
+
+/** What the worktree was when it was last looked at or brought to something; what it is otherwise, somebody else made. */
+export interface Mark {
+  /** Two while an event that says so is being written. */
+  readonly trees: readonly BlobHash[];
+  /** Nobody can say what it is until it was brought there. */
+  readonly isRestoring?: boolean | undefined;
+}
+
+export const newWorktree: Mark = { trees: [emptyTree.hash] };
+
+const isMark = (value: unknown): value is Mark =>
+  Array.isArray((value as Partial<Mark> | null)?.trees) &&
+  (value as Mark).trees.every((tree) => typeof tree === 'string');
+
+/** One that is lost makes the worktree somebody else's: it is kept, and then brought to what the log says. */
+export const readMark = async ({ markFile }: WorktreePlace): Promise<Mark | undefined> => {
+  try {
+    const mark: unknown = JSON.parse(await readFile(markFile, 'utf8'));
+    return isMark(mark) ? mark : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+export const writeMark = async ({ markFile }: WorktreePlace, mark: Mark): Promise<void> => {
+  const draft = `${markFile}.new`;
+  await writeFile(draft, JSON.stringify(mark));
+  await rename(draft, markFile);
+};

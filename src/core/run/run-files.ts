@@ -1,0 +1,232 @@
+import { readdir } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { PerdureError } from '../../schema/error.ts';
+import type { PayloadOf } from '../../schema/event.ts';
+import { type Actor, outsideActor, type RunId } from '../../schema/ids.ts';
+import { changedFiles, findChanges, findRenames } from '../files/changes.ts';
+import { assertBound } from '../files/disk/bound-folder.ts';
+import type { SnapshotWithChanges } from '../files/disk/files-protocol.ts';
+import {
+  leftOutOf,
+  type Mark,
+  makePlace,
+  newWorktree,
+  placeOf,
+  readMark,
+  type WorktreePlace,
+  writeMark,
+} from '../files/disk/place.ts';
+import { mergeTrees } from '../files/merge-trees.ts';
+import { treeReader } from '../files/read-tree.ts';
+import { emptyTree } from '../files/tree.ts';
+import type { BlobHash } from '../ports/blobs.ts';
+import type { Tool } from '../ports/tool.ts';
+import type { Scope } from '../service/scope.ts';
+import { decideFiles, type NewFiles } from '../session/decide-files.ts';
+import type { SessionFold } from '../session/fold.ts';
+import type { RunWriter } from './run-writer.ts';
+
+type Conflicted = PayloadOf<'files.conflicted'>;
+
+/** What the worktree became since it was `base`. */
+export interface Look {
+  readonly base: BlobHash;
+  readonly files: NewFiles;
+}
+
+/** The same as it can be recorded on a fold whose files are `on`. */
+export interface FoundFiles {
+  readonly on: BlobHash;
+  readonly files: NewFiles;
+  readonly conflicts?: Conflicted | undefined;
+}
+
+export const treeOf = ({ files }: SessionFold): BlobHash => files?.tree ?? emptyTree.hash;
+
+const maxShownConflicts = 100;
+const conflicted = (tree: BlobHash, paths: readonly string[]): Conflicted | undefined =>
+  paths.length === 0 ? undefined : { tree, paths: paths.slice(0, maxShownConflicts), conflicts: paths.length };
+
+export const mayWrite = (tool: Tool | undefined): boolean => tool?.usesFiles === true && tool.effects !== 'none';
+
+const newFiles = (taken: SnapshotWithChanges): NewFiles => ({
+  tree: taken.root,
+  changes: taken.changes,
+  leftOut: leftOutOf(taken),
+});
+
+interface Parts {
+  readonly scope: Scope;
+  readonly writer: RunWriter;
+  readonly run: RunId;
+  readonly tools: ReadonlyMap<string, Tool>;
+}
+
+const maxRounds = 10;
+
+/**
+ * The worktree of a run. Before a tool looks at it, it is what the log says; after one may have written, what it became is told. The log
+ * wins over what is on this machine, which may have been elsewhere meanwhile; what nobody has told yet is kept first.
+ */
+export class RunFiles {
+  readonly #parts: Parts;
+  readonly place: WorktreePlace;
+  readonly #claimedAt: number;
+  /** What the log and the worktree were when they last agreed. */
+  #tree: BlobHash | undefined;
+  #bringing: Promise<void> | undefined;
+
+  constructor(parts: Parts, { boundTo, seq }: SessionFold) {
+    this.#parts = parts;
+    this.#claimedAt = seq;
+    this.place = placeOf(parts.scope.data, parts.writer.key, boundTo);
+  }
+
+  /** Brings the worktree to what the log says it is. */
+  async ready(): Promise<void> {
+    this.#bringing ??= this.#bring().finally(() => {
+      this.#bringing = undefined;
+    });
+    await this.#bringing;
+  }
+
+  async #bring(): Promise<void> {
+    for (let round = 0; round < maxRounds; round++) {
+      const fold = await this.#parts.writer.fold();
+      if (this.#tree === treeOf(fold)) return;
+      await makePlace(this.place);
+      if (this.place.isBound) await assertBound(this.place.folder, this.#parts.writer.key);
+      const mark = await readMark(this.place);
+      if (!mark && treeOf(fold) === emptyTree.hash && (await this.#isEmpty())) this.#tree = emptyTree.hash;
+      else await this.#reconcile(fold, mark);
+    }
+    throw new PerdureError('CONFLICT', 'the files of the session kept changing: try again when it is quieter');
+  }
+
+  async #isEmpty(): Promise<boolean> {
+    return (await readdir(this.place.folder).catch(() => [])).length === 0;
+  }
+
+  async #reconcile(fold: SessionFold, known: Mark | undefined): Promise<void> {
+    const wanted = treeOf(fold);
+    const taken = await this.#take(wanted);
+    if (taken.root === wanted) return this.#agree(wanted);
+    if (this.place.isBound) return this.#merge(wanted, known, taken);
+    const mark = known ?? newWorktree;
+    if (mark.isRestoring || !mark.trees.includes(wanted)) {
+      if (!mark.isRestoring && !mark.trees.includes(taken.root)) await this.#setAside(taken);
+      return this.#restore(wanted);
+    }
+    if (this.#isRecovering(fold)) {
+      this.#tree = wanted;
+      return;
+    }
+    const cause = this.#untold(fold);
+    const isTold = await this.#tell({ on: wanted, files: { ...newFiles(taken), ...(cause && { cause }) } });
+    if (isTold) await this.#agree(taken.root);
+  }
+
+  /** What a call has written whose worker died is told when that call is dealt with. */
+  #isRecovering({ runningCalls }: SessionFold): boolean {
+    return Object.values(runningCalls).some(
+      ({ tool, seq }) => seq < this.#claimedAt && mayWrite(this.#parts.tools.get(tool)),
+    );
+  }
+
+  /** A call that was ended from elsewhere, so that nobody looked at what it left. */
+  #untold({ untoldCalls, runningCalls }: SessionFold): NewFiles['cause'] {
+    return untoldCalls.findLast(({ tool, callId }) => !runningCalls[callId] && mayWrite(this.#parts.tools.get(tool)));
+  }
+
+  async #take(base: BlobHash): Promise<SnapshotWithChanges> {
+    const { scope } = this.#parts;
+    await makePlace(this.place);
+    const { folder, cacheFile } = this.place;
+    return scope.worktrees.snapshot({ folder, cacheFile, base }, scope.blobs);
+  }
+
+  async #agree(tree: BlobHash): Promise<void> {
+    await writeMark(this.place, { trees: [tree] });
+    this.#tree = tree;
+  }
+
+  async #restore(root: BlobHash): Promise<void> {
+    const { scope } = this.#parts;
+    const { folder, cacheFile } = this.place;
+    await writeMark(this.place, { trees: [root], isRestoring: true });
+    await scope.worktrees.restore({ folder, cacheFile, root }, scope.blobs);
+    await this.#agree(root);
+  }
+
+  /** What somebody did here is in the log before the session's own files take its place. */
+  async #setAside({ root, changes }: SnapshotWithChanges): Promise<void> {
+    const { writer, run } = this.#parts;
+    const payload = conflicted(
+      root,
+      changes.map(({ path }) => path),
+    );
+    if (payload) {
+      await writer.record({ type: 'files.conflicted', payload, actor: outsideActor, turn: 'current', run });
+    }
+  }
+
+  /** In a person's folder both count: what is there, and what was written or restored from elsewhere. */
+  async #merge(wanted: BlobHash, mark: Mark | undefined, taken: SnapshotWithChanges): Promise<void> {
+    const base = mark && !mark.trees.includes(wanted) ? mark.trees.at(-1)! : wanted;
+    const found = await this.#onto(wanted, { base, files: newFiles(taken) });
+    const hasNews = found.files.tree !== wanted || found.conflicts;
+    if (hasNews && !(await this.#tell(found))) return;
+    if (found.files.tree === taken.root) await this.#agree(taken.root);
+    else await this.#restore(found.files.tree);
+  }
+
+  async #onto(on: BlobHash, { base, files }: Look): Promise<FoundFiles> {
+    if (on === base) return { on, files };
+    const { blobs } = this.#parts.scope;
+    const merged = await mergeTrees(treeReader(blobs), base, files.tree, on);
+    await blobs.putBlobs(merged.trees);
+    const read = treeReader(blobs);
+    const changes = changedFiles(findRenames(await findChanges({ hash: on, read }, { hash: merged.root, read })));
+    return { on, files: { ...files, tree: merged.root, changes }, conflicts: conflicted(on, merged.conflicts) };
+  }
+
+  /** False when the session's files have become others meanwhile. */
+  async #tell(found: FoundFiles): Promise<boolean> {
+    const { writer, run, scope } = this.#parts;
+    await writeMark(this.place, { trees: [found.on, found.files.tree] });
+    const { cause } = found.files;
+    const actor = cause ? (`tool:${cause.tool}` as Actor) : outsideActor;
+    const written = await writer.decide((fold) =>
+      treeOf(fold) === found.on
+        ? decideFiles(fold, { type: 'files', ...found, agents: scope.agents }, actor).map((draft) => ({
+            ...draft,
+            run,
+          }))
+        : undefined,
+    );
+    return written.length > 0;
+  }
+
+  /** What a call that may have written left; undefined when nothing is other than before. */
+  async look(cause: NonNullable<NewFiles['cause']>): Promise<Look | undefined> {
+    const base = this.#tree ?? emptyTree.hash;
+    if (base === emptyTree.hash && !this.place.isBound && (await this.#isEmpty())) return undefined;
+    const { files: before } = await this.#parts.writer.fold();
+    const taken = await this.#take(base);
+    const files: NewFiles = { ...newFiles(taken), cause };
+    if (taken.root === base && isDeepStrictEqual(files.leftOut, before?.leftOut ?? {})) return undefined;
+    await writeMark(this.place, { trees: [base, taken.root] });
+    return { base, files };
+  }
+
+  /** A look as it can be recorded now: joined with what was written from elsewhere meanwhile. */
+  async found(look: Look): Promise<FoundFiles> {
+    return this.#onto(treeOf(await this.#parts.writer.fold()), look);
+  }
+
+  /** The log has it. Where it was joined with something, the worktree is brought there before the next call. */
+  async told({ files: { tree: here } }: Look, { files: { tree } }: FoundFiles): Promise<void> {
+    await writeMark(this.place, { trees: [here] });
+    this.#tree = here === tree ? here : undefined;
+  }
+}

@@ -1,0 +1,84 @@
+import { mkdir, realpath, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
+import { Text } from '../../schema/json.ts';
+import { bindFolder } from '../files/disk/bound-folder.ts';
+import { cloneRepository } from '../files/disk/clone-repository.ts';
+import { leftOutOf, makePlace, placeOf, thisMachine, writeMark } from '../files/disk/place.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { countChanges } from '../session/file-entries.ts';
+import { keyOf, type Scope } from './scope.ts';
+
+const Place = Text.min(1).max(4096);
+
+/** What a session's files are at its beginning; nothing by default. */
+export const FilesOption = z.union(
+  [
+    /** A copy of a folder. */
+    z.strictObject({ from: Place }),
+    /** A clone of a repository, at its default branch or at `ref`. */
+    z.strictObject({ git: Place, ref: Text.min(1).max(500).optional() }),
+    /** The folder itself: the session works in it, and no other does meanwhile. */
+    z.strictObject({ cwd: Place }),
+  ],
+  { error: 'expected { from: FOLDER }, { git: REPOSITORY, ref? } or { cwd: FOLDER }' },
+);
+export type FilesOption = z.infer<typeof FilesOption>;
+
+const folderAt = async (path: string): Promise<string> => {
+  const folder = await realpath(resolve(path)).catch(() => undefined);
+  if (folder && (await stat(folder)).isDirectory()) return folder;
+  throw new PerdureError('FILE_UNAVAILABLE', `${path} is not a folder that can be read`, { details: { path } });
+};
+
+type Origin = PayloadOf<'files.snapshotted'>['origin'];
+
+/** What is in a folder, in the store; and as the first snapshot of the session. */
+const snapshotOf = async (scope: Scope, folder: string, cacheFile: string, origin: Origin): Promise<EventDraft> => {
+  const taken = await scope.worktrees.snapshot({ folder, cacheFile }, scope.blobs);
+  const payload = { tree: taken.root, changed: countChanges(taken.changes), leftOut: leftOutOf(taken), origin };
+  return { type: 'files.snapshotted', payload, actor: scope.actor, turn: 0 };
+};
+
+const treeOf = (draft: EventDraft): string => (draft.payload as PayloadOf<'files.snapshotted'>).tree;
+
+const isAtWork = async (scope: Scope, key: SessionKey): Promise<boolean | undefined> => {
+  const head = await scope.store.head(keyOf(scope, key.session));
+  return head && head.summary.status !== 'closed' && head.summary.status !== 'archived';
+};
+
+/** The events that give a new session its files. What they name is in the store. */
+export const openedFiles = async (
+  scope: Scope,
+  key: SessionKey,
+  option: FilesOption,
+): Promise<readonly EventDraft[]> => {
+  const home = join(scope.data, 'worktrees', key.workspace, key.session);
+  if ('from' in option) {
+    const folder = await folderAt(option.from);
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    return [await snapshotOf(scope, folder, join(home, 'source-stats'), { kind: 'folder', path: folder })];
+  }
+  if ('cwd' in option) {
+    const boundTo = { path: await folderAt(option.cwd), machine: thisMachine };
+    const place = placeOf(scope.data, key, boundTo);
+    await bindFolder(boundTo.path, key, (other) => isAtWork(scope, other));
+    await makePlace(place);
+    const taken = await snapshotOf(scope, place.folder, place.cacheFile, { kind: 'folder', path: boundTo.path });
+    await writeMark(place, { trees: [treeOf(taken)] });
+    return [{ type: 'files.bound', payload: boundTo, actor: scope.actor, turn: 0 }, taken];
+  }
+  const place = placeOf(scope.data, key);
+  try {
+    await makePlace(place);
+    const cloned = await cloneRepository(option.git, option.ref, place.folder);
+    const taken = await snapshotOf(scope, place.folder, place.cacheFile, { kind: 'git', ...cloned });
+    await writeMark(place, { trees: [treeOf(taken)] });
+    return [taken];
+  } catch (error) {
+    await rm(home, { recursive: true, force: true });
+    throw error;
+  }
+};

@@ -1,0 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Where the worktrees of all tests are, away from the checkout. */
+export const setup = async (): Promise<() => Promise<void>> => {
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-data-'));
+  process.env.PERDURE_DATA = folder;
+  return () => rm(folder, { recursive: true, force: true });
+};
