@@ -150,7 +150,7 @@ const decideOn = async (scope: Scope, state: SessionFold, asked: Asked): Promise
   return command && { state, command, decision: decide(state, command, scope.actor) };
 };
 
-/** A refusal decided on a fold that may be behind is not final: it is decided again on the newest. */
+/** A refusal, or that nothing is to be done, is not final on a fold that may be behind: it is decided again on the newest. */
 const decideOnNewest = async (
   scope: Scope,
   key: SessionKey,
@@ -160,7 +160,8 @@ const decideOnNewest = async (
   if (attempt === 0) {
     const state = await scope.folds.recentOutline(key);
     try {
-      return await decideOn(scope, state, asked);
+      const decided = await decideOn(scope, state, asked);
+      if (decided?.decision.drafts.length) return decided;
     } catch (error) {
       if (!(error instanceof PerdureError)) throw error;
     }
@@ -211,10 +212,9 @@ const decideAndAppend = async (
       if (earlier) return earlier;
       throw refused;
     }
-    if (!decided) return [];
+    const events = decided && encodeAll(decided.decision.drafts);
+    if (!decided || !events) return (await usedBefore(scope, key, idempotency)) ?? [];
     const { state, command, decision } = decided;
-    const events = encodeAll(decision.drafts);
-    if (!events) return [];
     const outcome = await scope.store.append({
       ...key,
       writer: await writerFor(scope, key, decision),

@@ -48,6 +48,17 @@ describe('what races', () => {
     expect(retried).toMatchObject({ status: 'rejected', reason: { code: 'POINT_NOT_FOUND' } });
   });
 
+  test('[STATE4] what would change nothing in the state as it was is done on the state as it is', async () => {
+    const database = newMemoryDatabase();
+    const [here, there] = [await open(database), await open(database)];
+    const mine = await here.sessions.open();
+    const theirs = await there.sessions.get(mine.id);
+    await mine.commit((draft) => Object.assign(draft.facts, { port: 1 }));
+    await theirs.commit((draft) => Object.assign(draft.facts, { port: 2 }));
+    await mine.commit((draft) => Object.assign(draft.facts, { port: 1 }));
+    expect((await theirs.state()).facts).toEqual({ port: 1 });
+  });
+
   test('[FOLD1] what another process appended in between is in the fold, whoever appends next', async () => {
     const database = newMemoryDatabase();
     const [here, there] = [await open(database), await open(database)];
