@@ -2,13 +2,13 @@ import { PerdureError } from '../../schema/error.ts';
 import type { BlobHash, Blobs } from '../ports/blobs.ts';
 import type { ReadTree } from './changes.ts';
 import { childPath } from './path.ts';
-import { decodeTree, emptyTree, hashOf, type Tree, type TreeEntry } from './tree.ts';
+import { decodeTree, emptyTree, hashContent, type Tree, type TreeEntry } from './tree.ts';
 
 /** Never other bytes than the hash says. */
 export const readContent = async (blobs: Blobs, hash: BlobHash): Promise<Uint8Array> => {
   const bytes = await blobs.readBlob(hash);
   if (!bytes) throw new PerdureError('BLOB_NOT_FOUND', `the blob ${hash} is not in the store`, { details: { hash } });
-  if (hashOf(bytes) !== hash) {
+  if ((await hashContent(bytes)) !== hash) {
     throw new PerdureError('STORE_CORRUPT', `the blob ${hash} is damaged: restore the store from a copy`, {
       details: { hash },
     });

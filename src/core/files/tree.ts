@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, webcrypto } from 'node:crypto';
 import { PerdureError } from '../../schema/error.ts';
 import type { BlobHash, NewBlob } from '../ports/blobs.ts';
 import { nameProblem } from './path.ts';
@@ -33,6 +33,14 @@ const header = 'perdure.tree.1\n';
 const maxTargetBytes = 4095;
 
 export const hashOf = (bytes: Uint8Array): BlobHash => hash('sha256', bytes, 'hex');
+
+const slowToHash = 1024 * 1024;
+
+/** The same of content, which may be large: then the event loop does not wait for it. */
+export const hashContent = async (bytes: Uint8Array): Promise<BlobHash> =>
+  bytes.length < slowToHash
+    ? hashOf(bytes)
+    : Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex');
 
 const inOrder = <T>(entries: Iterable<readonly [string, T]>): (readonly [string, T])[] =>
   [...entries].sort(([a], [b]) => (a < b ? -1 : 1));

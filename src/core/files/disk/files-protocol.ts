@@ -1,6 +1,7 @@
 import type { ErrorData } from '../../../schema/error-data.ts';
 import type { ChangedFile } from '../../../schema/state.ts';
 import type { BlobHash, Blobs } from '../../ports/blobs.ts';
+import type { FileChange } from '../changes.ts';
 import type { FileDiff } from '../text-diff.ts';
 import type { Restored, RestoreOptions } from './restore.ts';
 import type { Snapshot, WorktreeOptions } from './snapshot.ts';
@@ -10,7 +11,8 @@ export interface Cached {
   readonly cacheFile: string;
 }
 
-export interface DiffOptions {
+/** Two trees to compare. */
+export interface Compared {
   readonly before: BlobHash;
   readonly after: BlobHash;
 }
@@ -24,7 +26,8 @@ export interface SnapshotWithChanges extends Snapshot {
 export interface FileTasks {
   snapshot(options: WorktreeOptions & Cached): SnapshotWithChanges;
   restore(options: RestoreOptions & Cached): Restored;
-  diff(options: DiffOptions): readonly FileDiff[];
+  changes(options: Compared): readonly FileChange[];
+  diff(options: Compared): readonly FileDiff[];
 }
 
 export type TaskName = keyof FileTasks;

@@ -2,11 +2,19 @@
 import { parentPort } from 'node:worker_threads';
 import { fromErrorData, toErrorData } from '../../../schema/error-data.ts';
 import type { Blobs, NewBlob } from '../../ports/blobs.ts';
-import { changedFiles, findChanges, findRenames } from '../changes.ts';
+import { changedFiles, type FileChange, findChanges, findRenames } from '../changes.ts';
 import { readContent, treeReader } from '../read-tree.ts';
 import { diffFile, type FileDiff } from '../text-diff.ts';
 import { emptyTree } from '../tree.ts';
-import type { Cached, FromFilesThread, OptionsOf, ResultOf, TaskName, ToFilesThread } from './files-protocol.ts';
+import type {
+  Cached,
+  Compared,
+  FromFilesThread,
+  OptionsOf,
+  ResultOf,
+  TaskName,
+  ToFilesThread,
+} from './files-protocol.ts';
 import { restoreSnapshot } from './restore.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { readStatCache, type StatCache, writeStatCache } from './stat-cache.ts';
@@ -89,25 +97,29 @@ const end = (): void => {
   port.close();
 };
 
+const changesBetween = async ({ before, after }: Compared, blobs: Blobs): Promise<readonly FileChange[]> => {
+  const read = treeReader(blobs);
+  return findRenames(await findChanges({ hash: before, read }, { hash: after, read }));
+};
+
 const tasks: { [Name in TaskName]: (options: OptionsOf<Name>, blobs: Blobs) => Promise<ResultOf<Name>> } = {
   snapshot: (options, blobs) =>
     withCache(options, async (cache) => {
       const taken = await takeSnapshot(options, cache, blobs);
-      const before = options.base ?? emptyTree.hash;
-      const read = treeReader(blobs);
-      const found = await findChanges({ hash: before, read }, { hash: taken.snapshot.root, read });
-      return [{ ...taken.snapshot, changes: changedFiles(findRenames(found)) }, taken.cache];
+      const compared = { before: options.base ?? emptyTree.hash, after: taken.snapshot.root };
+      return [{ ...taken.snapshot, changes: changedFiles(await changesBetween(compared, blobs)) }, taken.cache];
     }),
   restore: (options, blobs) =>
     withCache(options, async (cache) => {
       const done = await restoreSnapshot(options, cache, blobs);
       return [done.restored, done.cache];
     }),
-  diff: async ({ before, after }, blobs) => {
-    const read = treeReader(blobs);
-    const changes = await findChanges({ hash: before, read }, { hash: after, read });
+  changes: changesBetween,
+  diff: async (compared, blobs) => {
     const diffs: FileDiff[] = [];
-    for (const change of findRenames(changes)) diffs.push(await diffFile(change, (hash) => readContent(blobs, hash)));
+    for (const change of await changesBetween(compared, blobs)) {
+      diffs.push(await diffFile(change, (hash) => readContent(blobs, hash)));
+    }
     return diffs;
   },
 };

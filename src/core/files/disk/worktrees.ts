@@ -23,7 +23,7 @@ const settle = async (work: () => Promise<unknown>): Promise<Settled> => {
 };
 
 /**
- * Snapshots, restores and diffs, in a thread that is started when it is first needed and does not keep the process alive. Tasks on one
+ * Snapshots, restores and comparisons, in a thread that is started when it is first needed and does not keep the process alive. Tasks on one
  * worktree are done one after the other.
  */
 export class Worktrees {
@@ -38,6 +38,10 @@ export class Worktrees {
 
   restore(options: OptionsOf<'restore'>, blobs: Blobs): Promise<ResultOf<'restore'>> {
     return this.#inTurn(options.cacheFile, () => this.#run('restore', options, blobs));
+  }
+
+  changes(options: OptionsOf<'changes'>, blobs: Blobs): Promise<ResultOf<'changes'>> {
+    return this.#run('changes', options, blobs);
   }
 
   diff(options: OptionsOf<'diff'>, blobs: Blobs): Promise<ResultOf<'diff'>> {
