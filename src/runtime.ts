@@ -50,7 +50,7 @@ const openStore = async (address: string): Promise<RuntimeStore> => {
     const { openPostgresStore } = await import('./stores/postgres/index.ts');
     return openPostgresStore({ url: address });
   }
-  const file = /^sqlite:(.+)$/.exec(address)?.[1];
+  const file = fileOf(address);
   if (file && file !== ':memory:') {
     const { openSqliteStore } = await import('./stores/sqlite/index.ts');
     return openSqliteStore({ file });
@@ -65,9 +65,11 @@ const storeOf = async (store: unknown): Promise<RuntimeStore> => {
   throw new PerdureError('INVALID_INPUT', 'openRuntime needs a store: pass { store: "sqlite:PATH" } or "postgres://…"');
 };
 
-const dataFolder = ({ data = process.env.PERDURE_DATA, store }: RuntimeOptions): string => {
-  const file = typeof store === 'string' ? /^sqlite:(.+)$/.exec(store)?.[1] : undefined;
-  return resolve(data || (file ? dirname(file) : '.perdure'));
+const fileOf = (store: string): string | undefined => /^sqlite:(.+)$/.exec(store)?.[1];
+
+const places = ({ data = process.env.PERDURE_DATA, store }: RuntimeOptions) => {
+  const file = typeof store === 'string' ? fileOf(store) : undefined;
+  return { data: resolve(data || (file ? dirname(file) : '.perdure')), storeFile: file && resolve(file) };
 };
 
 const fields: Record<keyof RuntimeOptions, true> = {
@@ -112,7 +114,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     snapshots,
     agents,
     onWarning,
-    data: dataFolder(options),
+    ...places(options),
     timing,
     closing: closing.signal,
     models: async (model) => (await import('./models/resolve-model.ts')).resolveModels(models)(model),

@@ -86,7 +86,7 @@ test('[TOOL7] what a run keeps of a command is in its log', async () => {
   const steps = [...calls.map((command) => ({ calls: [{ tool: 'shell', input: { command } }] })), { text: 'Done.' }];
   const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: '', tools: [tool] });
   const runtime = await openRuntime({
-    store: `sqlite:${join(work, 'log.db')}`,
+    store: `sqlite:${join(work, '.perdure', 'log.db')}`,
     agents: [agent],
     models: { scripts: [defineScript({ name: 'test', steps })] },
   });
@@ -156,7 +156,7 @@ test('[TOOL8] whenever a runner is killed, the command runs once or is known to 
 
 test('[TOOL8] a worker killed in the middle of a run is replaced by one that goes on with its command', async () => {
   const { work, records, file } = await start();
-  const store = `sqlite:${file('log.db')}`;
+  const store = `sqlite:${file('.perdure/log.db')}`;
   const setUp = `
     const { defineAgent, defineScript, openRuntime } = await import(${moduleUrl('src/index.ts')});
     const { defineShellTool } = await import(${moduleUrl('src/tools/index.ts')});

@@ -344,7 +344,7 @@ test('[TOOL6] what is decided, remembered, planned and written is in the state; 
     defineScript({ name: 'test', steps: [...calls.map((call) => ({ calls: [call] })), { text: 'Done.' }] }),
   ];
   const runtime = await openRuntime({
-    store: `sqlite:${file('.log.db')}`,
+    store: `sqlite:${file('.perdure/log.db')}`,
     agents: [agent],
     models: { scripts },
   });

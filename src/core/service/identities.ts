@@ -38,6 +38,7 @@ export interface IdentityOptions {
   readonly models: ResolveModel;
   /** Where worktrees are. */
   readonly data: string;
+  readonly storeFile?: string | undefined;
   readonly timing?: Partial<Timing> | undefined;
   readonly clock: Clock;
   readonly snapshots?: SnapshotPolicy | undefined;
@@ -57,7 +58,17 @@ export interface Identities {
 
 /** All members of all workspaces share one store and the folds of the sessions in use. */
 export const identitiesOn = (options: IdentityOptions): Identities => {
-  const { store, clock, snapshots = defaultSnapshotPolicy, onWarning, closing, models, data, timing = {} } = options;
+  const {
+    store,
+    clock,
+    snapshots = defaultSnapshotPolicy,
+    onWarning,
+    closing,
+    models,
+    data,
+    storeFile,
+    timing = {},
+  } = options;
   const agents = agentRegistry(options.agents ?? []);
   const folds = new SessionFolds(store, parseInput('snapshots', Snapshots, snapshots), onWarning);
   const worktrees = new Worktrees();
@@ -76,6 +87,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     timing: parseInput('timing', Timings, timing),
     worktrees,
     data,
+    storeFile,
   };
   const scopeFor = (identity: Identity): Scope => {
     const { workspace, member, role, profile } = parseInput('the identity', Identity, identity);

@@ -1,5 +1,5 @@
 import { mkdir, realpath, rm, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
@@ -7,6 +7,7 @@ import { Text } from '../../schema/json.ts';
 import { bindFolder } from '../files/disk/bound-folder.ts';
 import { cloneRepository } from '../files/disk/clone-repository.ts';
 import { leftOutOf, makePlace, placeOf, thisMachine, writeMark } from '../files/disk/place.ts';
+import { isOwnName, ownFolder } from '../files/path.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { countChanges } from '../session/file-entries.ts';
 import { keyOf, type Scope } from './scope.ts';
@@ -27,9 +28,26 @@ export const FilesOption = z.union(
 );
 export type FilesOption = z.infer<typeof FilesOption>;
 
-const folderAt = async (path: string): Promise<string> => {
+/** Whoever opens and closes the file of a SQLite store takes away the locks that its process holds. */
+const refuseStoreIn = async ({ storeFile }: Scope, folder: string): Promise<void> => {
+  const file = storeFile && (await realpath(storeFile));
+  const way = file ? relative(folder, file).split(sep) : ['..'];
+  if (way[0] === '..' || way.some((name) => isOwnName(name)) || isAbsolute(way.join(sep))) return;
+  throw new PerdureError(
+    'INVALID_INPUT',
+    `the store's own file lies in ${folder}: move it to ${folder}/${ownFolder}/`,
+    {
+      details: { folder, file },
+    },
+  );
+};
+
+const folderAt = async (scope: Scope, path: string): Promise<string> => {
   const folder = await realpath(resolve(path)).catch(() => undefined);
-  if (folder && (await stat(folder)).isDirectory()) return folder;
+  if (folder && (await stat(folder)).isDirectory()) {
+    await refuseStoreIn(scope, folder);
+    return folder;
+  }
   throw new PerdureError('FILE_UNAVAILABLE', `${path} is not a folder that can be read`, { details: { path } });
 };
 
@@ -57,12 +75,12 @@ export const openedFiles = async (
 ): Promise<readonly EventDraft[]> => {
   const home = join(scope.data, 'worktrees', key.workspace, key.session);
   if ('from' in option) {
-    const folder = await folderAt(option.from);
+    const folder = await folderAt(scope, option.from);
     await mkdir(home, { recursive: true, mode: 0o700 });
     return [await snapshotOf(scope, folder, join(home, 'source-stats'), { kind: 'folder', path: folder })];
   }
   if ('cwd' in option) {
-    const boundTo = { path: await folderAt(option.cwd), machine: thisMachine };
+    const boundTo = { path: await folderAt(scope, option.cwd), machine: thisMachine };
     const place = placeOf(scope.data, key, boundTo);
     await bindFolder(boundTo.path, key, (other) => isAtWork(scope, other));
     await makePlace(place);

@@ -27,6 +27,8 @@ export interface Scope {
   readonly worktrees: Worktrees;
   /** The folder of the runtime on this machine, with the worktrees. */
   readonly data: string;
+  /** Of a store that is a file: nothing else may open it. */
+  readonly storeFile?: string | undefined;
   /** Told of what went wrong beside the calls. */
   onWarning(problem: unknown): void;
   readonly clock: Clock;

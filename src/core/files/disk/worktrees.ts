@@ -54,6 +54,7 @@ export class Worktrees {
     const thread = this.#thread;
     if (!thread) return;
     this.#thread = undefined;
+    thread.ref();
     const ended = once(thread, 'exit');
     thread.postMessage({ end: true } satisfies ToFilesThread);
     await ended;
