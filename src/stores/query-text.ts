@@ -1,4 +1,4 @@
-import type { CallQuery } from '../core/ports/store.ts';
+import type { BlobEventQuery, CallQuery } from '../core/ports/store.ts';
 
 /** A statement in the making: values become numbered places, and a condition on a value that was not given is left out. */
 export class QueryText {
@@ -27,6 +27,14 @@ export class QueryText {
       this.and(since, (place) => `at >= ${place}`),
       this.and(until, (place) => `at <= ${place}`),
     ].join('');
+  }
+
+  /** The page after that event, in the order of sessions and their events, or of one session. */
+  following({ session, after }: BlobEventQuery): string {
+    if (session === undefined) {
+      return after ? ` AND (session, seq) > (${this.place(after.session)}, ${this.place(after.seq)})` : '';
+    }
+    return ` AND session = ${this.place(session)}${this.and(after?.seq, (place) => `seq > ${place}`)}`;
   }
 
   /** The page after that record, in a workspace. */

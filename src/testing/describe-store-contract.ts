@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import type { RuntimeStore } from '../core/ports/runtime-store.ts';
 import { describeAppends } from './contract/append.ts';
 import { describeBatches } from './contract/batches.ts';
+import { describeBlobEvents } from './contract/blob-events.ts';
 import { describeBlobs } from './contract/blobs.ts';
 import { describeBundles } from './contract/bundles.ts';
 import { describeCallQueries } from './contract/call-queries.ts';
@@ -72,6 +73,7 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeWriters(setup);
     describeKeys(setup);
     describeBlobs(setup);
+    describeBlobEvents(setup);
     describeForks(setup);
     describeSnapshots(setup);
     describeListings(setup);

@@ -1,4 +1,4 @@
-import type { BlobHash, OldBlob, OldBlobs } from '../core/ports/blobs.ts';
+import type { BlobHash, LooseBlob, LooseBlobs } from '../core/ports/blobs.ts';
 import { blobHash } from '../core/session/chain.ts';
 import { hexOf, isSpilled, type MemoryWorkspace, putPiece } from './memory-database.ts';
 
@@ -17,15 +17,16 @@ const isPayload = ({ sessions }: MemoryWorkspace, hash: BlobHash): boolean =>
     .values()
     .some(({ events }) => events.values().some(({ body }) => isSpilled(body) && hexOf(blobHash(body.bytes)) === hash));
 
-export const isUnused = (workspace: MemoryWorkspace, hash: BlobHash, putBefore: number): boolean =>
-  (workspace.blobTimes.get(hash) ?? 0) < putBefore && !isPayload(workspace, hash);
+const isLoose = (workspace: MemoryWorkspace, hash: BlobHash): boolean => !isPayload(workspace, hash);
 
-export const oldBlobsIn = (
-  workspace: MemoryWorkspace,
-  { putBefore, after = '', limit }: OldBlobs,
-): readonly OldBlob[] =>
+const usedAt = ({ blobTimes }: MemoryWorkspace, hash: BlobHash): number => blobTimes.get(hash) ?? 0;
+
+export const removeBlob = (workspace: MemoryWorkspace, hash: BlobHash, usedBefore: number): boolean =>
+  usedAt(workspace, hash) < usedBefore && isLoose(workspace, hash) && workspace.blobs.delete(hash);
+
+export const looseBlobsIn = (workspace: MemoryWorkspace, { after = '', limit }: LooseBlobs): readonly LooseBlob[] =>
   [...workspace.blobs.keys()]
-    .filter((hash) => hash > after && isUnused(workspace, hash, putBefore))
+    .filter((hash) => hash > after && isLoose(workspace, hash))
     .sort()
     .slice(0, limit)
-    .map((hash) => ({ hash, size: workspace.blobs.get(hash)!.length }));
+    .map((hash) => ({ hash, size: workspace.blobs.get(hash)!.length, usedAt: usedAt(workspace, hash) }));

@@ -1,4 +1,5 @@
-import type { CallQuery, CallRecord, CommitQuery, StoredEvent } from '../core/ports/store.ts';
+import type { BlobEventQuery, CallQuery, CallRecord, CommitQuery, StoredEvent } from '../core/ports/store.ts';
+import { blobEventTypes } from '../core/session/blob-events.ts';
 import type { SessionId } from '../schema/ids.ts';
 import { callWithin } from '../stores/call-within.ts';
 import { type Segment, spansOf } from '../stores/lineage.ts';
@@ -48,6 +49,20 @@ const pageOf = <R extends Place & { readonly tool?: string | undefined; readonly
     .filter((each) => (tool === undefined || each.tool === tool) && (actor === undefined || each.actor === actor))
     .filter((each) => since <= each.at && each.at <= until)
     .filter((each) => !before || order(before, each) < 0)
+    .sort(order)
+    .slice(0, limit);
+};
+
+export const findBlobEventsIn = (
+  workspace: MemoryWorkspace,
+  { session, after, limit }: BlobEventQuery,
+): readonly StoredEvent[] => {
+  const order = (a: Pick<Place, 'session' | 'seq'>, b: typeof a): number => text(a.session, b.session) || a.seq - b.seq;
+  const types: readonly string[] = blobEventTypes;
+  return [...workspace.sessions.values()]
+    .flatMap(({ events }) => [...events.values()])
+    .filter((event) => types.includes(event.type) && (session === undefined || event.session === session))
+    .filter((event) => !after || order(after, event) < 0)
     .sort(order)
     .slice(0, limit);
 };

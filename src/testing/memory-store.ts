@@ -16,7 +16,7 @@ import { encodeBlobsSync } from '../stores/payload-codec.ts';
 import { planAppend } from '../stores/plan-append.ts';
 import { newKeysOf, overlapAt, planImport } from '../stores/plan-import.ts';
 import { workSeqOf } from '../stores/work-seq.ts';
-import { isUnused, oldBlobsIn, putBlob, touch } from './memory-blobs.ts';
+import { looseBlobsIn, putBlob, removeBlob, touch } from './memory-blobs.ts';
 import {
   copyWorkspace,
   eventAt,
@@ -30,7 +30,7 @@ import {
   withBlob,
   workspaceOf,
 } from './memory-database.ts';
-import { findCallsIn, findCommitsIn, keepProjections, rebuildIn } from './memory-projections.ts';
+import { findBlobEventsIn, findCallsIn, findCommitsIn, keepProjections, rebuildIn } from './memory-projections.ts';
 import { enterWork, findWorkIn, leaseIn, releaseIn } from './memory-queue.ts';
 
 const keep = (workspace: MemoryWorkspace, session: MemorySession, events: readonly StoredEvent[]): void => {
@@ -211,11 +211,13 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
       }),
     readBlob: (name, hash) => within(name, ({ blobs }) => blobs.get(hash)),
     hasBlobs: (name, hashes) => within(name, (workspace) => new Set(hashes.filter((hash) => touch(workspace, hash)))),
-    oldBlobs: (name, query) => within(name, (workspace) => oldBlobsIn(workspace, query)),
-    removeBlobs: (name, hashes, putBefore) =>
-      within(name, (workspace) =>
-        hashes.filter((hash) => isUnused(workspace, hash, putBefore) && workspace.blobs.delete(hash)),
-      ),
+    looseBlobs: (name, query) => within(name, (workspace) => looseBlobsIn(workspace, query)),
+    removeBlobs: (name, hashes, usedBefore) =>
+      within(name, (workspace) => hashes.filter((hash) => removeBlob(workspace, hash, usedBefore))),
+    now: async () => {
+      if (closed) throw closedError();
+      return Date.now();
+    },
     putSnapshot: (key, { seq, foldVersion, parts }) =>
       within(key.workspace, (workspace) => {
         const [owner] = clipSegments(segmentsIn(workspace, key.session), seq - 1, seq);
@@ -239,6 +241,8 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     findCommits: (name, query) =>
       within(name, (workspace) => findCommitsIn(workspace, query).map((event) => withBlob(workspace, event))),
     findCalls: (name, query) => within(name, (workspace) => findCallsIn(workspace, query)),
+    findBlobEvents: (name, query) =>
+      within(name, (workspace) => findBlobEventsIn(workspace, query).map((event) => withBlob(workspace, event))),
     rebuildProjections: (name) =>
       within(name, (workspace) => {
         const count = rebuildIn(workspace);

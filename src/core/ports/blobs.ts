@@ -17,18 +17,18 @@ export interface Blobs {
   hasBlobs(hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>>;
 }
 
-/** Which blobs nobody may need any more. */
-export interface OldBlobs {
-  /** Put, or asked for, before this time of the store's clock. */
-  readonly putBefore: number;
+export interface LooseBlobs {
   readonly limit: number;
   /** The last of the page before. */
   readonly after?: BlobHash | undefined;
 }
 
-export interface OldBlob {
+/** A blob that no payload and no fold snapshot refers to by itself. What trees name, the store does not know. */
+export interface LooseBlob {
   readonly hash: BlobHash;
   readonly size: number;
+  /** By the store's clock; nobody has put it or asked for it later. */
+  readonly usedAt: number;
 }
 
 /** What a store keeps beside logs. Payloads that were spilled are here too, and stay as long as their events. */
@@ -36,8 +36,10 @@ export interface BlobStore {
   putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[]): Promise<void>;
   readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined>;
   hasBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>>;
-  /** Those that no event and no fold snapshot refers to by itself, in the order of hashes. What trees name, the store does not know. */
-  oldBlobs(workspace: WorkspaceId, query: OldBlobs): Promise<readonly OldBlob[]>;
-  /** Only those that are still as `oldBlobs` found them. Gives those that went. */
-  removeBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[], putBefore: number): Promise<readonly BlobHash[]>;
+  /** In the order of hashes. */
+  looseBlobs(workspace: WorkspaceId, query: LooseBlobs): Promise<readonly LooseBlob[]>;
+  /** Only those that are loose still and were last used before that time of the store's clock. Gives those that went. */
+  removeBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number): Promise<readonly BlobHash[]>;
+  /** The store's clock. */
+  now(): Promise<number>;
 }

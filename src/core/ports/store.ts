@@ -163,6 +163,14 @@ export interface CallQuery extends RecordQuery {
   readonly status?: readonly CallStatus[] | undefined;
 }
 
+/** Which of the events that name blobs: all of a workspace, or the own ones of one session. */
+export interface BlobEventQuery {
+  readonly session?: SessionId | undefined;
+  readonly limit: number;
+  /** The last of the page before. */
+  readonly after?: { readonly session: SessionId; readonly seq: number } | undefined;
+}
+
 /** A tool call as its events tell it. `running` has no outcome yet. */
 export type CallStatus = ToolOutcome | 'running';
 export interface CallRecord {
@@ -223,6 +231,8 @@ export interface Store {
   findCommits(workspace: WorkspaceId, query: CommitQuery): Promise<readonly StoredEvent[]>;
   /** Newest call first. A call that ended after the ranges asked for is `running` there. */
   findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]>;
+  /** Events of the `blobEventTypes`, each of the session that owns it, in the order of sessions and seqs; from an index, not from the log. */
+  findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]>;
   /**
    * Makes what findCommits, findCalls, list and turnStarts read anew from the log, puts heads right where it tells and drops snapshots, in
    * one transaction; returns how many events were read.

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { BlobHash, NewBlob, OldBlob, OldBlobs } from '../../core/ports/blobs.ts';
+import type { BlobHash, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { decodeBlob, type EncodedBlob, encodeBlobs } from '../payload-codec.ts';
 import { sha256 } from '../sha256.ts';
@@ -49,23 +49,27 @@ const findHashes = prepared(
    cross join lateral (select hash from perdure.blobs where workspace = $1 and hash = asked.hash limit 1) b`,
 );
 
-const isUnused = `b.put_at < to_timestamp($2 / 1000.0)
-   and not exists (select 1 from perdure.events e where e.workspace = $1 and e.encoding = 2 and e.payload = b.hash)
+/** A time is not written anew for less: a blob may have been used that much later than its row says. */
+const usedAt = `(b.put_at + interval '1 minute')`;
+
+const isLoose = `not exists (select 1 from perdure.events e where e.workspace = $1 and e.encoding = 2 and e.payload = b.hash)
    and encode(b.hash, 'hex') not in (
      select part.value ->> 'blob' from perdure.snapshots s,
        json_each(case when s.manifest is json object then s.manifest::json else '{}'::json end) part
      where s.workspace = $1 and part.value ->> 'blob' is not null
    )`;
 
-const findOld = prepared(
-  'find_old_blobs',
-  `select b.hash, b.size from perdure.blobs b
-   where b.workspace = $1 and b.hash > $3 and ${isUnused} order by b.hash limit $4`,
+const findLoose = prepared(
+  'find_loose_blobs',
+  `select b.hash, b.size, floor(extract(epoch from ${usedAt}) * 1000)::bigint as used_at from perdure.blobs b
+   where b.workspace = $1 and b.hash > $2 and ${isLoose} order by b.hash limit $3`,
 );
 
 const remove = prepared(
   'remove_blobs',
-  `delete from perdure.blobs b where b.workspace = $1 and b.hash = any($3::bytea[]) and ${isUnused} returning b.hash`,
+  `delete from perdure.blobs b where b.workspace = $1 and b.hash = any($2::bytea[])
+     and ${usedAt} < to_timestamp($3 / 1000.0) and ${isLoose}
+   returning b.hash`,
 );
 
 const bytesOf = (hash: BlobHash): Buffer => Buffer.from(hash, 'hex');
@@ -98,25 +102,25 @@ export const touchBlobs = async (
   return new Set(namesOf(there!.rows));
 };
 
-export const findOldBlobs = async (
+export const findLooseBlobs = async (
   source: Source,
   workspace: WorkspaceId,
-  { putBefore, after = '', limit }: OldBlobs,
-): Promise<readonly OldBlob[]> => {
-  const rows = await source.read<{ hash: Uint8Array; size: number }>(
+  { after = '', limit }: LooseBlobs,
+): Promise<readonly LooseBlob[]> => {
+  const rows = await source.read<{ hash: Uint8Array; size: number; used_at: number }>(
     workspace,
-    findOld(workspace, putBefore, bytesOf(after), limit),
+    findLoose(workspace, bytesOf(after), limit),
   );
-  return rows.map(({ hash, size }) => ({ hash: hexOf(hash), size }));
+  return rows.map(({ hash, size, used_at }) => ({ hash: hexOf(hash), size, usedAt: used_at }));
 };
 
 export const removeBlobs = async (
   database: Database,
   workspace: WorkspaceId,
   hashes: readonly BlobHash[],
-  putBefore: number,
+  usedBefore: number,
 ): Promise<readonly BlobHash[]> => {
-  const [removed] = await database.write(workspace, [remove(workspace, putBefore, byteaArray(hashes.map(bytesOf)))]);
+  const [removed] = await database.write(workspace, [remove(workspace, byteaArray(hashes.map(bytesOf)), usedBefore)]);
   return namesOf(removed!.rows);
 };
 

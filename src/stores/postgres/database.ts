@@ -155,6 +155,14 @@ export class Database {
     return this.#ask(this.opening(workspace, 'read write'), statements);
   }
 
+  /** The server's clock. */
+  async now(): Promise<number> {
+    const [answer] = await this.#ask('begin read only', [
+      'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now',
+    ]);
+    return answer!.rows[0].now;
+  }
+
   async close(): Promise<void> {
     await this.#pool.end();
   }

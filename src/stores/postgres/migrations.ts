@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { PerdureError } from '../../schema/error.ts';
+import { isBlobEvent } from '../blob-event-condition.ts';
 import { isNewerRelease } from '../release.ts';
 
 interface Migration {
@@ -199,6 +200,7 @@ const migrations: readonly Migration[] = [
       alter table perdure.events alter payload set storage external;
       create index events_turns on perdure.events (workspace, session, turn, seq) where opens_turn;
       create index events_blobs on perdure.events (workspace, payload) where encoding = 2;
+      create index events_naming_blobs on perdure.events (workspace, session, seq) where ${isBlobEvent};
       ${tenantTable('events')}
 
       create table perdure.keys (

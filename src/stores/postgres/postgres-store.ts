@@ -1,8 +1,9 @@
-import type { BlobHash, BlobStore, NewBlob, OldBlob, OldBlobs } from '../../core/ports/blobs.ts';
+import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
 import type { Queue, Work } from '../../core/ports/queue.ts';
 import type {
   AppendOutcome,
   AppendRequest,
+  BlobEventQuery,
   CallQuery,
   CallRecord,
   CommitQuery,
@@ -21,10 +22,11 @@ import { PerdureError } from '../../schema/error.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { AppendQueue } from './append-queue.ts';
-import { findOldBlobs, putBlobs, readBlobs, removeBlobs, touchBlobs } from './blobs.ts';
+import { findLooseBlobs, putBlobs, readBlobs, removeBlobs, touchBlobs } from './blobs.ts';
 import { BoundedMap } from './bounded-map.ts';
 import type { Changes } from './changes.ts';
 import type { Database } from './database.ts';
+import { findBlobEvents } from './find-blob-events.ts';
 import { findCalls } from './find-calls.ts';
 import { findCommits } from './find-commits.ts';
 import { importCopies } from './import-copies.ts';
@@ -97,12 +99,16 @@ export class PostgresStore implements Store, BlobStore, Queue {
     return this.#run(() => touchBlobs(this.#database, workspace, hashes));
   }
 
-  oldBlobs(workspace: WorkspaceId, query: OldBlobs): Promise<readonly OldBlob[]> {
-    return this.#run(() => findOldBlobs(this.#database, workspace, query));
+  looseBlobs(workspace: WorkspaceId, query: LooseBlobs): Promise<readonly LooseBlob[]> {
+    return this.#run(() => findLooseBlobs(this.#database, workspace, query));
   }
 
-  removeBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[], putBefore: number): Promise<readonly BlobHash[]> {
-    return this.#run(() => removeBlobs(this.#database, workspace, hashes, putBefore));
+  removeBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number): Promise<readonly BlobHash[]> {
+    return this.#run(() => removeBlobs(this.#database, workspace, hashes, usedBefore));
+  }
+
+  now(): Promise<number> {
+    return this.#run(() => this.#database.now());
   }
 
   putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void> {
@@ -134,6 +140,10 @@ export class PostgresStore implements Store, BlobStore, Queue {
 
   findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]> {
     return this.#run(() => findCalls(this.#database, this.#lineages, workspace, query));
+  }
+
+  findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]> {
+    return this.#run(() => findBlobEvents(this.#database, workspace, query));
   }
 
   rebuildProjections(workspace: WorkspaceId): Promise<number> {

@@ -4,6 +4,7 @@ import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase } from '../../../test/postgres.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { newWorkspace } from '../../testing/contract/contract-setup.ts';
+import { blobEvents } from './find-blob-events.ts';
 import { callsOfSpans, callsOfWorkspace } from './find-calls.ts';
 import { commitsOfSpans, commitsOfWorkspace } from './find-commits.ts';
 import { openPostgresStore } from './index.ts';
@@ -115,6 +116,23 @@ describe('query plans', () => {
     expect(paths!['Index Cond']).toMatch(/session = .* AND \(seq >= .* AND \(seq <= /);
     const plan = await planOf(callsOfSpans(workspace, spans, spans, { status: ['ok'], limit: 200 }));
     expect(scansOf(plan, 'tool_calls')).toMatchObject([{ 'Index Name': 'tool_calls_pkey', 'Actual Rows': 4 }]);
+  });
+
+  test('[GC1] events that name blobs are walked along an index of them alone, and nothing is sorted', async () => {
+    await connected(database.adminUrl, async (client) => {
+      await client.query(`update perdure.events set type = 'files.snapshotted' where seq = 150`);
+      await client.query('vacuum analyze perdure.events');
+    });
+    const after = { session: sessionOf(7), seq: 150 };
+    for (const [asked, rows] of [
+      [{}, 200],
+      [{ after }, 200],
+      [{ session: sessionOf(7) }, 1],
+    ] as const) {
+      const plan = await planOf(blobEvents(workspace, { ...asked, limit: 200 }));
+      expect(plan.map((node) => node['Node Type'])).not.toContain('Sort');
+      expect(scansOf(plan, 'events')).toMatchObject([{ 'Index Name': 'events_naming_blobs', 'Actual Rows': rows }]);
+    }
   });
 
   test('[QRY5] calls of a workspace are found by tool, by actor, by time or among those that run', async () => {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { BlobHash, OldBlob, OldBlobs } from '../../core/ports/blobs.ts';
+import type { BlobHash, LooseBlob, LooseBlobs } from '../../core/ports/blobs.ts';
 import { blobHash } from '../../core/session/chain.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { decodeBlobSync, type EncodedBlob, encodeBlobSync } from '../payload-codec.ts';
@@ -13,15 +13,15 @@ export interface Blobs {
   writeBytes(workspace: WorkspaceId, bytes: Uint8Array): Uint8Array;
   /** Those that are there, from now on as young as if they were just written. */
   touch(workspace: WorkspaceId, hashes: readonly BlobHash[]): ReadonlySet<BlobHash>;
-  old(workspace: WorkspaceId, query: OldBlobs): readonly OldBlob[];
-  remove(workspace: WorkspaceId, hashes: readonly BlobHash[], putBefore: number): readonly BlobHash[];
+  loose(workspace: WorkspaceId, query: LooseBlobs): readonly LooseBlob[];
+  remove(workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number): readonly BlobHash[];
 }
 
-/** A time is not written anew for less. */
+/** A time is not written anew for less: a blob may have been used that much later than its row says. */
 const touchAfterMs = 60_000;
+const usedAt = `(put_at + ${touchAfterMs})`;
 
-const isUnused = `put_at < ?2
-    AND NOT EXISTS (SELECT 1 FROM events e WHERE e.workspace = ?1 AND e.encoding = 2 AND e.payload = blobs.hash)
+const isLoose = `NOT EXISTS (SELECT 1 FROM events e WHERE e.workspace = ?1 AND e.encoding = 2 AND e.payload = blobs.hash)
     AND lower(hex(hash)) NOT IN (
       SELECT part.value ->> 'blob' FROM snapshots s, json_each(iif(json_valid(s.manifest), s.manifest, '{}')) part
       WHERE s.workspace = ?1 AND part.value ->> 'blob' IS NOT NULL)`;
@@ -34,10 +34,10 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
     WHERE bytes <> excluded.bytes OR put_at < excluded.put_at - ${touchAfterMs}`);
   const age = db.prepare('SELECT put_at AS putAt FROM blobs WHERE workspace = ? AND hash = ?');
   const renew = db.prepare('UPDATE blobs SET put_at = ? WHERE workspace = ? AND hash = ?');
-  const old = db.prepare(`SELECT lower(hex(hash)) AS hash, size FROM blobs
-    WHERE workspace = ?1 AND hash > unhex(?3) AND ${isUnused} ORDER BY blobs.hash LIMIT ?4`);
+  const loose = db.prepare(`SELECT lower(hex(hash)) AS hash, size, ${usedAt} AS usedAt FROM blobs
+    WHERE workspace = ?1 AND hash > unhex(?2) AND ${isLoose} ORDER BY blobs.hash LIMIT ?3`);
   const remove = db.prepare(`DELETE FROM blobs
-    WHERE workspace = ?1 AND hash IN (SELECT unhex(value) FROM json_each(?3)) AND ${isUnused}
+    WHERE workspace = ?1 AND hash IN (SELECT unhex(value) FROM json_each(?2)) AND ${usedAt} < ?3 AND ${isLoose}
     RETURNING lower(hex(hash)) AS hash`);
   const write: Blobs['write'] = (workspace, { hash, size, encoding, stored }) => {
     insert.run(workspace, hash, Date.now(), size, encoding, stored);
@@ -65,10 +65,10 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
         }),
       );
     },
-    old: (workspace, { putBefore, after = '', limit }) =>
-      old.all(workspace, putBefore, after, limit).map((row) => ({ ...row }) as unknown as OldBlob),
-    remove: (workspace, hashes, putBefore) =>
-      remove.all(workspace, putBefore, JSON.stringify(hashes)).map(({ hash }) => String(hash)),
+    loose: (workspace, { after = '', limit }) =>
+      loose.all(workspace, after, limit).map((row) => ({ ...row }) as unknown as LooseBlob),
+    remove: (workspace, hashes, usedBefore) =>
+      remove.all(workspace, JSON.stringify(hashes), usedBefore).map(({ hash }) => String(hash)),
   };
 };
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { isBlobEvent } from '../blob-event-condition.ts';
 import { isNewerRelease } from '../release.ts';
 import { inTransaction } from './in-transaction.ts';
 import { storeFailure } from './store-error.ts';
@@ -62,6 +63,7 @@ CREATE TABLE events (
 CREATE UNIQUE INDEX events_by_seq ON events (workspace, session, seq);
 CREATE INDEX events_by_turn ON events (workspace, session, turn, seq) WHERE opens_turn = 1;
 CREATE INDEX events_by_blob ON events (workspace, payload) WHERE encoding = 2;
+CREATE INDEX events_naming_blobs ON events (workspace, session, seq) WHERE ${isBlobEvent};
 
 CREATE TABLE keys (
   workspace TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, body_hash TEXT NOT NULL,

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { newId } from '../../schema/ids.ts';
 import { newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { currentRelease } from '../release.ts';
+import { blobEvents } from './find-blob-events.ts';
 import { callsOfSpan, callsOfWorkspace } from './find-calls.ts';
 import { commitsOfSpan, commitsOfWorkspace } from './find-commits.ts';
 import { migrate } from './migrations.ts';
@@ -72,6 +73,17 @@ describe('query plans', () => {
     }
     expect(planOf(callsOfSpan(workspace, span, { tool: 'edit', since: 1_000, limit: 200 }))).toEqual([
       'SEARCH tool_calls USING PRIMARY KEY (workspace=? AND session=? AND seq>? AND seq<?)',
+    ]);
+  });
+
+  test('[GC1] events that name blobs are walked along an index of them alone, and nothing is sorted', () => {
+    const planned = (asked: object) => planOf(blobEvents(workspace, { ...asked, limit: 200 }));
+    const walk = 'SEARCH events USING INDEX events_naming_blobs';
+    expect(planned({})).toEqual([`${walk} (workspace=?)`]);
+    expect(planned({ after: before })).toEqual([`${walk} (workspace=? AND (session,seq)>(?,?))`]);
+    expect(planned({ session: span.session })).toEqual([`${walk} (workspace=? AND session=?)`]);
+    expect(planned({ session: span.session, after: before })).toEqual([
+      `${walk} (workspace=? AND session=? AND seq>?)`,
     ]);
   });
 

@@ -1,9 +1,17 @@
-import type { BlobHash, OldBlobs } from '../../core/ports/blobs.ts';
-import type { CallQuery, CommitQuery, ListQuery, ReadRange, SessionKey } from '../../core/ports/store.ts';
+import type { BlobHash, LooseBlobs } from '../../core/ports/blobs.ts';
+import type {
+  BlobEventQuery,
+  CallQuery,
+  CommitQuery,
+  ListQuery,
+  ReadRange,
+  SessionKey,
+} from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { openBlobs } from './blobs.ts';
 import { openChanges } from './changes.ts';
 import { openConnection } from './connection.ts';
+import { openBlobEventFinder } from './find-blob-events.ts';
 import { openCallFinder } from './find-calls.ts';
 import { openCommitFinder } from './find-commits.ts';
 import { openKeys } from './keys.ts';
@@ -28,6 +36,7 @@ const openReader = (data: ThreadData) => {
   const snapshots = openSnapshots(db, sessions, blobs);
   const commits = openCommitFinder(db, sessions, blobs);
   const calls = openCallFinder(db, sessions);
+  const blobEvents = openBlobEventFinder(db, blobs);
   const findWork = openWorkFinder(db);
   const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
   return {
@@ -44,7 +53,7 @@ const openReader = (data: ThreadData) => {
       return { value: page.events, transfer: [page.transfer] };
     },
     readBlob: (workspace: WorkspaceId, hash: BlobHash) => ({ value: blobs.read(workspace, Buffer.from(hash, 'hex')) }),
-    oldBlobs: (workspace: WorkspaceId, query: OldBlobs) => ({ value: blobs.old(workspace, query) }),
+    looseBlobs: (workspace: WorkspaceId, query: LooseBlobs) => ({ value: blobs.loose(workspace, query) }),
     snapshot: (key: SessionKey, at: { readonly seq: number; readonly foldVersion: number }) => ({
       value: snapshots.newest(key, at),
     }),
@@ -53,6 +62,10 @@ const openReader = (data: ThreadData) => {
       return { value: page.events, transfer: [page.transfer] };
     },
     findCalls: (workspace: WorkspaceId, query: CallQuery) => ({ value: calls.find(workspace, query) }),
+    findBlobEvents: (workspace: WorkspaceId, query: BlobEventQuery) => {
+      const page = packEvents(blobEvents.find(workspace, query));
+      return { value: page.events, transfer: [page.transfer] };
+    },
     findWork: (workspace: WorkspaceId, limit: number) => ({ value: findWork(workspace, limit) }),
     watch: () => ({ value: changes.start() }),
     unwatch: () => ({ value: changes.stop() }),

@@ -48,8 +48,8 @@ const openWriter = (data: ThreadData) => {
     hasBlobs: (workspace: WorkspaceId, hashes: readonly BlobHash[]) => ({
       value: inTransaction(db, () => tables.blobs.touch(workspace, hashes)),
     }),
-    removeBlobs: (workspace: WorkspaceId, hashes: readonly BlobHash[], putBefore: number) => ({
-      value: inTransaction(db, () => tables.blobs.remove(workspace, hashes, putBefore)),
+    removeBlobs: (workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number) => ({
+      value: inTransaction(db, () => tables.blobs.remove(workspace, hashes, usedBefore)),
     }),
     importBegin: () => ({ value: copies.begin() }),
     importAdd: (workspace: WorkspaceId, copy: SessionCopy) => ({ value: copies.add(workspace, copy) }),

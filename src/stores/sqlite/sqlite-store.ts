@@ -1,8 +1,9 @@
-import type { BlobHash, BlobStore, NewBlob, OldBlob, OldBlobs } from '../../core/ports/blobs.ts';
+import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
 import type { Queue, Work } from '../../core/ports/queue.ts';
 import type {
   AppendOutcome,
   AppendRequest,
+  BlobEventQuery,
   CallQuery,
   CallRecord,
   CommitQuery,
@@ -88,16 +89,21 @@ export class SqliteStore implements Store, BlobStore, Queue {
     return (await this.#write()).call('hasBlobs', [workspace, hashes]);
   }
 
-  async oldBlobs(workspace: WorkspaceId, query: OldBlobs): Promise<readonly OldBlob[]> {
-    return this.#open(this.#reader).call('oldBlobs', [workspace, query]);
+  async looseBlobs(workspace: WorkspaceId, query: LooseBlobs): Promise<readonly LooseBlob[]> {
+    return this.#open(this.#reader).call('looseBlobs', [workspace, query]);
   }
 
   async removeBlobs(
     workspace: WorkspaceId,
     hashes: readonly BlobHash[],
-    putBefore: number,
+    usedBefore: number,
   ): Promise<readonly BlobHash[]> {
-    return (await this.#write()).call('removeBlobs', [workspace, hashes, putBefore]);
+    return (await this.#write()).call('removeBlobs', [workspace, hashes, usedBefore]);
+  }
+
+  async now(): Promise<number> {
+    this.#open(this.#writer);
+    return Date.now();
   }
 
   async putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void> {
@@ -139,6 +145,10 @@ export class SqliteStore implements Store, BlobStore, Queue {
 
   async findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]> {
     return this.#open(this.#reader).call('findCalls', [workspace, query]);
+  }
+
+  async findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]> {
+    return this.#open(this.#reader).call('findBlobEvents', [workspace, query]);
   }
 
   async rebuildProjections(workspace: WorkspaceId): Promise<number> {

@@ -119,7 +119,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(await setup.store.hasBlobs(workspace, [good.hash, other.hash])).toEqual(new Set());
     });
 
-    test('[BLOB4] old are those that no payload and no snapshot needs, in pages; and only they can be removed', async () => {
+    test('[BLOB4] loose are those that no payload and no snapshot needs, in pages; and only they can be removed', async () => {
       const { store, other } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -130,33 +130,38 @@ export const describeBlobs = (setup: ContractSetup) =>
         a.hash < b.hash ? -1 : 1,
       );
       await other.putBlobs(key.workspace, loose);
-      const putBefore = Date.now() + 60_000;
-      const page = await store.oldBlobs(key.workspace, { putBefore, limit: 3 });
-      const rest = await store.oldBlobs(key.workspace, { putBefore, limit: 3, after: page[2]!.hash });
-      expect([...page, ...rest]).toEqual(loose.map(({ hash }) => ({ hash, size: 1000 })));
+      const page = await store.looseBlobs(key.workspace, { limit: 3 });
+      const rest = await store.looseBlobs(key.workspace, { limit: 3, after: page[2]!.hash });
+      expect([...page, ...rest]).toEqual(loose.map(({ hash }) => ({ hash, size: 1000, usedAt: expect.any(Number) })));
+      const usedBefore = (await store.now()) + 120_000;
       const all = [blobHash(payload), blobHash(part)].map(hexOf).concat(loose.map(({ hash }) => hash));
-      expect((await other.removeBlobs(key.workspace, all, putBefore)).toSorted()).toEqual(
+      expect((await other.removeBlobs(key.workspace, all, usedBefore)).toSorted()).toEqual(
         loose.map(({ hash }) => hash),
       );
-      expect(await store.removeBlobs(key.workspace, all, putBefore)).toEqual([]);
+      expect(await store.removeBlobs(key.workspace, all, usedBefore)).toEqual([]);
       await expectSound(store, key);
       expect((await store.snapshot(key, { seq: 2, foldVersion: 1 }))?.parts.big).toEqual(part);
     });
 
-    test('[BLOB4] a blob is old by when it was last put, spilled or asked for', async () => {
+    test('[BLOB4] a blob goes by when it was last put, spilled or asked for, and no moment before', async () => {
       const { store, tamper } = setup;
       const key = newKey();
       await openSession(store, key);
       const blobs = [1, 2, 3, 4].map((at) => blobOf(noise(20_000, 40 + at)));
       await store.putBlobs(key.workspace, blobs);
       await tamper.ageBlobs(key.workspace, 2 * 3_600_000);
-      const putBefore = Date.now() - 3_600_000;
+      const usedBefore = (await store.now()) - 3_600_000;
       const [again, asked, spilled, left] = blobs.map(({ hash }) => hash);
       await store.putBlobs(key.workspace, [blobs[0]!]);
       await store.hasBlobs(key.workspace, [asked!]);
       await mustAppend(store, key, [raw(blobs[2]!.bytes)]);
-      expect(await store.oldBlobs(key.workspace, { putBefore, limit: 9 })).toEqual([{ hash: left, size: 20_000 }]);
+      const loose = await store.looseBlobs(key.workspace, { limit: 9 });
+      expect(loose.filter(({ usedAt }) => usedAt < usedBefore).map(({ hash }) => hash)).toEqual([left]);
       const all = [again!, asked!, spilled!, left!];
-      expect(await store.removeBlobs(key.workspace, all, putBefore)).toEqual([left]);
+      expect(await store.removeBlobs(key.workspace, all, usedBefore)).toEqual([left]);
+      await tamper.ageBlobs(key.workspace, 40_000);
+      const asking = await store.now();
+      await store.hasBlobs(key.workspace, [asked!]);
+      expect(await store.removeBlobs(key.workspace, [asked!], asking)).toEqual([]);
     });
   });

@@ -34,6 +34,8 @@ export const describeTenants = (setup: ContractSetup) =>
       expect(await store.readBlob(other.workspace, hexOf(blobHash(bytes)))).toBeUndefined();
       expect(await store.snapshot(other, { seq: 9, foldVersion: 1 })).toBeUndefined();
       expect(await store.keys(other)).toEqual([]);
+      expect(await store.findBlobEvents(other.workspace, { limit: 10 })).toEqual([]);
+      expect(await store.looseBlobs(other.workspace, { limit: 10 })).toEqual([]);
       expect(await tamper.countPieces(other.workspace)).toBe(0);
       expect(await append(store, other, [rawText('x')])).toEqual({ outcome: 'missing' });
       const creates = { parent: { session: mine.session, seq: 1 } };

@@ -1,0 +1,25 @@
+import type { EventType, SessionEvent } from '../../schema/event.ts';
+
+/** The types of events that name blobs beside their payload: what they name is kept as long as they are. */
+export const blobEventTypes = [
+  'files.snapshotted',
+  'files.conflicted',
+  'artifact.kept',
+] as const satisfies readonly EventType[];
+
+/** A tree stands for all that is below it. */
+export type NamedBlob =
+  | { readonly kind: 'tree'; readonly hash: string }
+  | { readonly kind: 'content'; readonly hash: string; readonly size: number };
+
+export const blobNamedBy = (event: SessionEvent): NamedBlob | undefined => {
+  switch (event.type) {
+    case 'files.snapshotted':
+    case 'files.conflicted':
+      return { kind: 'tree', hash: event.payload.tree };
+    case 'artifact.kept':
+      return { kind: 'content', hash: event.payload.blob, size: event.payload.size };
+    default:
+      return undefined;
+  }
+};
