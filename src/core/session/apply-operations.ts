@@ -8,7 +8,7 @@ import { isSameJson } from './patch-between.ts';
  * it pass over keys such as `constructor` or change their argument; a log must give back whatever was put into it.
  */
 type Value = unknown;
-type Container = Value[] | Record<string, Value>;
+export type Container = Value[] | Record<string, Value>;
 
 interface Failed {
   readonly path: string;
@@ -37,17 +37,22 @@ const childOf = (parent: Value, segment: string): Value => {
 const isContainer = (value: Value): value is Container => value !== null && typeof value === 'object';
 
 /** As an own property, whatever its name: `__proto__` too. */
-const put = (container: Container, segment: string, value: Value): void => {
+export const put = (container: Container, segment: string, value: Value): void => {
   Object.defineProperty(container, segment, { value, configurable: true, enumerable: true, writable: true });
 };
+
+/** Copies of containers that nobody else needs: they are taken where a copy would be made. */
+export type Spares = ReadonlyMap<Container, Container>;
 
 class Patching {
   #root: Value;
   /** The containers that were made here, stand in one place and may be changed. */
   readonly #own = new Set<Container>();
+  readonly #spares: Spares;
 
-  constructor(root: Value) {
+  constructor(root: Value, spares: Spares) {
     this.#root = root;
+    this.#spares = spares;
   }
 
   finish(): Value {
@@ -132,7 +137,7 @@ class Patching {
   #owned(value: Value): Container {
     if (!isContainer(value)) return refuse('there is nothing at this path');
     if (this.#own.has(value)) return value;
-    const copy = Array.isArray(value) ? [...value] : copyRecord(value);
+    const copy = this.#spares.get(value) ?? (Array.isArray(value) ? [...value] : copyRecord(value));
     this.#own.add(copy);
     return copy;
   }
@@ -142,8 +147,9 @@ class Patching {
 export const applyOperations = (
   value: Value,
   operations: readonly PatchOperation[],
+  spares: Spares = new Map(),
 ): { readonly value: Value } | { readonly failed: Failed } => {
-  const patching = new Patching(value);
+  const patching = new Patching(value, spares);
   for (const operation of operations) {
     try {
       patching.apply(operation);

@@ -134,15 +134,39 @@ describe('a change of the state', () => {
         commits.reduce((before, acts) => {
           const model = structuredClone(before) as StateDraft;
           for (const each of acts) each(model);
-          const { state } = changeState(before, (draft) => {
+          const { state, delta } = changeState(before, (draft) => {
             for (const each of acts) each(draft);
           });
           expect(plain(state)).toEqual(plain(model));
+          expect(applyDelta(before, [...delta])).toEqual(state);
           return state;
         }, emptyState);
       }),
       { numRuns: 1000 },
     );
+  });
+
+  test('[STATE2, STATE6] what a draft leaves behind besides its change is not in the state', () => {
+    const before = changeState(emptyState, (draft) => Object.assign(draft.scratch, { k: 1, gone: 2, zero: 0 })).state;
+    const mine: { all?: unknown } = {};
+    const { state, inverse } = changeState(before, (draft) => {
+      Object.assign(draft.facts, { mine });
+      mine.all = draft.scratch;
+      Object.assign(draft.scratch, { k: 2, zero: -0 });
+      Object.assign(draft.own, { here: 1, never: undefined });
+      delete draft.scratch.gone;
+      Object.assign(draft.facts, { copy: draft.scratch });
+    });
+    const scratch = { k: 2, zero: 0 };
+    expect(state).toStrictEqual({
+      ...emptyState,
+      scratch,
+      own: { here: 1 },
+      facts: { mine: { all: scratch }, copy: scratch },
+    });
+    expect(before.scratch).toStrictEqual({ k: 1, gone: 2, zero: 0 });
+    expect(applyDelta(state, inverse)).toStrictEqual(before);
+    expect(Object.isFrozen(state.scratch)).toBe(true);
   });
 
   test('[STATE2] names every entry that differs and no other', () => {

@@ -11,7 +11,7 @@ import {
   type StoredOperation,
   segmentsOfPointer,
 } from '../../schema/state.ts';
-import { applyOperations } from './apply-operations.ts';
+import { applyOperations, type Container, put, type Spares } from './apply-operations.ts';
 import { isRecord, isSameJson, patchBetween, type Values } from './patch-between.ts';
 
 /** What a caller's function is given to change. Under `facts`, `scratch` and `own` anything that is JSON goes. */
@@ -178,25 +178,18 @@ const known = new WeakMap<readonly StoredOperation[], { readonly from: State; re
 export const tryDelta = (
   state: State,
   delta: readonly StoredOperation[],
+  spares?: Spares,
 ): { readonly state: State } | { readonly failed: StateProblem } => {
   const made = known.get(delta);
   if (made?.from === state) return { state: made.to };
-  const result = applyOperations(state, delta);
+  const result = applyOperations(state, delta, spares);
   return 'failed' in result ? result : { state: result.value as State };
 };
 
-export const applyDelta = (state: State, delta: readonly StoredOperation[]): State => {
-  const result = tryDelta(state, delta);
+export const applyDelta = (state: State, delta: readonly StoredOperation[], spares?: Spares): State => {
+  const result = tryDelta(state, delta, spares);
   if ('failed' in result) throw stateInvalid([result.failed]);
   return result.state;
-};
-
-/** Nothing is stored that does not lead where it should. */
-const reach = (from: State, delta: readonly StoredOperation[], to: State, paths: readonly string[]): State => {
-  const reached = applyDelta(from, delta);
-  const astray = paths.find((path) => !isSameJson(valueAt(reached, path), valueAt(to, path)));
-  if (astray) throw new Error(`the delta leads to another ${astray} than it should`);
-  return reached;
 };
 
 /** A state of these entries alone, as far as they are there. */
@@ -212,6 +205,31 @@ const excerpt = (state: State, paths: readonly string[]): State => {
   return Object.fromEntries([...parts].map(([part, places]) => [part, entries(part, places)])) as unknown as State;
 };
 
+/** Nothing is stored that does not lead where it should. */
+const assertReaches = (from: State, delta: readonly StoredOperation[], to: State, paths: readonly string[]): void => {
+  const reached = applyDelta(excerpt(from, paths), delta);
+  const astray = paths.find((path) => !isSameJson(valueAt(reached, path), valueAt(to, path)));
+  if (astray) throw new Error(`the delta leads to another ${astray} than it should`);
+};
+
+/** The copies that the draft of a mutation made of collections, with all that it touched put back. Nobody can ask for what it led to any more. */
+const sparesOf = (before: State, { state, touched }: Wanted): Spares => {
+  const parts = Map.groupBy(touched, ([part]) => part as keyof State);
+  return new Map(
+    [...parts].flatMap(([part, paths]): readonly (readonly [Container, Container])[] => {
+      const [old, copy] = [before[part], state[part]] as readonly (Record<string, unknown> | undefined)[];
+      const ids = paths.map(([, id]) => id);
+      if (!isRecord(old) || !isRecord(copy) || Object.isFrozen(copy)) return [];
+      if (!ids.every((id) => typeof id === 'string')) return [];
+      for (const id of ids) {
+        if (Object.hasOwn(old, id)) put(copy, id, old[id]);
+        else delete copy[id];
+      }
+      return [[old, copy]];
+    }),
+  );
+};
+
 const copyOf = (delta: readonly StoredOperation[]): StoredOperation[] => JSON.parse(JSON.stringify(delta));
 
 /** Lets a caller's function, or a patch, change the state; what comes out is the smallest delta and its inverse, and nothing of the caller's. */
@@ -222,9 +240,10 @@ export const changeState = (before: State, change: Mutation | readonly PatchOper
   if (problems.length > 0) throw stateInvalid(problems);
   const delta = copyOf(differences.flatMap(({ path, old, now }) => operationsFor(path, old, now)));
   const paths = differences.map(({ path }) => path);
-  const state = reach(before, delta, wanted.state, paths);
+  assertReaches(before, delta, wanted.state, paths);
+  const state = applyDelta(before, delta, sparesOf(before, wanted));
   const inverse = differences.flatMap(({ path, old }) => operationsFor(path, valueAt(state, path), old));
-  reach(excerpt(state, paths), inverse, before, paths);
+  assertReaches(state, inverse, before, paths);
   known.set(delta, { from: before, to: state });
   return { state, delta, inverse };
 };
