@@ -6,6 +6,7 @@ import type { BlobHash } from '../../ports/blobs.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import type { LeftOut } from '../left-out.ts';
 import { emptyTree } from '../tree.ts';
+import { asWorktreeError } from './worktree-error.ts';
 
 /** Where the files of a session are on this machine. */
 export interface WorktreePlace {
@@ -48,8 +49,10 @@ export const leftOutOf = ({ leftOut }: { readonly leftOut: LeftOut }): PayloadOf
 
 /** For its user alone. A person's own folder is not made anew when it is gone. */
 export const makePlace = async ({ folder, temporary, isBound }: WorktreePlace): Promise<void> => {
-  await mkdir(temporary, { recursive: true, mode: 0o700 });
-  if (!isBound) await mkdir(folder, { recursive: true, mode: 0o700 });
+  await asWorktreeError(folder, async () => {
+    await mkdir(temporary, { recursive: true, mode: 0o700 });
+    if (!isBound) await mkdir(folder, { recursive: true, mode: 0o700 });
+  });
 };
 
 /** What the worktree was when it was last looked at or brought to something; what it is otherwise, somebody else made. */
