@@ -24,8 +24,8 @@ import { defineAgent, defineScript, defineTool } from '${library}';
 import { subagent } from '${new URL('../../src/tools/index.ts', import.meta.url).href}';
 const slow = defineTool({
   name: 'slow', input: z.object({}), effects: 'idempotent',
-  execute: async (_, { folder, signal, progress }) => {
-    for (let n = 0; !existsSync(join(folder, 'go')); n++) { progress('round ' + n); await sleep(20, undefined, { signal }); }
+  execute: async (_, { signal, progress }) => {
+    for (let n = 0; !existsSync('go'); n++) { progress('round ' + n); await sleep(20, undefined, { signal }); }
     return 'went';
   },
 });
@@ -141,7 +141,7 @@ describe('configuration', () => {
     expect(answer).toMatchObject({ code: 0, out: expect.stringContaining('I am a script, not a model') });
   });
 
-  test('[CLIR1] a file here or one that is named gives the agents, the store and the folder', async () => {
+  test('[CLIR1] a file here or one that is named gives the agents, the store and the data folder', async () => {
     configured();
     expect(await answered(['agents'])).toMatchObject([
       { name: 'tester', version: 1, model: 'scripted/test', tools: ['slow', 'wipe', 'ask', 'fact', 'evil'] },
@@ -150,7 +150,7 @@ describe('configuration', () => {
       { name: 'boss' },
     ]);
     configured(
-      config.replace('export default {', `export default { store: 'sqlite:own.db', folder: 'work',`),
+      config.replace('export default {', `export default { store: 'sqlite:own.db', data: 'work',`),
       'other.ts',
     );
     await said(['send', '--new', 'hi', '--agent', 'tester', '--config', 'other.ts']);

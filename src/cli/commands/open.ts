@@ -3,6 +3,7 @@ import type { Metadata } from '../../schema/json.ts';
 import { defineCommand, text } from '../command.ts';
 import { chooseAgent } from '../config/choose-agent.ts';
 import { parseJson } from '../read-input.ts';
+import { filesOptions, openNew } from '../runs/new-session.ts';
 import { wrongCall } from '../wrong-call.ts';
 
 /** Before there is a store to refuse it. */
@@ -25,6 +26,7 @@ export const open = defineCommand({
     agent: text('NAME', 'whose session it is: its runs answer what is sent'),
     title: text('TEXT', 'what a listing shows'),
     metadata: text('JSON', 'an object to keep with the session'),
+    ...filesOptions,
   },
   examples: [
     'perdure open --agent demo',
@@ -32,10 +34,10 @@ export const open = defineCommand({
     `perdure open --metadata '{"ticket":"OPS-12"}'`,
   ],
   makesStore: true,
-  run: async (context, { options: { title, metadata, agent: named } }) => {
+  run: async (context, { options: { title, metadata, agent: named, from, git, ref, cwd } }) => {
     const about = parseAbout(title, metadata);
     const agent = named === undefined ? undefined : chooseAgent(await context.config(), named);
-    const session = await (await context.sessions()).open({ ...about, agent });
+    const session = await openNew(context, { ...about, agent }, { from, git, ref, cwd });
     await context.answer(await session.summary(), () => session.id);
   },
 });

@@ -1,18 +1,17 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { Session } from '../../core/service/session.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { type InputPolicy, inputPolicies } from '../../schema/run.ts';
 import { type Call, type Context, defineCommand, flag, text, texts } from '../command.ts';
-import { chooseAgent, refuseForeign } from '../config/choose-agent.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { readText } from '../read-input.ts';
 import { attachTo } from '../runs/attach.ts';
+import { newSessionOptions, sessionFor } from '../runs/new-session.ts';
 import { fileError, wrongCall } from '../wrong-call.ts';
 
 const options = {
   new: flag('open a session for it'),
-  agent: text('NAME', 'the agent of a new session; the only one there is without it'),
+  ...newSessionOptions,
   policy: text('POLICY', `while a run is under way: ${inputPolicies.join(', ')}`),
   key: text('KEY', 'idempotency key: the same input again with the same key is admitted once'),
   file: texts('PATH', 'a file to send with it'),
@@ -57,22 +56,10 @@ const askedBy = async ({ stdin }: Context, { args, options: given }: Call<typeof
   const [named, words, ...more] = given.new ? [undefined, ...args] : args;
   if (more.length > 0) throw wrongCall('with --new there is only TEXT: leave out SESSION (quote text with spaces)');
   if (!given.new && named === undefined) throw wrongCall('send needs SESSION, or --new: see `perdure help send`');
-  if (!given.new && given.agent !== undefined) throw wrongCall('--agent is for --new: a session keeps its agent');
   if (words === undefined && !given.file) throw wrongCall('send needs TEXT, - to read it from stdin, or --file PATH');
   const content = words === '-' ? (await readText(stdin())).replace(/\r?\n$/, '') : (words ?? '');
   if (content === '' && !given.file) throw wrongCall('the text is empty');
   return { named, content };
-};
-
-const sessionFor = async (context: Context, named: string | undefined, agent: string | undefined): Promise<Session> => {
-  const config = await context.config();
-  if (named === undefined) {
-    const chosen = chooseAgent(config, agent);
-    return (await context.sessions()).open({ agent: chosen });
-  }
-  const session = await context.session(named);
-  refuseForeign(config, await session.summary());
-  return session;
 };
 
 export const send = defineCommand({
@@ -85,17 +72,17 @@ export const send = defineCommand({
     'Ctrl-C leaves the run to a process in the background, a second one cancels it. Exit codes: 0 succeeded, 1 failed, 3 cancelled, 4 waits for somebody, 130 left.',
   ],
   examples: [
-    `perdure send --new 'Fix the failing test'`,
+    `perdure send --new 'Fix the failing test' --cwd .`,
     `perdure send ses_… 'Look at this' --file log.txt --detach`,
     'git diff | perdure send ses_… - --key review-1',
   ],
   makesStore: true,
   run: async (context, call) => {
-    const { key, detach, file } = call.options;
+    const { key, detach, file, agent, from, git, ref, cwd } = call.options;
     const policy = policyOf(call.options.policy);
     const { named, content } = await askedBy(context, call);
     const files = await Promise.all((file ?? []).map(filePart));
-    const session = await sessionFor(context, named, call.options.agent);
+    const session = await sessionFor(context, named, { agent, from, git, ref, cwd });
     const parts = [...(content === '' ? [] : [{ type: 'text' as const, text: content }]), ...files];
     const run = await session.send(parts, { policy, idempotencyKey: key });
     if (detach) {

@@ -19,16 +19,16 @@ export const demoTour = defineScript({
       name: 'begin the tour',
       when: { answers: 0, userMatches: tour },
       reasoning: 'I am a script: my steps are fixed. The tools, the log and the state are real.',
-      text: 'I remember a fact, and then I let a shell count slowly. Whoever stops me here finds me at the same place again.',
+      text: 'I remember a fact, and then I let a shell count slowly into a file. Whoever stops me here finds me at the same place again.',
       calls: [
         { tool: 'remember', input: { key: 'port', value: 8080 } },
-        { tool: 'shell', input: { command: 'for n in 1 2 3 4 5 6 7 8; do echo $n; sleep 0.4; done' } },
+        { tool: 'shell', input: { command: 'for n in 1 2 3 4 5 6 7 8; do echo $n | tee -a counted.txt; sleep 0.4; done' } },
       ],
     },
     {
       name: 'end the tour',
       when: { answers: 1, userMatches: tour },
-      text: 'That was all, as the script says. The fact is in the state, both calls are in the log, and each has exactly one result: the shell counted once, whoever waited for it.',
+      text: 'That was all, as the script says. The fact and the file are in the state, both calls are in the log, and each has exactly one result: the shell counted once, whoever waited for it.',
     },
     {
       name: 'ask for an approval',

@@ -1,0 +1,55 @@
+import type { OpenOptions } from '../../core/service/open-session.ts';
+import type { Session } from '../../core/service/session.ts';
+import { type Context, text } from '../command.ts';
+import { chooseAgent, refuseForeign } from '../config/choose-agent.ts';
+import { withProgress } from '../progress.ts';
+import { wrongCall } from '../wrong-call.ts';
+
+/** What the files of a new session are. */
+export const filesOptions = {
+  from: text('FOLDER', 'begin with a copy of a folder'),
+  git: text('REPOSITORY', 'begin with a clone of a git repository'),
+  ref: text('REF', 'the branch, tag or commit of --git'),
+  cwd: text('FOLDER', 'work in that folder itself; one session at a time does'),
+};
+
+export const newSessionOptions = {
+  agent: text('NAME', 'the agent of a new session; the only one there is without it'),
+  ...filesOptions,
+};
+
+type Given = { readonly [Name in keyof typeof newSessionOptions]?: string | undefined };
+
+const filesOf = ({ from, git, ref, cwd }: Omit<Given, 'agent'>): OpenOptions['files'] => {
+  const given = Object.entries({ from, git, cwd }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`],
+  );
+  if (given.length > 1) throw wrongCall(`${given.join(' and ')} exclude each other: a session begins with one of them`);
+  if (ref !== undefined && git === undefined) throw wrongCall('--ref says what of --git: give both');
+  if (from !== undefined) return { from };
+  if (git !== undefined) return { git, ...(ref !== undefined && { ref }) };
+  return cwd === undefined ? undefined : { cwd };
+};
+
+export const openNew = async (
+  context: Context,
+  about: Omit<OpenOptions, 'files'>,
+  given: Omit<Given, 'agent'>,
+): Promise<Session> => {
+  const files = filesOf(given);
+  const sessions = await context.sessions();
+  const open = () => sessions.open({ ...about, ...(files && { files }) });
+  return files ? withProgress(context.err, () => 'taking the files in', open) : open();
+};
+
+/** The session that is named, or a new one. */
+export const sessionFor = async (context: Context, named: string | undefined, given: Given): Promise<Session> => {
+  const { agent, ...files } = given;
+  const config = await context.config();
+  if (named === undefined) return openNew(context, { agent: chooseAgent(config, agent) }, files);
+  const [wrong] = Object.keys(newSessionOptions).filter((name) => given[name as keyof Given] !== undefined);
+  if (wrong) throw wrongCall(`--${wrong} is for a new session: this one has its own already`);
+  const session = await context.session(named);
+  refuseForeign(config, await session.summary());
+  return session;
+};
