@@ -1,5 +1,6 @@
 import type { Tool } from '../core/ports/tool.ts';
 import { editTool } from './files/edit-tool.ts';
+import { keepTool } from './files/keep-tool.ts';
 import { listTool } from './files/list-tool.ts';
 import { readTool } from './files/read-tool.ts';
 import { searchTool } from './files/search-tool.ts';
@@ -18,6 +19,7 @@ export {
   askTool,
   decideTool,
   editTool,
+  keepTool,
   listTool,
   planTool,
   readTool,
@@ -36,6 +38,7 @@ export const builtInTools: readonly Tool[] = [
   listTool,
   searchTool,
   shellTool,
+  keepTool,
   decideTool,
   rememberTool,
   planTool,

@@ -459,6 +459,28 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     expect((await eventsOf(session, 'files.snapshotted')).length).toBe(2);
   });
 
+  test('[FILE25] what a call keeps for people is in the log with its outcome, and no rewind drops it', async () => {
+    const { agent, machine, turn } = await start();
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent });
+    await turn(runtime, session, ({ keepArtifact }) => keepArtifact('report.md', '# One'));
+    await turn(runtime, session, ({ keepArtifact }) =>
+      keepArtifact('report.md', '# Two', { mediaType: 'text/markdown' }),
+    );
+    const kept = await eventsOf(session, 'artifact.kept');
+    expect(kept.map(({ payload, actor }) => [actor, payload.name, payload.mediaType, payload.size])).toEqual([
+      ['tool:act', 'report.md', 'text/plain', 5],
+      ['tool:act', 'report.md', 'text/markdown', 5],
+    ]);
+    await turn(runtime, session, async ({ keepArtifact }) => {
+      await expect(keepArtifact('../up', 'x')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+      await expect(keepArtifact('big', new Uint8Array(33 * 1024 * 1024))).rejects.toMatchObject({
+        code: 'PAYLOAD_TOO_LARGE',
+      });
+    });
+    expect(await eventsOf(session, 'artifact.kept')).toHaveLength(2);
+  });
+
   test('[FILE24] a folder that cannot be looked at does not take the outcome of the call away', async () => {
     const { agent, machine, turn, found, seen } = await start();
     const runtime = await machine();
