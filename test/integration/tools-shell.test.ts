@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { ToolContext } from '../../src/core/ports/tool.ts';
 import { defineAgent, defineScript, openRuntime, PerdureError } from '../../src/index.ts';
 import type { Json } from '../../src/schema/json.ts';
@@ -16,10 +16,10 @@ afterEach(async () => {
   for (const each of undo.splice(0).reverse()) await each();
 });
 
-const start = async (more: ShellOptions = {}) => {
+const startWith = async (sandbox: 'required' | 'off', more: ShellOptions = {}) => {
   const [work, records] = [await newFolder(), await newFolder()];
   undo.push(work.remove, records.remove);
-  const options = { recordsFolder: records.path, graceMs: 200, leaseMs: 10_000, ...more };
+  const options = { recordsFolder: records.path, graceMs: 200, leaseMs: 10_000, sandbox, ...more };
   const tool = defineShellTool(options);
   const run = (command: string, context: Partial<ToolContext> = {}, timeoutMs = 20_000): Promise<ShellOutput> =>
     useTool(tool, { command, timeoutMs }, newToolContext(work.path, context)) as Promise<ShellOutput>;
@@ -51,37 +51,124 @@ const ownTime = (): string => `1${randomInt(1e8, 1e9)}`;
 
 const untilGo = 'echo begun; echo x >>runs; until [ -e go ]; do sleep 0.05; done; echo ended; exit 7';
 
-test('[TOOL7] gives the exit code and both streams as they came', async () => {
-  const { run, work } = await start();
-  expect(await run('echo out; echo err >&2; echo more >/dev/stdout; exit 3')).toEqual({
-    exitCode: 3,
-    output: 'out\nerr\nmore\n',
-    cwd: work,
-  });
-  expect(await run('cat; read x; echo "<$x>"')).toMatchObject({ exitCode: 0, output: '<>\n' });
-  expect(await run('kill -9 $$')).toMatchObject({ exitCode: 137 });
-  expect(await run('if')).toMatchObject({ exitCode: 2, output: expect.stringContaining('syntax error') });
-});
+for (const sandbox of ['required', 'off'] as const) {
+  const start = (more?: ShellOptions) => startWith(sandbox, more);
+  describe(sandbox === 'off' ? 'without a sandbox' : 'in a sandbox', () => {
+    test('[TOOL7] gives the exit code and both streams as they came', async () => {
+      const { run, work } = await start();
+      expect(await run('echo out; echo err >&2; echo more >/dev/stdout; exit 3')).toEqual({
+        exitCode: 3,
+        output: 'out\nerr\nmore\n',
+        cwd: work,
+        sandboxed: sandbox === 'required',
+      });
+      expect(await run('cat; read x; echo "<$x>"')).toMatchObject({ exitCode: 0, output: '<>\n' });
+      expect(await run('kill -9 $$')).toMatchObject({ exitCode: 137 });
+      expect(await run('if')).toMatchObject({ exitCode: 2, output: expect.stringContaining('syntax error') });
+    });
 
-test('[TOOL7] the working folder and the environment hold for the next command, and whatever was kept does no harm', async () => {
-  const { run, work, tool } = await start({ env: { GIVEN: 'given' } });
-  const first = newToolContext(work);
-  await useTool(tool, { command: 'mkdir -p a/b; cd a/b; export A="1\n2"; B=2; unset GIVEN; exit 4' }, first);
-  expect(first.keeps()).toEqual({ cwd: 'a/b', env: { set: { A: '1\n2' }, unset: ['GIVEN'] } });
-  const kept = first.keeps()!;
-  const second = await run('pwd; echo "$A,$B,$GIVEN"', { kept });
-  expect(second.output).toBe(`${work}/a/b\n1\n2,,\n`);
-  expect(await run('cd ..; rmdir b; pwd', { kept })).toMatchObject({ exitCode: 0, output: `${work}/a\n` });
-  expect(await run('pwd', { kept })).toMatchObject({
-    output: `${work}\n`,
-    notes: [expect.stringContaining('is gone')],
+    test('[TOOL7] the working folder and the environment hold for the next command, and whatever was kept does no harm', async () => {
+      const { run, work, tool } = await start({ env: { GIVEN: 'given' } });
+      const first = newToolContext(work);
+      await useTool(tool, { command: 'mkdir -p a/b; cd a/b; export A="1\n2"; B=2; unset GIVEN; exit 4' }, first);
+      expect(first.keeps()).toEqual({ cwd: 'a/b', env: { set: { A: '1\n2' }, unset: ['GIVEN'] } });
+      const kept = first.keeps()!;
+      const second = await run('pwd; echo "$A,$B,$GIVEN"', { kept });
+      expect(second.output).toBe(`${work}/a/b\n1\n2,,\n`);
+      expect(await run('cd ..; rmdir b; pwd', { kept })).toMatchObject({ exitCode: 0, output: `${work}/a\n` });
+      expect(await run('pwd', { kept })).toMatchObject({
+        output: `${work}\n`,
+        notes: [expect.stringContaining('is gone')],
+      });
+      const strange: Json[] = ['x', null, { cwd: 3 }, { cwd: '/', env: { set: [], unset: {} } }];
+      for (const each of strange) expect((await run('pwd', { kept: each })).output).toBe(`${work}\n`);
+    });
+
+    test('[TOOL8] whenever a runner is killed, the command runs once or is known to be unknown', async () => {
+      const { runElsewhere, reconcile, work, file } = await start();
+      for (const trial of [1, 2, 3, 4, 5, 6]) {
+        const runner = runElsewhere(`echo x >>${trial}; echo one; sleep 0.1; echo two`, `k${trial}`);
+        await sleep(randomInt(200, 1500));
+        runner.kill();
+        await runner.ended;
+        const { outcome, ...more } = await reconcile(newToolContext(work, { idempotencyKey: `k${trial}` }));
+        if (outcome === 'unknown') expect(existsSync(file(String(trial)))).toBe(false);
+        else {
+          expect({ outcome, ...more }).toMatchObject({ outcome: 'ok', output: { exitCode: 0, output: 'one\ntwo\n' } });
+          expect(readFileSync(file(String(trial)), 'utf8')).toBe('x\n');
+        }
+      }
+    });
+
+    test('[TOOL9] a command that nobody waits for is ended when its lease lapses, and that is told', async () => {
+      const { runElsewhere, reconcile, work, file } = await start({ leaseMs: 600 });
+      const time = ownTime();
+      const runner = runElsewhere(`echo begun; sleep ${time} & echo x >runs; wait`, 'k');
+      await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
+      runner.kill();
+      await expect.poll(() => countRunning(`sleep ${time}`), { timeout: 20_000 }).toBe(0);
+      const context = newToolContext(work, { idempotencyKey: 'k' });
+      expect(await reconcile(context)).toMatchObject({
+        outcome: 'ok',
+        output: { ended: expect.stringContaining('nobody took over'), output: 'begun\n' },
+      });
+    });
+
+    test('[TOOL10] a cancel ends everything the command has started, also what left its group and what ignores TERM', async () => {
+      const { run, file } = await start();
+      const time = ownTime();
+      const cancel = new AbortController();
+      const sleepers = `sleep ${time} & setsid sleep ${time} & bash -c "trap '' TERM; sleep ${time}; sleep ${time}" &`;
+      const running = run(`${sleepers} trap '' TERM; echo x >runs; wait; sleep ${time}`, { signal: cancel.signal });
+      await expect.poll(() => countRunning(`sleep ${time}`), { timeout: 20_000 }).toBe(3);
+      await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
+      cancel.abort(new Error('not any more'));
+      await expect(running).rejects.toThrow('not any more');
+      expect(countRunning(time)).toBe(0);
+    });
+
+    test('[TOOL10] a command that takes too long is ended, and what it printed is told', async () => {
+      const { run } = await start();
+      const time = ownTime();
+      const output = await run(`trap '' TERM; echo begun; sleep ${time}; sleep ${time}`, {}, 500);
+      expect(output).toMatchObject({ exitCode: 137, output: 'begun\n', ended: expect.stringContaining('took longer') });
+      expect(countRunning(time)).toBe(0);
+    });
+
+    test('[TOOL10] nothing outlives its command: not in the background, not as a daemon, not as a zombie', async () => {
+      const { run } = await start();
+      const time = ownTime();
+      const daemon = `(setsid bash -c 'exec >/dev/null 2>&1; sleep ${time} & exit' &)`;
+      expect(await run(`sleep ${time} & ${daemon}; echo done`)).toMatchObject({ exitCode: 0, output: 'done\n' });
+      expect(countRunning(time)).toBe(0);
+      const children = () => execFileSync('ps', ['-A', '-o', 'ppid=,stat='], { encoding: 'utf8' }).split('\n');
+      const zombies = () => children().filter((line) => line.trim().startsWith(`${process.pid} Z`));
+      await expect.poll(zombies, { timeout: 20_000 }).toEqual([]);
+    });
+
+    test('[TOOL10] when the supervisor is killed the command ends too, and nobody claims to know what it did', async () => {
+      const { run, reconcile, records, work, file } = await start();
+      const time = ownTime();
+      let shown = '';
+      const running = run(`echo begun; sleep ${time} & echo x >runs; wait`, {
+        idempotencyKey: 'k',
+        progress: (text) => {
+          shown += text;
+        },
+      }).catch((error) => error);
+      await expect.poll(() => existsSync(file('runs')) && shown, { timeout: 20_000 }).toBe('begun\n');
+      const { pid } = JSON.parse(readFileSync(join(records, readdirSync(records)[0]!, 'claimed'), 'utf8'));
+      process.kill(pid, 'SIGKILL');
+      expect(String(await running)).toMatch(/is gone.*\nbegun/);
+      expect(countRunning(time)).toBe(0);
+      const context = newToolContext(work, { idempotencyKey: 'k' });
+      expect(await reconcile(context)).toMatchObject({ outcome: 'unknown', message: expect.stringContaining('begun') });
+    });
   });
-  const strange: Json[] = ['x', null, { cwd: 3 }, { cwd: '/', env: { set: [], unset: {} } }];
-  for (const each of strange) expect((await run('pwd', { kept: each })).output).toBe(`${work}\n`);
-});
+}
 
 test('[TOOL7] what a run keeps of a command is in its log', async () => {
-  const { tool, work } = await start();
+  const { tool, work } = await startWith('required');
   const calls = ['mkdir a; cd a; export A=1', 'echo "$PWD $A"'];
   const steps = [...calls.map((command) => ({ calls: [{ tool: 'shell', input: { command } }] })), { text: 'Done.' }];
   const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: '', tools: [tool] });
@@ -102,7 +189,7 @@ test('[TOOL7] what a run keeps of a command is in its log', async () => {
 });
 
 test('[TOOL8] a worker that takes over follows the running command to its end, with all of its output, and it ran once', async () => {
-  const { runElsewhere, reconcile, work, file } = await start();
+  const { runElsewhere, reconcile, work, file } = await startWith('required');
   const runner = runElsewhere(untilGo, 'k');
   await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
   runner.kill();
@@ -111,14 +198,17 @@ test('[TOOL8] a worker that takes over follows the running command to its end, w
   const reconciled = reconcile(context);
   await expect.poll(context.shown, { timeout: 20_000 }).toBe('begun\n');
   writeFileSync(file('go'), '');
-  expect(await reconciled).toEqual({ outcome: 'ok', output: { exitCode: 7, output: 'begun\nended\n', cwd: work } });
+  expect(await reconciled).toEqual({
+    outcome: 'ok',
+    output: { exitCode: 7, output: 'begun\nended\n', cwd: work, sandboxed: true },
+  });
   expect(context.keeps()).toMatchObject({ cwd: '' });
   expect(readFileSync(file('runs'), 'utf8')).toBe('x\n');
   expect(await reconcile(newToolContext(work, { idempotencyKey: 'k' }))).toMatchObject({ outcome: 'ok' });
 });
 
 test('[TOOL8] a command that ended while nobody was there is told as it ended', async () => {
-  const { runElsewhere, reconcile, work, records, file } = await start();
+  const { runElsewhere, reconcile, work, records, file } = await startWith('required');
   const runner = runElsewhere(untilGo, 'k');
   await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
   runner.kill();
@@ -127,42 +217,29 @@ test('[TOOL8] a command that ended while nobody was there is told as it ended', 
   const [record] = readdirSync(records);
   await expect.poll(() => existsSync(join(records, record!, 'outcome')), { timeout: 20_000 }).toBe(true);
   const context = newToolContext(work, { idempotencyKey: 'k' });
-  expect(await reconcile(context)).toMatchObject({ outcome: 'ok', output: { exitCode: 7, output: 'begun\nended\n' } });
+  expect(await reconcile(context)).toMatchObject({
+    outcome: 'ok',
+    output: { exitCode: 7, output: 'begun\nended\n' },
+  });
 });
 
 test('[TOOL8] however many run the same call at once, its command runs once', async () => {
-  const { run, file } = await start();
+  const { run, file } = await startWith('required');
   const same = { idempotencyKey: 'same' };
   const outputs = await Promise.all([1, 2, 3].map(() => run('echo x >>runs; echo done', same)));
   expect(outputs.map(({ output }) => output)).toEqual(['done\n', 'done\n', 'done\n']);
   expect(readFileSync(file('runs'), 'utf8')).toBe('x\n');
 });
 
-test('[TOOL8] whenever a runner is killed, the command runs once or is known to be unknown', async () => {
-  const { runElsewhere, reconcile, work, file } = await start();
-  for (const trial of [1, 2, 3, 4, 5, 6]) {
-    const runner = runElsewhere(`echo x >>${trial}; echo one; sleep 0.1; echo two`, `k${trial}`);
-    await sleep(randomInt(200, 1500));
-    runner.kill();
-    await runner.ended;
-    const { outcome, ...more } = await reconcile(newToolContext(work, { idempotencyKey: `k${trial}` }));
-    if (outcome === 'unknown') expect(existsSync(file(String(trial)))).toBe(false);
-    else {
-      expect({ outcome, ...more }).toMatchObject({ outcome: 'ok', output: { exitCode: 0, output: 'one\ntwo\n' } });
-      expect(readFileSync(file(String(trial)), 'utf8')).toBe('x\n');
-    }
-  }
-});
-
 test('[TOOL8] a worker killed in the middle of a run is replaced by one that goes on with its command', async () => {
-  const { work, records, file } = await start();
+  const { work, records, file } = await startWith('required');
   const store = `sqlite:${file('.perdure/log.db')}`;
   const setUp = `
     const { defineAgent, defineScript, openRuntime } = await import(${moduleUrl('src/index.ts')});
     const { defineShellTool } = await import(${moduleUrl('src/tools/index.ts')});
     const steps = [{ calls: [{ tool: 'shell', input: { command: ${JSON.stringify(untilGo)} } }] }, { text: 'Done.' }];
     const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: '',
-      tools: [defineShellTool({ recordsFolder: ${JSON.stringify(records)} })] });
+      tools: [defineShellTool({ recordsFolder: ${JSON.stringify(records)}, sandbox: 'required' })] });
     const runtime = await openRuntime({ store: ${JSON.stringify(store)}, agents: [agent],
       models: { scripts: [defineScript({ name: 'test', steps })] } });
     await runtime.worker({ pollMs: 100 }).start();`;
@@ -190,27 +267,13 @@ test('[TOOL8] a worker killed in the middle of a run is replaced by one that goe
   expect(readFileSync(file('runs'), 'utf8')).toBe('x\n');
 });
 
-test('[TOOL9] a command that nobody waits for is ended when its lease lapses, and that is told', async () => {
-  const { runElsewhere, reconcile, work, file } = await start({ leaseMs: 600 });
-  const time = ownTime();
-  const runner = runElsewhere(`echo begun; sleep ${time} & echo x >runs; wait`, 'k');
-  await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
-  runner.kill();
-  await expect.poll(() => countRunning(`sleep ${time}`), { timeout: 20_000 }).toBe(0);
-  const context = newToolContext(work, { idempotencyKey: 'k' });
-  expect(await reconcile(context)).toMatchObject({
-    outcome: 'ok',
-    output: { ended: expect.stringContaining('nobody took over'), output: 'begun\n' },
-  });
-});
-
 test('[TOOL9] a command outlasts its lease while its runner renews it', async () => {
-  const { run } = await start({ leaseMs: 1000 });
+  const { run } = await startWith('required', { leaseMs: 1000 });
   expect(await run('sleep 2; echo done')).toMatchObject({ exitCode: 0, output: 'done\n' });
 });
 
 test('[TOOL9] a worker that stops leaves its command to the next one', async () => {
-  const { run, reconcile, work, file, isCancelled } = await start();
+  const { run, reconcile, work, file, isCancelled } = await startWith('required');
   const stop = new AbortController();
   const running = run(untilGo, { idempotencyKey: 'k', signal: stop.signal });
   await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
@@ -223,7 +286,7 @@ test('[TOOL9] a worker that stops leaves its command to the next one', async () 
 });
 
 test('[TOOL9] who lost a command to another worker does not end it', async () => {
-  const { run, reconcile, work, file, isCancelled } = await start();
+  const { run, reconcile, work, file, isCancelled } = await startWith('required');
   const lost = new AbortController();
   const running = run(untilGo, { idempotencyKey: 'k', signal: lost.signal }).catch((error) => error);
   await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
@@ -237,59 +300,8 @@ test('[TOOL9] who lost a command to another worker does not end it', async () =>
   expect(await running).toMatchObject({ code: 'FENCED' });
 });
 
-test('[TOOL10] a cancel ends everything the command has started, also what left its group and what ignores TERM', async () => {
-  const { run, file } = await start();
-  const time = ownTime();
-  const cancel = new AbortController();
-  const sleepers = `sleep ${time} & setsid sleep ${time} & bash -c "trap '' TERM; sleep ${time}; sleep ${time}" &`;
-  const running = run(`${sleepers} trap '' TERM; echo x >runs; wait; sleep ${time}`, { signal: cancel.signal });
-  await expect.poll(() => countRunning(`sleep ${time}`), { timeout: 20_000 }).toBe(3);
-  await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
-  cancel.abort(new Error('not any more'));
-  await expect(running).rejects.toThrow('not any more');
-  expect(countRunning(time)).toBe(0);
-});
-
-test('[TOOL10] a command that takes too long is ended, and what it printed is told', async () => {
-  const { run } = await start();
-  const time = ownTime();
-  const output = await run(`trap '' TERM; echo begun; sleep ${time}; sleep ${time}`, {}, 500);
-  expect(output).toMatchObject({ exitCode: 137, output: 'begun\n', ended: expect.stringContaining('took longer') });
-  expect(countRunning(time)).toBe(0);
-});
-
-test('[TOOL10] nothing outlives its command: not in the background, not as a daemon, not as a zombie', async () => {
-  const { run } = await start();
-  const time = ownTime();
-  const daemon = `(setsid bash -c 'exec >/dev/null 2>&1; sleep ${time} & exit' &)`;
-  expect(await run(`sleep ${time} & ${daemon}; echo done`)).toMatchObject({ exitCode: 0, output: 'done\n' });
-  expect(countRunning(time)).toBe(0);
-  const children = () => execFileSync('ps', ['-A', '-o', 'ppid=,stat='], { encoding: 'utf8' }).split('\n');
-  const zombies = () => children().filter((line) => line.trim().startsWith(`${process.pid} Z`));
-  await expect.poll(zombies, { timeout: 20_000 }).toEqual([]);
-});
-
-test('[TOOL10] when the supervisor is killed the command ends too, and nobody claims to know what it did', async () => {
-  const { run, reconcile, records, work, file } = await start();
-  const time = ownTime();
-  let shown = '';
-  const running = run(`echo begun; sleep ${time} & echo x >runs; wait`, {
-    idempotencyKey: 'k',
-    progress: (text) => {
-      shown += text;
-    },
-  }).catch((error) => error);
-  await expect.poll(() => existsSync(file('runs')) && shown, { timeout: 20_000 }).toBe('begun\n');
-  const { pid } = JSON.parse(readFileSync(join(records, readdirSync(records)[0]!, 'claimed'), 'utf8'));
-  process.kill(pid, 'SIGKILL');
-  expect(String(await running)).toMatch(/is gone.*\nbegun/);
-  expect(countRunning(time)).toBe(0);
-  const context = newToolContext(work, { idempotencyKey: 'k' });
-  expect(await reconcile(context)).toMatchObject({ outcome: 'unknown', message: expect.stringContaining('begun') });
-});
-
 test('[TOOL10] a command that deletes its record or stops its supervisor ends all the same', async () => {
-  const { run } = await start();
+  const { run } = await startWith('off');
   const time = ownTime();
   await expect(run(`rm -r "$PERDURE_COMMAND"; sleep ${time}`)).rejects.toThrow('is gone');
   const cancel = new AbortController();
@@ -301,7 +313,7 @@ test('[TOOL10] a command that deletes its record or stops its supervisor ends al
 }, 60_000);
 
 test('[TOOL11] of 100 MB the beginning and the end are given back, and where the rest is', async () => {
-  const { run, records } = await start({ maxFileBytes: 256 * 1024 ** 2 });
+  const { run, records } = await startWith('required', { maxFileBytes: 256 * 1024 ** 2 });
   const { output, exitCode } = await run('echo first; yes | head -c 100000000; echo last');
   expect(exitCode).toBe(0);
   expect(output.length).toBeLessThan(1.1 * 1024 ** 2);
@@ -314,14 +326,14 @@ test('[TOOL11] of 100 MB the beginning and the end are given back, and where the
 }, 60_000);
 
 test('[TOOL11] what is kept on disk is bounded too, and text in any encoding is text', async () => {
-  const { run, records } = await start({ maxFileBytes: 1000, maxTextBytes: 600 });
+  const { run, records } = await startWith('required', { maxFileBytes: 1000, maxTextBytes: 600 });
   const { output } = await run("echo first; head -c 5000000 /dev/zero | tr '\\0' z; printf '\\xff\\xfe'; echo last");
   expect(output).toMatch(/^first\nz+\n\[… 5000013 bytes in all.*\]\nz+\ufffd\ufffdlast\n$/);
   expect(statSync(join(records, readdirSync(records)[0]!, 'output')).size).toBe(1000);
 });
 
 test('[TOOL12] a call without a record on this machine is not known to have run', async () => {
-  const { reconcile, work, run } = await start();
+  const { reconcile, work, run } = await startWith('required');
   expect(await reconcile(newToolContext(work))).toMatchObject({ outcome: 'unknown' });
   await run('true', { idempotencyKey: 'k' });
   const elsewhere = newToolContext(work, { idempotencyKey: 'k', workspace: 'other' as ToolContext['workspace'] });
@@ -329,7 +341,7 @@ test('[TOOL12] a call without a record on this machine is not known to have run'
 });
 
 test('[TOOL13] commands do not see what the worker has in its environment, and no other user what they did', async () => {
-  const { run, records } = await start();
+  const { run, records } = await startWith('required');
   process.env.SOME_API_KEY = 'secret';
   undo.push(() => delete process.env.SOME_API_KEY);
   const { output } = await run('env; echo "$PATH"');
@@ -342,7 +354,7 @@ test('[TOOL13] commands do not see what the worker has in its environment, and n
 });
 
 test('[TOOL13] a command that cannot be one is refused', async () => {
-  const { run } = await start();
+  const { run } = await startWith('required');
   await expect(run('')).rejects.toThrow('command');
   await expect(run('echo \0')).rejects.toThrow('U+0000');
   await expect(run(`: ${'x'.repeat(200_000)}`)).rejects.toThrow('write it to a file');

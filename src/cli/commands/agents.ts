@@ -21,6 +21,7 @@ const about = (agent: Agent) => ({
   version: agent.version,
   model: modelOf(agent),
   tools: [...agent.tools.keys()],
+  cautions: [...agent.tools.values()].flatMap(({ name, caution }) => (caution ? [`${name}: ${caution}`] : [])),
 });
 
 export const agents = defineCommand({
@@ -42,6 +43,7 @@ export const agents = defineCommand({
       printableLine(tools.join(' ')),
     ]);
     await context.answer(all, () => layOutTable(columns, rows, context.out.columns));
+    for (const caution of new Set(all.flatMap(({ cautions }) => cautions))) await context.note(printableLine(caution));
     if (!config.file) await context.note('there is no perdure.config.ts here: demo is a script, not a model');
   },
 });

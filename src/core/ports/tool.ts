@@ -71,6 +71,8 @@ export type LedgerDraft = { -readonly [Part in keyof State]: Record<string, Stat
 export interface Tool {
   readonly name: string;
   readonly description: string;
+  /** What people should know of it on this host. */
+  readonly caution?: string | undefined;
   readonly inputSchema: JsonSchema;
   readonly effects: Effects;
   /** Whether it works in the session's folder: what is there is brought up to date before, and looked at after. */

@@ -1,18 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProcessSearch } from './process-search.ts';
+import { sendSignal } from './send-signal.ts';
 
 const checkMs = 20;
 /** Between looking and signalling a process can start another. */
 const maxRounds = 20;
-
-const signal = (target: number, name: NodeJS.Signals | 0): boolean => {
-  try {
-    process.kill(target, name);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** The processes of a command: its group and, where /proc tells, whatever else it has started. */
 export class CommandProcesses {
@@ -37,15 +29,15 @@ export class CommandProcesses {
 
   async #isAnyLeft(): Promise<boolean> {
     if (this.#search) return (await this.#search.find()).length > 0;
-    return this.#group !== undefined && signal(-this.#group, 0);
+    return this.#group !== undefined && sendSignal(-this.#group, 0);
   }
 
   /** Whether there was any to be signalled. */
   async #signal(name: NodeJS.Signals): Promise<boolean> {
-    const isGroupHit = this.#group !== undefined && signal(-this.#group, name);
+    const isGroupHit = this.#group !== undefined && sendSignal(-this.#group, name);
     if (!this.#search) return isGroupHit;
     const pids = await this.#search.find();
-    for (const pid of pids) signal(pid, name);
+    for (const pid of pids) sendSignal(pid, name);
     return pids.length > 0;
   }
 }

@@ -14,6 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import { ToolFailure } from '../../core/ports/tool.ts';
 import type { Environment, EnvironmentChanges } from './environment.ts';
 import { type ProcessIdentity, thisProcess } from './process-identity.ts';
+import type { Sandbox } from './sandbox.ts';
 
 /**
  * What the processes around a command know of each other: a folder, in which each file has one writer.
@@ -23,27 +24,36 @@ import { type ProcessIdentity, thisProcess } from './process-identity.ts';
  *   attached   every runner            who came last
  *   cancel     a runner                asks for the end
  *   claimed    the supervisor          whoever makes it runs the command; nobody else ever does
- *   group      the supervisor          the process that leads the command's group
+ *   group      the supervisor          the process that leads the command's group; in a sandbox the first one
  *   output     the supervisor          as much as may be kept, from the beginning
  *   tail       the supervisor          the end of an output that is longer than that
- *   cwd, env   the command's shell     what it left behind
+ *   left       the supervisor          what the command's shell told of itself
  *   outcome    the supervisor          how it ended; the last to be written
  */
 export interface CommandRequest {
   readonly command: string;
   readonly shell: string;
+  /** The session's, where the command runs when the folder of the one before is gone. */
+  readonly folder: string;
   readonly cwd: string;
   readonly base: Environment;
   readonly changes: EnvironmentChanges;
+  readonly sandbox?: Sandbox | undefined;
   readonly timeoutMs: number;
   readonly leaseMs: number;
   readonly graceMs: number;
   readonly maxFileBytes: number;
+  readonly memoryBytes: number;
+  readonly processes: number;
+  readonly fileBytes: number;
 }
 
 export interface CommandOutcome {
-  /** By itself, or ended: too slow, cancelled, or since nobody waited for it any more. `failed`: it could not be started. */
-  readonly ended: 'exited' | 'timeout' | 'cancelled' | 'lapsed' | 'failed';
+  /**
+   * By itself, or ended: too slow, cancelled, since nobody waited for it any more, or for what it took. `failed`: it could not be started,
+   * and nothing of it has run.
+   */
+  readonly ended: 'exited' | 'timeout' | 'cancelled' | 'lapsed' | 'memory' | 'processes' | 'failed';
   /** As shells have it: 128 and the signal's number for one that a signal ended. */
   readonly exitCode: number | null;
   /** Of the whole output, kept or not. */
@@ -51,7 +61,7 @@ export interface CommandOutcome {
   readonly message?: string | undefined;
 }
 
-export type RecordFile = 'output' | 'tail' | 'cwd' | 'env' | 'pipe' | 'log' | 'cancel' | 'lease' | 'attached';
+export type RecordFile = 'output' | 'tail' | 'pipe' | 'log' | 'cancel' | 'lease' | 'attached';
 
 export const tailBytes = 512 * 1024;
 
@@ -118,15 +128,20 @@ export class CommandRecord {
 
   /** Only for who ends what a killed supervisor left, so the command does not depend on it. */
   leadBy(leader: ProcessIdentity): void {
-    try {
-      this.#write('group', leader);
-    } catch {
-      // A full disk.
-    }
+    this.#tryToWrite('group', leader);
   }
 
   leader(): ProcessIdentity | undefined {
     return this.#read('group') as ProcessIdentity | undefined;
+  }
+
+  /** The next command begins as this one did where it cannot be written. */
+  leave(left: string): void {
+    this.#tryToWrite('left', left);
+  }
+
+  left(): string {
+    return (this.#read('left') as string | undefined) ?? '';
   }
 
   end(outcome: CommandOutcome): void {
@@ -180,6 +195,14 @@ export class CommandRecord {
       return JSON.parse(readFileSync(path, 'utf8'));
     } catch (cause) {
       throw new ToolFailure('what was recorded of the command is damaged', { cause });
+    }
+  }
+
+  #tryToWrite(file: string, value: unknown): void {
+    try {
+      this.#write(file, value);
+    } catch {
+      // A full disk.
     }
   }
 

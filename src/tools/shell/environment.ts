@@ -13,9 +13,9 @@ const kept = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const ofTheShell = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', '__proto__', 'perdure_code', markName]);
 const maxChars = 64 * 1024;
 
-export const baseEnvironment = (more: Readonly<Record<string, string | undefined>>): Environment => {
+export const baseEnvironment = (...more: readonly Readonly<Record<string, string | undefined>>[]): Environment => {
   const own = Object.entries(process.env).filter(([name]) => passedOn.test(name));
-  const all = [...own, ['TERM', 'dumb'] as const, ...Object.entries(more)];
+  const all = [...own, ['TERM', 'dumb'] as const, ...more.flatMap((each) => Object.entries(each))];
   return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
 };
 

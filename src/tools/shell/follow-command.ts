@@ -5,12 +5,14 @@ import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isPerdureError } from '../../schema/error.ts';
-import { CommandProcesses } from './command-processes.ts';
-import type { CommandOutcome, CommandRecord } from './command-record.ts';
+import type { CommandOutcome, CommandRecord, CommandRequest } from './command-record.ts';
 import { isRunning } from './process-identity.ts';
+import { processesOf } from './start-command.ts';
 import { TailReader } from './tail-reader.ts';
 
 const entry = fileURLToPath(new URL(`./supervisor${extname(import.meta.url)}`, import.meta.url));
+/** Not the worker's, which may lead into a folder that commands write to. */
+const systemPath = '/usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin';
 const maxWaitMs = 200;
 const maxRenewMs = 5000;
 
@@ -25,7 +27,7 @@ const startSupervisor = (record: CommandRecord): { hasEnded(): boolean } => {
   const child = spawn(process.execPath, [entry, record.folder], {
     cwd: record.folder,
     detached: true,
-    env: { PATH: process.env.PATH },
+    env: { PATH: systemPath },
     stdio: ['ignore', log, log],
   });
   closeSync(log);
@@ -41,10 +43,10 @@ const startSupervisor = (record: CommandRecord): { hasEnded(): boolean } => {
 const isHandedOn = (signal: AbortSignal): boolean => isPerdureError(signal.reason, 'RUNTIME_CLOSED');
 
 /** Nobody records any more how it ends, so nothing of it may go on. */
-const endAbandoned = async (record: CommandRecord, graceMs: number): Promise<void> => {
+const endAbandoned = async (record: CommandRecord, { sandbox, graceMs }: CommandRequest): Promise<void> => {
   const [supervisor, leader] = [record.claimedBy(), record.leader()];
   if (supervisor && isRunning(supervisor)) process.kill(supervisor.pid, 'SIGKILL');
-  await new CommandProcesses(leader && isRunning(leader) ? leader.pid : undefined, record.folder).end(graceMs);
+  await processesOf(record, sandbox !== undefined, leader).end(graceMs);
 };
 
 /** A supervisor that was stopped keeps no time, and commands are able to stop theirs. */
@@ -59,7 +61,8 @@ export const followCommand = async (
   { signal, onOutput }: Following,
 ): Promise<CommandOutcome | 'lost'> => {
   const runner = randomUUID();
-  const { leaseMs, graceMs, timeoutMs } = record.request();
+  const request = record.request();
+  const { leaseMs, graceMs, timeoutMs } = request;
   const finished = record.outcome();
   if (finished) return finished;
   record.attach(runner);
@@ -92,7 +95,7 @@ export const followCommand = async (
       const text = output.next();
       if (text) onOutput(text);
       if (signal.aborted && (isHandedOn(signal) || !record.isAttached(runner))) throw signal.reason;
-      if (wasLost && !outcome) await endAbandoned(record, graceMs);
+      if (wasLost && !outcome) await endAbandoned(record, request);
       if (wasLost || outcome) {
         signal.throwIfAborted();
         return outcome ?? 'lost';

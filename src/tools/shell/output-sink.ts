@@ -25,8 +25,11 @@ export class OutputSink {
 
   close(): void {
     closeSync(this.#file);
-    if (this.#tailLength > 0) {
+    if (this.#tailLength === 0) return;
+    try {
       writeFileSync(this.#record.path('tail'), Buffer.concat(this.#tail).subarray(-tailBytes), { mode: 0o600 });
+    } catch {
+      // A full disk again.
     }
   }
 

@@ -1,14 +1,17 @@
-import { existsSync, statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { type Tool, type ToolContext, ToolFailure } from '../../core/ports/tool.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { fieldProblem } from '../../schema/field-problem.ts';
 import { Text } from '../../schema/json.ts';
 import { defineTool, type ToolDefinition } from '../define-tool.ts';
 import { type CommandOutcome, CommandRecord } from './command-record.ts';
+import { Confinement } from './confinement.ts';
 import { baseEnvironment, changesSince, noChanges } from './environment.ts';
 import { followCommand } from './follow-command.ts';
 import { outputText } from './output-text.ts';
 import { defaultRecordsFolder, prepareRecords } from './records-folder.ts';
+import { parseLeft, shellPath } from './shell-script.ts';
 
 export interface ShellOptions {
   /** What commands find in their environment beside PATH, HOME, the locale and the like. */
@@ -25,8 +28,26 @@ export interface ShellOptions {
   readonly maxFileBytes?: number;
   /** Where commands are recorded; the machine's temporary folder by default. */
   readonly recordsFolder?: string;
-  /** Whether a person is asked before a command runs; by default nobody is. */
+  /** `auto`, the default, confines commands where the host can; `required` runs none where it cannot. */
+  readonly sandbox?: 'auto' | 'required' | 'off';
+  /** Whether commands in a sandbox have the network of the host; by default they have none. */
+  readonly network?: boolean;
+  /** What commands in a sandbox can read beside the system and their folder, such as that of a compiler. */
+  readonly readable?: readonly string[];
+  /** Where bubblewrap is; looked for in the folders of the system by default. */
+  readonly bwrap?: string;
+  readonly limits?: ShellLimits;
+  /** Whether a person is asked before a command runs; by default for commands that run without a sandbox. */
   readonly approval?: ToolDefinition<typeof Input, ShellOutput>['approval'];
+}
+
+export interface ShellLimits {
+  /** Of all processes of a command together; 4 GiB by default. */
+  readonly memoryBytes?: number;
+  /** At one time; 1024 by default. */
+  readonly processes?: number;
+  /** Of each file that is written; 4 GiB by default. */
+  readonly fileBytes?: number;
 }
 
 export interface ShellOutput {
@@ -34,8 +55,11 @@ export interface ShellOutput {
   /** What it printed, stdout and stderr as they came. */
   readonly output: string;
   readonly cwd: string;
+  readonly sandboxed: boolean;
   /** Set when it did not end by itself. */
   readonly ended?: string;
+  /** Which one it has met. */
+  readonly limit?: 'time' | 'memory' | 'processes' | 'fileSize';
   readonly notes?: readonly string[];
 }
 
@@ -60,14 +84,50 @@ const endings: Readonly<Record<Exclude<CommandOutcome['ended'], 'exited' | 'fail
   timeout: 'it took longer than it was given, and was ended',
   cancelled: 'it was cancelled, and was ended',
   lapsed: 'its runner was gone and nobody took over, so it was ended',
+  memory: 'it took more memory than it may, and was ended',
+  processes: 'it started more processes than it may, and was ended',
 };
 
+const limitsMet: Partial<Record<CommandOutcome['ended'], ShellOutput['limit']>> = {
+  timeout: 'time',
+  memory: 'memory',
+  processes: 'processes',
+};
+
+/** What shells give for a program that SIGXFSZ has ended. */
+const fileSizeCode = 128 + 25;
+const fileSizeNote = 'a file grew larger than one may: what wrote it was ended';
+
+const optionFields: Record<keyof ShellOptions, true> = {
+  env: true,
+  leaseMs: true,
+  graceMs: true,
+  timeoutMs: true,
+  maxTextBytes: true,
+  maxFileBytes: true,
+  recordsFolder: true,
+  sandbox: true,
+  network: true,
+  readable: true,
+  bwrap: true,
+  limits: true,
+  approval: true,
+};
+
+const limitFields: Record<keyof ShellLimits, true> = { memoryBytes: true, processes: true, fileBytes: true };
+const sandboxes: readonly unknown[] = ['auto', 'required', 'off'];
+
+const optionProblem = ({ sandbox = 'auto', limits = {}, ...more }: ShellOptions): string | undefined => {
+  if (!sandboxes.includes(sandbox)) return `sandbox is none of ${sandboxes.join(', ')}`;
+  const wrong = Object.entries(limits).find(([, value]) => !Number.isSafeInteger(value) || value < 1);
+  if (wrong) return `limits.${wrong[0]} is not a whole number from 1 on`;
+  return fieldProblem(more, optionFields) ?? fieldProblem(limits, limitFields);
+};
+
+const description =
+  'Runs a command by bash in the session folder. The working folder and exported variables hold for the next command. Processes that it leaves behind are ended with it, and there is no input. Gives the exit code and what was printed.';
+
 const lost = 'What watched over the command is gone, and the command was ended with it. It had printed:';
-
-const shells = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'];
-const shellPath = (): string => shells.find(existsSync) ?? '/bin/sh';
-
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /** From the session's folder where it lies in there, which may be elsewhere when the session has moved. */
 const keptPath = (folder: string, cwd: string): string => {
@@ -77,17 +137,16 @@ const keptPath = (folder: string, cwd: string): string => {
 
 /** A tool that runs commands under a supervisor, which outlives the worker. */
 export const defineShellTool = (options: ShellOptions = {}): Tool => {
+  const problem = optionProblem(options);
+  if (problem) throw new PerdureError('TOOL_INVALID', `the tool shell cannot be used: ${problem}`);
   const { leaseMs = minute, graceMs = 2000, timeoutMs: defaultTimeoutMs = 2 * minute, env = {} } = options;
   const { maxTextBytes = 1024 ** 2, maxFileBytes = 64 * 1024 ** 2, recordsFolder = defaultRecordsFolder() } = options;
+  const { memoryBytes = 4 * 1024 ** 3, processes = 1024, fileBytes = 4 * 1024 ** 3 } = options.limits ?? {};
+  const { sandbox = 'auto', network = false, readable = [], bwrap } = options;
+  const confinement = new Confinement({ sandbox, network, readable, bwrap, recordsFolder });
 
   const recordOf = ({ workspace, idempotencyKey }: ToolContext) =>
     CommandRecord.of(recordsFolder, workspace, idempotencyKey);
-
-  const keptBy = ({ kept, folder }: ToolContext) => {
-    const { cwd, env: changes } = Kept.safeParse(kept).data ?? { cwd: '', env: noChanges };
-    const wanted = resolve(folder, cwd);
-    return { cwd: isFolder(wanted) ? wanted : folder, changes, isGone: !isFolder(wanted) };
-  };
 
   const begin = (
     record: CommandRecord,
@@ -95,28 +154,36 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
     context: ToolContext,
   ) => {
     prepareRecords(recordsFolder);
-    const { cwd, changes } = keptBy(context);
-    const limits = { timeoutMs, leaseMs, graceMs, maxFileBytes };
-    record.begin({ command, shell: shellPath(), cwd, base: baseEnvironment(env), changes, ...limits });
+    const { folder, kept } = context;
+    const { cwd, env: changes } = Kept.safeParse(kept).data ?? { cwd: '', env: noChanges };
+    const sandbox = confinement.sandboxFor(context);
+    const base = baseEnvironment(confinement.environmentFor(sandbox, context), env);
+    const limits = { timeoutMs, leaseMs, graceMs, maxFileBytes, memoryBytes, processes, fileBytes };
+    record.begin({ command, shell: shellPath(), folder, cwd: resolve(folder, cwd), base, changes, sandbox, ...limits });
   };
 
   /** What the command left behind is kept for the next one, as far as its shell came to say it. */
   const conclude = (record: CommandRecord, outcome: CommandOutcome, context: ToolContext): ShellOutput => {
-    const { base, changes, cwd: before } = record.request();
-    const cwd = record.text('cwd')?.replace(/\n$/, '') || before;
-    const left = record.text('env');
-    const now = left === undefined ? changes : changesSince(base, left);
+    const { base, changes, cwd: wanted, folder, sandbox } = record.request();
+    const left = parseLeft(record.left());
+    const cwd = left.cwd ?? (left.isMoved ? folder : wanted);
+    const now = left.env === undefined ? changes : changesSince(base, left.env);
     context.keep({ cwd: keptPath(context.folder, cwd), env: now ?? changes });
-    const notes = [
-      ...(keptBy(context).isGone ? [`the working folder of the last command is gone: this one ran in ${before}`] : []),
-      ...(now ? [] : ['the environment is too large to be kept: it stays as it was before']),
-    ];
     const { exitCode, bytes, ended } = outcome;
+    const isFileTooLarge = ended === 'exited' && exitCode === fileSizeCode;
+    const notes = [
+      ...(left.isMoved ? [`the working folder of the last command is gone: this one ran in ${folder}`] : []),
+      ...(now ? [] : ['the environment is too large to be kept: it stays as it was before']),
+      ...(isFileTooLarge ? [fileSizeNote] : []),
+    ];
+    const limit = isFileTooLarge ? 'fileSize' : limitsMet[ended];
     return {
       exitCode,
       output: outputText(record, maxTextBytes, bytes),
       cwd,
+      sandboxed: sandbox !== undefined,
       ...(ended !== 'exited' && ended !== 'failed' && { ended: endings[ended] }),
+      ...(limit && { limit }),
       ...(notes.length > 0 && { notes }),
     };
   };
@@ -132,13 +199,11 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
     return conclude(record, outcome, context);
   };
 
-  return defineTool({
+  const tool = defineTool({
     name: 'shell',
-    description:
-      'Runs a command by bash in the session folder. The working folder and exported variables hold for the next command. Processes that it leaves behind are ended with it, and there is no input. Gives the exit code and what was printed.',
     input: Input,
     effects: 'once',
-    ...(options.approval !== undefined && { approval: options.approval }),
+    approval: options.approval ?? (() => confinement.isOpen),
     // The command's own is kept by its supervisor.
     timeoutMs: hour + minute,
     execute: async (input, context): Promise<ShellOutput> => {
@@ -159,6 +224,15 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
     },
     summarize: ({ exitCode, ended }, { command }) => `${command.slice(0, 200)} → ${ended ?? exitCode}`,
   });
+  return {
+    ...tool,
+    get description() {
+      return `${description} ${confinement.description}`;
+    },
+    get caution() {
+      return confinement.caution;
+    },
+  };
 };
 
 export const shellTool = defineShellTool();

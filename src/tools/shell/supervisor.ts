@@ -1,22 +1,21 @@
 /**
  * Runs one command and outlives who asked for it. Argument: the folder of the command's record.
  *
- *   claimed → running → (ending: cancelled | timeout | lapsed →) exited → what it left is ended → outcome
+ *   claimed → running → (ending: cancelled | timeout | lapsed | memory | processes →) exited → what it left is ended → outcome
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { constants as os } from 'node:os';
-import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CommandProcesses } from './command-processes.ts';
+import { closeInherited } from './close-inherited.ts';
 import { type CommandOutcome, CommandRecord, type CommandRequest } from './command-record.ts';
-import { applyChanges } from './environment.ts';
 import { OutputSink } from './output-sink.ts';
-import { identityOf } from './process-identity.ts';
-import { markName } from './process-search.ts';
-import { shellScript } from './shell-script.ts';
+import { outputText } from './output-text.ts';
+import { holdMore, processTree } from './process-tree.ts';
+import { parseLeft } from './shell-script.ts';
+import { processesOf, startCommand } from './start-command.ts';
 
 const checkMs = 100;
 /** For a writer that cannot be found and keeps the pipe open. */
@@ -41,20 +40,14 @@ const openOutput = (record: CommandRecord, maxFileBytes: number): Output => {
   return { sink, writeEnd, drained: once(reader, 'close') };
 };
 
-const start = (record: CommandRecord, request: CommandRequest, output: number): ChildProcess =>
-  spawn(request.shell, ['-c', shellScript(record), basename(request.shell), request.command], {
-    cwd: request.cwd,
-    env: { ...applyChanges(request.base, request.changes), [markName]: record.folder },
-    detached: true,
-    stdio: ['ignore', output, output],
-  });
+type Reason = Exclude<CommandOutcome['ended'], 'exited' | 'failed'>;
 
 /** By a clock that stands still while the machine sleeps: a runner that slept as well has missed nothing. */
 const reasonToEnd = (record: CommandRecord, { timeoutMs, leaseMs }: CommandRequest) => {
   const startedAt = performance.now();
   let mark = record.leaseMark();
   let renewedAt = startedAt;
-  return (): 'cancelled' | 'timeout' | 'lapsed' | undefined => {
+  return (): Reason | undefined => {
     const now = performance.now();
     if (record.leaseMark() !== mark) {
       mark = record.leaseMark();
@@ -66,32 +59,69 @@ const reasonToEnd = (record: CommandRecord, { timeoutMs, leaseMs }: CommandReque
   };
 };
 
+const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
+
+/** Takes no more than a tenth of a processor for its looks; by the clock it would look less often the more there is to see. */
+const excess = (root: number, { memoryBytes, processes }: CommandRequest) => {
+  let lookAgainAt = 0;
+  return (): Reason | undefined => {
+    const [now, before] = [performance.now(), cpuMs()];
+    if (now < lookAgainAt) return undefined;
+    const pids = processTree(root, processes + 1);
+    if (pids.length > processes) return 'processes';
+    const isTooMuch = holdMore(pids, memoryBytes);
+    lookAgainAt = now + 10 * (cpuMs() - before);
+    return isTooMuch ? 'memory' : undefined;
+  };
+};
+
+const watch = (root: number, record: CommandRecord, request: CommandRequest, onReason: (reason: Reason) => void) => {
+  const [reason, tooMuch] = [reasonToEnd(record, request), excess(root, request)];
+  const timer = setInterval(() => {
+    const found = reason() ?? tooMuch();
+    if (!found) return;
+    clearInterval(timer);
+    onReason(found);
+  }, checkMs);
+  return () => clearInterval(timer);
+};
+
+/** What takes too much gets no time to take more. */
+const graceOf = (ended: CommandOutcome['ended'], { graceMs }: CommandRequest): number =>
+  ended === 'memory' || ended === 'processes' ? 0 : graceMs;
+
 const run = async (record: CommandRecord, request: CommandRequest): Promise<CommandOutcome> => {
   if (record.isCancelled()) return { ended: 'cancelled', exitCode: null, bytes: 0 };
   const { sink, writeEnd, drained } = openOutput(record, request.maxFileBytes);
-  const child = start(record, request, writeEnd);
+  const { child, leader, left } = startCommand(record, request, writeEnd);
   closeSync(writeEnd);
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
-  if (child.pid) record.leadBy(identityOf(child.pid));
-  const processes = new CommandProcesses(child.pid, record.folder);
+  exited.catch(() => undefined);
+  const first = await leader;
+  if (first) record.leadBy(first);
+  const processes = processesOf(record, request.sandbox !== undefined, first);
   let ended: CommandOutcome['ended'] = 'exited';
-  const reason = reasonToEnd(record, request);
-  const watch = setInterval(() => {
-    const found = reason();
-    if (!found) return;
-    clearInterval(watch);
-    ended = found;
-    void processes.end(request.graceMs);
-  }, checkMs);
-  const [code, signal] = await exited.finally(() => clearInterval(watch));
-  await processes.end(request.graceMs);
-  await Promise.race([drained, sleep(maxDrainMs)]);
+  const unwatch = watch(first?.pid ?? child.pid!, record, request, (reason) => {
+    ended = reason;
+    void processes.end(graceOf(reason, request));
+  });
+  const [code, signal] = await exited.finally(unwatch);
+  await processes.end(graceOf(ended, request));
+  await Promise.race([Promise.all([drained, left.ended]), sleep(maxDrainMs)]);
   sink.close();
+  if (ended === 'exited' && left.isWhole && !parseLeft(left.text()).hasBegun) {
+    return { ended: 'failed', exitCode: null, bytes: sink.bytes, message: outputText(record, 4000).trim() };
+  }
+  record.leave(left.text());
   return { ended, exitCode: code ?? 128 + os.signals[signal!], bytes: sink.bytes };
 };
 
 const record = new CommandRecord(process.argv[2]!);
 if (record.claim()) {
+  closeInherited();
   // Whoever wants it to end says so in the record.
   for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => record.cancel());
   const outcome = await run(record, record.request()).catch(

@@ -1,0 +1,85 @@
+import { lstatSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { type ToolContext, ToolFailure } from '../../core/ports/tool.ts';
+import { findSandbox } from './find-sandbox.ts';
+import { type Sandbox, sandboxHome } from './sandbox.ts';
+
+export interface ConfinementOptions {
+  /** `auto` confines commands where the host can, `required` runs none where it cannot. */
+  readonly sandbox: 'auto' | 'required' | 'off';
+  readonly network: boolean;
+  readonly readable: readonly string[];
+  readonly bwrap: string | undefined;
+  readonly recordsFolder: string;
+}
+
+export class SandboxUnavailable extends ToolFailure {
+  override readonly name = 'SandboxUnavailable';
+}
+
+const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+const isWithin = (folder: string, path: string): boolean => {
+  const way = relative(folder, path);
+  return way !== '' && way !== '..' && !way.startsWith('../');
+};
+
+/** How commands of one shell tool are kept to their folder on this host. Nothing is tried before it is asked. */
+export class Confinement {
+  readonly #options: ConfinementOptions;
+
+  constructor(options: ConfinementOptions) {
+    this.#options = options;
+  }
+
+  /** Why commands run without a sandbox, or do not run; undefined when they are in one. */
+  get problem(): string | undefined {
+    const found = this.#find();
+    return 'problem' in found ? found.problem : undefined;
+  }
+
+  /** Whether commands are run in spite of it. */
+  get isOpen(): boolean {
+    return this.#options.sandbox !== 'required' && this.problem !== undefined;
+  }
+
+  /** For people. */
+  get caution(): string | undefined {
+    if (this.problem === undefined) return undefined;
+    return `${this.isOpen ? 'commands run without a sandbox' : 'no command runs without a sandbox'}: ${this.problem}`;
+  }
+
+  /** For the model. */
+  get description(): string {
+    const { network } = this.#options;
+    if (this.isOpen) return 'Commands run without a sandbox.';
+    if (this.problem !== undefined) return 'No command runs on this host, since there is no sandbox.';
+    const reach = network ? 'the network is that of the host' : 'there is no network';
+    return `Commands run in a sandbox: they can write to the session folder and to /tmp, which is the home folder too, and ${reach}.`;
+  }
+
+  /** Undefined for a command that runs without. */
+  sandboxFor({ folder, temporary }: Pick<ToolContext, 'folder' | 'temporary'>): Sandbox | undefined {
+    const { sandbox, network, readable, recordsFolder } = this.#options;
+    const found = this.#find();
+    if ('bwrap' in found) {
+      const hidden = [join(folder, '.perdure'), recordsFolder].filter(
+        (path) => isWithin(folder, path) && isFolder(path),
+      );
+      return { bwrap: found.bwrap, folder, temporary, readable, hidden, hasNetwork: network };
+    }
+    if (sandbox !== 'required') return undefined;
+    throw new SandboxUnavailable(`the command was not run, since it has to run in a sandbox: ${found.problem}`);
+  }
+
+  /** Variables that tell of places which are others in there. */
+  environmentFor(sandbox: Sandbox | undefined, { temporary }: Pick<ToolContext, 'temporary'>) {
+    return sandbox ? { HOME: sandboxHome, TMPDIR: '/tmp' } : { TMPDIR: temporary };
+  }
+
+  #find() {
+    const { sandbox, bwrap, network } = this.#options;
+    if (sandbox === 'off') return { problem: 'it is switched off for this tool' };
+    return findSandbox({ bwrap, hasNetwork: network });
+  }
+}

@@ -1,0 +1,95 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { newToolContext, useTool } from '../../../test/tool-context.ts';
+import { emptyState } from '../../schema/state.ts';
+import { findSandbox } from './find-sandbox.ts';
+import { defineShellTool, type ShellOptions } from './shell-tool.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'perdure-bwrap-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const nowhere = '/nowhere/bwrap';
+
+/** One that counts how often it was asked, and cannot. */
+const brokenBwrap = (): string => {
+  const path = join(folder, 'bwrap');
+  writeFileSync(path, `#!/bin/sh\necho asked >>${folder}/asked\necho 'bwrap: no namespaces for you' >&2\nexit 1\n`);
+  chmodSync(path, 0o700);
+  return path;
+};
+
+const define = (options: ShellOptions) => {
+  const tool = defineShellTool({ recordsFolder: join(folder, 'records'), ...options });
+  const asksFirst = async () => (await tool.approvalFor({ command: 'true' }, { state: emptyState })) !== undefined;
+  return { tool, asksFirst };
+};
+
+test('[TOOL17] a sandbox is tried once, and says why there is none', () => {
+  const bwrap = brokenBwrap();
+  const problem = `${bwrap} cannot make a sandbox on this host: bwrap: no namespaces for you`;
+  expect(findSandbox({ bwrap, hasNetwork: false })).toEqual({ problem });
+  expect(findSandbox({ bwrap, hasNetwork: false })).toEqual({ problem });
+  expect(readFileSync(join(folder, 'asked'), 'utf8')).toBe('asked\n');
+  expect(findSandbox({ bwrap: nowhere, hasNetwork: false })).toEqual({
+    problem: expect.stringContaining('package bubblewrap'),
+  });
+});
+
+test('[TOOL17] nothing is tried before it is asked', () => {
+  define({ bwrap: brokenBwrap() });
+  expect(() => readFileSync(join(folder, 'asked'))).toThrow('ENOENT');
+});
+
+test('[TOOL17] without a sandbox a person is asked unless the author says otherwise, and all are told', async () => {
+  const { tool, asksFirst } = define({ bwrap: nowhere });
+  expect(await asksFirst()).toBe(true);
+  expect(tool.description).toContain('without a sandbox');
+  expect(tool.caution).toMatch(/^commands run without a sandbox: bwrap is not installed/);
+  expect(await useTool(tool, { command: 'echo x' }, newToolContext(folder))).toMatchObject({
+    output: 'x\n',
+    sandboxed: false,
+  });
+  expect(await define({ sandbox: 'off' }).asksFirst()).toBe(true);
+  expect(await define({ bwrap: nowhere, approval: false }).asksFirst()).toBe(false);
+});
+
+test('[TOOL17] where a sandbox is required and there is none, no command runs', async () => {
+  const { tool, asksFirst } = define({ bwrap: nowhere, sandbox: 'required' });
+  expect(await asksFirst()).toBe(false);
+  expect(tool.caution).toContain('no command runs');
+  const context = newToolContext(folder);
+  await expect(useTool(tool, { command: 'echo x' }, context)).rejects.toMatchObject({
+    name: 'SandboxUnavailable',
+    message: expect.stringContaining('not installed'),
+  });
+  expect(await tool.reconcile!({ command: '' } as never, context)).toMatchObject({ outcome: 'unknown' });
+});
+
+test.skipIf(process.platform !== 'linux')(
+  '[TOOL17] with a sandbox nobody is asked (which there is on Linux alone)',
+  async () => {
+    const { tool, asksFirst } = define({});
+    expect(await asksFirst()).toBe(false);
+    expect(tool.caution).toBeUndefined();
+    expect(tool.description).toContain('in a sandbox');
+    expect(tool.description).toContain('no network');
+    expect(await define({ approval: true }).asksFirst()).toBe(true);
+  },
+);
+
+test('[IN1] options that are none are refused', () => {
+  for (const options of [
+    { sandbox: 'none' },
+    { sandbox: false },
+    { limits: { memory: 1 } },
+    { limits: { processes: 0 } },
+    { net: true },
+  ]) {
+    expect(() => defineShellTool(options as never)).toThrow('the tool shell cannot be used');
+  }
+});
