@@ -115,6 +115,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     agents,
     onWarning,
     ...places(options),
+    secrets: async () => (await import('./models/providers.ts')).knownSecrets(models),
     timing,
     closing: closing.signal,
     models: async (model) => (await import('./models/resolve-model.ts')).resolveModels(models)(model),

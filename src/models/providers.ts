@@ -1,6 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ModelSettings } from '../core/ports/model.ts';
-import type { ProviderApi, ProviderConfig } from './models-config.ts';
+import type { ModelsConfig, ProviderApi, ProviderConfig } from './models-config.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -60,6 +60,21 @@ export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsK
 /** What no message may tell. */
 export const secretsOf = ({ apiKey, headers = {} }: Provider): readonly string[] =>
   [apiKey ?? '', ...Object.values(headers)].filter((secret) => secret !== '');
+
+/** So that a file with an ordinary word in it is not taken for one with a secret. */
+const leastSecretChars = 8;
+
+/** All that is known here by the configuration: no file with one of them is kept. */
+export const knownSecrets = ({ providers = {}, env = process.env }: ModelsConfig): readonly string[] => {
+  const named = [...Object.keys(known), ...Object.keys(providers)].map((name) =>
+    providerFor(name, providers[name], env),
+  );
+  const others = Object.entries(env).flatMap(([name, value = '']) =>
+    /^PERDURE_PROVIDER_.+_API_KEY$/.test(name) ? value : [],
+  );
+  const all = [...named.flatMap(secretsOf), ...others].filter((secret) => secret.length >= leastSecretChars);
+  return [...new Set(all)];
+};
 
 /** Options that hold unless an agent's settings say otherwise. */
 export const defaultsOf = ({ api, name }: Provider): ModelSettings['provider'] => {

@@ -41,6 +41,7 @@ const newFolder = async (): Promise<string> => {
   return folder;
 };
 
+const providerKey = 'sk-test-0123456789';
 type Act = (context: ToolContext) => unknown;
 
 const namesIn = (folder: string): readonly string[] => readdirSync(folder).filter((name) => name !== '.perdure');
@@ -102,7 +103,10 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
       const runtime = await openRuntime({
         store: place.address,
         agents: [agent],
-        models: { scripts: [defineScript({ name: 'test', everyTurn: true, steps })] },
+        models: {
+          scripts: [defineScript({ name: 'test', everyTurn: true, steps })],
+          providers: { hosted: { baseUrl: 'http://127.0.0.1:9', apiKey: providerKey } },
+        },
         data: data ?? (await newFolder()),
       });
       undo.push(() => runtime.close());
@@ -179,12 +183,14 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
       write({ 'node_modules/a/index.js': 'x', 'kept.txt': 'y' })(context);
       execFileSync('mkfifo', [join(context.folder, 'pipe')]);
       execFileSync('truncate', ['-s', '40M', join(context.folder, 'big')]);
+      write({ '.env': `KEY=${providerKey}` })(context);
     });
     const [event] = await eventsOf(session, 'files.snapshotted');
     expect(event!.payload.leftOut).toEqual({
       ignored: { count: 1, paths: ['node_modules'] },
       special: { count: 1, paths: ['pipe'] },
       'too-big': { count: 1, paths: ['big'] },
+      secret: { count: 1, paths: ['.env'] },
     });
   });
 

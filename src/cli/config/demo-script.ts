@@ -22,7 +22,10 @@ export const demoTour = defineScript({
       text: 'I remember a fact, and then I let a shell count slowly into a file. Whoever stops me here finds me at the same place again.',
       calls: [
         { tool: 'remember', input: { key: 'port', value: 8080 } },
-        { tool: 'shell', input: { command: 'for n in 1 2 3 4 5 6 7 8; do echo $n | tee -a counted.txt; sleep 0.4; done' } },
+        {
+          tool: 'shell',
+          input: { command: 'for n in 1 2 3 4 5 6 7 8; do echo $n | tee -a counted.txt; sleep 0.4; done' },
+        },
       ],
     },
     {

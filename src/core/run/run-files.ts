@@ -142,7 +142,7 @@ export class RunFiles {
     const { scope } = this.#parts;
     await makePlace(this.place);
     const { folder, cacheFile } = this.place;
-    return scope.worktrees.snapshot({ folder, cacheFile, base }, scope.blobs);
+    return scope.worktrees.snapshot({ folder, cacheFile, base, secrets: await scope.secrets() }, scope.blobs);
   }
 
   async #agree(tree: BlobHash): Promise<void> {
@@ -154,7 +154,7 @@ export class RunFiles {
     const { scope } = this.#parts;
     const { folder, cacheFile } = this.place;
     await writeMark(this.place, { trees: [root], isRestoring: true });
-    await scope.worktrees.restore({ folder, cacheFile, root }, scope.blobs);
+    await scope.worktrees.restore({ folder, cacheFile, root, secrets: await scope.secrets() }, scope.blobs);
     await this.#agree(root);
   }
 

@@ -39,6 +39,7 @@ export interface IdentityOptions {
   /** Where worktrees are. */
   readonly data: string;
   readonly storeFile?: string | undefined;
+  readonly secrets: () => Promise<readonly string[]>;
   readonly timing?: Partial<Timing> | undefined;
   readonly clock: Clock;
   readonly snapshots?: SnapshotPolicy | undefined;
@@ -67,6 +68,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     models,
     data,
     storeFile,
+    secrets,
     timing = {},
   } = options;
   const agents = agentRegistry(options.agents ?? []);
@@ -88,6 +90,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     worktrees,
     data,
     storeFile,
+    secrets,
   };
   const scopeFor = (identity: Identity): Scope => {
     const { workspace, member, role, profile } = parseInput('the identity', Identity, identity);

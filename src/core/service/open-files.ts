@@ -55,7 +55,7 @@ type Origin = PayloadOf<'files.snapshotted'>['origin'];
 
 /** What is in a folder, in the store; and as the first snapshot of the session. */
 const snapshotOf = async (scope: Scope, folder: string, cacheFile: string, origin: Origin): Promise<EventDraft> => {
-  const taken = await scope.worktrees.snapshot({ folder, cacheFile }, scope.blobs);
+  const taken = await scope.worktrees.snapshot({ folder, cacheFile, secrets: await scope.secrets() }, scope.blobs);
   const payload = { tree: taken.root, changed: countChanges(taken.changes), leftOut: leftOutOf(taken), origin };
   return { type: 'files.snapshotted', payload, actor: scope.actor, turn: 0 };
 };

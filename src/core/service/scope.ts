@@ -25,6 +25,8 @@ export interface Scope {
   readonly previews: Previews;
   readonly timing: Timing;
   readonly worktrees: Worktrees;
+  /** What no snapshot may hold. */
+  secrets(): Promise<readonly string[]>;
   /** The folder of the runtime on this machine, with the worktrees. */
   readonly data: string;
   /** Of a store that is a file: nothing else may open it. */
