@@ -31,6 +31,6 @@ export const outputText = (record: CommandRecord, maxBytes: number, bytes = size
   const half = Math.floor(maxBytes / 2);
   const [head, tail] = [readPart(record.path('output'), half, 'head'), tailOf(record, half)];
   const path = record.path('output');
-  const note = `[… ${bytes} bytes in all; the first ${sizeOf(path)} are kept for a day in ${path} …]`;
+  const note = `[… ${bytes} bytes in all; the first ${sizeOf(path)} are kept for a day on the host, in ${path} …]`;
   return `${head}\n${note}\n${tail}`;
 };

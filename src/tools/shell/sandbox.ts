@@ -29,8 +29,6 @@ const ofEtc = [
   ...['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'localtime', 'timezone', 'mime.types'],
   ...['ssl/certs', 'ssl/openssl.cnf', 'ca-certificates', 'pki/tls/certs', 'pki/ca-trust', 'crypto-policies'],
 ].map((name) => `/etc/${name}`);
-/** Settings of the whole host, which belong to root and so to a sandbox that root has started. */
-const ofTheKernel = ['/proc/sys', '/proc/sysrq-trigger', '/proc/mtrr', '/proc/pressure'];
 const shmBytes = 64 * 1024 ** 2;
 
 const readOnly = (path: string): Mount => ({ path, args: ['--ro-bind-try', path, path] });
@@ -40,8 +38,8 @@ const depthOf = (path: string): number => path.split('/').filter(Boolean).length
 const mountsOf = ({ folder, temporary, readable, hidden }: Sandbox): readonly Mount[] => {
   const mounts: readonly Mount[] = [
     ...[...system, ...ofEtc].map(readOnly),
-    { path: '/proc', args: ['--proc', '/proc'] },
-    ...ofTheKernel.map(readOnly),
+    // There are settings of the whole host in there, which belong to root and so to a sandbox that root has started.
+    { path: '/proc', args: ['--proc', '/proc', '--remount-ro', '/proc'] },
     { path: '/dev', args: ['--dev', '/dev', '--remount-ro', '/dev'] },
     { path: '/dev/shm', args: ['--size', String(shmBytes), '--tmpfs', '/dev/shm'] },
     { path: '/tmp', args: ['--bind', temporary, '/tmp'] },
