@@ -28,6 +28,7 @@ import {
   type SessionEvent,
 } from '../../src/index.ts';
 import type { EventType } from '../../src/schema/event.ts';
+import { defineShellTool } from '../../src/tools/index.ts';
 import { newStorePlace, storeKinds } from '../stores.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -71,7 +72,7 @@ const eventsOf = async <T extends EventType>(session: Session, type: T): Promise
 
 describe.each(storeKinds)('files of runs on %s', (kind) => {
   /** An agent whose only tool does what the test says next, on any number of machines with one store. */
-  const start = async () => {
+  const start = async ({ prepare }: { readonly prepare?: string } = {}) => {
     const place = await newStorePlace(kind);
     undo.push(place.remove);
     let act: Act = () => undefined;
@@ -93,7 +94,14 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
         return contentOf(context.folder);
       },
     });
-    const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', tools: [doIt, look] });
+    const shell = defineShellTool({ sandbox: 'off', approval: false });
+    const agent = defineAgent({
+      name: 'tester',
+      version: 1,
+      model: 'scripted/test',
+      tools: [doIt, look, shell],
+      ...(prepare && { prepare }),
+    });
     const steps = [
       { when: { answers: 0, userMatches: 'look' }, calls: [{ tool: 'look', input: {} }] },
       { when: { answers: 0 }, calls: [{ tool: 'act', input: {} }] },
@@ -463,6 +471,33 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     expect(await found(runtime, session)).toEqual({ 'a.txt': '644 two', 'b.txt': '644 two' });
     expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
     expect((await eventsOf(session, 'files.snapshotted')).length).toBe(2);
+  });
+
+  test('[FILE26] where files were brought, the command that prepares them runs once, and how it went is in the log', async () => {
+    const { agent, machine, turn, found } = await start({
+      prepare: 'cp a.txt node_modules.txt; mkdir -p node_modules; echo made',
+    });
+    const [here, there] = [await machine(), await machine()];
+    const session = await here.sessions.open({ agent });
+    await turn(here, session, write({ 'a.txt': 'one' }));
+    await turn(here, session, write({ 'a.txt': 'two' }));
+    expect(await eventsOf(session, 'files.prepared')).toEqual([]);
+    const elsewhere = await there.sessions.get(session.id);
+    expect(await found(there, elsewhere)).toEqual({ 'a.txt': '644 two', 'node_modules.txt': '644 two' });
+    expect(await found(there, elsewhere)).toMatchObject({ 'node_modules.txt': '644 two' });
+    const prepared = await eventsOf(session, 'files.prepared');
+    expect(prepared.map(({ payload }) => [payload.exitCode, payload.output])).toEqual([[0, 'made\n']]);
+    expect((await session.state()).filesModified['node_modules.txt']).toMatchObject({ tool: 'shell' });
+  });
+
+  test('[FILE26] a command that fails is told, and the run goes on', async () => {
+    const { agent, machine, found } = await start({ prepare: 'echo no luck; exit 3' });
+    const source = await newFolder();
+    writeFileSync(join(source, 'a.txt'), 'mine');
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent, files: { from: source } });
+    expect(await found(runtime, session)).toEqual({ 'a.txt': '644 mine' });
+    expect((await eventsOf(session, 'files.prepared'))[0]!.payload).toMatchObject({ exitCode: 3, output: 'no luck\n' });
   });
 
   test('[FILE25] what a call keeps for people is in the log with its outcome, and no rewind drops it', async () => {

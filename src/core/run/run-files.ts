@@ -22,8 +22,10 @@ import { emptyTree } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Scope } from '../service/scope.ts';
+import type { Agent } from '../session/agent.ts';
 import { decideFiles, type NewFiles } from '../session/decide-files.ts';
 import type { SessionFold } from '../session/fold.ts';
+import { prepareWorktree } from './prepare-worktree.ts';
 import type { RunWriter } from './run-writer.ts';
 
 type Conflicted = PayloadOf<'files.conflicted'>;
@@ -60,6 +62,8 @@ interface Parts {
   readonly writer: RunWriter;
   readonly run: RunId;
   readonly tools: ReadonlyMap<string, Tool>;
+  readonly agent: Agent;
+  readonly signal: AbortSignal;
 }
 
 const maxRounds = 10;
@@ -74,6 +78,7 @@ export class RunFiles {
   readonly #claimedAt: number;
   /** What the log and the worktree were when they last agreed. */
   #tree: BlobHash | undefined;
+  #isPrepared = false;
   #bringing: Promise<void> | undefined;
 
   constructor(parts: Parts, { boundTo, seq }: SessionFold) {
@@ -93,14 +98,25 @@ export class RunFiles {
   async #bring(): Promise<void> {
     for (let round = 0; round < maxRounds; round++) {
       const fold = await this.#parts.writer.fold();
-      if (this.#tree === treeOf(fold)) return;
+      if (this.#tree === treeOf(fold)) {
+        if (!this.#isToPrepare(this.#tree)) return;
+        await this.#prepare(this.#tree);
+        continue;
+      }
       await makePlace(this.place);
       if (this.place.isBound) await assertBound(this.place.folder, this.#parts.writer.key);
       const mark = await readMark(this.place);
-      if (!mark && treeOf(fold) === emptyTree.hash && (await this.#isEmpty())) this.#tree = emptyTree.hash;
-      else await this.#reconcile(fold, mark);
+      this.#isPrepared = mark?.isPrepared ?? false;
+      if (mark || treeOf(fold) !== emptyTree.hash || !(await this.#isEmpty())) await this.#reconcile(fold, mark);
+      else this.#beginEmpty();
     }
     throw new PerdureError('CONFLICT', 'the files of the session kept changing: try again when it is quieter');
+  }
+
+  /** What will be here, its calls will have made. */
+  #beginEmpty(): void {
+    this.#tree = emptyTree.hash;
+    this.#isPrepared = true;
   }
 
   async #isEmpty(): Promise<boolean> {
@@ -146,13 +162,33 @@ export class RunFiles {
   }
 
   async #agree(tree: BlobHash): Promise<void> {
-    await writeMark(this.place, { trees: [tree] });
+    await this.#mark(tree);
     this.#tree = tree;
+  }
+
+  #mark(...trees: readonly BlobHash[]): Promise<void> {
+    return writeMark(this.place, { trees, ...(this.#isPrepared && { isPrepared: true }) });
+  }
+
+  /** Once for each time that files were brought here; a person's own folder is theirs to prepare. */
+  #isToPrepare(tree: BlobHash): boolean {
+    const { prepare } = this.#parts.agent;
+    return prepare !== undefined && !this.#isPrepared && !this.place.isBound && tree !== emptyTree.hash;
+  }
+
+  async #prepare(tree: BlobHash): Promise<void> {
+    const cause = await prepareWorktree({ ...this.#parts, place: this.place });
+    this.#isPrepared = true;
+    const look = cause && (await this.look(cause));
+    if (!look) return this.#mark(tree);
+    const found = await this.found(look);
+    if (await this.#tell(found)) await this.told(look, found);
   }
 
   async #restore(root: BlobHash): Promise<void> {
     const { scope } = this.#parts;
     const { folder, cacheFile } = this.place;
+    this.#isPrepared = false;
     await writeMark(this.place, { trees: [root], isRestoring: true });
     await scope.worktrees.restore({ folder, cacheFile, root, secrets: await scope.secrets() }, scope.blobs);
     await this.#agree(root);
@@ -193,7 +229,7 @@ export class RunFiles {
   /** False when the session's files have become others meanwhile. */
   async #tell(found: FoundFiles): Promise<boolean> {
     const { writer, run, scope } = this.#parts;
-    await writeMark(this.place, { trees: [found.on, found.files.tree] });
+    await this.#mark(found.on, found.files.tree);
     const { cause } = found.files;
     const actor = cause ? (`tool:${cause.tool}` as Actor) : outsideActor;
     const written = await writer.decide((fold) =>
@@ -215,7 +251,7 @@ export class RunFiles {
     const taken = await this.#take(base);
     const files: NewFiles = { ...newFiles(taken), cause };
     if (taken.root === base && isDeepStrictEqual(files.leftOut, before?.leftOut ?? {})) return undefined;
-    await writeMark(this.place, { trees: [base, taken.root] });
+    await this.#mark(base, taken.root);
     return { base, files };
   }
 
@@ -226,7 +262,7 @@ export class RunFiles {
 
   /** The log has it. Where it was joined with something, the worktree is brought there before the next call. */
   async told({ files: { tree: here } }: Look, { files: { tree } }: FoundFiles): Promise<void> {
-    await writeMark(this.place, { trees: [here] });
+    await this.#mark(here);
     this.#tree = here === tree ? here : undefined;
   }
 }

@@ -287,6 +287,7 @@ export class RunWorker implements Worker {
     const run = claimed.find((event) => event.run)!.run!;
     const fenced = new AbortController();
     const unwatch = scope.store.watch(key, () => void this.#checkFence(writer, fenced));
+    const signal = AbortSignal.any([lost, fenced.signal, this.#stopping.signal]);
     const context: RunContext = {
       scope,
       writer,
@@ -295,8 +296,8 @@ export class RunWorker implements Worker {
       ...asked,
       agent,
       tools: agent.tools,
-      files: new RunFiles({ scope, writer, run, tools: agent.tools }, await writer.fold()),
-      signal: AbortSignal.any([lost, fenced.signal, this.#stopping.signal]),
+      files: new RunFiles({ scope, writer, run, agent, tools: agent.tools, signal }, await writer.fold()),
+      signal,
       preview: (preview: Preview) => scope.previews.tell(key, preview),
       waitFor: (session) => {
         this.#awaited.add(session);

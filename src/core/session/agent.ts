@@ -25,6 +25,8 @@ export interface AgentDefinition<Own extends object = OwnState> {
   readonly tools?: readonly Tool[];
   /** What the answer to an input has to be: text by default, JSON of this form with a schema. */
   readonly output?: StandardSchemaV1;
+  /** Run in a worktree that was brought to a snapshot, to make anew what snapshots leave out: `npm ci`. By the tool `shell`, or by another. */
+  readonly prepare?: string | { readonly command: string; readonly shell: Tool };
   readonly policies?: AgentPolicies;
   /**
    * What the agent's own part of a session's state must be. It only checks: the state holds what was committed, without the defaults, the
@@ -60,6 +62,7 @@ export interface Agent {
   readonly settings: ModelSettings;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly output?: AnswerForm | undefined;
+  readonly prepare?: { readonly command: string; readonly shell: Tool } | undefined;
   readonly maxSteps: number;
   readonly summarize?: Summarize | undefined;
   readonly budget?: Limits | undefined;
@@ -81,6 +84,7 @@ const fields: Record<keyof AgentDefinition, true> = {
   settings: true,
   tools: true,
   output: true,
+  prepare: true,
   policies: true,
   state: true,
   initial: true,
@@ -165,6 +169,18 @@ const answerForm = (name: string, schema: StandardSchemaV1): AnswerForm => {
   };
 };
 
+const prepareOf = (
+  name: string,
+  given: AgentDefinition['prepare'],
+  tools: ReadonlyMap<string, Tool>,
+): Agent['prepare'] => {
+  if (given === undefined) return undefined;
+  const { command, shell } = typeof given === 'string' ? { command: given, shell: tools.get('shell') } : given;
+  if (typeof command !== 'string' || command === '') throw invalid(name, 'prepare: expected a command');
+  if (typeof shell?.execute === 'function') return { command, shell };
+  throw invalid(name, 'prepare is run by the tool shell, which it does not have: give it, or { command, shell }');
+};
+
 export const defineAgent = <Own extends object = OwnState>(definition: AgentDefinition<Own>): Agent => {
   const wrong = definitionProblem({ ...definition });
   if (wrong) throw invalid(definition?.name, wrong);
@@ -178,13 +194,15 @@ export const defineAgent = <Own extends object = OwnState>(definition: AgentDefi
       `its initial state is not valid (${problems[0]!.path}: ${problems[0]!.message}): give \`initial\``,
     );
   }
+  const tools = toolsByName(name, definition.tools ?? []);
   return {
     name,
     version,
     instructions,
     model,
     settings,
-    tools: toolsByName(name, definition.tools ?? []),
+    tools,
+    prepare: prepareOf(name, definition.prepare, tools),
     output: definition.output && answerForm(name, definition.output),
     maxSteps: policies.maxSteps ?? defaultMaxSteps,
     summarize: policies.summarize,

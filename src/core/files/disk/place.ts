@@ -61,6 +61,8 @@ export interface Mark {
   readonly trees: readonly BlobHash[];
   /** Nobody can say what it is until it was brought there. */
   readonly isRestoring?: boolean | undefined;
+  /** What snapshots leave out was made anew since it was brought there. */
+  readonly isPrepared?: boolean | undefined;
 }
 
 export const newWorktree: Mark = { trees: [emptyTree.hash] };

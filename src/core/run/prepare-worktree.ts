@@ -1,0 +1,73 @@
+import type { EventDraft } from '../../schema/event.ts';
+import { type Actor, newId, type RunId } from '../../schema/ids.ts';
+import type { WorktreePlace } from '../files/disk/place.ts';
+import type { ToolContext } from '../ports/tool.ts';
+import { recallKey } from '../service/recall.ts';
+import type { Scope } from '../service/scope.ts';
+import type { Agent } from '../session/agent.ts';
+import { asJson } from '../session/as-json.ts';
+import { clip } from '../session/clip.ts';
+import type { RunWriter } from './run-writer.ts';
+
+interface Preparing {
+  readonly scope: Scope;
+  readonly writer: RunWriter;
+  readonly run: RunId;
+  readonly agent: Agent;
+  readonly signal: AbortSignal;
+  readonly place: WorktreePlace;
+}
+
+const maxOutputChars = 4000;
+
+const outcomeOf = (output: unknown): { exitCode: number | null; output: string } => {
+  const { exitCode = null, output: printed } = (output ?? {}) as { exitCode?: number | null; output?: unknown };
+  return { exitCode, output: clip(String(asJson(printed ?? output ?? '')), maxOutputChars) };
+};
+
+/** Makes anew what snapshots leave out, by the agent's own command. How it went is in the log; the run goes on either way. */
+export const prepareWorktree = async (preparing: Preparing): Promise<{ tool: string; callId: string } | undefined> => {
+  const { scope, writer, run, agent, signal, place } = preparing;
+  if (!agent.prepare) return undefined;
+  const { command, shell } = agent.prepare;
+  const callId = newId('call', scope.clock.now());
+  const context: ToolContext = {
+    ...writer.key,
+    run,
+    callId,
+    idempotencyKey: `${writer.key.session}/${run}/${callId}`,
+    attempt: 1,
+    signal,
+    folder: place.folder,
+    temporary: place.temporary,
+    state: (await writer.fold()).state,
+    kept: undefined,
+    keep: () => undefined,
+    keepArtifact: () => Promise.reject(new TypeError('what prepares a worktree keeps nothing')),
+    progress: (text) => scope.previews.tell(writer.key, { type: 'progress', callId, text }),
+    recall: (key) => recallKey(scope, writer.key, key),
+    delegate: () => Promise.reject(new TypeError('what prepares a worktree delegates nothing')),
+  };
+  const startedAt = performance.now();
+  let outcome: ReturnType<typeof outcomeOf>;
+  try {
+    outcome = outcomeOf(await shell.execute({ command } as never, context));
+  } catch (error) {
+    signal.throwIfAborted();
+    outcome = {
+      exitCode: null,
+      output: clip(String(asJson(error instanceof Error ? error.message : String(error))), maxOutputChars),
+    };
+  }
+  const durationMs = Math.round(performance.now() - startedAt);
+  const payload = { command, ...outcome, durationMs };
+  const draft: EventDraft = {
+    type: 'files.prepared',
+    payload,
+    actor: `agent:${agent.name}` as Actor,
+    turn: 'current',
+    run,
+  };
+  await writer.record(draft);
+  return { tool: shell.name, callId };
+};
