@@ -4,7 +4,7 @@ import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from
 import { Json, Metadata, Text } from './json.ts';
 import { Requester } from './member.ts';
 import { Message, ToolOutcome } from './message.ts';
-import { Limits, modelFailures, runEnds, Usage, waitReasons } from './run.ts';
+import { Caller, Limits, modelFailures, runEnds, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
 
 /** The upcaster from version n to n + 1 stands at index n - 1; the schema is that of the newest version. */
@@ -55,7 +55,13 @@ const AgentRef = z.strictObject({ name: Text.min(1).max(100), version: z.int().p
 
 export const eventDefinitions = {
   'session.opened': event(
-    z.strictObject({ title: Title.optional(), agent: AgentRef.optional(), metadata: Metadata.optional() }),
+    z.strictObject({
+      title: Title.optional(),
+      agent: AgentRef.optional(),
+      metadata: Metadata.optional(),
+      /** The call that it works for. */
+      calledBy: Caller.optional(),
+    }),
   ),
   /** First event of a fork. It repeats what a listing shows of the parent at that point, so that no parent is read to list a child. */
   'session.forked': event(
@@ -160,7 +166,14 @@ export const eventDefinitions = {
   'run.started': event(z.strictObject({ attempt: z.int().positive() })),
   /** A worker takes it on again after a wait or a pause. */
   'run.resumed': event(z.strictObject({})),
-  'run.waiting': event(z.strictObject({ for: z.enum(waitReasons), reason: Reason })),
+  'run.waiting': event(
+    z.strictObject({
+      for: z.enum(waitReasons),
+      reason: Reason,
+      /** Of a child, where it is that which waits. */
+      session: SessionId.optional(),
+    }),
+  ),
   'run.ended': event(
     z.strictObject({
       status: z.enum(runEnds),

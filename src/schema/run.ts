@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { SessionId } from './ids.ts';
+import { ToolCallId } from './message.ts';
 
 export const inputPolicies = ['queue', 'steer', 'interrupt', 'reject'] as const;
 export const InputPolicy = z.enum(inputPolicies);
@@ -9,6 +11,10 @@ export const waitReasons = ['approval', 'question', 'budget', 'human', 'agent'] 
 export type WaitReason = (typeof waitReasons)[number];
 export const runStatuses = ['queued', 'running', 'waiting', 'paused', ...runEnds] as const;
 export type RunStatus = (typeof runStatuses)[number];
+
+/** The call that a session works for, which is a child of the one that made it. */
+export const Caller = z.strictObject({ session: SessionId, callId: ToolCallId });
+export type Caller = z.infer<typeof Caller>;
 
 /** Why a model gave no answer. `refused` is the provider's judgement of the request itself. */
 export const modelFailures = ['overflow', 'rate-limit', 'unavailable', 'timeout', 'broken-stream', 'refused'] as const;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SessionId } from './ids.ts';
 import { Metadata, Text } from './json.ts';
 import { Holder, Status } from './lifecycle.ts';
-import { waitReasons } from './run.ts';
+import { Caller, waitReasons } from './run.ts';
 
 /** What a listing shows of a session, kept beside its head and written with every append. */
 export const SessionSummary = z.strictObject({
@@ -14,6 +14,7 @@ export const SessionSummary = z.strictObject({
   holder: Holder,
   parent: SessionId.optional(),
   forkedAt: z.int().optional(),
+  calledBy: Caller.optional(),
   seq: z.int(),
   /** The turn that the live head belongs to. */
   turn: z.int(),

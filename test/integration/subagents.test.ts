@@ -4,7 +4,7 @@ import type { Store } from '../../src/core/ports/store.ts';
 import { defineAgent, defineScript, defineTool, openRuntime, PerdureError } from '../../src/index.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { subagent } from '../../src/tools/index.ts';
+import { askTool, subagent } from '../../src/tools/index.ts';
 import { overrideStore } from '../override-store.ts';
 import { newStorePlace, storeKinds } from '../stores.ts';
 
@@ -24,6 +24,8 @@ const stuck = defineTool({
 
 const guarded = defineTool({ name: 'guarded', input: z.object({}), approval: true, execute: () => 'done' });
 
+type MemoryStore = ReturnType<typeof openMemoryStore>;
+
 const helperTokens = 100_000;
 
 describe.each(storeKinds)('subagents on %s', (kind) => {
@@ -34,7 +36,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
       name: 'helper',
       version: 1,
       model: 'scripted/helper',
-      tools: [stuck, guarded],
+      tools: [stuck, guarded, askTool],
       settings: { maxOutputTokens: 20_000 },
       policies: { budget: { tokens: helperTokens } },
     });
@@ -66,7 +68,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(result).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
     const child = (await childOf(started))!;
     expect((await child.transcript()).map(({ message }) => message.role)).toEqual(['user', 'assistant']);
-    expect(await child.summary()).toMatchObject({ metadata: { parent: started.session.id } });
+    expect(await child.summary()).toMatchObject({ calledBy: { session: started.session.id } });
     const calls = await started.session.toolCalls();
     expect(calls[0]).toMatchObject({ tool: 'helper', status: 'ok' });
     const events = await Array.fromAsync(started.session.events());
@@ -131,6 +133,59 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
     const used = (await Array.fromAsync(started.session.events())).filter(({ type }) => type === 'child.ended');
     expect(used).toHaveLength(1);
+  });
+
+  test('[SUB4] a parent whose child waits for a person holds no worker, and goes on when the child has ended', async () => {
+    const started = await start([{ calls: [{ tool: 'guarded', input: {} }] }, { text: 'Found.' }]);
+    const { session, runtime } = started;
+    const run = await session.send('Go');
+    await runtime.worker({ concurrency: 1, session: session.id }).runUntilIdle();
+    const child = (await childOf(started))!;
+    const waiting = { status: 'waiting', waitingFor: 'approval', waitsIn: child.id };
+    expect(await run.result()).toMatchObject(waiting);
+    const parent = await Array.fromAsync(session.events());
+    expect(parent.at(-1)).toMatchObject({ type: 'run.waiting', payload: { for: 'approval', session: child.id } });
+    const elsewhere = await started.open();
+    await elsewhere.worker({ session: session.id }).runUntilIdle();
+    expect((await session.summary()).seq).toBe(parent.length);
+    await elsewhere.approvals.approve((await elsewhere.approvals.list())[0]!.id);
+    await elsewhere.worker({ concurrency: 1, session: session.id }).runUntilIdle();
+    expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await session.toolCalls()).toMatchObject([{ tool: 'helper', status: 'ok' }]);
+    const after = (await Array.fromAsync(session.events({ after: parent.length }))).map(({ type }) => type);
+    expect(after.slice(0, 3)).toEqual(['child.resumed', 'run.resumed', 'tool.retried']);
+    expect(after.filter((type) => type === 'child.ended')).toHaveLength(1);
+  });
+
+  test('[SUB4, SUB3] a parent tells what its child waits for next', async () => {
+    const started = await start([
+      { calls: [{ tool: 'guarded', input: {} }] },
+      { calls: [{ tool: 'ask', input: { question: 'Which?' } }] },
+      { text: 'Found.' },
+    ]);
+    const { session, runtime } = started;
+    const run = await session.send('Go');
+    await runtime.worker().runUntilIdle();
+    expect(await run.result()).toMatchObject({ waitingFor: 'approval' });
+    await runtime.approvals.approve((await runtime.approvals.list())[0]!.id);
+    await runtime.worker().runUntilIdle();
+    const child = (await childOf(started))!;
+    expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'question', waitsIn: child.id });
+    expect(await session.summary()).toMatchObject({ waiting: 'question' });
+    const asked = (await Array.fromAsync(child.events())).find(({ type }) => type === 'question.asked');
+    await child.answer(asked?.type === 'question.asked' ? asked.payload.callId : '', 'That one');
+    await runtime.worker().runUntilIdle();
+    expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+  });
+
+  test('[SUB4] a parent that waits goes on when its child is cancelled by somebody', async () => {
+    const started = await start([{ calls: [{ tool: 'guarded', input: {} }] }, { text: 'Found.' }]);
+    const run = await started.session.send('Go');
+    await started.runtime.worker().runUntilIdle();
+    await (await childOf(started))!.cancel();
+    await started.runtime.worker().runUntilIdle();
+    expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await started.session.toolCalls()).toMatchObject([{ tool: 'helper', status: 'threw' }]);
   });
 
   test('[SUB1, RUN6] another worker goes on waiting for the same child', async () => {
@@ -201,12 +256,13 @@ const family = async (childStep: object, about: Parameters<typeof subagent>[1] =
       steps: [{ calls: [{ tool: 'helper', input: { task: 'Look' } }] }, { text: 'Well.' }],
     }),
   ];
-  const open = async (methods: (store: Store) => Partial<Store> = () => ({})) => {
+  const open = async (methods: (store: MemoryStore) => Partial<MemoryStore> = () => ({})) => {
     const store = openMemoryStore(database);
     const runtime = await openRuntime({
-      store: overrideStore(store, methods(store) as Partial<typeof store>),
+      store: overrideStore(store, methods(store)),
       agents: [boss, helper],
       models: { scripts },
+      onWarning: () => undefined,
     });
     undo.push(() => runtime.close());
     return runtime;
@@ -298,3 +354,92 @@ test('[SUB1] what a child used counts once, also when the worker dies before the
   const ends = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'child.ended');
   expect(ends).toHaveLength(1);
 });
+
+/** The store of a process that dies after so many appends, and says so. */
+const dyingAfter =
+  (appends: number, onDeath: () => void) =>
+  (store: MemoryStore): Partial<MemoryStore> => {
+    let left = appends;
+    const alive = async <T>(work: () => Promise<T>): Promise<T> => {
+      if (left > 0) return work();
+      onDeath();
+      throw new Error('dead');
+    };
+    return {
+      append: (request) =>
+        alive(async () => {
+          const outcome = await store.append(request);
+          left -= 1;
+          return outcome;
+        }),
+      lease: (...asked) => alive(() => store.lease(...asked)),
+      release: (...asked) => alive(() => store.release(...asked)),
+    };
+  };
+
+const briefly = { leaseMs: 60, pollMs: 20 };
+
+describe.each(['before it waits', 'after it was approved'])('a worker that dies %s', (when) => {
+  test.each(Array.from({ length: 16 }, (_, index) => index + 1))(
+    '[SUB4] after %i appends leaves a parent and a child that others finish',
+    async (appends) => {
+      const { runtime, session, open } = await family({ calls: [{ tool: 'guarded', input: {} }] });
+      const run = await session.send('Go');
+      const approve = async () => {
+        await expect.poll(() => runtime.approvals.list(), { timeout: 10_000 }).toHaveLength(1);
+        await runtime.approvals.approve((await runtime.approvals.list())[0]!.id);
+      };
+      if (when !== 'before it waits') {
+        await runtime.worker().runUntilIdle();
+        await approve();
+      }
+      const death = Promise.withResolvers<void>();
+      const dying = (await open(dyingAfter(appends, death.resolve))).worker(briefly);
+      await Promise.race([death.promise, dying.runUntilIdle()]);
+      await dying.stop();
+      await runtime.worker(briefly).start();
+      if (when === 'before it waits') await approve();
+      expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+      const { messages } = await session.context();
+      expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+      const types = (await Array.fromAsync(session.events())).map(({ type }) => type);
+      expect(types.filter((type) => type === 'child.opened')).toHaveLength(1);
+      expect(types.filter((type) => type === 'child.ended')).toHaveLength(1);
+    },
+  );
+});
+
+describe.each(['lives', 'dies then'])(
+  'a child that ends while its parent is told that it waits, by a worker that %s',
+  (fate) => {
+    test('[SUB4] is not waited for', async () => {
+      const { runtime, session, open, childId } = await family({ calls: [{ tool: 'guarded', input: {} }] });
+      const told = Promise.withResolvers<void>();
+      let isTold = false;
+      const late = await open((store) => ({
+        append: async (request) => {
+          if (isTold && fate === 'dies then') throw new Error('dead');
+          if (!isTold && request.events.some(({ type }) => type === 'child.waiting')) {
+            await runtime.approvals.approve((await runtime.approvals.list())[0]!.id);
+            const child = await runtime.sessions.get((await childId())!);
+            const hasEnded = async () => {
+              await runtime.worker({ ...briefly, session: child.id }).runUntilIdle();
+              return (await Array.fromAsync(child.events())).some(({ type }) => type === 'run.ended');
+            };
+            await expect.poll(hasEnded, { timeout: 10_000 }).toBe(true);
+            isTold = true;
+            told.resolve();
+          }
+          return store.append(request);
+        },
+      }));
+      const run = await session.send('Go');
+      const worker = late.worker({ ...briefly, session: session.id });
+      await worker.start();
+      await told.promise;
+      if (fate === 'dies then') await worker.stop();
+      await runtime.worker(briefly).start();
+      expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+    });
+  },
+);

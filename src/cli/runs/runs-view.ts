@@ -80,7 +80,6 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
     case 'child.resumed':
       return { ...view, run: { id: event.run! } };
     case 'run.waiting':
-      return { ...view, run: { id: event.run!, waitingFor: event.payload.for, why: event.payload.reason } };
     case 'child.waiting': {
       const { for: waitingFor, reason: why, session: waitsIn } = event.payload;
       return { ...view, run: { id: event.run!, waitingFor, why, waitsIn } };

@@ -1,14 +1,13 @@
 import type { Session } from '../../core/service/session.ts';
 import { isPerdureError } from '../../schema/error.ts';
-import { SessionId } from '../../schema/ids.ts';
 import type { Context } from '../command.ts';
 import { readRuns } from './read-runs.ts';
 
 const parentOf = async (context: Context, session: Session): Promise<Session | undefined> => {
-  const named = SessionId.safeParse((await session.summary()).metadata?.parent);
-  if (!named.success) return undefined;
+  const { calledBy } = await session.summary();
+  if (!calledBy) return undefined;
   try {
-    return await context.session(named.data);
+    return await context.session(calledBy.session);
   } catch (error) {
     if (isPerdureError(error, 'SESSION_NOT_FOUND')) return undefined;
     throw error;

@@ -53,6 +53,7 @@ export const callsForWork: ReadonlySet<string> = new Set([
   'run.ended',
   'approval.settled',
   'question.answered',
+  'child.resumed',
   'budget.set',
   'session.resumed',
   'session.reopened',

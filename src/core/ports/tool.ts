@@ -38,7 +38,10 @@ export interface ToolContext {
   progress(text: string): void;
   /** What was left out of the context, by its key. */
   recall(key: string): Promise<unknown>;
-  /** Lets another agent do something in a session of its own, which shares this one's budget and ends with its cancel. */
+  /**
+   * Lets another agent do something in a session of its own, which shares this one's budget and ends with its cancel. While that
+   * session waits for somebody, a call that may run again is left (its signal is aborted), and runs again when the session goes on.
+   */
   delegate(agent: { readonly name: string; readonly version: number }, task: string): Promise<Delegated>;
 }
 

@@ -59,7 +59,8 @@ export const callTools = async (run: RunContext, callIds: readonly string[]): Pr
   if (questions.length > 0) await run.writer.record(...questions);
   for (const batch of batches(ready)) {
     const now = await run.writer.fold();
-    if (now.status === 'pausing') return;
+    // A call that is under way waits for its child.
+    if (now.status === 'pausing' || Object.keys(now.runningCalls).length > 0) return;
     await run.writer.record(...batch.map((call) => begin(run, now, call)));
     await Promise.all(batch.map((call) => executeCall(run, now, call, 1)));
   }

@@ -9,6 +9,7 @@ import { admitInput } from '../service/send.ts';
 import { type Agent, agentName } from '../session/agent.ts';
 import { budgetOfChild } from '../session/budget.ts';
 import { agentActor, type RunContext } from './run-context.ts';
+import { waitsForChild } from './run-tool.ts';
 
 const heldAgent = ({ scope }: RunContext, ref: { readonly name: string; readonly version: number }): Agent => {
   const agent = scope.agents.get(agentName(ref));
@@ -34,11 +35,11 @@ const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<S
   const fold = await run.writer.fold();
   const known = fold.children[callId];
   if (known) return known.session;
-  const session = await openSession(scopeOfRequester(run), {
-    agent,
-    budget: budgetOfChild(fold, agent),
-    metadata: { parent: fold.session, call: callId },
-  });
+  const session = await openSession(
+    scopeOfRequester(run),
+    { agent, budget: budgetOfChild(fold, agent) },
+    { session: fold.session, callId },
+  );
   await run.writer.record({ type: 'child.opened', payload: { callId, session }, ...common(run) });
   return session;
 };
@@ -51,36 +52,57 @@ const tell = (run: RunContext, callId: string, news: Pick<News, 'type' | 'payloa
     runningCalls[callId] && !children[callId]?.isEnded ? [{ ...news, ...common(run) } as News] : undefined,
   );
 
-/** Until it has ended. That it waits is told meanwhile where it is waited for. */
-const endOf = async (run: RunContext, callId: string, { id, session }: Run): Promise<RunResult> => {
-  let isWaiting = false;
-  const standings = runStandings(run.scope, keyOf(run.scope, session), { id, admittedAt: 1, signal: run.signal });
-  for await (const standing of standings) {
-    const waits = standing !== undefined && !hasEnded(standing);
-    if (waits && !isWaiting) {
-      const { waitingFor = 'human', reason } = standing;
-      await tell(run, callId, { type: 'child.waiting', payload: { callId, session, for: waitingFor, reason } });
-    }
-    if (isWaiting && !waits) await tell(run, callId, { type: 'child.resumed', payload: { callId, session } });
-    if (standing && !waits) return standing;
-    isWaiting = waits;
+/** How the child stands now, and again whenever that changes. */
+const standingsOf = (run: RunContext, { id, session }: Run) =>
+  runStandings(run.scope, keyOf(run.scope, session), { id, admittedAt: 1, signal: run.signal });
+
+const untilRest = async (run: RunContext, asked: Run): Promise<RunResult> => {
+  for await (const standing of standingsOf(run, asked)) if (standing) return standing;
+  throw run.signal.reason;
+};
+
+/** Looked at anew after the log has said that it waits: whoever goes on with it from now on tells the parent (`tellCaller`). */
+const untilItGoesOn = async (run: RunContext, asked: Run, leave: (() => void) | undefined): Promise<void> => {
+  for await (const standing of standingsOf(run, asked)) {
+    if (!standing || hasEnded(standing)) return;
+    leave?.();
+    if (leave) throw waitsForChild;
   }
   throw run.signal.reason;
 };
 
-/** Has a task done in a session of its own. A second attempt after a crash finds the first one's session and goes on waiting for it. */
+/** Until it has ended. Where the call can be left, nobody waits for a child that rests. */
+const endOf = async (
+  run: RunContext,
+  callId: string,
+  asked: Run,
+  leave: (() => void) | undefined,
+): Promise<RunResult> => {
+  const { session } = asked;
+  for (;;) {
+    const standing = await untilRest(run, asked);
+    if (hasEnded(standing)) return standing;
+    const { waitingFor = 'human', reason } = standing;
+    await tell(run, callId, { type: 'child.waiting', payload: { callId, session, for: waitingFor, reason } });
+    await untilItGoesOn(run, asked, leave);
+    await tell(run, callId, { type: 'child.resumed', payload: { callId, session } });
+  }
+};
+
+/** Has a task done in a session of its own. A second attempt finds the first one's session and goes on waiting for it. */
 export const delegate = async (
   run: RunContext,
   callId: string,
   ref: { readonly name: string; readonly version: number },
   task: string,
+  leave: (() => void) | undefined,
 ): Promise<Delegated> => {
   const session = await childOf(run, callId, heldAgent(run, ref));
   const asked = await admitInput(scopeOfRequester(run), keyOf(run.scope, session), task, {
     idempotencyKey: `call:${callId}`,
   });
   using _waiting = run.waitFor(session);
-  const { status, output, error, usage } = await endOf(run, callId, asked);
+  const { status, output, error, usage } = await endOf(run, callId, asked, leave);
   await tell(run, callId, { type: 'child.ended', payload: { callId, session, usage } });
   return { session, status: status as Delegated['status'], output, error };
 };

@@ -1,7 +1,6 @@
-import type { EventDraft } from '../../schema/event.ts';
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { newId, systemActor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
-import type { WaitReason } from '../../schema/run.ts';
 import type { Model } from '../ports/model.ts';
 import { endChildren } from '../service/cancel.ts';
 import { messagesBackwards } from '../service/transcript.ts';
@@ -23,8 +22,8 @@ const end = (run: RunContext, payload: End) =>
   );
 
 /** Nobody at work while it waits; decided again when what it waits for has come meanwhile. */
-const wait = async (run: RunContext, reason: WaitReason): Promise<void> => {
-  await run.writer.record({ type: 'run.waiting', payload: { for: reason }, ...by(run) });
+const wait = async (run: RunContext, payload: PayloadOf<'run.waiting'>): Promise<void> => {
+  await run.writer.record({ type: 'run.waiting', payload, ...by(run) });
 };
 
 export const steeredMessages = (inputs: readonly QueuedInput[], run: RunContext['run']): readonly EventDraft[] =>
@@ -115,7 +114,7 @@ export const driveRun = async (run: RunContext, model: Model): Promise<void> => 
         await callTools(run, step.calls);
         break;
       case 'wait':
-        await wait(run, step.for);
+        await wait(run, step.waiting);
         return;
       case 'steer':
         await steer(run, step.inputs);

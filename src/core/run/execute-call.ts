@@ -13,7 +13,7 @@ export const retried = (run: RunContext, { tool, callId }: ReadyCall, attempt: n
   run: run.run,
 });
 
-/** Runs a journaled call and records how it ended. */
+/** Runs a journaled call and records how it ended, unless it waits for a child. */
 export const executeCall = async (
   run: RunContext,
   fold: SessionFold,
@@ -35,6 +35,7 @@ export const executeCall = async (
   );
   // What a worker that lost the session saw is not for it to tell.
   signal.throwIfAborted();
+  if (!end) return;
   const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
   const ended = { tool: tool.name, callId, input };
   const look = await lookAfter(run, ended);

@@ -26,7 +26,8 @@ const recoverOne = async (run: RunContext, fold: SessionFold, callId: string): P
   }
   if (plan.call.tool.usesFiles) await run.files.ready();
   const again = async (): Promise<void> => {
-    await run.writer.record(retried(run, plan.call, attempt + 1, 'the process that ran it is gone'));
+    const reason = fold.children[callId] ? 'its child may have gone on' : 'the process that ran it is gone';
+    await run.writer.record(retried(run, plan.call, attempt + 1, reason));
     await executeCall(run, fold, plan.call, attempt + 1);
   };
   if (plan.call.tool.effects !== 'once') return again();

@@ -27,7 +27,10 @@ const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
 
-const runOnce = async (call: ReadyCall, context: ToolContext): Promise<CallEnd> => {
+/** What a call is aborted with that will go on when the child it waits for does. */
+export const waitsForChild = Symbol('waits for its child');
+
+const runOnce = async (call: ReadyCall, context: ToolContext): Promise<CallEnd | undefined> => {
   const { tool, value } = call;
   const timeout = AbortSignal.timeout(tool.timeoutMs);
   const signal = AbortSignal.any([context.signal, timeout]);
@@ -35,6 +38,7 @@ const runOnce = async (call: ReadyCall, context: ToolContext): Promise<CallEnd> 
     const work = (async () => lastOf(await tool.execute(value as never, { ...context, signal })))();
     return givenEnd(await untilAborted(work, signal));
   } catch (error) {
+    if (context.signal.reason === waitsForChild) return undefined;
     if (error instanceof EndedAs) return error.end;
     if (timeout.aborted && !context.signal.aborted) {
       return failedEnd('timeout', 'TimeoutError', `the call took longer than ${tool.timeoutMs} ms and was ended`);
@@ -46,17 +50,17 @@ const runOnce = async (call: ReadyCall, context: ToolContext): Promise<CallEnd> 
 const mayRunAgain = ({ tool }: ReadyCall, end: CallEnd, attempt: number): boolean =>
   tool.effects !== 'once' && attempt <= tool.retry.times && (end.outcome === 'threw' || end.outcome === 'timeout');
 
-/** Runs it, and again where the tool allows that; every further attempt is told before it begins. */
+/** Runs it, and again where the tool allows that; every further attempt is told before it begins. Undefined when it is not over yet. */
 export const runTool = async (
   call: ReadyCall,
   contextFor: (attempt: number) => ToolContext,
   firstAttempt: number,
   onRetry: (attempt: number, reason: string) => Promise<void>,
-): Promise<CallEnd> => {
+): Promise<CallEnd | undefined> => {
   for (let attempt = firstAttempt; ; attempt++) {
     const context = contextFor(attempt);
     const end = await runOnce(call, context);
-    if (context.signal.aborted || !mayRunAgain(call, end, attempt)) return end;
+    if (!end || context.signal.aborted || !mayRunAgain(call, end, attempt)) return end;
     await sleep(call.tool.retry.backoffMs * 2 ** (attempt - 1), undefined, { signal: context.signal }).catch(
       () => undefined,
     );

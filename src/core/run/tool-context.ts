@@ -7,13 +7,14 @@ import { asJson } from '../session/as-json.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { delegate } from './delegate.ts';
 import type { RunContext } from './run-context.ts';
-import type { ReadyCall } from './run-tool.ts';
+import { type ReadyCall, waitsForChild } from './run-tool.ts';
 
 /** What a tool is given for a call, and what it kept there for the next. */
 export class CallScope {
   readonly #run: RunContext;
   readonly #fold: SessionFold;
   readonly #call: ReadyCall;
+  readonly #leaving = new AbortController();
   keeps: Json | undefined;
   readonly artifacts: PayloadOf<'artifact.kept'>[] = [];
 
@@ -23,8 +24,13 @@ export class CallScope {
     this.#call = call;
   }
 
+  /** Only what may run again can be left. */
+  get #leave(): (() => void) | undefined {
+    return this.#call.tool.effects === 'once' ? undefined : () => this.#leaving.abort(waitsForChild);
+  }
+
   context(attempt: number): ToolContext {
-    const { scope, writer, run, signal, files, preview } = this.#run;
+    const { scope, writer, run, files, preview } = this.#run;
     const { tool, callId } = this.#call;
     return {
       ...writer.key,
@@ -32,7 +38,7 @@ export class CallScope {
       callId,
       idempotencyKey: `${writer.key.session}/${run}/${callId}`,
       attempt,
-      signal,
+      signal: AbortSignal.any([this.#run.signal, this.#leaving.signal]),
       folder: files.place.folder,
       temporary: files.place.temporary,
       state: this.#fold.state,
@@ -45,7 +51,7 @@ export class CallScope {
       },
       progress: (text) => preview({ type: 'progress', callId, text }),
       recall: (key) => recallKey(scope, writer.key, key),
-      delegate: (agent, task) => delegate(this.#run, callId, agent, task),
+      delegate: (agent, task) => delegate(this.#run, callId, agent, task, this.#leave),
     };
   }
 }

@@ -22,6 +22,7 @@ import { isGone, isNear, processHolder } from './process-holder.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { RunFiles } from './run-files.ts';
 import { RunWriter } from './run-writer.ts';
+import { tellCaller } from './tell-caller.ts';
 
 export interface WorkerOptions {
   /** Sessions worked on at once; 4 by default. */
@@ -104,6 +105,8 @@ export class RunWorker implements Worker {
   readonly #busy = new Map<string, Promise<void>>();
   /** Of agents that this runtime does not hold: not to be looked at again before something happens in them. */
   readonly #foreign = new Map<string, number>();
+  /** Whether others work for the one session that this worker is for. */
+  readonly #kin = new Map<SessionId, boolean>();
   /** Sessions that calls of ours wait for: those who wait need no place of their own meanwhile. */
   readonly #awaited = new Set<SessionId>();
   /** Other processes of this machine that are at work: should one die, its work is taken on at once. */
@@ -179,7 +182,7 @@ export class RunWorker implements Worker {
     if (free <= 0) return false;
     const all = await queue.findWork(workspace, 100);
     this.#neighbours = all.flatMap(({ lease }) => (lease && isNear(lease.holder, this.#holder) ? [lease.holder] : []));
-    const found = all.filter((work) => this.#isForUs(work));
+    const found = await Array.fromAsync(this.#ours(all));
     for (const work of found.filter((each) => !this.#isResting(each)).slice(0, free)) {
       const { session } = work;
       const { leaseMs } = this.#options;
@@ -203,9 +206,25 @@ export class RunWorker implements Worker {
     return (this.#notBefore.get(session) ?? 0) > performance.now();
   }
 
-  #isForUs({ session, seq, lease }: Work): boolean {
+  async *#ours(all: readonly Work[]): AsyncGenerator<Work> {
     const only = this.#options.session;
-    if (only !== undefined && session !== only && !this.#awaited.has(session)) return false;
+    for (const work of all) {
+      if (this.#isForUs(work) && (only === undefined || (await this.#worksFor(only, work.session)))) yield work;
+    }
+  }
+
+  async #worksFor(only: SessionId, session: SessionId): Promise<boolean> {
+    if (session === only) return true;
+    const known = this.#kin.get(session);
+    if (known !== undefined) return known;
+    const head = await this.#scope.store.head({ workspace: this.#scope.workspace, session });
+    const caller = head?.summary.calledBy?.session;
+    const isKin = caller !== undefined && (await this.#worksFor(only, caller));
+    this.#kin.set(session, isKin);
+    return isKin;
+  }
+
+  #isForUs({ session, seq, lease }: Work): boolean {
     if (this.#busy.has(session) || this.#foreign.get(session) === seq) return false;
     return !lease || lease.isExpired || isGone(lease.holder, this.#holder.machine);
   }
@@ -221,6 +240,7 @@ export class RunWorker implements Worker {
         const fold = await folds.head(key);
         const next = workFor(fold, clock.now());
         done = { seq: fold.seq, dueAt: next.do === 'nothing' ? next.dueAt : undefined };
+        if (next.do === 'nothing' && !fold.run && fold.queue.length === 0) await tellCaller(this.#scope, fold);
         if (next.do === 'nothing' || this.#stopping.signal.aborted) break;
         if (next.do === 'end-children') {
           await endChildren(this.#scope, key, (decide) => new RunWriter(this.#scope, key).claim(decide));
@@ -284,6 +304,7 @@ export class RunWorker implements Worker {
       return claimDrafts(fold, work);
     });
     if (!claimed || !asked) return true;
+    await tellCaller(scope, seen);
     const run = claimed.find((event) => event.run)!.run!;
     const fenced = new AbortController();
     const unwatch = scope.store.watch(key, () => void this.#checkFence(writer, fenced));

@@ -121,8 +121,7 @@ const waitAfter = (before: Rest | undefined, event: SessionEvent, run: RunId): R
     case 'child.waiting': {
       if (event.run !== run) return before;
       const { for: waitingFor, reason } = event.payload;
-      const waitsIn = event.type === 'child.waiting' ? event.payload.session : undefined;
-      return { status: 'waiting', waitingFor, reason, waitsIn };
+      return { status: 'waiting', waitingFor, reason, waitsIn: event.payload.session };
     }
     case 'run.started':
     case 'run.resumed':

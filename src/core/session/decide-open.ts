@@ -1,7 +1,7 @@
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
 import type { Json, Metadata } from '../../schema/json.ts';
-import type { Limits } from '../../schema/run.ts';
+import type { Caller, Limits } from '../../schema/run.ts';
 import {
   emptyState,
   lowestProvenance,
@@ -22,6 +22,8 @@ export interface Opening {
   readonly metadata?: Metadata | undefined;
   readonly agent?: Agent | undefined;
   readonly budget?: Limits | undefined;
+  /** The call that it works for. */
+  readonly calledBy?: Caller | undefined;
   /** The fold of a session whose durable state it opens with. */
   readonly carry?: SessionFold | undefined;
 }
@@ -50,7 +52,7 @@ const provenanceOfCarried = (from: SessionFold): Readonly<Record<string, Provena
 
 /** The first events of a session: who it is, whose agent, what it knows already. What is carried over keeps its provenance. */
 export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft, ...EventDraft[]] => {
-  const { title, metadata, agent, carry, budget = agent?.budget } = opening;
+  const { title, metadata, agent, carry, calledBy, budget = agent?.budget } = opening;
   const ref = agent && { name: agent.name, version: agent.version };
   const drafts: EventDraft[] = [];
   let state = emptyState;
@@ -83,5 +85,5 @@ export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft
       );
     }
   }
-  return [{ type: 'session.opened', payload: { title, metadata, agent: ref }, actor, turn: 0 }, ...drafts];
+  return [{ type: 'session.opened', payload: { title, metadata, agent: ref, calledBy }, actor, turn: 0 }, ...drafts];
 };

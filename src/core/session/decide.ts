@@ -54,6 +54,8 @@ export type SessionCommand =
       readonly target: SessionFold;
     }
   | { readonly type: 'bind'; readonly agent: Agent }
+  /** A child goes on. */
+  | { readonly type: 'tell'; readonly news: PayloadOf<'child.resumed'> }
   | FilesCommand
   | { readonly type: 'keep'; readonly artifact: PayloadOf<'artifact.kept'> }
   | { readonly type: 'rewind'; readonly target: SessionFold; readonly reason?: string | undefined };
@@ -226,6 +228,12 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       return { drafts: decideFiles(state, command, actor), command: allow(state, 'commit') };
     case 'keep':
       return one({ type: 'artifact.kept', payload: command.artifact, ...common }, allow(state, 'commit'));
+    case 'tell': {
+      const { callId } = command.news;
+      const isAwaited = state.runningCalls[callId] && state.children[callId]?.waiting;
+      const told: EventDraft = { type: 'child.resumed', payload: command.news, ...common, run: state.run?.id };
+      return { drafts: isAwaited ? [told] : [], command: 'commit' };
+    }
     case 'describe': {
       const { title, metadata } = command;
       return one({ type: 'session.described', payload: { title, metadata }, ...common }, allow(state, 'describe'));

@@ -3,6 +3,7 @@ import type { SessionId } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
 import type { Holder, Status } from '../../schema/lifecycle.ts';
 import type { Message, Role } from '../../schema/message.ts';
+import type { Caller } from '../../schema/run.ts';
 import { emptyState, lowestProvenance, type Provenance, type State } from '../../schema/state.ts';
 import { copyRecord } from './copy-record.ts';
 import { eventDamaged } from './event-codec.ts';
@@ -14,7 +15,7 @@ import { foldRuns, noRuns, type RunFold } from './run-fold.ts';
 import { entriesTouched, tryDelta, valueAt } from './state-change.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
-export const foldVersion = 9;
+export const foldVersion = 10;
 
 /** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
 export interface SessionFold extends RunFold, FilesFold {
@@ -31,6 +32,7 @@ export interface SessionFold extends RunFold, FilesFold {
   readonly title?: string | undefined;
   readonly agent?: { readonly name: string; readonly version: number } | undefined;
   readonly metadata?: Metadata | undefined;
+  readonly calledBy?: Caller | undefined;
   readonly parent?: { readonly session: SessionId; readonly seq: number } | undefined;
   /** Messages of the live lineage. */
   readonly messages: number;
@@ -207,8 +209,8 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
   };
   switch (event.type) {
     case 'session.opened': {
-      const { title, agent, metadata } = event.payload;
-      return { ...moved, title, agent, metadata };
+      const { title, agent, metadata, calledBy } = event.payload;
+      return { ...moved, title, agent, metadata, calledBy };
     }
     case 'session.forked': {
       const { parent, at, title, metadata } = event.payload;
@@ -217,6 +219,7 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
         session: event.session,
         createdAt: event.at,
         parent: { session: parent, seq: at },
+        calledBy: undefined,
         holder: 'agent',
         status: statusOfFork(event.payload),
         runningCalls: {},

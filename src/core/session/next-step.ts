@@ -1,3 +1,4 @@
+import type { PayloadOf } from '../../schema/event.ts';
 import type { SessionFold } from './fold.ts';
 import { type ApprovalState, forsakenChildren, type QueuedInput } from './run-fold.ts';
 
@@ -9,7 +10,7 @@ export type NextStep =
   /** Calls whose runner died on the way. */
   | { readonly do: 'recover'; readonly calls: readonly string[] }
   | { readonly do: 'call'; readonly calls: readonly string[] }
-  | { readonly do: 'wait'; readonly for: 'approval' | 'question' }
+  | { readonly do: 'wait'; readonly waiting: PayloadOf<'run.waiting'> }
   | { readonly do: 'steer'; readonly inputs: readonly QueuedInput[] }
   | { readonly do: 'ask' }
   | { readonly do: 'finish' };
@@ -29,13 +30,16 @@ const isPending = (fold: SessionFold, callId: string, now: number): 'approval' |
 export const nextStep = (fold: SessionFold, now: number): NextStep => {
   if (forsakenChildren(fold).length > 0) return { do: 'end-children' };
   if (fold.status === 'pausing') return { do: 'pause' };
-  const orphans = Object.keys(fold.runningCalls);
+  const running = Object.keys(fold.runningCalls);
+  const orphans = running.filter((callId) => !fold.children[callId]?.waiting);
   if (orphans.length > 0) return { do: 'recover', calls: orphans };
+  const child = running[0] === undefined ? undefined : fold.children[running[0]];
+  if (child?.waiting) return { do: 'wait', waiting: { ...child.waiting, session: child.session } };
   const open = Object.keys(fold.openCalls);
   const ready = open.filter((callId) => !isPending(fold, callId, now));
   if (ready.length > 0) return { do: 'call', calls: ready };
   const pending = open[0] && isPending(fold, open[0], now);
-  if (pending) return { do: 'wait', for: pending };
+  if (pending) return { do: 'wait', waiting: { for: pending } };
   const steering = fold.queue.filter(({ policy }) => policy === 'steer');
   if (steering.length > 0) return { do: 'steer', inputs: steering };
   return fold.lastRole === 'assistant' ? { do: 'finish' } : { do: 'ask' };

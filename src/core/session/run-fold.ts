@@ -31,6 +31,8 @@ export interface ActiveRun {
   readonly steeredBy: readonly Actor[];
   /** Absent while it is at work, or is to be. */
   readonly waitingFor?: WaitReason | undefined;
+  /** The child that it waits for, where that is what waits. */
+  readonly waitsIn?: SessionId | undefined;
   /** Answers the model gave so far. */
   readonly steps: number;
   /** Failures of the model since its last answer. */
@@ -68,9 +70,13 @@ export interface QuestionState {
   readonly by?: Actor | undefined;
 }
 
+type ChildWait = Pick<PayloadOf<'child.waiting'>, 'for' | 'reason'>;
+
 /** A session in which another agent works for a call. It is known until both are over. */
 export interface Child {
   readonly session: SessionId;
+  /** While it is known to rest, whoever works on the call waits with it. */
+  readonly waiting?: ChildWait | undefined;
   /** What it used was counted. */
   readonly isEnded?: true;
   /** The call is over: a timeout, a cancel, the loss of its worker. */
@@ -91,6 +97,10 @@ export interface RunFold {
   /** What tools keep between their calls, by tool. */
   readonly kept: Readonly<Record<string, Json>>;
 }
+
+/** Whether no call is under way but those whose child waits. */
+export const waitsForChildren = ({ children }: RunFold, running: Readonly<Record<string, unknown>>): boolean =>
+  Object.keys(running).every((callId) => children[callId]?.waiting);
 
 /** Those who work for nobody any more and were not ended yet, each with the call it worked for. */
 export const forsakenChildren = ({ children }: RunFold): readonly (readonly [callId: string, Child])[] =>
@@ -157,16 +167,21 @@ const stopClock = (before: RunFold, at: number): RunFold => {
   return { ...before, run: { ...run, activeSince: undefined }, spent: { ...spent, activeMs } };
 };
 
+const atWork = (at: number) => ({
+  asked: undefined,
+  waitingFor: undefined,
+  waitsIn: undefined,
+  activeSince: at,
+});
+
 const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => {
   const { attempt } = event.payload;
   if (attempt > 1) {
-    const stopped = stopClock(before, event.at);
+    const stopped = stopClock(lookAtChildren(before), event.at);
     return onRun(stopped, (run) => ({
       ...run,
       attempt,
-      asked: undefined,
-      waitingFor: undefined,
-      activeSince: event.at,
+      ...atWork(event.at),
     }));
   }
   const input = before.queue.find(({ run }) => run === event.run);
@@ -214,6 +229,15 @@ const fail = (before: RunFold, { failure, usage }: PayloadOf<'model.failed'>): R
   }));
   return usage ? { ...failed, spent: spend(before, usage) } : failed;
 };
+
+const withChild = (before: RunFold, callId: string, waiting: ChildWait | undefined): RunFold => {
+  const child = before.children[callId];
+  return child ? { ...before, children: { ...before.children, [callId]: { ...child, waiting } } } : before;
+};
+
+/** Who takes a run on finds out anew how its children stand: the one before may have died before it was sure. */
+const lookAtChildren = (before: RunFold): RunFold =>
+  Object.keys(before.children).reduce((fold, callId) => withChild(fold, callId, undefined), before);
 
 /** Of a call and the child that works for it, one is over. */
 const over = (children: RunFold['children'], callId: string, what: 'isEnded' | 'isForsaken'): RunFold['children'] => {
@@ -285,10 +309,14 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'run.started':
       return begin(before, event);
     case 'run.resumed':
-      return onRun(before, (run) => ({ ...run, asked: undefined, waitingFor: undefined, activeSince: event.at }));
+      return onRun(lookAtChildren(before), (run) => ({ ...run, ...atWork(event.at) }));
     case 'run.waiting':
       if (before.run?.id !== event.run) return withoutAgent(before, event.run);
-      return onRun(stopClock(before, event.at), (run) => ({ ...run, waitingFor: event.payload.for }));
+      return onRun(stopClock(before, event.at), (run) => ({
+        ...run,
+        waitingFor: event.payload.for,
+        waitsIn: event.payload.session,
+      }));
     case 'run.ended': {
       const isQueued = before.queue.some(({ run }) => run === event.run);
       if (isQueued) return { ...before, queue: before.queue.filter(({ run }) => run !== event.run) };
@@ -325,10 +353,14 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
         ...before,
         children: { ...before.children, [event.payload.callId]: { session: event.payload.session } },
       };
-    case 'child.waiting':
-      return stopClock(before, event.at);
+    case 'child.waiting': {
+      const { callId, for: what, reason } = event.payload;
+      return stopClock(withChild(before, callId, { for: what, reason }), event.at);
+    }
     case 'child.resumed':
-      return onRun(before, (run) => ({ ...run, activeSince: event.at }));
+      return onRun(withChild(before, event.payload.callId, undefined), (run) =>
+        run.waitingFor ? run : { ...run, activeSince: event.at },
+      );
     case 'child.ended':
       return endChild(before, event.payload);
     case 'budget.set':

@@ -42,8 +42,8 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
       const summary = { ...blank, parent, forkedAt, lastTurn, messages, status, ...(agent && { agent }) };
       return described(summary, fork);
     }
-    const { agent, ...about } = decodePayload(event, 'session.opened');
-    return described({ ...blank, status: 'open', ...(agent && { agent }) }, about);
+    const { agent, calledBy, ...about } = decodePayload(event, 'session.opened');
+    return described({ ...blank, status: 'open', ...(agent && { agent }), ...(calledBy && { calledBy }) }, about);
   }
   const type: EventType | undefined = isEventType(event.type) ? event.type : undefined;
   const after = { ...before, ...moved, status: type ? statusAfter(before.status, type) : before.status };

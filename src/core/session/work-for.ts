@@ -1,5 +1,5 @@
 import type { SessionFold } from './fold.ts';
-import { type ActiveRun, forsakenChildren, type QueuedInput } from './run-fold.ts';
+import { type ActiveRun, forsakenChildren, type QueuedInput, waitsForChildren } from './run-fold.ts';
 
 /** What a worker has to do in a session, as its log stands. */
 export type WorkFor =
@@ -23,6 +23,7 @@ const earliest = (times: readonly (number | undefined)[]): number | undefined =>
 const whenWaiting = (fold: SessionFold, run: ActiveRun, now: number): WorkFor => {
   const approvals = Object.values(fold.approvals).filter(({ settled }) => !settled);
   const goesOn: WorkFor = { do: 'resume', run };
+  if (run.waitsIn) return waitsForChildren(fold, fold.runningCalls) ? nothing : goesOn;
   switch (run.waitingFor) {
     case 'approval':
     case 'question': {
