@@ -41,7 +41,7 @@ const writeSequence = (
   return extra >= 15 ? writeLength(target, write, extra - 15) : write;
 };
 
-/** Compresses up to 64 KiB; undefined when the result would not be smaller than `maxBytes`. */
+/** Compresses up to 64 KiB; undefined when the result would not be smaller than `maxBytes`. It stands where the next one will: copy it. */
 export const lz4Compress = (source: Uint8Array, maxBytes: number): Uint8Array | undefined => {
   const { length } = source;
   if (length > maxLz4Bytes) throw new RangeError(`lz4Compress takes at most ${maxLz4Bytes} bytes`);
@@ -67,7 +67,7 @@ export const lz4Compress = (source: Uint8Array, maxBytes: number): Uint8Array | 
     anchor = end;
   }
   write = writeSequence(source, anchor, length, scratch, write, 0, 0);
-  return write < maxBytes ? scratch.slice(0, write) : undefined;
+  return write < maxBytes ? scratch.subarray(0, write) : undefined;
 };
 
 const corrupt = (): never => {

@@ -40,6 +40,13 @@ describe('payloads', () => {
     );
   });
 
+  test('[LOG9] what was compressed stays as it is when more is', () => {
+    const first = encodePayload(textOf(4096));
+    encodePayload(new TextEncoder().encode('something else '.repeat(300)));
+    const read = decodePayload(first.encoding, salt, first.stored, undefined);
+    expect(read).toEqual({ kind: 'bytes', salt, bytes: textOf(4096) });
+  });
+
   test('text of some size is compressed; what is small or does not shrink is kept as it is', () => {
     expect(encodePayload(textOf(4096)).encoding).toBe(payloadEncoding.lz4);
     expect(encodePayload(textOf(4096)).stored.length).toBeLessThan(400);

@@ -39,8 +39,8 @@ export const encodePayload = (payload: Uint8Array): EncodedPayload => {
   if (payload.length < minCompressBytes || payload.length > inlinePayloadBytes) return encodeUncompressed(payload);
   const packed = lz4Compress(payload, Math.floor(payload.length * 0.9));
   if (!packed) return encodeUncompressed(payload);
-  const stored = new Uint8Array(packed.length + 2);
-  new DataView(stored.buffer).setUint16(0, payload.length);
+  const stored = Buffer.allocUnsafe(packed.length + 2);
+  stored.writeUInt16BE(payload.length);
   stored.set(packed, 2);
   return { encoding: payloadEncoding.lz4, stored };
 };

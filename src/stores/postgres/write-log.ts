@@ -32,9 +32,10 @@ export interface LogRows {
 /** Makes the statement that writes heads, events and paths. Outside a transaction it is one of its own. */
 export type WriteLog = (workspace: WorkspaceId, rows: LogRows) => pg.QueryConfig;
 
+/** Asks for no column and no row: describing and reading one would take longer than the call. */
 const append = prepared(
   'append',
-  'select perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5, $6::perdure.new_path[], $7::text[], $8::bigint[])',
+  'select where perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5, $6::perdure.new_path[], $7::text[], $8::bigint[]) is null',
 );
 
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
