@@ -158,6 +158,27 @@ describe('a commit', () => {
     expect(await note({ derivedFrom: [doubtful], provenance: 'verified' })).toEqual(['member:local', 'verified']);
   });
 
+  test('[PROV1, REW1] after a rewind a model is as sure as the inputs let it that the turn had at that point', async () => {
+    const { session, cold } = await begin();
+    const concludeIn = async (handle: Session) => {
+      const commit = await handle.commit((draft) => Object.assign(draft.scratch, { at: Math.random() }), {
+        by: 'model',
+      });
+      return commit!.provenance;
+    };
+    const [asked] = await session.append({ role: 'user', content: 'it is 8080' });
+    await session.track({ fetch: async () => 'from the web' }).fetch();
+    const { seq: fetched } = await session.summary();
+    await session.rewind({ to: { seq: asked!.seq } });
+    expect(await concludeIn(session)).toBe('human');
+    await session.rewind({ to: { seq: fetched } });
+    expect(await concludeIn(session)).toBe('unverified');
+    await session.append({ role: 'user', content: 'next' });
+    expect(await concludeIn(session)).toBe('human');
+    await session.rewind({ to: { seq: asked!.seq } });
+    expect(await concludeIn(await cold())).toBe('human');
+  });
+
   test('[STATE4] a change that waits for something is refused, and what it comes to later troubles nobody', async () => {
     const { session } = await begin();
     const waits = async () => {
