@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { Worktrees } from '../../src/core/files/disk/worktrees.ts';
 import { PerdureError } from '../../src/schema/error.ts';
 import { MemoryBlobs } from '../memory-blobs.ts';
+import { moduleUrl, runScript } from '../run-script.ts';
 import { newWorktree, removeWorktrees } from '../worktree-folder.ts';
 
 const worktrees = new Worktrees();
@@ -97,3 +98,16 @@ test('[FILE14] a large snapshot leaves the event loop free', async () => {
 });
 
 const noStore = { readBlob: async () => undefined, hasBlobs: async () => new Set<string>() };
+
+test('[FILE14] a process that waits for the thread to stop does not end before', async () => {
+  const script = runScript(`
+    import { Worktrees } from ${moduleUrl('src/core/files/disk/worktrees.ts')};
+    import { emptyTree } from ${moduleUrl('src/core/files/tree.ts')};
+    const worktrees = new Worktrees();
+    await worktrees.changes({ before: emptyTree.hash, after: emptyTree.hash }, {});
+    await worktrees.stop();
+    console.log('stopped');
+  `);
+  expect(await script.line()).toBe('stopped');
+  expect(await script.ended).toMatchObject({ code: 0 });
+});

@@ -33,11 +33,11 @@ export class Worktrees {
   #lastTask = 0;
 
   snapshot(options: OptionsOf<'snapshot'>, blobs: Blobs): Promise<ResultOf<'snapshot'>> {
-    return this.#inTurn(options.cacheFile, () => this.#run('snapshot', options, blobs));
+    return this.#inTurn(options.cacheFile ?? options.folder, () => this.#run('snapshot', options, blobs));
   }
 
   restore(options: OptionsOf<'restore'>, blobs: Blobs): Promise<ResultOf<'restore'>> {
-    return this.#inTurn(options.cacheFile, () => this.#run('restore', options, blobs));
+    return this.#inTurn(options.cacheFile ?? options.folder, () => this.#run('restore', options, blobs));
   }
 
   changes(options: OptionsOf<'changes'>, blobs: Blobs): Promise<ResultOf<'changes'>> {
