@@ -16,6 +16,7 @@ const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   SESSION_EXISTS: 'failure',
   POINT_NOT_FOUND: 'failure',
   BLOB_NOT_FOUND: 'failure',
+  FILE_NOT_FOUND: 'failure',
   ILLEGAL_TRANSITION: 'failure',
   STATE_INVALID: 'wrongCall',
   REVERT_CONFLICT: 'failure',

@@ -1,4 +1,4 @@
-import type { DiffPlace } from '../core/service/diff.ts';
+import type { DiffPlace } from '../core/service/places.ts';
 import { SessionId } from '../schema/ids.ts';
 import { parsePoint } from './point.ts';
 import { wrongCall } from './wrong-call.ts';

@@ -6,6 +6,7 @@ export const errorCodes = [
   'SESSION_EXISTS',
   'POINT_NOT_FOUND',
   'BLOB_NOT_FOUND',
+  'FILE_NOT_FOUND',
   'ILLEGAL_TRANSITION',
   'STATE_INVALID',
   'REVERT_CONFLICT',

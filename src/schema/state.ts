@@ -25,6 +25,8 @@ const FileChange = z.strictObject({
   from: Text.optional(),
   tool: Text.optional(),
   callId: Text.optional(),
+  /** Without a call: the event that it came after, so that each change is told. */
+  after: z.int().positive().optional(),
   /** The path is a folder with so many files that changed, too many to name each. */
   files: z.int().positive().optional(),
 });

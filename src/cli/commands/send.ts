@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { PerdureError } from '../../schema/error.ts';
+import { mediaTypeOf } from '../../schema/media-type.ts';
 import { type InputPolicy, inputPolicies } from '../../schema/run.ts';
 import { type Call, type Context, defineCommand, flag, text, texts } from '../command.ts';
-import { mediaTypeOf } from '../media-type.ts';
 import { readText } from '../read-input.ts';
 import { attachTo } from '../runs/attach.ts';
 import { newSessionOptions, sessionFor } from '../runs/new-session.ts';

@@ -56,6 +56,7 @@ const isRooted = (path: string, platform: NodeJS.Platform): boolean =>
 /** A path from the worktree, as archives, trees and callers give it; none that leads upwards, even if it came back. */
 export const parsePath = (path: string, platform: NodeJS.Platform = process.platform): ParsedPath => {
   if (isRooted(path, platform)) return { problem: 'is absolute: give a path from the worktree' };
+  if (path.length > maxPathChars) return { problem: `is longer than ${maxPathChars} characters` };
   const parts = path.split(platform === 'win32' ? /[\\/]/ : '/').filter((each) => each !== '' && each !== '.');
   if (parts.includes('..')) return { problem: 'leads upwards: give a path from the worktree' };
   for (const part of parts) {

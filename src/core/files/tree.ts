@@ -63,6 +63,10 @@ export const blobOfTree = (tree: Tree): NewBlob => {
 /** What a session's files are before there are any. Known without a store. */
 export const emptyTree: NewBlob = blobOfTree(new Map());
 
+/** Of a fold: the tree that its files are. */
+export const treeOf = ({ files }: { readonly files?: { readonly tree: BlobHash } | undefined }): BlobHash =>
+  files?.tree ?? emptyTree.hash;
+
 export const isLinkTarget = (value: unknown): value is string =>
   typeof value === 'string' &&
   value !== '' &&

@@ -4,6 +4,7 @@ import { type Actor, newId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { ToolResultPart } from '../../schema/message.ts';
 import type { ChangedFile } from '../../schema/state.ts';
+import { treeOf } from '../files/tree.ts';
 import { asJson } from '../session/as-json.ts';
 import type { CallEnd } from '../session/call-end.ts';
 import { type Call, endCommit, endFact } from '../session/call-events.ts';
@@ -11,7 +12,7 @@ import { snapshotDraft } from '../session/decide-files.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { shownToModel } from '../session/shown-output.ts';
 import type { RunContext } from './run-context.ts';
-import { type FoundFiles, type Look, mayWrite, treeOf } from './run-files.ts';
+import { type FoundFiles, type Look, mayWrite } from './run-files.ts';
 
 const resultMessage = (call: Call, end: CallEnd, seq: number, problem?: string): EventDraft => {
   const text = end.outcome === 'ok' ? shownToModel(asJson(end.output), seq) : end.error.message;

@@ -18,7 +18,7 @@ import {
 } from '../files/disk/place.ts';
 import { mergeTrees } from '../files/merge-trees.ts';
 import { treeReader } from '../files/read-tree.ts';
-import { emptyTree } from '../files/tree.ts';
+import { emptyTree, treeOf } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Scope } from '../service/scope.ts';
@@ -42,8 +42,6 @@ export interface FoundFiles {
   readonly files: NewFiles;
   readonly conflicts?: Conflicted | undefined;
 }
-
-export const treeOf = ({ files }: SessionFold): BlobHash => files?.tree ?? emptyTree.hash;
 
 const maxShownConflicts = 100;
 const conflicted = (tree: BlobHash, paths: readonly string[]): Conflicted | undefined =>

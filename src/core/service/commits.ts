@@ -179,6 +179,25 @@ export const findCommits = async (
   );
 };
 
+/** Commits of a session that touched what begins so, newest first, before an event. Read page by page, as far as somebody reads on. */
+export async function* eachCommit(
+  scope: Scope,
+  key: SessionKey,
+  prefix: string,
+  { before, includeRewound }: { readonly before: number; readonly includeRewound: boolean },
+): AsyncGenerator<CommitRecord, void, void> {
+  const head = await scope.folds.outline(key);
+  const ranges = liveWithin(includeRewound ? [[1, head.seq]] : head.live, 0, before - 1);
+  const query = { within: { session: key.session, ranges }, prefix, limit: pageSizeFor(defaultLimit) };
+  for (let last: CommitQuery['before']; ; ) {
+    const page = await scope.store.findCommits(scope.workspace, { ...query, before: last });
+    for (const stored of page) yield commitRecord(decodeEvent(scope.workspace, stored) as Committed);
+    const end = page.at(-1);
+    if (!end || page.length < query.limit) return;
+    last = { at: end.at, session: end.session, seq: end.seq };
+  }
+}
+
 /** Tool calls that match, newest first. */
 export const findCalls = async (
   scope: Scope,

@@ -1,79 +1,15 @@
-import { z } from 'zod';
-import { PerdureError } from '../../schema/error.ts';
-import { SessionId } from '../../schema/ids.ts';
-import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { diffStates, type StateDiff } from '../session/diff.ts';
-import { parseInput } from '../session/event-codec.ts';
-import type { SessionFold } from '../session/fold.ts';
-import { resolvePoint } from './points.ts';
-import { readForward } from './read-log.ts';
-import { keyOf, type Scope } from './scope.ts';
-
-const Attempt = z.strictObject({ turn: z.int().positive(), attempt: z.int().positive() });
-const Place = z.union(
-  [
-    Attempt,
-    z.strictObject({ session: SessionId, seq: z.int().positive() }),
-    z.strictObject({ session: SessionId, turn: z.int().nonnegative() }),
-    z.strictObject({ session: SessionId }),
-    Point,
-  ],
-  { error: 'expected {seq}, {turn}, {turn, attempt}, or one of these with {session} for another branch' },
-);
-/** A point of this session, of another (then with its id), or of an attempt at a turn, counted from 1. */
-export type DiffPlace = z.input<typeof Place>;
+import { type DiffPlace, foldAtPlace, type PlaceRef } from './places.ts';
+import type { Scope } from './scope.ts';
 
 export interface SessionDiff extends StateDiff {
-  readonly from: { readonly session: SessionId; readonly seq: number };
-  readonly to: { readonly session: SessionId; readonly seq: number };
+  readonly from: PlaceRef;
+  readonly to: PlaceRef;
 }
-
-/** The last event of a turn as it was played, also when a rewind left it behind. */
-const playedTo = async (scope: Scope, key: SessionKey, head: SessionFold, turn: number): Promise<number> => {
-  const [start] = await scope.store.turnStarts(key, { from: turn, limit: 1 });
-  let last = start?.seq ?? 0;
-  for await (const { seq, turn: each, type } of readForward(scope.store, key, { after: last, upTo: head.seq })) {
-    if (each !== turn || type === 'session.rewound') break;
-    last = seq;
-  }
-  return last;
-};
-
-const attemptSeq = async (
-  scope: Scope,
-  key: SessionKey,
-  { turn, attempt }: z.infer<typeof Attempt>,
-): Promise<number> => {
-  const head = await scope.folds.head(key);
-  const attempts = head.attempts[turn] ?? (turn <= head.lastTurn ? [turn] : []);
-  const played = attempts[attempt - 1];
-  if (played !== undefined) return playedTo(scope, key, head, played);
-  throw new PerdureError('POINT_NOT_FOUND', `turn ${turn} of ${key.session} was played ${attempts.length} times`, {
-    details: { session: key.session, turn, attempt },
-  });
-};
-
-const foldAtPlace = async (
-  scope: Scope,
-  key: SessionKey,
-  input: DiffPlace,
-): Promise<{ key: SessionKey; fold: SessionFold }> => {
-  const place = parseInput('the point', Place, input);
-  if ('attempt' in place) return { key, fold: await scope.folds.at(key, await attemptSeq(scope, key, place)) };
-  const { session = key.session, ...point } = place as { session?: SessionId } & Point;
-  const there = keyOf(scope, session);
-  const head = await scope.folds.head(there);
-  const seq = await resolvePoint(scope.store, there, head, Object.keys(point).length > 0 ? point : undefined);
-  return { key: there, fold: await scope.folds.at(there, seq) };
-};
 
 /** What was decided, learnt, planned and changed between two places. */
 export const diffPlaces = async (scope: Scope, key: SessionKey, a: DiffPlace, b: DiffPlace): Promise<SessionDiff> => {
   const [from, to] = await Promise.all([foldAtPlace(scope, key, a), foldAtPlace(scope, key, b)]);
-  return {
-    from: { session: from.key.session, seq: from.fold.seq },
-    to: { session: to.key.session, seq: to.fold.seq },
-    ...diffStates(from.fold.state, to.fold.state),
-  };
+  return { from: from.place, to: to.place, ...diffStates(from.fold.state, to.fold.state) };
 };

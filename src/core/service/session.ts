@@ -18,18 +18,21 @@ import type { SessionCommand } from '../session/decide.ts';
 import { encodeValid, parseInput } from '../session/event-codec.ts';
 import { type Adoption, type AdoptOptions, adoptBranch } from './adopt.ts';
 import { answerApproval } from './approvals.ts';
+import { type SessionArtifacts, sessionArtifacts } from './artifacts.ts';
 import { cancelRun } from './cancel.ts';
 import { type Change, type CommitOptions, commitState, liftProvenance } from './commit.ts';
 import { type CallFilter, type CommitFilter, type CommitRecord, findCalls, findCommits } from './commits.ts';
 import { type Compaction, type CompactOptions, compactSession } from './compact.ts';
 import { type ContextOptions, readContext } from './context.ts';
-import { type DiffPlace, diffPlaces, type SessionDiff } from './diff.ts';
+import { diffPlaces, type SessionDiff } from './diff.ts';
 import { type EventsOptions, readEvents } from './events.ts';
 import { type ExecuteOptions, execute } from './execute.ts';
+import { type SessionFiles, sessionFiles } from './files/session-files.ts';
 import { type ForkOptions, forkSession } from './fork.ts';
 import { handOver } from './handoff.ts';
 import { limitSession } from './limit.ts';
 import { type PauseOptions, pauseSession } from './pause.ts';
+import type { DiffPlace } from './places.ts';
 import { resolvePoint } from './points.ts';
 import { recallKey } from './recall.ts';
 import type { WatchFilter } from './record-filter.ts';
@@ -51,6 +54,8 @@ import { writeBundle } from './write-bundle.ts';
 /** A handle on a session. It holds no resource: `close` ends the session itself, and `reopen` undoes that. */
 export interface Session {
   readonly id: SessionId;
+  readonly files: SessionFiles;
+  readonly artifacts: SessionArtifacts;
   summary(): Promise<SessionSummary>;
   /** Adds messages of a caller that runs its own loop. A user's message opens a turn. */
   append(
@@ -154,6 +159,8 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
   };
   return scope.underWay.of<Session>({
     id,
+    files: sessionFiles(scope, key),
+    artifacts: sessionArtifacts(scope, key),
     summary: async () => {
       const head = await scope.store.head(key);
       if (!head) throw sessionNotFound(key);

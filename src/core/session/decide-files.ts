@@ -46,7 +46,8 @@ export const decideFiles = (
 ): readonly EventDraft[] => {
   const { changes, cause } = files;
   const isChange = changes.length > 0 && files.origin?.kind !== 'folder' && files.origin?.kind !== 'git';
-  const change = (draft: Parameters<typeof applyFileChanges>[0]) => applyFileChanges(draft, changes, cause);
+  const change = (draft: Parameters<typeof applyFileChanges>[0]) =>
+    applyFileChanges(draft, changes, cause ?? { after: fold.seq });
   const by = cause || actor === outsideActor ? 'tool' : 'member';
   const commit = isChange && decideCommit(fold, { type: 'commit', change, by, cause, why, agents }, actor);
   return [

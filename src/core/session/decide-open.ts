@@ -14,7 +14,7 @@ import type { Agent } from './agent.ts';
 import type { SessionFold } from './fold.ts';
 import { changeState, valueAt } from './state-change.ts';
 
-/** What a new session takes over from another: what is known and planned, without how it came about. */
+/** What a new session takes over from another's state: what is known and planned, without how it came about. */
 const carried = ['facts', 'pins', 'decisions', 'plan', 'progress'] as const satisfies readonly (keyof State)[];
 
 export interface Opening {
@@ -84,6 +84,9 @@ export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft
         },
       );
     }
+  }
+  for (const { name, mediaType, size, blob } of Object.values(carry?.artifacts ?? {})) {
+    drafts.push({ type: 'artifact.kept', payload: { name, mediaType, size, blob }, actor, turn: 0 });
   }
   return [{ type: 'session.opened', payload: { title, metadata, agent: ref, calledBy }, actor, turn: 0 }, ...drafts];
 };

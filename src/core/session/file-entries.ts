@@ -3,7 +3,8 @@ import { type ChangedFile, maxPointerChars, pointerOf, type State } from '../../
 import type { StateDraft } from './state-change.ts';
 
 type FileEntry = State['filesModified'][string];
-type Cause = NonNullable<PayloadOf<'files.snapshotted'>['cause']>;
+/** What tells one change from the next of the same kind. */
+type Cause = NonNullable<PayloadOf<'files.snapshotted'>['cause']> | { readonly after: number };
 
 /** A command may unpack more files than anybody wants to see one by one, or that the state should hold. Nobody wants to see git's own. */
 const maxNamed = 1000;
@@ -28,7 +29,7 @@ const groupsOf = (changes: readonly ChangedFile[]): ReadonlyMap<string, readonly
   }
 };
 
-const entryFor = (key: string, group: readonly ChangedFile[], cause: Cause | undefined): FileEntry => {
+const entryFor = (key: string, group: readonly ChangedFile[], cause: Cause): FileEntry => {
   const { change, from } = group.at(-1)!;
   if (!key.endsWith('/')) return { change, ...(from !== undefined && { from }), ...cause };
   const isAlike = change !== 'renamed' && group.every((each) => each.change === change);
@@ -36,7 +37,7 @@ const entryFor = (key: string, group: readonly ChangedFile[], cause: Cause | und
 };
 
 /** What was found changed in a worktree, as the state tells it: the newest change of each path. What was renamed is gone from where it was. */
-export const applyFileChanges = (draft: StateDraft, changes: readonly ChangedFile[], cause?: Cause): void => {
+export const applyFileChanges = (draft: StateDraft, changes: readonly ChangedFile[], cause: Cause): void => {
   const gone = changes.flatMap(({ from }): ChangedFile[] =>
     from === undefined ? [] : [{ path: from, change: 'deleted' }],
   );

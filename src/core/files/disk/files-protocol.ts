@@ -6,9 +6,9 @@ import type { FileDiff } from '../text-diff.ts';
 import type { Restored, RestoreOptions } from './restore.ts';
 import type { Snapshot, WorktreeOptions } from './snapshot.ts';
 
-/** Where the last scan of the worktree is kept: beside it, not in it. */
+/** Where the last scan of the worktree is kept: beside it, not in it. Without it nothing is kept, as for a folder that is worked on once. */
 export interface Cached {
-  readonly cacheFile: string;
+  readonly cacheFile?: string | undefined;
 }
 
 /** Two trees to compare. */

@@ -62,6 +62,7 @@ const withCache = async <T>(
   { cacheFile }: Cached,
   work: (cache: StatCache | undefined) => Promise<readonly [T, StatCache]>,
 ): Promise<T> => {
+  if (cacheFile === undefined) return (await work(undefined))[0];
   const before = caches.get(cacheFile) ?? readStatCache(cacheFile);
   const [value, cache] = await work(before);
   keepCache(cacheFile, cache);

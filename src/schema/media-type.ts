@@ -1,5 +1,3 @@
-import { extname } from 'node:path';
-
 const byExtension: Readonly<Record<string, string>> = {
   '.png': 'image/png',
   '.jpg': 'image/jpeg',
@@ -23,4 +21,5 @@ const isText = (bytes: Uint8Array): boolean => {
 
 /** By the name where that tells, else by whether it can be read as text. */
 export const mediaTypeOf = (path: string, bytes: Uint8Array): string =>
-  byExtension[extname(path).toLowerCase()] ?? (isText(bytes) ? 'text/plain' : 'application/octet-stream');
+  byExtension[/\.\w+$/.exec(path)?.[0].toLowerCase() ?? ''] ??
+  (isText(bytes) ? 'text/plain' : 'application/octet-stream');
