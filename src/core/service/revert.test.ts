@@ -49,6 +49,36 @@ describe('a revert', () => {
     expect((await session.state()).plan.p).toEqual({ step: 'x', status: 'todo', order: 5 });
   });
 
+  test.each([
+    [
+      'below',
+      { host: { port: 1, name: 'a' } },
+      [{ host: { port: 2, name: 'a' } }, { host: { port: 3, name: 'a' } }],
+      '/facts/host',
+    ],
+    ['above', { host: { port: 2, name: 'a' } }, [{ host: 'none' }, { host: 'other' }], '/facts/host/port'],
+  ])(
+    '[REV1] what was changed again %s a path is in the way, by the name of the path',
+    async (_, wrong, later, path) => {
+      const session = await open();
+      if (path !== '/facts/host') await set(session, { host: { port: 1, name: 'a' } });
+      const commit = await set(session, wrong);
+      const again = [await set(session, later[0]!), await set(session, later[1]!)];
+      expect(await failure(session.revert(commit!.seq))).toMatchObject({
+        code: 'REVERT_CONFLICT',
+        details: { paths: [path], later: again.map((each) => each!.seq) },
+      });
+    },
+  );
+
+  test('[REV1] there is none of what is no commit', async () => {
+    const session = await open();
+    await session.append({ role: 'user', content: 'hello' });
+    for (const seq of [0, 1, 2, 3]) {
+      expect(await failure(session.revert(seq))).toMatchObject({ code: 'POINT_NOT_FOUND', details: { seq } });
+    }
+  });
+
   test('[REV1] places of the same list are the same', async () => {
     const session = await open();
     await set(session, { list: [1, 2, 3, 4] });
@@ -192,6 +222,25 @@ describe('a revert', () => {
     const { filesModified, toolsUsed } = await session.state();
     expect(Object.keys(filesModified)).toEqual(['b']);
     expect(toolsUsed.edit).toMatchObject({ calls: 2 });
+  });
+
+  test('[REV1, PROV3] counters of tools that changed with an entry count neither as changed again nor for how sure it is', async () => {
+    const session = await open();
+    const count = (calls: number) => ({ edit: { calls, ok: calls, failed: 0 } });
+    await session.commit((draft) => Object.assign(draft.toolsUsed, count(1)), byModel);
+    await session.commit((draft) => Object.assign(draft.plan, { p: { step: 'x', status: 'todo', order: 1 } }));
+    const both = async (calls: number, change: object) =>
+      session.commit((draft) => {
+        Object.assign(draft.plan.p!, change);
+        Object.assign(draft.toolsUsed, count(calls));
+      });
+    const done = await both(2, { status: 'done' });
+    await both(3, { order: 5 });
+    const reverted = await session.revert(done!.seq);
+    expect(reverted).toMatchObject({ provenance: 'human' });
+    expect(reverted!.entryProvenance).toEqual({ '/plan/p': 'human' });
+    const { plan, toolsUsed } = await session.state();
+    expect([plan.p, toolsUsed.edit]).toEqual([{ step: 'x', status: 'todo', order: 5 }, count(3).edit]);
   });
 
   test('[REV1, STATE1] a fact that is pinned, and a pin whose fact is gone, are in the way', async () => {

@@ -96,14 +96,14 @@ const standing = (
   return newestFirst.filter((each) => !cancelled.has(each.seq) && counts(each));
 };
 
-const bringsOrTakes = ({ op, path }: StoredOperation): boolean =>
-  (op === 'add' || op === 'remove') && path === entryOf(path);
+/** Of a delta and its inverse one adds an entry that the other takes away. */
+const addsEntry = ({ op, path }: StoredOperation): boolean => op === 'add' && path === entryOf(path);
 
 /** Every path that a commit changes, every list that it depends on, and the pins of facts that it brings or takes away. */
 const reachOf = ({ delta, inverse, origin }: CommitRecord): readonly string[] => {
   if (origin?.kind === 'lift') return origin.paths;
   const operations = [...delta, ...inverse];
-  const pins = operations.filter(bringsOrTakes).flatMap(({ path }) => moved(path, '/facts/', '/pins/'));
+  const pins = operations.filter(addsEntry).flatMap(({ path }) => moved(path, '/facts/', '/pins/'));
   return [...operations.map(({ path }) => path), ...pins];
 };
 
