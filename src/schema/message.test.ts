@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { newId } from './ids.ts';
+import { Message } from './message.ts';
+
+const text = { type: 'text', text: 'hello' };
+const reasoning = { type: 'reasoning', text: 'so' };
+const file = { type: 'file', mediaType: 'image/png', name: 'a.png', data: 'AQID' };
+const call = { type: 'tool-call', callId: 'call_1', tool: 'read', input: { path: 'a' } };
+const result = { type: 'tool-result', callId: 'call_1', tool: 'read', outcome: 'ok', output: 'done' };
+
+const id = newId('msg');
+/** Where it is wrong; undefined when it is fine. */
+const problemAt = (role: string, content: unknown): string | undefined =>
+  Message.safeParse({ id, role, content }).error?.issues[0]?.path.join('.');
+
+describe('a message', () => {
+  test.each([
+    ['system', [text]],
+    ['user', [text, file]],
+    ['assistant', []],
+    ['assistant', [reasoning, text, file, call, { ...call, callId: 'call_2' }]],
+    ['tool', [result, { ...result, callId: 'call_2' }]],
+  ])('[IN1] of the role %s holds what belongs there, as it is', (role, content) => {
+    expect(Message.parse({ id, role, content })).toEqual({ id, role, content });
+  });
+
+  test.each([
+    ['system', file],
+    ['user', reasoning],
+    ['user', call],
+    ['user', result],
+    ['assistant', result],
+    ['tool', text],
+  ])('[IN1] of the role %s refuses what does not belong there', (role, part) => {
+    expect(problemAt(role, [part])).toBe('content.0.type');
+  });
+
+  test.each(['system', 'user', 'tool'])('[IN1] of the role %s is not empty', (role) => {
+    expect(problemAt(role, [])).toBe('content');
+  });
+
+  test.each([
+    ['user', text],
+    ['user', file],
+    ['assistant', reasoning],
+    ['assistant', call],
+    ['tool', result],
+  ])('[IN1] of the role %s refuses a field that its part does not have', (role, part) => {
+    expect(problemAt(role, [{ ...part, extra: 1 }])).toBe('content.0');
+    expect(problemAt(role, [{ ...part, provider: { signature: 'abc' } }])).toBeUndefined();
+  });
+
+  test.each([
+    ['user', file, { mediaType: 'x'.repeat(200) }, { mediaType: 'x'.repeat(201) }],
+    ['user', file, { name: 'x'.repeat(500) }, { name: 'x'.repeat(501) }],
+    ['user', file, { data: 'AQIDBA==' }, { data: 'no base64!' }],
+    ['assistant', call, { callId: 'x'.repeat(200) }, { callId: 'x'.repeat(201) }],
+    ['assistant', call, { callId: 'x' }, { callId: '' }],
+    ['assistant', call, { tool: 'x'.repeat(200) }, { tool: 'x'.repeat(201) }],
+    ['assistant', call, { tool: 'x' }, { tool: '' }],
+    ['tool', result, { tool: 'x'.repeat(200) }, { tool: 'x'.repeat(201) }],
+    ['tool', result, { tool: 'x' }, { tool: '' }],
+    ['tool', result, { outcome: 'denied' }, { outcome: 'failed' }],
+  ])('[IN1] of the role %s keeps to the bounds of its fields', (role, part, most, tooMuch) => {
+    expect(problemAt(role, [{ ...part, ...most }])).toBeUndefined();
+    expect(problemAt(role, [{ ...part, ...tooMuch }])).toBe(`content.0.${Object.keys(tooMuch)[0]}`);
+  });
+
+  test('[IN5] makes no two calls of the same id, whatever stands between them', () => {
+    expect(problemAt('assistant', [call, text, { ...call, tool: 'write' }])).toBe('content.2.callId');
+    expect(problemAt('assistant', [text, call, reasoning, { ...call, callId: 'call_2' }])).toBeUndefined();
+  });
+});
