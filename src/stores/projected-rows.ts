@@ -10,7 +10,7 @@ const clipPaths = (paths: readonly CommitPath[]): readonly CommitPath[] => {
 
 const nothing: Projection = { paths: [] };
 
-/** What the event is found by. One that this release cannot read is kept all the same, and found once it can be read. */
+/** What the event is found by. One that cannot be read, by this release or at all, keeps no append, import or rebuilding from going on. */
 export const projectionOf = (event: StoredEvent): Projection => {
   try {
     const projection = project(event);

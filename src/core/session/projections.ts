@@ -29,8 +29,6 @@ const nothing: Projection = { paths: [] };
 
 /** The rows that a store keeps beside an event, so that questions about commits and calls read no log. Pure: they can be made anew. */
 export const project = (event: StoredEvent): Projection => {
-  // What cannot be read is told by whoever reads the log; here it must not keep an import or a rebuilding from going on.
-  if (event.body.kind !== 'bytes') return nothing;
   switch (event.type) {
     case 'state.committed': {
       const commit = decodePayload(event, event.type);
