@@ -17,14 +17,17 @@ test('[TOOL17] the list of agents says whose commands run without a sandbox, and
     file,
     `import { defineAgent } from ${moduleUrl('src/index.ts')};
      import { defineShellTool } from ${moduleUrl('src/tools/index.ts')};
-     const tools = [defineShellTool({ bwrap: '/nowhere/bwrap' })];
-     export default { agents: ['one', 'two'].map((name) => defineAgent({ name, version: 1, model: 'scripted/demo', tools })) };`,
+     const shell = defineShellTool({ bwrap: '/nowhere/bwrap' });
+     const about = { version: 1, model: 'scripted/demo' };
+     const one = defineAgent({ ...about, name: 'one', tools: [shell], prepare: 'npm ci' });
+     const two = defineAgent({ ...about, name: 'two', prepare: { command: 'npm ci', shell } });
+     export default { agents: [one, two] };`,
   );
   const { out, err } = await callCli(['agents', '--config', file]);
   expect(out).toMatch(/one +1 .*shell/);
   expect(err.match(/shell: commands run without a sandbox: bwrap is not installed/g)).toHaveLength(1);
   expect(JSON.parse((await callCli(['agents', '--config', file, '--json'])).out)).toMatchObject([
     { name: 'one', cautions: [expect.stringContaining('without a sandbox')] },
-    { name: 'two' },
+    { name: 'two', cautions: [expect.stringContaining('without a sandbox')] },
   ]);
 });

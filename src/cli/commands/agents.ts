@@ -16,12 +16,17 @@ const modelOf = ({ model }: Agent): string => {
   return String(modelId ?? name ?? '');
 };
 
+const cautionsOf = ({ tools, prepare }: Agent): readonly string[] => {
+  const all = new Set([...tools.values(), ...(prepare ? [prepare.shell] : [])]);
+  return [...all].flatMap(({ name, caution }) => (caution ? [`${name}: ${caution}`] : []));
+};
+
 const about = (agent: Agent) => ({
   name: agent.name,
   version: agent.version,
   model: modelOf(agent),
   tools: [...agent.tools.keys()],
-  cautions: [...agent.tools.values()].flatMap(({ name, caution }) => (caution ? [`${name}: ${caution}`] : [])),
+  cautions: cautionsOf(agent),
 });
 
 export const agents = defineCommand({
