@@ -19,6 +19,8 @@ const beside = (word: string, before: string | undefined, after: string | undefi
   return `${word}${moved(before, after ?? 'none')}`;
 };
 
+const numberText = (value: number | undefined): string | undefined => value?.toString();
+
 const replaced = (id: string, before: unknown, after: unknown): EntryText => ({
   line: `${printableLine(id)}: ${changedValues(before, after).join(' → ')}`,
 });
@@ -44,7 +46,9 @@ const texts: { readonly [P in Part]: (id: string, before: EntryOf<P>, after: Ent
     const [from, by] = [beside(' from ', before.from, after.from), beside(' by ', before.tool, after.tool)];
     const isCallAlone = before.change === after.change && before.from === after.from && before.tool === after.tool;
     const call = isCallAlone ? beside(' in ', before.callId, after.callId) : '';
-    return { line: printableLine(`${id} ${moved(before.change, after.change)}${from}${by}${call}`) };
+    const place = isCallAlone ? beside(' after event ', numberText(before.after), numberText(after.after)) : '';
+    const files = beside(', files: ', numberText(before.files), numberText(after.files));
+    return { line: printableLine(`${id} ${moved(before.change, after.change)}${from}${by}${call}${place}${files}`) };
   },
   progress: (id, before, after) => ({ line: printableLine(`${id}: ${moved(before.note, after.note)}`) }),
   toolsUsed: (id, before, after) => {

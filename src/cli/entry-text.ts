@@ -65,8 +65,10 @@ const texts: { readonly [P in Part]: (id: string, entry: EntryOf<P>) => EntryTex
   pendingActions: (id, { what, status, outcome }) => ({
     line: printableLine(`${id}: ${what} (${status}${outcome === undefined ? '' : `: ${outcome}`})`),
   }),
-  filesModified: (id, { change, from, tool }) => ({
-    line: printableLine(`${id} ${change}${from === undefined ? '' : ` from ${from}`}${tool ? ` by ${tool}` : ''}`),
+  filesModified: (id, { change, from, tool, files }) => ({
+    line: printableLine(
+      `${id} ${change}${from === undefined ? '' : ` from ${from}`}${tool ? ` by ${tool}` : ''}${files ? `, ${count(files, 'file')}` : ''}`,
+    ),
   }),
   progress: (id, { note }) => ({ line: printableLine(`${id}: ${note}`) }),
   toolsUsed: (id, { calls, failed }) => ({

@@ -325,6 +325,47 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     rmSync(folder, { recursive: true });
   });
 
+  test('[FILE36] an adoption takes over what a branch changed in its files, with its state, as one append', async () => {
+    const session = await begin({ a: '1', b: '1', 'd/c': '1', both: '1', gone: '1' });
+    const branch = await session.fork();
+    await branch.files.write('b', 'theirs');
+    await branch.files.write('d/new', 'theirs', { mode: 0o755 });
+    await branch.files.write('both', 'theirs');
+    await branch.files.delete('gone');
+    await branch.files.write('alike', 'same');
+    await branch.commit((draft) => Object.assign(draft.facts, { port: 1 }));
+    await session.files.write('a', 'ours');
+    await session.files.write('both', 'ours');
+    await session.files.write('alike', 'same');
+    const before = await seqOf(session);
+    await expect(session.adopt(branch, { onConflict: 'fail' })).rejects.toMatchObject({
+      code: 'ADOPT_CONFLICT',
+      details: { conflicts: [], files: ['both'] },
+    });
+    const adopted = await session.adopt(branch);
+    expect(adopted).toMatchObject({ conflicts: [], files: { conflicts: ['both'] } });
+    expect(adopted.files.changes.map(({ change, path }) => `${change} ${path}`)).toEqual([
+      'modified b',
+      'created d/new',
+      'deleted gone',
+    ]);
+    expect(await seqOf(session)).toBe(before + 2);
+    const merged = { a: 'ours', b: 'theirs', 'd/c': '1', 'd/new': 'theirs', both: 'ours', alike: 'same' };
+    expect(await texts(session)).toEqual(merged);
+    expect((await session.state()).facts).toEqual({ port: 1 });
+    expect((await session.state()).filesModified).toMatchObject({
+      b: { change: 'modified' },
+      gone: { change: 'deleted' },
+    });
+    expect(await session.files.history('d/new')).toMatchObject([{ change: 'created', seq: before + 2 }]);
+    expect((await session.adopt(branch)).commit).toBeUndefined();
+    await branch.files.write('d/new', 'theirs again');
+    await session.files.write('b', 'ours again');
+    expect(await session.adopt(branch, { onConflict: 'theirs' })).toMatchObject({ files: { conflicts: ['both'] } });
+    expect(await texts(session)).toEqual({ ...merged, b: 'ours again', 'd/new': 'theirs again', both: 'theirs' });
+    expect(await session.verify()).toMatchObject({ ok: true });
+  });
+
   test('[FILE37] artifacts are kept by name, with type and size, over rewinds, in forks and carried over', async () => {
     const session = await begin({ 'out/report.md': '# Report' });
     await session.append({ role: 'user', content: 'report' });

@@ -2,6 +2,7 @@ import type { Adoption } from '../../core/service/adopt.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { defineCommand, text } from '../command.ts';
 import { changedValues, valueText } from '../entry-text.ts';
+import { changedFileText } from '../files/file-text.ts';
 import { hanging } from '../hanging.ts';
 import { printableLine } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
@@ -45,16 +46,33 @@ const conflictLines = (
   ];
 };
 
-const linesOf = ({ adopted, conflicts, commit }: Adoption, taken: Choice, out: Terminal): readonly string[] => [
-  commit ? `adopted with event ${commit.seq}` : 'there is nothing to adopt',
-  ...adopted.flatMap((path) => hanging('  + ', printableLine(path), out.columns, `  ${out.style('green', '+')} `)),
-  ...(conflicts.length > 0 ? [out.style('bold', 'changed on both sides')] : []),
-  ...conflicts.flatMap((conflict) => conflictLines(conflict, taken, out)),
+const isFile = (path: string): boolean => path.startsWith('/filesModified/');
+
+const fileLines = ({ changes, conflicts }: Adoption['files'], taken: Choice, out: Terminal): readonly string[] => [
+  ...(changes.length > 0 ? [out.style('bold', 'files')] : []),
+  ...changes.flatMap((each) => hanging('  ', changedFileText(each), out.columns)),
+  ...(conflicts.length > 0 ? [out.style('bold', 'files that both sides changed')] : []),
+  ...conflicts.flatMap((path) => {
+    const text = `${printableLine(path)}: ${taken === 'theirs' ? 'theirs is taken' : 'ours stays'}`;
+    return hanging('  ! ', text, out.columns, `  ${out.style('yellow', '!')} `);
+  }),
 ];
+
+const linesOf = (adoption: Adoption, taken: Choice, out: Terminal): readonly string[] => {
+  const { adopted, conflicts, commit, files } = adoption;
+  const entries = files.changes.length > 0 ? adopted.filter((path) => !isFile(path)) : adopted;
+  return [
+    commit ? `adopted with event ${commit.seq}` : 'there is nothing to adopt',
+    ...entries.flatMap((path) => hanging('  + ', printableLine(path), out.columns, `  ${out.style('green', '+')} `)),
+    ...(conflicts.length > 0 ? [out.style('bold', 'changed on both sides')] : []),
+    ...conflicts.flatMap((conflict) => conflictLines(conflict, taken, out)),
+    ...fileLines(files, taken, out),
+  ];
+};
 
 export const adopt = defineCommand({
   name: 'adopt',
-  summary: 'take over what a branch of the same family changed in its state',
+  summary: 'take over what a branch of the same family changed in its state and files',
   args: ['SESSION', 'BRANCH'],
   options: {
     'on-conflict': text('SIDE', 'what both changed: ours stays (the default), theirs replaces it, or fail'),

@@ -4,8 +4,9 @@ import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { type Json, Text } from '../../schema/json.ts';
 import type { Provenance } from '../../schema/state.ts';
+import { treeOf } from '../files/tree.ts';
 import type { SessionKey } from '../ports/store.ts';
-import type { CommitCommand } from '../session/decide-commit.ts';
+import type { CommitWithFiles } from '../session/decide-files.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { type SessionFold, sound } from '../session/fold.ts';
 import { type DifferingEntry, differingPaths, type Merge, mergeEntries } from '../session/merge-entries.ts';
@@ -13,6 +14,7 @@ import { isSameJson } from '../session/patch-between.ts';
 import { valueAt } from '../session/state-change.ts';
 import { type CommitRecord, commitRecord } from './commits.ts';
 import { execute } from './execute.ts';
+import { entriesOfFiles, type MergedFiles, mergeFiles, settledByFiles } from './files/merge-files.ts';
 import { type Meeting, meetingsOf } from './meetings.ts';
 import { keyOf, type Scope } from './scope.ts';
 
@@ -24,6 +26,8 @@ export interface Adoption {
   readonly commit?: CommitRecord | undefined;
   readonly adopted: readonly string[];
   readonly conflicts: readonly AdoptConflict[];
+  /** What became of the files: those that changed here, and those that both sides had changed. */
+  readonly files: Pick<MergedFiles, 'changes' | 'conflicts'>;
 }
 
 const Options = z.strictObject({
@@ -68,23 +72,24 @@ const noBranch = (key: SessionKey, branch: SessionId): PerdureError =>
     { details: { session: key.session, branch } },
   );
 
-const refuseConflicts = (conflicts: Merge['conflicts']): void => {
-  if (conflicts.length === 0) return;
-  const paths = conflicts.map(({ path }) => path);
-  throw new PerdureError('ADOPT_CONFLICT', `both branches changed ${paths.join(', ')}: choose ours or theirs`, {
-    details: { conflicts },
+const shownPaths = 10;
+
+const refuseConflicts = ({ conflicts }: Merge, { conflicts: files }: MergedFiles): void => {
+  const paths = [...conflicts.map(({ path }) => path), ...files];
+  if (paths.length === 0) return;
+  const more = paths.length > shownPaths ? ` and ${paths.length - shownPaths} more` : '';
+  const named = `${paths.slice(0, shownPaths).join(', ')}${more}`;
+  throw new PerdureError('ADOPT_CONFLICT', `both branches changed ${named}: choose ours or theirs`, {
+    details: { conflicts, files },
   });
 };
 
 const differencesOf = async (
   scope: Scope,
-  key: SessionKey,
-  ours: SessionFold,
-  branchKey: SessionKey,
-  theirs: SessionFold,
+  [key, ours]: readonly [SessionKey, SessionFold],
+  [branchKey, theirs]: readonly [SessionKey, SessionFold],
+  meetings: readonly Meeting[],
 ): Promise<readonly DifferingEntry[]> => {
-  const meetings = await meetingsOf(scope, [key, ours], [branchKey, theirs]);
-  if (meetings.length === 0) throw noBranch(key, branchKey.session);
   const paths = differingPaths(ours.state, theirs.state);
   const bases = await basesOf(scope, [key, branchKey], meetings, paths);
   return paths.map((path) => ({
@@ -95,28 +100,72 @@ const differencesOf = async (
   }));
 };
 
-/** Takes over what a branch of the same family changed in its state, as one commit, and reports where both had changed the same. */
+interface Adopted {
+  readonly merge: Merge;
+  readonly files: MergedFiles;
+  readonly command?: CommitWithFiles;
+}
+
+/** What a branch has new, in its state and in its files, as one commit. */
+const adoptionOf = async (
+  scope: Scope,
+  our: readonly [SessionKey, SessionFold],
+  their: readonly [SessionKey, SessionFold],
+  { onConflict, why }: z.infer<typeof Options>,
+): Promise<Adopted> => {
+  const [[key, ours], [branchKey, theirs]] = [our, their];
+  const meetings = await meetingsOf(scope, our, their);
+  if (meetings.length === 0) throw noBranch(key, branchKey.session);
+  const prefer = onConflict === 'theirs' ? 'theirs' : 'ours';
+  const files = await mergeFiles(scope, our, their, meetings, prefer);
+  const differing = await differencesOf(scope, our, their, meetings);
+  const entries = ours.files || theirs.files ? settledByFiles(differing, files.changes) : differing;
+  const merge = mergeEntries(entries, ours.state, prefer);
+  if (onConflict === 'fail') refuseConflicts(merge, files);
+  const untold = entriesOfFiles(files.changes, merge.adopted, ours.seq);
+  const change = [...merge.operations, ...untold];
+  const isSameTree = files.tree === treeOf(ours);
+  if (change.length === 0 && isSameTree) return { merge, files };
+  const origin = { kind: 'adopt', session: branchKey.session, seq: theirs.seq } as const;
+  const entryProvenance = {
+    ...Object.fromEntries(untold.map(({ path }) => [path, 'unverified' as const])),
+    ...provenanceOf(theirs, merge.adopted),
+  };
+  const newFiles = { tree: files.tree, changes: files.changes, leftOut: ours.files?.leftOut ?? {}, origin };
+  const command: CommitWithFiles = {
+    type: 'commit',
+    change,
+    why: why ?? `adopts ${branchKey.session}`,
+    by: 'member',
+    entryProvenance,
+    origin,
+    agents: scope.agents,
+    ...(!isSameTree && { files: newFiles }),
+  };
+  return { merge, files, command };
+};
+
+/** Takes over what a branch of the same family changed in its state and its files, as one commit, and reports where both had changed the same. */
 export const adoptBranch = async (
   scope: Scope,
   key: SessionKey,
   branch: SessionId,
   options: AdoptOptions = {},
 ): Promise<Adoption> => {
-  const { onConflict, why = `adopts ${branch}` } = parseInput('the adoption', Options, options);
+  const parsed = parseInput('the adoption', Options, options);
   const branchKey = keyOf(scope, branch);
-  let merge: Merge = { operations: [], adopted: [], conflicts: [] };
-  const [event] = await execute(scope, key, async (outline): Promise<CommitCommand | undefined> => {
-    const ours = sound(outline);
+  let adoption: Adopted | undefined;
+  const events = await execute(scope, key, async (outline) => {
     const theirs = await scope.folds.head(branchKey);
-    const entries = await differencesOf(scope, key, ours, branchKey, theirs);
-    merge = mergeEntries(entries, ours.state, onConflict === 'theirs' ? 'theirs' : 'ours');
-    if (onConflict === 'fail') refuseConflicts(merge.conflicts);
-    if (merge.operations.length === 0) return undefined;
-    const origin = { kind: 'adopt', session: branch, seq: theirs.seq } as const;
-    const entryProvenance = provenanceOf(theirs, merge.adopted);
-    const { agents } = scope;
-    return { type: 'commit', change: merge.operations, why, by: 'member', entryProvenance, origin, agents };
+    adoption = await adoptionOf(scope, [key, sound(outline)], [branchKey, theirs], parsed);
+    return adoption.command;
   });
-  const { adopted, conflicts } = merge;
-  return { ...(event && { commit: commitRecord(event as SessionEvent<'state.committed'>) }), adopted, conflicts };
+  const { merge, files } = adoption!;
+  const event = events.find(({ type }) => type === 'state.committed') as SessionEvent<'state.committed'> | undefined;
+  return {
+    ...(event && { commit: commitRecord(event) }),
+    adopted: merge.adopted,
+    conflicts: merge.conflicts,
+    files: { changes: files.changes, conflicts: files.conflicts },
+  };
 };

@@ -27,6 +27,11 @@ export const snapshotDraft = (
   turn,
 });
 
+/** A commit that the files change with. */
+export interface CommitWithFiles extends CommitCommand {
+  readonly files?: NewFiles | undefined;
+}
+
 /** A change of the files that is no call's. */
 export interface FilesCommand extends Pick<CommitCommand, 'why' | 'agents'> {
   readonly type: 'files';

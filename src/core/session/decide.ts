@@ -8,8 +8,8 @@ import type { Limits } from '../../schema/run.ts';
 import type { Agent } from './agent.ts';
 import { type AnswerCommand, decideAnswer } from './decide-answer.ts';
 import { decideBind } from './decide-bind.ts';
-import { type CommitCommand, decideCommit } from './decide-commit.ts';
-import { decideFiles, type FilesCommand } from './decide-files.ts';
+import { decideCommit } from './decide-commit.ts';
+import { type CommitWithFiles, decideFiles, type FilesCommand, snapshotDraft } from './decide-files.ts';
 import type { Decision } from './decision.ts';
 import { isMidTurn, type SessionFold, sound } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
@@ -34,7 +34,7 @@ export type SessionCommand =
   | { readonly type: 'pause'; readonly reason?: string | undefined }
   | { readonly type: 'close'; readonly reason?: string | undefined; readonly now: number }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'restore' }
-  | CommitCommand
+  | CommitWithFiles
   | AnswerCommand
   | { readonly type: 'limit'; readonly limits: Limits; readonly reason?: string | undefined }
   | {
@@ -200,7 +200,8 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     case 'commit': {
       const allowed = allow(state, 'commit');
       const draft = decideCommit(state, command, actor);
-      return { drafts: draft ? [draft] : [], command: allowed };
+      const snapshot = command.files && snapshotDraft(state, command.files, actor);
+      return { drafts: [snapshot, draft].filter((each) => each !== undefined), command: allowed };
     }
     case 'compact': {
       const allowed = allow(state, 'commit');

@@ -37,7 +37,11 @@ const entryFor = (key: string, group: readonly ChangedFile[], cause: Cause): Fil
 };
 
 /** What was found changed in a worktree, as the state tells it: the newest change of each path. What was renamed is gone from where it was. */
-export const applyFileChanges = (draft: StateDraft, changes: readonly ChangedFile[], cause: Cause): void => {
+export const applyFileChanges = (
+  draft: Pick<StateDraft, 'filesModified'>,
+  changes: readonly ChangedFile[],
+  cause: Cause,
+): void => {
   const gone = changes.flatMap(({ from }): ChangedFile[] =>
     from === undefined ? [] : [{ path: from, change: 'deleted' }],
   );
