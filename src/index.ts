@@ -23,6 +23,7 @@ export type { RestoredFiles, RestoreFilesOptions } from './core/service/files/re
 export type { SessionFiles } from './core/service/files/session-files.ts';
 export type { DeleteOptions, WriteOptions, WrittenFile } from './core/service/files/write-file.ts';
 export type { ForkOptions } from './core/service/fork.ts';
+export type { BlobCount, Collected, GcOptions, GcProgress } from './core/service/gc.ts';
 export type { Identity } from './core/service/identities.ts';
 export type { OpenOptions } from './core/service/open-session.ts';
 export type { DiffPlace, PlaceRef } from './core/service/places.ts';
@@ -35,7 +36,7 @@ export type { SnapshotPolicy } from './core/service/session-folds.ts';
 export type { ListOptions, SessionPage, Sessions } from './core/service/sessions.ts';
 export type { TranscriptEntry, TranscriptOptions } from './core/service/transcript.ts';
 export type { TreeNode } from './core/service/tree.ts';
-export type { Verification } from './core/service/verify.ts';
+export type { Verification, VerifyOptions } from './core/service/verify.ts';
 export { type Agent, type AgentDefinition, defineAgent } from './core/session/agent.ts';
 export type { Summarize } from './core/session/compaction.ts';
 export type { Context } from './core/session/context.ts';

@@ -4,6 +4,7 @@ import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Store } from './core/ports/store.ts';
 import type { Worker, WorkerOptions } from './core/run/worker.ts';
 import type { Approvals } from './core/service/approvals.ts';
+import type { Collected, GcOptions } from './core/service/gc.ts';
 import type { Identity } from './core/service/identities.ts';
 import type { Timing } from './core/service/scope.ts';
 import type { SnapshotPolicy } from './core/service/session-folds.ts';
@@ -33,6 +34,8 @@ export interface RuntimeOptions {
 export interface ScopedRuntime {
   readonly sessions: Sessions;
   readonly approvals: Approvals;
+  /** Removes the blobs of the workspace that no log names. Beside it everybody may be at work. */
+  gc(options?: GcOptions): Promise<Collected>;
   /** Works on runs in this process. */
   worker(options?: WorkerOptions): Worker;
 }
@@ -126,6 +129,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
   const as: Runtime['as'] = (identity) => ({
     sessions: identities.sessionsFor(identity),
     approvals: identities.approvalsFor(identity),
+    gc: (gcOptions) => identities.collect(identity, gcOptions),
     worker: (workerOptions) => identities.workerFor(identity, workerOptions),
   });
   return {

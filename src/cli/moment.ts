@@ -10,11 +10,23 @@ const unitMs: Readonly<Record<string, number>> = {
 
 const isoDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?$/;
 
+const durationMs = (text: string): number | undefined => {
+  const [, amount, unit = ''] = /^(\d{1,6})\s?(s|min|h|d|w)$/.exec(text) ?? [];
+  return amount === undefined ? undefined : Number(amount) * unitMs[unit]!;
+};
+
+/** `24h`, `30min`, in milliseconds. */
+export const parseDuration = (option: string, text: string | undefined): number | undefined => {
+  const ms = text === undefined ? undefined : durationMs(text);
+  if (text === undefined || ms !== undefined) return ms;
+  throw wrongCall(`${option} is a time such as 24h, 30min or 7d; got "${text}"`);
+};
+
 /** An ISO date, by itself midnight UTC, or how long ago: `7d`, `24h`. In milliseconds. */
 export const parseMoment = (option: string, text: string | undefined, now: number): number | undefined => {
   if (text === undefined) return undefined;
-  const [, amount, unit = ''] = /^(\d{1,6})\s?(s|min|h|d|w)$/.exec(text) ?? [];
-  if (amount !== undefined) return now - Number(amount) * unitMs[unit]!;
+  const ms = durationMs(text);
+  if (ms !== undefined) return now - ms;
   const at = isoDate.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(at)) return at;
   throw wrongCall(`${option} is a date such as 2026-03-01 or 2026-03-01T09:30, or 7d, 24h, 30min ago; got "${text}"`);

@@ -14,6 +14,7 @@ import { demo } from './demo.ts';
 import { diff } from './diff.ts';
 import { exportCommand } from './export.ts';
 import { fork } from './fork.ts';
+import { gc } from './gc.ts';
 import { handoff } from './handoff.ts';
 import { importCommand } from './import.ts';
 import { lifecycleCommands } from './lifecycle.ts';
@@ -74,6 +75,7 @@ export const commands: readonly Command[] = [
   exportCommand,
   importCommand,
   repair,
+  gc,
 ];
 
 export const findCommand = (name: string): Command | undefined => commands.find((command) => command.name === name);

@@ -24,10 +24,10 @@ async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
 }
 
 /** One session that cannot be read does not keep the others from being checked. */
-const check = async ({ session: find }: Context, id: string): Promise<Checked> => {
+const check = async ({ session: find }: Context, id: string, isQuick: boolean): Promise<Checked> => {
   const session = await find(id);
   try {
-    return { session: id, ...(await session.verify()) };
+    return { session: id, ...(await session.verify({ isQuick })) };
   } catch (error) {
     if (!(error instanceof PerdureError)) throw error;
     return { session: id, ok: false, error: { code: error.code, message: error.message } };
@@ -47,12 +47,12 @@ const linesOf = (checked: Checked, { out }: Context): readonly string[] => {
 
 export const verify = defineCommand({
   name: 'verify',
-  summary: 'check the hash chain of sessions and name the first bad event of each',
+  summary: 'check the hash chain and the files of sessions and name the first bad event of each',
   args: ['[SESSION…]'],
-  options: { all: flag('every session of the workspace') },
+  options: { all: flag('every session of the workspace'), quick: flag('do not read the content of files') },
   notes: ['Exits with 1 when any session is bad.'],
   examples: ['perdure verify ses_…', 'perdure verify --all'],
-  run: async (context, { args, options: { all } }) => {
+  run: async (context, { args, options: { all, quick = false } }) => {
     if (all ? args.length > 0 : args.length === 0) throw wrongCall('verify needs either sessions or --all');
     const sessions = await context.sessions();
     const done: Checked[] = [];
@@ -60,7 +60,7 @@ export const verify = defineCommand({
       context.err,
       () => `verifying, ${count(done.length, 'session')} done`,
       async () => {
-        for await (const id of all ? allIds(sessions) : args) done.push(await check(context, id));
+        for await (const id of all ? allIds(sessions) : args) done.push(await check(context, id, quick));
       },
     );
     const total = count(done.length, 'session');

@@ -12,6 +12,7 @@ import { type Agent, agentRegistry } from '../session/agent.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { type Approvals, approvalsOf } from './approvals.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
+import { type Collected, collectGarbage, type GcOptions } from './gc.ts';
 import type { Scope, Timing } from './scope.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './session-folds.ts';
 import { type Sessions, sessionsOf } from './sessions.ts';
@@ -53,6 +54,7 @@ export interface Identities {
   sessionsFor(identity: Identity): Sessions;
   approvalsFor(identity: Identity): Approvals;
   workerFor(identity: Identity, options?: WorkerOptions): Worker;
+  collect(identity: Identity, options?: GcOptions): Promise<Collected>;
   /** Waits for the calls under way, and for what is being written beside them. */
   settle(): Promise<void>;
 }
@@ -106,6 +108,8 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       workers.add(worker);
       return worker;
     },
+    collect: (identity, options) =>
+      underWay.of({ collect: async () => collectGarbage({ ...scopeFor(identity), store }, options) }).collect(),
     settle: async () => {
       await Promise.all([...workers].map((worker) => worker.stop()));
       await underWay.settle();

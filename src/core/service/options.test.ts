@@ -33,6 +33,8 @@ const calls: Record<string, (target: Target, options: never) => unknown> = {
   openPostgresStore: (_, options) => openPostgresStore(beside({ url: 'postgres://x' }, options)),
   as: ({ runtime }, options) => runtime.as(beside({ workspace: 'a', member: 'b' }, options)),
   worker: ({ runtime }, options) => runtime.worker(options),
+  verify: ({ session }, options) => session.verify(options),
+  gc: ({ runtime }, options) => runtime.gc(options),
   'sessions.open': ({ runtime }, options) => runtime.sessions.open(options),
   'sessions.list': ({ runtime }, options) => runtime.sessions.list(options),
   'sessions.commits': ({ runtime }, options) => runtime.sessions.commits(options),

@@ -46,7 +46,7 @@ import { sessionNotFound } from './session-folds.ts';
 import { callTracking } from './track.ts';
 import { readTranscript, type TranscriptEntry, type TranscriptOptions } from './transcript.ts';
 import { readTree, type TreeNode } from './tree.ts';
-import { type Verification, verifySession } from './verify.ts';
+import { type Verification, type VerifyOptions, verifySession } from './verify.ts';
 import { watchCommits } from './watch.ts';
 import { type DeclarationsFor, type ToolClient, type ToolSet, type Tracked, wrapTools } from './wrap-tools.ts';
 import { writeBundle } from './write-bundle.ts';
@@ -128,7 +128,7 @@ export interface Session {
   fork(options?: ForkOptions): Promise<Session>;
   rewind(options: { readonly to: Point; readonly reason?: string }): Promise<void>;
   tree(): Promise<TreeNode>;
-  verify(): Promise<Verification>;
+  verify(options?: VerifyOptions): Promise<Verification>;
   /** One portable file with the session and the lineage it needs. */
   export(): AsyncIterable<Uint8Array>;
 }
@@ -250,7 +250,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       });
     },
     tree: () => readTree(scope, key),
-    verify: () => verifySession(scope, key),
+    verify: (options) => verifySession(scope, key, options),
     export: () => writeBundle(scope, [id]),
   });
 };

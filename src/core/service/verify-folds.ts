@@ -11,6 +11,9 @@ import { encodeFold, readableFold, rewindPoint } from './session-folds.ts';
 export interface BadEvent {
   readonly seq: number;
   readonly reason: string;
+  /** Of what it names: the blob that is missing or damaged, and where in its tree. */
+  readonly path?: string;
+  readonly blob?: string;
 }
 
 /** Undefined for what was redacted, and for what a release to come will read. */

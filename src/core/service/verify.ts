@@ -1,8 +1,13 @@
+import { z } from 'zod';
 import { isPerdureError } from '../../schema/error.ts';
+import { blobProblemOf, Reach, readReached } from '../files/reach.ts';
 import type { Head, SessionKey, StoredEvent } from '../ports/store.ts';
+import { blobNamedBy, type NamedBlob } from '../session/blob-events.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
+import { parseInput } from '../session/event-codec.ts';
 import { isSameJson } from '../session/patch-between.ts';
 import { foldSummary, type SummaryFold, turnMark } from '../session/summary-fold.ts';
+import { reachOf } from './blob-events.ts';
 import { readForward } from './read-log.ts';
 import type { Scope } from './scope.ts';
 import { rewindPoint, sessionNotFound } from './session-folds.ts';
@@ -11,6 +16,12 @@ import { type BadEvent, foldProblem, legible } from './verify-folds.ts';
 export type Verification =
   | { readonly ok: true; readonly events: number; readonly hash: string }
   | { readonly ok: false; readonly events: number; readonly bad: BadEvent };
+
+const VerifyOptions = z.strictObject({
+  /** Leaves out the content of files: only trees are read. */
+  isQuick: z.boolean().optional(),
+});
+export type VerifyOptions = z.input<typeof VerifyOptions>;
 
 const mended = '`perdure repair --projections` makes it anew from the log';
 
@@ -21,6 +32,8 @@ class Walk {
   #summary: SummaryFold;
   /** Where rewinds go back to. */
   readonly points = new Set<number>();
+  /** What events name, by their seqs. */
+  readonly named: { readonly seq: number; readonly named: NamedBlob }[] = [];
 
   /** Why the event is not as it was written. */
   add(key: SessionKey, event: StoredEvent): string | undefined {
@@ -30,6 +43,8 @@ class Walk {
     if (event.opensTurn !== turnMark(before, event)) return `its mark of a turn that begins is wrong: ${mended}`;
     const known = legible(key.workspace, event);
     if (known?.type === 'session.rewound') this.points.add(rewindPoint(known));
+    const named = known && blobNamedBy(known);
+    if (named) this.named.push({ seq: event.seq, named });
     this.#root ??= event.session;
     this.#summary = foldSummary(before, event);
     this.#last = event;
@@ -63,7 +78,33 @@ const keyProblem = async ({ store }: Scope, key: SessionKey, { parent }: Head): 
   return wrong && `the key ${wrong.key} stands for events that the session does not have`;
 };
 
-const firstBad = async (scope: Scope, key: SessionKey, head: Head): Promise<BadEvent | undefined> => {
+/** Each tree and each content is read once. */
+const filesProblem = async (
+  { blobs }: Scope,
+  { named: events }: Walk,
+  { isQuick }: VerifyOptions,
+): Promise<BadEvent | undefined> => {
+  const reach = new Reach(blobs);
+  for (const { seq, named } of events) {
+    try {
+      for await (const reached of reachOf(reach, named)) {
+        if (reached.kind === 'content' && !isQuick) await readReached(blobs, reached);
+      }
+    } catch (error) {
+      const problem = blobProblemOf(error);
+      if (!problem) throw error;
+      return { seq, ...problem };
+    }
+  }
+  return undefined;
+};
+
+const firstBad = async (
+  scope: Scope,
+  key: SessionKey,
+  head: Head,
+  options: VerifyOptions,
+): Promise<BadEvent | undefined> => {
   const walk = new Walk();
   for await (const event of readForward(scope.store, key, { after: 0, upTo: head.seq })) {
     const reason = walk.add(key, event);
@@ -74,20 +115,31 @@ const firstBad = async (scope: Scope, key: SessionKey, head: Head): Promise<BadE
   }
   const reason = walk.headProblem(head) ?? (await keyProblem(scope, key, head));
   if (reason) return { seq: head.seq, reason };
-  return foldProblem(scope.store, key, { upTo: head.seq, points: walk.points });
+  return (
+    (await foldProblem(scope.store, key, { upTo: head.seq, points: walk.points })) ??
+    (await filesProblem(scope, walk, options))
+  );
 };
 
 /**
  * Walks the log from the first event to the head, inherited events included, and stops at the first that is not as it was written, or
- * where what is kept beside the log says something else.
+ * where what is kept beside the log says something else, or what an event names is not whole.
  */
-export const verifySession = async (scope: Scope, key: SessionKey): Promise<Verification> => {
+export const verifySession = async (
+  scope: Scope,
+  key: SessionKey,
+  options: VerifyOptions = {},
+): Promise<Verification> => {
+  const asked = parseInput('the verification', VerifyOptions, options);
   const head = await scope.store.head(key);
   if (!head) throw sessionNotFound(key);
-  const bad = await firstBad(scope, key, head).catch((error: unknown): BadEvent => {
+  const bad = await firstBad(scope, key, head, asked).catch((error: unknown): BadEvent => {
     if (!isPerdureError(error, 'EVENT_DAMAGED')) throw error;
     return { seq: Number(error.details.seq), reason: String(error.details.reason) };
   });
-  if (bad) return { ok: false, events: bad.seq - 1, bad: { seq: bad.seq, reason: bad.reason } };
+  if (bad) {
+    const { seq, reason, path, blob } = bad;
+    return { ok: false, events: seq - 1, bad: { seq, reason, ...(blob !== undefined && { path, blob }) } };
+  }
   return { ok: true, events: head.seq, hash: Buffer.from(head.hash).toString('hex') };
 };

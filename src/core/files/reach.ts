@@ -1,0 +1,97 @@
+import { type ErrorCode, isPerdureError, PerdureError } from '../../schema/error.ts';
+import type { BlobHash, Blobs } from '../ports/blobs.ts';
+import { childPath } from './path.ts';
+import { readContent } from './read-tree.ts';
+import { decodeTree, emptyTree, type TreeEntry } from './tree.ts';
+
+/** A blob, with the path at which it was first met. */
+export type Reached =
+  | { readonly kind: 'tree'; readonly hash: BlobHash; readonly path: string }
+  | { readonly kind: 'content'; readonly hash: BlobHash; readonly path: string; readonly size: number };
+
+interface OpenFolder {
+  readonly path: string;
+  readonly hash: BlobHash;
+  /** By their paths. */
+  readonly rest: Iterator<readonly [string, TreeEntry]>;
+}
+
+/** What is wrong with a blob, and where it was met. */
+export interface BlobProblem {
+  readonly path: string;
+  readonly blob: BlobHash;
+  readonly reason: string;
+}
+
+/** Undefined for what says nothing about a blob, such as a store that cannot be reached. */
+export const blobProblemOf = (error: unknown): BlobProblem | undefined =>
+  isPerdureError(error) && 'problem' in error.details ? (error.details.problem as BlobProblem) : undefined;
+
+const problemAt = (path: string, blob: BlobHash, reason: string, cause?: unknown): PerdureError =>
+  new PerdureError('STORE_CORRUPT', reason, { details: { problem: { path, blob, reason } }, cause });
+
+/** A failure that says something about the blob, as what is wrong at its path; all others as they are. */
+const telling = async <T>(path: string, hash: BlobHash, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isPerdureError(error) || !blobFailures.includes(error.code)) throw error;
+    throw problemAt(path, hash, `${shown(path)}${error.message}`, error);
+  }
+};
+const blobFailures: readonly ErrorCode[] = ['BLOB_NOT_FOUND', 'STORE_CORRUPT', 'INVALID_INPUT'];
+const shown = (path: string): string => (path === '' ? '' : `${JSON.stringify(path)}: `);
+
+/** The content of a file as a tree tells it, whole. */
+export const readReached = async (
+  blobs: Blobs,
+  { hash, path, size }: Extract<Reached, { kind: 'content' }>,
+): Promise<Uint8Array> => {
+  const bytes = await telling(path, hash, () => readContent(blobs, hash));
+  if (bytes.length === size) return bytes;
+  throw problemAt(path, hash, `${shown(path)}the blob ${hash} has ${bytes.length} bytes and not ${size}`);
+};
+
+/** Everything below the trees that it is given: each blob once, however many name it, and a tree after what it names. */
+export class Reach {
+  readonly #blobs: Blobs;
+  readonly #seen = new Set<BlobHash>([emptyTree.hash]);
+
+  constructor(blobs: Blobs) {
+    this.#blobs = blobs;
+  }
+
+  /** Whether it is met for the first time. */
+  meet(hash: BlobHash): boolean {
+    if (this.#seen.has(hash)) return false;
+    this.#seen.add(hash);
+    return true;
+  }
+
+  async *below(root: BlobHash): AsyncGenerator<Reached, void, void> {
+    const way: OpenFolder[] = [];
+    const enter = async (path: string, hash: BlobHash): Promise<void> => {
+      if (this.meet(hash)) way.push({ path, hash, rest: await this.#entries(path, hash) });
+    };
+    await enter('', root);
+    for (let folder = way.at(-1); folder; folder = way.at(-1)) {
+      const { value, done } = folder.rest.next();
+      if (done) {
+        way.pop();
+        yield { kind: 'tree', hash: folder.hash, path: folder.path };
+        continue;
+      }
+      const [path, entry] = value;
+      if (entry.kind === 'folder') await enter(path, entry.hash);
+      else if (entry.kind === 'file' && this.meet(entry.hash))
+        yield { kind: 'content', hash: entry.hash, path, size: entry.size };
+    }
+  }
+
+  #entries(path: string, hash: BlobHash): Promise<OpenFolder['rest']> {
+    return telling(path, hash, async () => {
+      const tree = decodeTree(await readContent(this.#blobs, hash));
+      return [...tree].map(([name, entry]) => [childPath(path, name), entry] as const).values();
+    });
+  }
+}
