@@ -6,12 +6,13 @@ import { decodeTree, emptyTree, type TreeEntry } from './tree.ts';
 
 /** A blob, with the path at which it was first met. */
 export type Reached =
-  | { readonly kind: 'tree'; readonly hash: BlobHash; readonly path: string }
+  | { readonly kind: 'tree'; readonly hash: BlobHash; readonly path: string; readonly bytes: Uint8Array }
   | { readonly kind: 'content'; readonly hash: BlobHash; readonly path: string; readonly size: number };
 
 interface OpenFolder {
   readonly path: string;
   readonly hash: BlobHash;
+  readonly bytes: Uint8Array;
   /** By their paths. */
   readonly rest: Iterator<readonly [string, TreeEntry]>;
 }
@@ -52,33 +53,35 @@ export const readReached = async (
   throw problemAt(path, hash, `${shown(path)}the blob ${hash} has ${bytes.length} bytes and not ${size}`);
 };
 
-/** Everything below the trees that it is given: each blob once, however many name it, and a tree after what it names. */
+/**
+ * Everything below the trees that it is given: each once, however many name it, and a tree after what it names. A file may have the
+ * very bytes of a tree: it is met as the one and as the other.
+ */
 export class Reach {
   readonly #blobs: Blobs;
-  readonly #seen = new Set<BlobHash>([emptyTree.hash]);
+  readonly #trees = new Set<BlobHash>([emptyTree.hash]);
+  readonly #contents = new Set<BlobHash>();
 
   constructor(blobs: Blobs) {
     this.#blobs = blobs;
   }
 
-  /** Whether it is met for the first time. */
+  /** A content by itself. Whether it is met for the first time. */
   meet(hash: BlobHash): boolean {
-    if (this.#seen.has(hash)) return false;
-    this.#seen.add(hash);
-    return true;
+    return isNew(this.#contents, hash);
   }
 
   async *below(root: BlobHash): AsyncGenerator<Reached, void, void> {
     const way: OpenFolder[] = [];
     const enter = async (path: string, hash: BlobHash): Promise<void> => {
-      if (this.meet(hash)) way.push({ path, hash, rest: await this.#entries(path, hash) });
+      if (isNew(this.#trees, hash)) way.push(await this.#open(path, hash));
     };
     await enter('', root);
     for (let folder = way.at(-1); folder; folder = way.at(-1)) {
       const { value, done } = folder.rest.next();
       if (done) {
         way.pop();
-        yield { kind: 'tree', hash: folder.hash, path: folder.path };
+        yield { kind: 'tree', hash: folder.hash, path: folder.path, bytes: folder.bytes };
         continue;
       }
       const [path, entry] = value;
@@ -88,10 +91,13 @@ export class Reach {
     }
   }
 
-  #entries(path: string, hash: BlobHash): Promise<OpenFolder['rest']> {
+  #open(path: string, hash: BlobHash): Promise<OpenFolder> {
     return telling(path, hash, async () => {
-      const tree = decodeTree(await readContent(this.#blobs, hash));
-      return [...tree].map(([name, entry]) => [childPath(path, name), entry] as const).values();
+      const bytes = await readContent(this.#blobs, hash);
+      const rest = [...decodeTree(bytes)].map(([name, entry]) => [childPath(path, name), entry] as const).values();
+      return { path, hash, bytes, rest };
     });
   }
 }
+
+const isNew = <T>(seen: Set<T>, each: T): boolean => seen.size < seen.add(each).size;

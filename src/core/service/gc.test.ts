@@ -61,6 +61,25 @@ describe('a collection', () => {
     expect(await runtime.gc()).toEqual({ ...told, garbage: none, removed: none });
   });
 
+  test('[GC2] keeps what is below a tree whose very bytes are a file too, whichever is met first', async () => {
+    const bytes = one.at(-1)!.bytes.toString();
+    for (const disguised of [filesOf({ a: bytes }), filesOf({ z: bytes })]) {
+      for (const order of [
+        [disguised, one],
+        [one, disguised],
+      ] as const) {
+        const { beside, runtime, id, age, has } = await begin();
+        for (const blobs of order) {
+          await put(beside, blobs);
+          await snapshot(beside, id, blobs);
+        }
+        age();
+        expect(await runtime.gc()).toMatchObject({ named: one.length + 1, garbage: { blobs: 0 } });
+        expect(has(one)).toBe(true);
+      }
+    }
+  });
+
   test('[GC2] acts in its own workspace alone', async () => {
     const { beside, runtime, age, has } = await begin();
     await put(beside, loose);

@@ -121,8 +121,8 @@ export const collectGarbage = async (place: Place, options: GcOptions = {}): Pro
   const usedBefore = (await store.now()) - graceMs;
   const named = new Set<BlobHash>();
   await walk(place, (hash) => {
+    if (!named.has(hash)) count('named');
     named.add(hash);
-    count('named');
     return undefined;
   });
   const garbage: LooseBlob[] = [];
