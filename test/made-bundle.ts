@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { hashOf } from '../src/core/files/tree.ts';
+import { bundleVersion } from '../src/core/service/bundle-format.ts';
 import { eventHash, genesisHash, payloadDigest } from '../src/core/session/chain.ts';
 import { type Actor, newId, type SessionId } from '../src/schema/ids.ts';
 
@@ -45,12 +47,25 @@ const madeSession = (events: readonly MadeEvent[], start: Link): MadeSession => 
 };
 
 const bundleOf = (entries: readonly object[], lines: readonly string[]): Buffer =>
-  sealedLines([JSON.stringify({ bundle: 'perdure', version: 1, sessions: entries }), ...lines]);
+  sealedLines([JSON.stringify({ bundle: 'perdure', version: bundleVersion, sessions: entries }), ...lines]);
+
+/** The lines of a blob, as it is said to be. */
+export const madeBlob = (
+  kind: 'tree' | 'content',
+  bytes: Uint8Array,
+  { hash = hashOf(bytes), size = bytes.length }: { readonly hash?: string; readonly size?: number } = {},
+): readonly string[] =>
+  [{ blob: { hash, kind, size } }, { piece: Buffer.from(bytes).toString('base64') }].map((line) =>
+    JSON.stringify(line),
+  );
 
 /** A bundle whose chain and checksum hold, of one session with whatever events: anyone who knows the format can make one. */
-export const madeBundle = (events: readonly MadeEvent[]): { session: SessionId; bytes: Buffer } => {
+export const madeBundle = (
+  events: readonly MadeEvent[],
+  blobs: readonly string[] = [],
+): { session: SessionId; bytes: Buffer } => {
   const { entry, lines } = madeSession(events, { seq: 0, hash: genesisHash });
-  return { session: entry.session, bytes: bundleOf([entry], lines) };
+  return { session: entry.session, bytes: bundleOf([entry], [...blobs, ...lines]) };
 };
 
 /** The same of a session and a fork at its end. */

@@ -1,9 +1,13 @@
 import { createZstdDecompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import { transformed } from '../../src/core/service/transformed.ts';
 import { openRuntime, type PerdureError, type Runtime, type Session } from '../../src/index.ts';
+import { WorkspaceId } from '../../src/schema/ids.ts';
 import { sealedLines } from '../made-bundle.ts';
+import { contentOf, filesOf, keepArtifact, putFiles, snapshotFiles } from '../named-files.ts';
+import { openStoreAt } from '../open-store.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
 const collect = async (source: AsyncIterable<Uint8Array>): Promise<Buffer> => {
@@ -48,6 +52,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
   (from, to) => {
     const places: StorePlace[] = [];
     let source: Runtime;
+    let sourceStore: RuntimeStore;
     let target: Runtime;
     let number = 0;
     /** A new workspace in the target for each import. */
@@ -55,7 +60,8 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
 
     beforeAll(async () => {
       for (const kind of [from, to]) places.push(await newStorePlace(kind));
-      source = await openRuntime({ store: places[0]!.address });
+      sourceStore = await openStoreAt(places[0]!.address);
+      source = await openRuntime({ store: sourceStore });
       target = await openRuntime({ store: places[1]!.address });
     });
     afterAll(async () => {
@@ -131,6 +137,59 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       await session.append({ role: 'user', content: 'theirs' });
       const error = await failure(sessions.import(inChunks(await collect(session.export()))));
       expect(error).toMatchObject({ code: 'BUNDLE_CONFLICT', details: { session: session.id } });
+    });
+
+    test('[BUN1, BUN2, BUN5] holds the files of its sessions, of inherited events too, and each once', async () => {
+      const workspace = WorkspaceId.parse(`files-${++number}`);
+      const large = 'large '.repeat(200_000);
+      const one = filesOf({ 'src/a': 'a', 'src/large': large, 'src/again': large });
+      const two = filesOf({ 'src/a': 'a', 'src/large': large, b: '' });
+      const later = filesOf({ later: 'not of the fork' });
+      const artifact = contentOf('artifact');
+      const { sessions } = source.as({ workspace, member: 'ann' });
+      const session = await sessions.open();
+      await putFiles(sourceStore, workspace, [...one, ...two, ...later, artifact]);
+      const keyOf = ({ id }: Session) => ({ workspace, session: id });
+      await snapshotFiles(sourceStore, keyOf(session), one);
+      const fork = await session.fork();
+      await snapshotFiles(sourceStore, keyOf(session), later);
+      await snapshotFiles(sourceStore, keyOf(fork), two);
+      await keepArtifact(sourceStore, keyOf(fork), 'notes', artifact);
+      const bundle = await collect(fork.export());
+      const blobs = linesOf(bundle).flatMap((line) => JSON.parse(line).blob?.hash ?? []);
+      expect(blobs.toSorted()).toEqual([...new Set([...one, ...two, artifact].map(({ hash }) => hash))].toSorted());
+      const copies = target.as({ workspace: `import-${++number}`, member: 'ann' });
+      const told = async () => copies.gc({ isDryRun: true });
+      await copies.sessions.import(inChunks(bundle));
+      const copy = await copies.sessions.get(fork.id);
+      expect(await copy.verify()).toEqual(await fork.verify());
+      const after = await told();
+      expect(after).toMatchObject({ named: blobs.length, young: { blobs: 0 }, garbage: { blobs: 0 } });
+      await copies.sessions.import(inChunks(bundle));
+      expect(await told()).toEqual(after);
+      expect(linesOf(await collect(copy.export()))).toEqual(linesOf(bundle));
+    });
+
+    test('[BUN5] puts again what is missing here; and what is missing there is not exported', async () => {
+      const name = `files-${++number}`;
+      const workspace = WorkspaceId.parse(name);
+      const { sessions } = source.as({ workspace, member: 'ann' });
+      const session = await sessions.open();
+      const files = filesOf({ 'a/b': 'b', c: 'c' });
+      await putFiles(sourceStore, workspace, files);
+      await snapshotFiles(sourceStore, { workspace, session: session.id }, files);
+      const bundle = await collect(session.export());
+      for (const { hash } of files) {
+        await places[0]!.edit((_, prefix) => {
+          const value = from === 'sqlite' ? `unhex('${hash}')` : `'\\x${hash}'`;
+          return `delete from ${prefix}blobs where workspace = '${name}' and hash = ${value}`;
+        });
+        const error = await failure(collect(session.export()));
+        expect(error).toMatchObject({ code: 'EVENT_DAMAGED', details: { session: session.id, seq: 2 } });
+        await sessions.import(inChunks(bundle));
+        expect(await session.verify()).toMatchObject({ ok: true });
+      }
+      expect(linesOf(await collect(session.export()))).toEqual(linesOf(bundle));
     });
 
     test('[FAULT1] a bundle that comes slowly keeps nobody waiting', async () => {
@@ -221,7 +280,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
         'another end than the header says': lines.slice(0, -1),
         'no header': lines.slice(1),
         'a version of the future': change(0, (line: never) => {
-          (line as { version: number }).version = 2;
+          (line as { version: number }).version += 1;
         }),
         'a key for events that are not there': [
           ...lines,

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hashOf } from '../../src/core/files/tree.ts';
 import { openRuntime, type Runtime } from '../../src/index.ts';
 import { newId } from '../../src/schema/ids.ts';
-import { type MadeEvent, madeBundle, madeFork, sealedLines } from '../made-bundle.ts';
+import { type MadeEvent, madeBlob, madeBundle, madeFork, sealedLines } from '../made-bundle.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
 const opened: MadeEvent = { type: 'session.opened', payload: { title: 't' } };
@@ -76,6 +77,110 @@ const hostile: Record<string, readonly MadeEvent[]> = {
   'a version beyond all numbers': [opened, message({ version: 3e9 })],
 };
 
+const content = Buffer.from('content');
+const file = madeBlob('content', content);
+const treeBytes = (rows: readonly unknown[]): Buffer => Buffer.from(`perdure.tree.1\n${JSON.stringify(rows)}`);
+const row = (name: string, size = content.length) => [name, 'file', 0o644, hashOf(content), size];
+const tree = (...rows: readonly unknown[]) => madeBlob('tree', treeBytes(rows));
+const treeHash = (...rows: readonly unknown[]) => hashOf(treeBytes(rows));
+const snapshotted = (hash: string): readonly MadeEvent[] => {
+  const changed = { created: 1, modified: 0, deleted: 0, renamed: 0 };
+  return [opened, { type: 'files.snapshotted', payload: { tree: hash, changed, leftOut: {} } }];
+};
+const kept = (size: number): readonly MadeEvent[] => [
+  opened,
+  { type: 'artifact.kept', payload: { name: 'a', mediaType: 'text/plain', size, blob: hashOf(content) } },
+];
+const named = snapshotted(treeHash(row('a')));
+
+/** Each tree twice in the next: a few lines that would be more files than any disk has. */
+const manyFiles = (depth: number): { lines: readonly string[]; hash: string } => {
+  let below = treeBytes([row('a')]);
+  const lines = [...file, ...madeBlob('tree', below)];
+  for (let level = 0; level < depth; level++) {
+    const folder = (name: string) => [name, 'folder', 0o755, hashOf(below)];
+    below = treeBytes([folder('a'), folder('b')]);
+    lines.push(...madeBlob('tree', below));
+  }
+  return { lines, hash: hashOf(below) };
+};
+
+/** Folder in folder, each with a name of 200 characters. */
+const deepFolders = (depth: number): { lines: readonly string[]; hash: string } => {
+  let below = treeBytes([row('a')]);
+  const lines = [...file, ...madeBlob('tree', below)];
+  for (let level = 0; level < depth; level++) {
+    below = treeBytes([['n'.repeat(200), 'folder', 0o755, hashOf(below)]]);
+    lines.push(...madeBlob('tree', below));
+  }
+  return { lines, hash: hashOf(below) };
+};
+
+const swapped = Buffer.from('c0ntent');
+const hostileFiles: Record<string, readonly [events: readonly MadeEvent[], blobs: readonly string[]]> = {
+  'no tree': [named, file],
+  'no content': [named, tree(row('a'))],
+  'a tree before its content': [named, [...tree(row('a')), ...file]],
+  'a tree before one that it names': [
+    snapshotted(treeHash(['f', 'folder', 0o755, treeHash(row('a'))])),
+    [...file, ...tree(['f', 'folder', 0o755, treeHash(row('a'))]), ...tree(row('a'))],
+  ],
+  'a content with other bytes': [
+    named,
+    [...madeBlob('content', swapped, { hash: hashOf(content) }), ...tree(row('a'))],
+  ],
+  'a tree with other bytes': [
+    named,
+    [...file, ...madeBlob('tree', treeBytes([row('b')]), { hash: treeHash(row('a')) })],
+  ],
+  'two contents that were swapped': [
+    snapshotted(treeHash(row('a'))),
+    [
+      ...madeBlob('content', swapped, { hash: hashOf(content) }),
+      ...madeBlob('content', content, { hash: hashOf(swapped) }),
+      ...tree(row('a')),
+    ],
+  ],
+  'a content that is shorter than it is said to be': [
+    named,
+    [...madeBlob('content', content, { size: content.length + 1 }), ...tree(row('a'))],
+  ],
+  'a content that is longer than it is said to be': [
+    named,
+    [...madeBlob('content', content, { size: content.length - 1 }), ...tree(row('a'))],
+  ],
+  'a content of another size than its tree says': [snapshotted(treeHash(row('a', 3))), [...file, ...tree(row('a', 3))]],
+  'a content that is said to be beyond all memory': [named, madeBlob('content', content, { size: 1e15 })],
+  'a content that is announced and does not come': [named, file.slice(0, 1)],
+  'bytes of no blob': [named, file.slice(1)],
+  'bytes that are none': [named, [file[0]!, JSON.stringify({ piece: '' }), file[1]!, ...tree(row('a'))]],
+  'a blob that comes twice': [named, [...file, ...file, ...tree(row('a'))]],
+  'a blob that is both nothing and something': [named, [JSON.stringify({ blob: {} }), ...file, ...tree(row('a'))]],
+  'a content in place of a tree': [snapshotted(hashOf(content)), file],
+  'a tree that is a content': [named, [...file, ...madeBlob('content', treeBytes([row('a')]))]],
+  'an artifact without its content': [kept(content.length), []],
+  'an artifact of another size': [kept(1), file],
+  'more files than any disk has': [snapshotted(manyFiles(40).hash), manyFiles(40).lines],
+  'a path longer than any': [snapshotted(deepFolders(30).hash), deepFolders(30).lines],
+  ...Object.fromEntries(
+    [
+      ['that leads upwards', [row('..')]],
+      ['that leads elsewhere', [row('a/b')]],
+      ['that is absolute', [row('/etc')]],
+      ['with no name', [row('')]],
+      ["of the runtime's own folder", [['.PERDURE', 'folder', 0o755, hashOf(treeBytes([]))]]],
+      ['with a set-user bit', [['a', 'file', 0o4755, hashOf(content), content.length]]],
+      ['with a name twice', [row('a'), row('a')]],
+      ['out of order', [row('b'), row('a')]],
+      ['with a kind that is none', [['a', 'device', 1]]],
+      ['with a link that leads nowhere', [['a', 'link', '']]],
+    ].map(([what, rows]) => [
+      `a tree ${what}`,
+      [snapshotted(treeHash(...(rows as unknown[]))), [...file, ...tree(...(rows as unknown[]))]] as const,
+    ]),
+  ),
+};
+
 async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
@@ -96,6 +201,44 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     const importing = runtime.sessions.import(whole(madeBundle(events).bytes));
     await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
     expect((await runtime.sessions.list()).sessions).toEqual([]);
+  });
+
+  test.each(Object.entries(hostileFiles))('[BUN4] files with %s refuse the whole', async (_, [events, blobs]) => {
+    const { sessions } = runtime.as({ workspace: 'hostile-files', member: 'ann' });
+    const importing = sessions.import(whole(madeBundle(events, blobs).bytes));
+    await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
+    expect((await sessions.list()).sessions).toEqual([]);
+    const { garbage, young } = await runtime.as({ workspace: 'hostile-files', member: 'ann' }).gc({ isDryRun: true });
+    expect([garbage.blobs, young.blobs]).toEqual([0, 0]);
+  });
+
+  test('[BUN4] a blob after the events refuses the whole', async () => {
+    const lines = madeBundle([opened, message()]).bytes.toString().trim().split('\n').slice(0, -1);
+    const importing = runtime.sessions.import(whole(sealedLines([...lines, ...file])));
+    await expect(importing).rejects.toMatchObject({
+      code: 'BUNDLE_INVALID',
+      message: expect.stringContaining('comes after the events'),
+    });
+  });
+
+  test('[BUN4, FILE1] what is as we would write it is taken over: files, folders, links, an empty tree, an artifact', async () => {
+    const { sessions } = runtime.as({ workspace: 'good-files', member: 'ann' });
+    const rows = [
+      ['e', 'folder', 0o700, hashOf(treeBytes([]))],
+      ['f', 'folder', 0o755, treeHash(row('a'))],
+      ['l', 'link', '/etc'],
+    ];
+    const made = [
+      madeBundle(snapshotted(treeHash(...rows)), [...file, ...tree(row('a')), ...tree(...rows)]),
+      madeBundle(snapshotted(hashOf(treeBytes([])))),
+      madeBundle(kept(content.length), file),
+      madeBundle(snapshotted(manyFiles(10).hash), manyFiles(10).lines),
+      madeBundle(snapshotted(deepFolders(19).hash), deepFolders(19).lines),
+    ];
+    for (const { session, bytes } of made) {
+      await sessions.import(whole(bytes));
+      expect(await (await sessions.get(session)).verify()).toMatchObject({ ok: true, events: 2 });
+    }
   });
 
   test.each(['a\u0000b', '\ud800', '', 'x'.repeat(256)])('[BUN3, IN1] the key %j refuses the whole', async (key) => {

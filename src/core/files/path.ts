@@ -41,7 +41,7 @@ export const nameProblem = (name: string, platform: NodeJS.Platform = process.pl
   return platform === 'win32' ? windowsProblem(name) : undefined;
 };
 
-const maxPathChars = 4096;
+export const maxPathChars = 4096;
 
 /** Trees could be nested without end; paths are not. */
 export const childPath = (folder: string, name: string): string => {

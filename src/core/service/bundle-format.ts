@@ -1,14 +1,26 @@
 import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
 import { eventHeader } from '../../schema/event.ts';
 import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
 import { SessionId } from '../../schema/ids.ts';
 
 /*
- * A bundle is JSON lines, compressed with zstd: a header that names its sessions, parents before children; then for each session its
- * events and its keys; then an end with the SHA-256 of all lines before it. Payloads stand as the text that was hashed, in a string.
+ * A bundle is JSON lines, compressed with zstd: a header that names its sessions, parents before children; then every blob that their
+ * events name, a tree after what it names, each with its pieces in base64; then for each session its events and its keys; then an end
+ * with the SHA-256 of all lines before it. Payloads stand as the text that was hashed, in a string.
  */
-export const bundleVersion = 1;
+export const bundleVersion = 2;
 export const maxLineChars = 128 * 1024 * 1024;
+/** One blob at a time is in memory. */
+export const maxBlobBytes = 512 * 1024 * 1024;
+export const maxTreeBytes = 128 * 1024 * 1024;
+
+export const bundleInvalid = (why: string, cause?: unknown): PerdureError =>
+  new PerdureError(
+    'BUNDLE_INVALID',
+    `the bundle is not valid: ${why}; nothing was imported, export it again from its source`,
+    { cause },
+  );
 
 const Hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -33,6 +45,14 @@ const Body = z.union([
 ]);
 
 export const BundleLine = z.union([
+  z.strictObject({ piece: z.string() }),
+  z.strictObject({
+    blob: z.strictObject({
+      hash: Hex32,
+      kind: z.enum(['tree', 'content']),
+      size: z.int().nonnegative().max(maxBlobBytes),
+    }),
+  }),
   z.strictObject({ event: eventHeader.extend({ opensTurn: z.boolean(), body: Body, hash: Hex32 }) }),
   z.strictObject({
     key: z.strictObject({

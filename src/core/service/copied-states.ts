@@ -6,7 +6,7 @@ import type { SessionCopy, StoredEvent } from '../ports/store.ts';
 import { decodePayload } from '../session/event-codec.ts';
 import { ledgerProblems } from '../session/ledger-problems.ts';
 import { tryDelta } from '../session/state-change.ts';
-import { bundleInvalid } from './read-bundle.ts';
+import { bundleInvalid } from './bundle-format.ts';
 
 /** A session of a bundle after an event. Undefined is what is not known: the event that tells was redacted, or is of a release to come. */
 interface Place {

@@ -121,6 +121,36 @@ describe('a collection', () => {
   });
 });
 
+/** Of a session elsewhere that has these files. */
+const bundleOf = async (blobs: readonly NewBlob[]) => {
+  const { beside, runtime, id } = await begin();
+  await put(beside, blobs);
+  await snapshot(beside, id, blobs);
+  const bytes = Buffer.concat(await Array.fromAsync(runtime.sessions.export([id])));
+  return async function* () {
+    yield bytes;
+  };
+};
+
+test('[GC3, BUN5] a collection between the blobs of an import and its events removes none of them', async () => {
+  const bundle = await bundleOf(one);
+  let collected: unknown;
+  const { beside, runtime, age, has } = await begin((store) =>
+    overrideStore(store, {
+      importCopies: async (...asked) => {
+        collected = await other.gc();
+        return store.importCopies(...asked);
+      },
+    }),
+  );
+  const other = await openRuntime({ store: beside });
+  await put(beside, [...one, ...loose]);
+  age();
+  await runtime.sessions.import(bundle());
+  expect(collected).toMatchObject({ young: { blobs: one.length }, removed: { blobs: loose.length - 1 } });
+  expect(has(one)).toBe(true);
+});
+
 type Step = 'now' | 'findBlobEvents' | 'looseBlobs' | 'hasBlobs' | 'removeBlobs';
 
 /** A collection that another process gets in between of: `interrupt` is done once, just before or after the next call of a step. */
@@ -201,6 +231,20 @@ describe.each(moments)('a collection, and %s %s', (when, step) => {
     });
     await runtime.gc();
     expect(has([...one, ...two])).toBe(true);
+  });
+
+  test('[GC3, BUN5] an import of what lay there unnamed since long', async () => {
+    const { beside, runtime, age, at, has, wasThere } = await interrupted();
+    const bundle = await bundleOf(one);
+    await put(beside, [...one, ...loose]);
+    age();
+    const other = await openRuntime({ store: beside });
+    at(when, step, async () => {
+      await other.sessions.import(bundle());
+      await untilLater();
+    });
+    await runtime.gc({ graceMs: 0 });
+    expect({ wasThere: wasThere(), isKept: has(one) }).toEqual({ wasThere: true, isKept: true });
   });
 
   test('[GC3] another collection from beginning to end: both together remove what one would', async () => {

@@ -1,26 +1,20 @@
 import { createHash } from 'node:crypto';
 import { createZstdDecompress } from 'node:zlib';
 import { z } from 'zod';
-import { PerdureError } from '../../schema/error.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
+import type { NewBlob } from '../ports/blobs.ts';
 import type { SessionCopy, StoredEvent, StoredKey } from '../ports/store.ts';
+import { type BlobNaming, blobNamedBy, isBlobEvent, type NamedBlob } from '../session/blob-events.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
-import { invalidInput } from '../session/event-codec.ts';
-import { BundleHeader, BundleLine, maxLineChars } from './bundle-format.ts';
+import { decodePayload, invalidInput } from '../session/event-codec.ts';
+import { BundleBlobs } from './bundle-blobs.ts';
+import { BundleHeader, BundleLine, bundleInvalid, maxLineChars } from './bundle-format.ts';
 import { transformed } from './transformed.ts';
 import { ZstdFrame, zstdMagic } from './zstd-frame.ts';
 
 const pieceEvents = 256;
 const pieceBytes = 4 * 1024 * 1024;
-
-export const bundleInvalid = (why: string, cause?: unknown): PerdureError =>
-  new PerdureError(
-    'BUNDLE_INVALID',
-    `the bundle is not valid: ${why}; nothing was imported, export it again from its source`,
-    {
-      cause,
-    },
-  );
 
 const isCompressed = (start: Uint8Array): boolean => zstdMagic.equals(start.subarray(0, zstdMagic.length));
 
@@ -153,16 +147,31 @@ class ChainCheck {
 
 const pointName = ({ session, seq }: { session: SessionId; seq: number }): string => `${session}/${seq}`;
 
-async function* copiesOf(lines: AsyncGenerator<string, void, void>): AsyncGenerator<SessionCopy, void, void> {
+/** Undefined for what was redacted, and for what a release to come will read. */
+const namedBy = (event: StoredEvent): NamedBlob | undefined => {
+  if (event.body.kind !== 'bytes' || !isBlobEvent(event.type)) return undefined;
+  try {
+    return blobNamedBy({ type: event.type, payload: decodePayload(event, event.type) } as BlobNaming);
+  } catch (error) {
+    if (isPerdureError(error, 'EVENT_UNSUPPORTED')) return undefined;
+    throw bundleInvalid(`event ${event.seq} of ${event.session}: ${(error as Error).message}`, error);
+  }
+};
+
+/** A blob, or own events of a session; all blobs come first. */
+export type BundleItem = { readonly blob: NewBlob } | { readonly copy: SessionCopy };
+
+async function* itemsOf(lines: AsyncGenerator<string, void, void>): AsyncGenerator<BundleItem, void, void> {
   const digest = createHash('sha256');
   let count = 0;
   let check: ChainCheck | undefined;
+  const blobs = new BundleBlobs();
   let ended = false;
   let events: StoredEvent[] = [];
   let bytes = 0;
-  const piece = function* (): Generator<SessionCopy> {
+  const piece = function* (): Generator<BundleItem> {
     const session = events[0]?.session;
-    if (session && check) yield { session, parent: check.entry(session).parent, events, keys: [] };
+    if (session && check) yield { copy: { session, parent: check.entry(session).parent, events, keys: [] } };
     events = [];
     bytes = 0;
   };
@@ -173,9 +182,16 @@ async function* copiesOf(lines: AsyncGenerator<string, void, void>): AsyncGenera
       check = new ChainCheck(parseLine(BundleHeader, line, count));
     } else {
       const content = parseLine(BundleLine, line, count);
-      if ('event' in content) {
+      if ('blob' in content || 'piece' in content) {
+        const blob = await ('blob' in content ? blobs.announce(content.blob) : blobs.add(content.piece));
+        if (blob) yield { blob };
+      } else if ('event' in content) {
+        blobs.end();
         const event = storedEvent(content.event);
         check.add(event);
+        const named = namedBy(event);
+        const problem = named && blobs.problemOf(named);
+        if (problem) throw bundleInvalid(`event ${event.seq} of ${event.session}: ${problem}`);
         if (events[0] && events[0].session !== event.session) yield* piece();
         events.push(event);
         bytes += line.length;
@@ -184,8 +200,9 @@ async function* copiesOf(lines: AsyncGenerator<string, void, void>): AsyncGenera
         yield* piece();
         const { session, ...key } = content.key;
         check.addKey(session, key);
-        yield { session, parent: check.entry(session).parent, events: [], keys: [key] };
+        yield { copy: { session, parent: check.entry(session).parent, events: [], keys: [key] } };
       } else {
+        blobs.end();
         const { lines: expected, sha256 } = content.end;
         if (expected !== count - 1 || sha256 !== digest.digest('hex'))
           throw bundleInvalid('its checksum does not match');
@@ -200,10 +217,10 @@ async function* copiesOf(lines: AsyncGenerator<string, void, void>): AsyncGenera
   yield* piece();
 }
 
-/** The copies in a bundle, checked as they come. A fault at its very end still throws: the import is one transaction and takes all back. */
-export async function* readBundle(source: AsyncIterable<Uint8Array>): AsyncGenerator<SessionCopy, void, void> {
+/** What is in a bundle, checked as it comes. A fault at its very end still throws: the import is one transaction and takes all back. */
+export async function* readBundle(source: AsyncIterable<Uint8Array>): AsyncGenerator<BundleItem, void, void> {
   try {
-    yield* copiesOf(linesOf(decompressed(source)));
+    yield* itemsOf(linesOf(decompressed(source)));
   } catch (cause) {
     if (cause instanceof PerdureError) throw cause;
     const { code } = cause as NodeJS.ErrnoException;

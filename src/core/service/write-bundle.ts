@@ -2,13 +2,19 @@ import { createHash } from 'node:crypto';
 import { createZstdCompress } from 'node:zlib';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
+import { blobProblemOf, Reach, readReached } from '../files/reach.ts';
+import type { BlobHash } from '../ports/blobs.ts';
 import type { Head, StoredEvent } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
-import { type BundleHeader, type BundleLine, bundleVersion } from './bundle-format.ts';
+import { reachOf, readBlobEvents } from './blob-events.ts';
+import { type BundleHeader, type BundleLine, bundleVersion, maxBlobBytes, maxTreeBytes } from './bundle-format.ts';
 import { readForward } from './read-log.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 import { transformed } from './transformed.ts';
+
+/** So that no line is long. */
+const pieceBytes = 192 * 1024;
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
@@ -86,6 +92,38 @@ async function* sessionLines(scope: Scope, { head, seq: upTo }: Wanted): AsyncGe
   }
 }
 
+function* blobLines(kind: 'tree' | 'content', hash: BlobHash, bytes: Uint8Array): Generator<BundleLine> {
+  if (bytes.length > (kind === 'tree' ? maxTreeBytes : maxBlobBytes)) {
+    throw new PerdureError(
+      'PAYLOAD_TOO_LARGE',
+      `the blob ${hash} has ${bytes.length} bytes: a bundle takes ${maxBlobBytes}`,
+    );
+  }
+  yield { blob: { hash, kind, size: bytes.length } };
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    yield { piece: Buffer.from(bytes.subarray(at, at + pieceBytes)).toString('base64') };
+  }
+}
+
+/** What the events of all sessions name, each once, a tree after what it names. */
+async function* namedLines(scope: Scope, wanted: readonly Wanted[]): AsyncGenerator<BundleLine, void, void> {
+  const reach = new Reach(scope.blobs);
+  for (const { head, seq: upTo } of wanted) {
+    for await (const { event, named } of readBlobEvents(scope.store, scope.workspace, head.session)) {
+      if (event.seq > upTo) break;
+      try {
+        for await (const reached of reachOf(reach, named)) {
+          const bytes = reached.kind === 'tree' ? reached.bytes : await readReached(scope.blobs, reached);
+          yield* blobLines(reached.kind, reached.hash, bytes);
+        }
+      } catch (error) {
+        const problem = blobProblemOf(error);
+        throw problem ? damaged(head.session, event.seq, problem.reason) : error;
+      }
+    }
+  }
+}
+
 async function* bundleLines(scope: Scope, ids: readonly SessionId[]): AsyncGenerator<string, void, void> {
   const wanted = await withAncestors(scope, ids);
   const sessions = await Promise.all(
@@ -104,6 +142,7 @@ async function* bundleLines(scope: Scope, ids: readonly SessionId[]): AsyncGener
     return text;
   };
   yield line({ bundle: 'perdure', version: bundleVersion, sessions });
+  for await (const content of namedLines(scope, wanted)) yield line(content);
   for (const each of wanted) for await (const content of sessionLines(scope, each)) yield line(content);
   yield `${JSON.stringify({ end: { lines, sha256: digest.digest('hex') } })}\n`;
 }

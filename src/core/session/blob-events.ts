@@ -1,4 +1,4 @@
-import type { EventType, SessionEvent } from '../../schema/event.ts';
+import type { EventType, PayloadOf } from '../../schema/event.ts';
 
 /** The types of events that name blobs beside their payload: what they name is kept as long as they are. */
 export const blobEventTypes = [
@@ -12,7 +12,14 @@ export type NamedBlob =
   | { readonly kind: 'tree'; readonly hash: string }
   | { readonly kind: 'content'; readonly hash: string; readonly size: number };
 
-export const blobNamedBy = (event: SessionEvent): NamedBlob | undefined => {
+type BlobEventType = (typeof blobEventTypes)[number];
+export const isBlobEvent = (type: string): type is BlobEventType =>
+  (blobEventTypes as readonly string[]).includes(type);
+
+/** An event, as far as it matters here. */
+export type BlobNaming = { [Type in EventType]: { readonly type: Type; readonly payload: PayloadOf<Type> } }[EventType];
+
+export const blobNamedBy = (event: BlobNaming): NamedBlob | undefined => {
   switch (event.type) {
     case 'files.snapshotted':
     case 'files.conflicted':
