@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { emptyState, type State } from '../../schema/state.ts';
 import { applyOperations } from './apply-operations.ts';
 import { diffStates } from './diff.ts';
-import { patchBetween } from './patch-between.ts';
+import { isSameJson, patchBetween } from './patch-between.ts';
 import { changeState } from './state-change.ts';
 
 const item = fc.oneof(fc.nat({ max: 3 }), fc.record({ id: fc.nat({ max: 3 }), of: fc.array(fc.nat({ max: 2 })) }));
@@ -75,6 +75,10 @@ describe('a patch between two values', () => {
     expect(patchBetween({ a: [1, 2, 3] }, { a: [] })).toEqual([{ op: 'replace', path: '/a', value: [] }]);
     const many = Array.from({ length: 3000 }, (_, index) => index);
     expect(patchBetween([], many)).toEqual([{ op: 'replace', path: '', value: many }]);
+  });
+
+  test('[STATE2] a key is not the same as what every object has by that name', () => {
+    expect(isSameJson(JSON.parse('{ "__proto__": {} }'), { a: 1 })).toBe(false);
   });
 
   test('[STATE2] looks into records without a prototype', () => {
