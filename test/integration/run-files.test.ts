@@ -28,7 +28,8 @@ import {
   type SessionEvent,
 } from '../../src/index.ts';
 import type { EventType } from '../../src/schema/event.ts';
-import { defineShellTool } from '../../src/tools/index.ts';
+import type { Json } from '../../src/schema/json.ts';
+import { defineShellTool, readTool, subagent, writeTool } from '../../src/tools/index.ts';
 import { newStorePlace, storeKinds } from '../stores.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -498,6 +499,121 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     const session = await runtime.sessions.open({ agent, files: { from: source } });
     expect(await found(runtime, session)).toEqual({ 'a.txt': '644 mine' });
     expect((await eventsOf(session, 'files.prepared'))[0]!.payload).toMatchObject({ exitCode: 3, output: 'no luck\n' });
+  });
+
+  test('[FILE27] what somebody writes during a call is joined with what the call wrote, and is there for the next', async () => {
+    const { agent, machine, turn, found } = await start();
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent });
+    await turn(runtime, session, write({ 'a.txt': 'one', 'b.txt': 'one' }));
+    await turn(runtime, session, async (context) => {
+      await session.files.write('b.txt', 'by a person');
+      await session.files.write('new.txt', 'by a person');
+      write({ 'a.txt': 'by the call' })(context);
+    });
+    expect(await found(runtime, session)).toEqual({
+      'a.txt': '644 by the call',
+      'b.txt': '644 by a person',
+      'new.txt': '644 by a person',
+    });
+    expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
+    await session.files.write('later.txt', 'x');
+    await session.files.delete('a.txt');
+    expect(await found(runtime, session)).toEqual({
+      'b.txt': '644 by a person',
+      'new.txt': '644 by a person',
+      'later.txt': '644 x',
+    });
+  });
+
+  test('[FILE27] of a file that both wrote the worktree has the newest, and the other is told and kept', async () => {
+    const { agent, machine, turn, found } = await start();
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent });
+    await turn(runtime, session, write({ 'a.txt': 'one' }));
+    let written = 0;
+    await turn(runtime, session, async (context) => {
+      await session.files.write('a.txt', 'by a person');
+      written = (await session.summary()).seq;
+      write({ 'a.txt': 'by the call' })(context);
+    });
+    const [conflict] = await eventsOf(session, 'files.conflicted');
+    expect(conflict!.payload).toMatchObject({ paths: ['a.txt'], conflicts: 1 });
+    expect(await found(runtime, session)).toEqual({ 'a.txt': '644 by the call' });
+    const theirs = await session.files.read('a.txt', { at: { seq: written } });
+    expect(Buffer.from(theirs).toString()).toBe('by a person');
+  });
+
+  test("[FILE27] in a person's own folder, what was written from elsewhere is put beside what the person did", async () => {
+    const { agent, machine, turn, found } = await start();
+    const own = await newFolder();
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent, files: { cwd: own } });
+    await turn(runtime, session, write({ 'a.txt': 'one', 'b.txt': 'one' }));
+    await session.files.write('a.txt', 'from elsewhere');
+    await session.files.write('c.txt', 'from elsewhere');
+    writeFileSync(join(own, 'b.txt'), 'by hand');
+    writeFileSync(join(own, 'c.txt'), 'by hand');
+    expect(await found(runtime, session)).toEqual({
+      'a.txt': '644 from elsewhere',
+      'b.txt': '644 by hand',
+      'c.txt': '644 by hand',
+    });
+    expect((await eventsOf(session, 'files.conflicted')).map(({ payload }) => payload.paths)).toEqual([['c.txt']]);
+  });
+
+  test('[SUB5] a subagent begins with the files of its parent, and what it made of them comes back', async () => {
+    const place = await newStorePlace(kind);
+    undo.push(place.remove);
+    const helper = defineAgent({ name: 'helper', version: 1, model: 'scripted/helper', tools: [readTool, writeTool] });
+    const boss = defineAgent({
+      name: 'boss',
+      version: 1,
+      model: 'scripted/boss',
+      tools: [writeTool, subagent(helper), readTool],
+    });
+    const call = (tool: string, input: Json) => ({ calls: [{ tool, input }] });
+    const scripts = [
+      defineScript({
+        name: 'helper',
+        steps: [
+          call('read', { path: 'a.txt' }),
+          call('write', { path: 'b.txt', content: 'by the helper' }),
+          { text: 'Done.' },
+        ],
+      }),
+      defineScript({
+        name: 'boss',
+        steps: [
+          call('write', { path: 'a.txt', content: 'by the boss' }),
+          call('helper', { task: 'Write b' }),
+          call('read', { path: 'b.txt' }),
+          { text: 'Thanks.' },
+        ],
+      }),
+    ];
+    const runtime = await openRuntime({
+      store: place.address,
+      agents: [boss, helper],
+      models: { scripts },
+      data: await newFolder(),
+    });
+    undo.push(() => runtime.close());
+    const session = await runtime.sessions.open({ agent: boss });
+    const run = await session.send('Go');
+    await runtime.worker({ pollMs: 50 }).runUntilIdle();
+    expect(await run.result()).toMatchObject({ status: 'succeeded' });
+    const calls = await session.toolCalls();
+    expect(calls.map(({ tool, status }) => [tool, status])).toEqual([
+      ['read', 'ok'],
+      ['helper', 'ok'],
+      ['write', 'ok'],
+    ]);
+    expect((await session.state()).filesModified['b.txt']).toEqual({
+      change: 'created',
+      tool: 'helper',
+      callId: calls[1]!.callId,
+    });
   });
 
   test('[FILE25] what a call keeps for people is in the log with its outcome, and no rewind drops it', async () => {

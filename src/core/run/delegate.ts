@@ -1,6 +1,9 @@
 import { PerdureError } from '../../schema/error.ts';
-import type { EventDraft } from '../../schema/event.ts';
+import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
+import { emptyTree, treeOf } from '../files/tree.ts';
+import type { BlobHash } from '../ports/blobs.ts';
+import type { SessionKey } from '../ports/store.ts';
 import type { Delegated } from '../ports/tool.ts';
 import { openSession } from '../service/open-session.ts';
 import { hasEnded, type Run, type RunResult, runStandings } from '../service/runs.ts';
@@ -8,6 +11,7 @@ import { keyOf, type Scope } from '../service/scope.ts';
 import { admitInput } from '../service/send.ts';
 import { type Agent, agentName } from '../session/agent.ts';
 import { budgetOfChild } from '../session/budget.ts';
+import { decodeEvent } from '../session/event-codec.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { waitsForChild } from './run-tool.ts';
 
@@ -38,7 +42,7 @@ const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<S
   const session = await openSession(
     scopeOfRequester(run),
     { agent, budget: budgetOfChild(fold, agent) },
-    { session: fold.session, callId },
+    { calledBy: { session: fold.session, callId }, filesOf: fold },
   );
   await run.writer.record({ type: 'child.opened', payload: { callId, session }, ...common(run) });
   return session;
@@ -89,6 +93,28 @@ const endOf = async (
   }
 };
 
+/** More than a session opens with. */
+const openingEvents = 20;
+
+const firstTree = async ({ scope }: RunContext, child: SessionKey): Promise<BlobHash> => {
+  const first = (await scope.store.read(child, { limit: openingEvents })).find(
+    ({ type }) => type === 'files.snapshotted',
+  );
+  if (!first) return emptyTree.hash;
+  const { payload } = decodeEvent(child.workspace, first) as SessionEvent<'files.snapshotted'>;
+  return payload.origin?.kind === 'session' ? payload.tree : emptyTree.hash;
+};
+
+/** What the child made of the files that it began with joins those of its parent. */
+const takeFilesOver = async (run: RunContext, callId: string, session: SessionId): Promise<void> => {
+  const { children, runningCalls } = await run.writer.fold();
+  const call = runningCalls[callId];
+  if (!call || children[callId]?.isEnded) return;
+  const child = keyOf(run.scope, session);
+  const ended = await run.scope.folds.head(child);
+  await run.files.takeOver(await firstTree(run, child), treeOf(ended), { tool: call.tool, callId });
+};
+
 /** Has a task done in a session of its own. A second attempt finds the first one's session and goes on waiting for it. */
 export const delegate = async (
   run: RunContext,
@@ -103,6 +129,7 @@ export const delegate = async (
   });
   using _waiting = run.waitFor(session);
   const { status, output, error, usage } = await endOf(run, callId, asked, leave);
+  await takeFilesOver(run, callId, session);
   await tell(run, callId, { type: 'child.ended', payload: { callId, session, usage } });
   return { session, status: status as Delegated['status'], output, error };
 };

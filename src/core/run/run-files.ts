@@ -136,6 +136,7 @@ export class RunFiles {
       return;
     }
     const cause = this.#untold(fold);
+    await this.#mark(wanted, taken.root);
     const isTold = await this.#tell({ on: wanted, files: { ...newFiles(taken), ...(cause && { cause }) } });
     if (isTold) await this.#agree(taken.root);
   }
@@ -209,6 +210,7 @@ export class RunFiles {
     const base = mark && !mark.trees.includes(wanted) ? mark.trees.at(-1)! : wanted;
     const found = await this.#onto(wanted, { base, files: newFiles(taken) });
     const hasNews = found.files.tree !== wanted || found.conflicts;
+    await this.#mark(wanted, taken.root);
     if (hasNews && !(await this.#tell(found))) return;
     if (found.files.tree === taken.root) await this.#agree(taken.root);
     else await this.#restore(found.files.tree);
@@ -219,15 +221,13 @@ export class RunFiles {
     const { blobs } = this.#parts.scope;
     const merged = await mergeTrees(treeReader(blobs), base, files.tree, on);
     await blobs.putBlobs(merged.trees);
-    const read = treeReader(blobs);
-    const changes = changedFiles(findRenames(await findChanges({ hash: on, read }, { hash: merged.root, read })));
+    const changes = await this.#changes(on, merged.root);
     return { on, files: { ...files, tree: merged.root, changes }, conflicts: conflicted(on, merged.conflicts) };
   }
 
   /** False when the session's files have become others meanwhile. */
   async #tell(found: FoundFiles): Promise<boolean> {
     const { writer, run, scope } = this.#parts;
-    await this.#mark(found.on, found.files.tree);
     const { cause } = found.files;
     const actor = cause ? (`tool:${cause.tool}` as Actor) : outsideActor;
     const written = await writer.decide((fold) =>
@@ -239,6 +239,26 @@ export class RunFiles {
         : undefined,
     );
     return written.length > 0;
+  }
+
+  /** What another session made of files that it had from here joins them. The worktree is brought there before the next call. */
+  async takeOver(base: BlobHash, theirs: BlobHash, cause: NonNullable<NewFiles['cause']>): Promise<void> {
+    const { writer, scope } = this.#parts;
+    for (let round = 0; round < maxRounds && theirs !== base; round++) {
+      const fold = await writer.fold();
+      const on = treeOf(fold);
+      const merged = await mergeTrees(treeReader(scope.blobs), base, on, theirs);
+      if (merged.root === on && merged.conflicts.length === 0) return;
+      await scope.blobs.putBlobs(merged.trees);
+      const changes = await this.#changes(on, merged.root);
+      const files = { tree: merged.root, changes, leftOut: fold.files?.leftOut ?? {}, cause };
+      if (await this.#tell({ on, files, conflicts: conflicted(theirs, merged.conflicts) })) return;
+    }
+  }
+
+  async #changes(before: BlobHash, after: BlobHash): Promise<NewFiles['changes']> {
+    const read = treeReader(this.#parts.scope.blobs);
+    return changedFiles(findRenames(await findChanges({ hash: before, read }, { hash: after, read })));
   }
 
   /** What a call that may have written left; undefined when nothing is other than before. */

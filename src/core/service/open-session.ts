@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { newId, SessionId } from '../../schema/ids.ts';
 import { Metadata, Text } from '../../schema/json.ts';
-import { type Caller, Limits } from '../../schema/run.ts';
+import { Limits } from '../../schema/run.ts';
 import { type Agent, isAgent } from '../session/agent.ts';
-import { decideOpen } from '../session/decide-open.ts';
+import { decideOpen, type Opening } from '../session/decide-open.ts';
 import { encodeEvent, parseInput } from '../session/event-codec.ts';
 import { eventsOf } from './execute.ts';
 import { FilesOption, openedFiles } from './open-files.ts';
@@ -27,13 +27,16 @@ export interface OpenOptions extends Omit<z.input<typeof Options>, 'carryFrom'> 
   readonly carryFrom?: { readonly id: SessionId } | SessionId | undefined;
 }
 
-export const openSession = async (scope: Scope, input: OpenOptions, calledBy?: Caller): Promise<SessionId> => {
+/** The session that opens another for a call of its own. */
+type SessionCaller = Required<Pick<Opening, 'calledBy' | 'filesOf'>>;
+
+export const openSession = async (scope: Scope, input: OpenOptions, caller?: SessionCaller): Promise<SessionId> => {
   const { agent, carryFrom, files, ...about } = parseInput('the session', Options, input);
   const key = keyOf(scope, newId('ses', scope.clock.now()));
   if (agent?.model !== undefined) await scope.models(agent.model);
   const source = typeof carryFrom === 'object' ? carryFrom.id : carryFrom;
   const carry = source && (await scope.folds.head(keyOf(scope, source)));
-  const [first, ...opened] = decideOpen({ ...about, agent, carry, calledBy }, scope.actor);
+  const [first, ...opened] = decideOpen({ ...about, agent, carry, ...caller }, scope.actor);
   const more = [...opened, ...(files ? await openedFiles(scope, key, files) : [])];
   const outcome = await scope.store.append({
     ...key,

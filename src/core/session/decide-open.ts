@@ -11,6 +11,7 @@ import {
   type State,
 } from '../../schema/state.ts';
 import type { Agent } from './agent.ts';
+import { countChanges } from './file-entries.ts';
 import type { SessionFold } from './fold.ts';
 import { changeState, valueAt } from './state-change.ts';
 
@@ -24,6 +25,8 @@ export interface Opening {
   readonly budget?: Limits | undefined;
   /** The call that it works for. */
   readonly calledBy?: Caller | undefined;
+  /** Whose files it begins with. */
+  readonly filesOf?: SessionFold | undefined;
   /** The fold of a session whose durable state it opens with. */
   readonly carry?: SessionFold | undefined;
 }
@@ -52,7 +55,7 @@ const provenanceOfCarried = (from: SessionFold): Readonly<Record<string, Provena
 
 /** The first events of a session: who it is, whose agent, what it knows already. What is carried over keeps its provenance. */
 export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft, ...EventDraft[]] => {
-  const { title, metadata, agent, carry, calledBy, budget = agent?.budget } = opening;
+  const { title, metadata, agent, carry, calledBy, filesOf, budget = agent?.budget } = opening;
   const ref = agent && { name: agent.name, version: agent.version };
   const drafts: EventDraft[] = [];
   let state = emptyState;
@@ -84,6 +87,12 @@ export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft
         },
       );
     }
+  }
+  if (filesOf?.files) {
+    const { session, seq, files } = filesOf;
+    const origin = { kind: 'session', session, seq } as const;
+    const payload = { tree: files.tree, leftOut: {}, changed: countChanges([]), origin };
+    drafts.push({ type: 'files.snapshotted', payload, actor, turn: 0 });
   }
   for (const { name, mediaType, size, blob } of Object.values(carry?.artifacts ?? {})) {
     drafts.push({ type: 'artifact.kept', payload: { name, mediaType, size, blob }, actor, turn: 0 });
