@@ -55,12 +55,49 @@ describe('a command', () => {
     await expect(session.pause()).rejects.toMatchObject({ code: 'FENCED', details: { epoch: 3 } });
   });
 
+  test('[WR4] is decided again when the session was in another status, which may be over by then', async () => {
+    const { store, asked } = scripted([{ outcome: 'status', status: 'closed' }]);
+    const session = await (await openRuntime({ store })).sessions.open();
+    expect(await session.append({ role: 'user', content: 'hello' })).toHaveLength(1);
+    expect(asked).toHaveLength(2);
+  });
+
+  test('[TRACK2, WR1] that ends calls is decided again when another took them over meanwhile', async () => {
+    const answers: AppendOutcome[] = [];
+    const { store, asked } = scripted(answers);
+    const session = await (await openRuntime({ store, onWarning: () => undefined })).sessions.open();
+    const begun = Promise.withResolvers<void>();
+    const over = Promise.withResolvers<string>();
+    const tools = session.track({
+      wait: () => {
+        begun.resolve();
+        return over.promise;
+      },
+    });
+    const waiting = tools.wait();
+    await begun.promise;
+    const before = asked.length;
+    answers.push({ outcome: 'fenced', epoch: 9 });
+    await session.close();
+    expect(asked).toHaveLength(before + 2);
+    expect((await session.toolCalls()).map(({ status }) => status)).toEqual(['interrupted']);
+    over.resolve('too late');
+    expect(await waiting).toBe('too late');
+  });
+
   test('[WR2, REW2] raises the epoch when it rewinds', async () => {
     const { store, asked } = scripted([]);
     const session = await (await openRuntime({ store })).sessions.open();
     await session.append({ role: 'user', content: 'hello' });
     await session.rewind({ to: { turn: 0 } });
     expect(asked.map(({ raisesEpoch }) => raisesEpoch ?? false)).toEqual([false, true]);
+  });
+
+  test('[KEY1, FAULT2] whose key stands for events that are missing says so, and does not give back fewer', async () => {
+    const { store } = scripted([{ outcome: 'duplicate', seq: 1, count: 2 }]);
+    const session = await (await openRuntime({ store })).sessions.open();
+    const again = session.append({ role: 'user', content: 'hello' }, { idempotencyKey: 'k' });
+    await expect(again).rejects.toMatchObject({ code: 'EVENT_DAMAGED', details: { seq: 1 } });
   });
 
   test('[KEY1, KEY2] is the same for its key when its fields come in another order, and another when a value differs', async () => {
