@@ -1,27 +1,58 @@
 import { randomBytes } from 'node:crypto';
+import { eventHash, genesisHash } from '../src/core/session/chain.ts';
+import { encodeValid, parseInput } from '../src/core/session/event-codec.ts';
 import type { MessageInput } from '../src/index.ts';
+import { type Actor, newId, type SessionId } from '../src/schema/ids.ts';
+import { Message } from '../src/schema/message.ts';
+import { encodePayload, encodeUncompressed } from '../src/stores/payload-codec.ts';
+import { sealPayload } from '../src/stores/seal-payload.ts';
 import type { BareRow } from './engines/engine.ts';
 
-/** The bytes that our store would keep for the message, before compression. */
-const payloadOf = ({ role, content }: MessageInput): Uint8Array => {
-  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-  return Buffer.from(JSON.stringify({ message: { id: `msg_${'0'.repeat(26)}`, role, content: parts } }));
-};
+const messageOf = ({ role, content }: MessageInput, id: string) => ({
+  id,
+  role,
+  content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+});
 
-/** Rows of one or several sessions, everything in them made beforehand. */
+/** The bytes that our store would keep for the message, before compression. */
+const payloadOf = (message: MessageInput): Uint8Array =>
+  Buffer.from(JSON.stringify({ message: messageOf(message, `msg_${'0'.repeat(26)}`) }));
+
+/** As in our stores: of what shares a transaction, no more than this is compressed. */
+const maxCompressBytes = 64 * 1024;
+
+/** Rows of one or several sessions. */
 export class BareRows {
   readonly #seqs = new Map<string, number>();
+  #hash = genesisHash;
 
+  /** Everything in it is made beforehand. */
   rowOf(session: string, message: MessageInput): BareRow {
+    const opensTurn = message.role === 'user';
+    const payload = payloadOf(message);
+    return { session, seq: this.#next(session), opensTurn, salt: randomBytes(16), hash: randomBytes(32), payload };
+  }
+
+  /** Validated, encoded, hashed and compressed, as every row that we store must be. */
+  makeAll(group: readonly { readonly session: string; readonly message: MessageInput }[]): readonly BareRow[] {
+    let bytes = 0;
+    return group.map(({ session, message: input }) => {
+      const message = parseInput('the message', Message, messageOf(input, newId('msg')));
+      const payload = encodeValid('message.appended', { message });
+      bytes += payload.length;
+      const { salt, digest } = sealPayload(payload);
+      const seq = this.#next(session);
+      const place = { session: session as SessionId, seq, at: Date.now(), turn: seq };
+      const header = { ...place, type: 'message.appended', version: 1, actor: 'member:local' as Actor };
+      this.#hash = eventHash(this.#hash, header, digest);
+      const { stored } = bytes > maxCompressBytes ? encodeUncompressed(payload) : encodePayload(payload);
+      return { session, seq, opensTurn: message.role === 'user', salt, hash: this.#hash, payload: stored };
+    });
+  }
+
+  #next(session: string): number {
     const seq = (this.#seqs.get(session) ?? 0) + 1;
     this.#seqs.set(session, seq);
-    return {
-      session,
-      seq,
-      opensTurn: message.role === 'user',
-      salt: randomBytes(16),
-      hash: randomBytes(32),
-      payload: payloadOf(message),
-    };
+    return seq;
   }
 }

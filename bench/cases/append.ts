@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { MessageInput, Runtime, Session } from '../../src/index.ts';
 import { BareRows } from '../bare-rows.ts';
 import type { Bench, BenchCase } from '../bench-case.ts';
-import type { BareLoop, Place } from '../engines/engine.ts';
+import type { BareLoop, BareRow, Place } from '../engines/engine.ts';
 import type { Figure } from '../figure.ts';
 import { show } from '../figure.ts';
 import { median, sum, timeOf } from '../statistics.ts';
@@ -85,20 +85,36 @@ const insertsInto = (loop: BareLoop, perRound: number, make: () => readonly Mess
   );
 };
 
-/** What is left of the bare loop when a thread does it: the limit of a store that keeps the event loop free. */
-const behindThread = async (
+/** The same with rows that are made on the way. */
+const makesInto = (loop: BareLoop, perRound: number, make: () => readonly MessageInput[]): Round => {
+  const rows = new BareRows();
+  const session = `ses_${randomUUID()}`;
+  return oneByOne(perRound, make, (messages) =>
+    loop.insert(rows.makeAll(messages.map((message) => ({ session, message })))),
+  );
+};
+
+const withoutTarget = ({ target: _, ...figure }: Figure): Figure => figure;
+
+/** What is left of the bare loop when it makes its rows, and when a thread does it, which keeps the event loop free: our limits. */
+const limits = async (
   name: string,
   perRound: number,
   rounds: number,
   { place, bare }: Against,
   make: () => readonly MessageInput[],
 ): Promise<readonly Figure[]> => {
+  const figure = async (what: string, ours: Round): Promise<Figure> => {
+    const measured = await takeTurns(rounds, ours, insertsInto(bare, perRound, make));
+    return withoutTarget(figureOf(`${what}, ${name}`, measured, perRound));
+  };
+  const making = await figure('a loop that makes its rows', makesInto(bare, perRound, make));
   const threaded = await place.openBehindThread?.();
-  if (!threaded) return [];
-  const measured = await takeTurns(rounds, insertsInto(threaded, perRound, make), insertsInto(bare, perRound, make));
+  if (!threaded) return [making];
+  const behind = await figure('the bare loop behind a thread', insertsInto(threaded, perRound, make));
+  const both = await figure('a loop that makes its rows behind a thread', makesInto(threaded, perRound, make));
   await threaded.close();
-  const { target: _, ...figure } = figureOf(`the bare loop behind a thread, ${name}`, measured, perRound);
-  return [figure];
+  return [making, behind, both];
 };
 
 const serial = async (
@@ -112,7 +128,7 @@ const serial = async (
   const rounds = quick ? 6 : 20;
   const ours = oneByOne(perRound, make, (messages) => session.append(messages));
   const measured = await takeTurns(rounds, ours, insertsInto(against.bare, perRound, make));
-  return [figureOf(name, measured, perRound), ...(await behindThread(name, perRound, rounds, against, make))];
+  return [figureOf(name, measured, perRound), ...(await limits(name, perRound, rounds, against, make))];
 };
 
 /** Answers of one transaction arrive in one go: counts the goes. */
@@ -143,35 +159,47 @@ const atOnce = async ({ quick }: Bench, runtime: Runtime, bareLoop: BareLoop): P
   const rows = new BareRows();
   const perSession = quick ? 5 : 10;
   const perRound = perSession * manySessions;
+  const rounds = quick ? 6 : 20;
   const groups = new Groups();
-  const measured = await takeTurns(
-    quick ? 6 : 20,
+  const ours: Round = ({ operations }) => {
+    const inputs = sessions.map(() => Array.from({ length: perSession }, () => oneEvent(content)));
+    const appendAll = async (session: Session, at: number): Promise<void> => {
+      for (const message of inputs[at]!) {
+        operations.push(await timeOf(() => session.append(message)));
+        groups.acknowledged();
+      }
+    };
+    return async () => {
+      await Promise.all(sessions.map(appendAll));
+    };
+  };
+  const inGroups =
+    <Input>(make: (session: string) => Input, rowsOf: (group: readonly Input[]) => readonly BareRow[]): Round =>
     ({ operations }) => {
-      const inputs = sessions.map(() => Array.from({ length: perSession }, () => oneEvent(content)));
-      const appendAll = async (session: Session, at: number): Promise<void> => {
-        for (const message of inputs[at]!) {
-          operations.push(await timeOf(() => session.append(message)));
-          groups.acknowledged();
-        }
-      };
-      return async () => {
-        await Promise.all(sessions.map(appendAll));
-      };
-    },
-    ({ operations }) => {
-      const inputs = Array.from({ length: perRound }, (_, at) =>
-        rows.rowOf(names[at % names.length]!, oneEvent(content)),
-      );
+      const inputs = Array.from({ length: perRound }, (_, at) => make(names[at % names.length]!));
       return async () => {
         const size = Math.round(groups.meanSize) || manySessions;
         for (let at = 0; at < inputs.length; at += size) {
-          operations.push(await timeOf(() => bareLoop.insert(inputs.slice(at, at + size))));
+          const group = inputs.slice(at, at + size);
+          operations.push(await timeOf(() => bareLoop.insert(rowsOf(group))));
         }
       };
-    },
+    };
+  const bare = inGroups(
+    (session) => rows.rowOf(session, oneEvent(content)),
+    (group) => group,
   );
-  const size = show(groups.meanSize, '');
-  return [figureOf(`${manySessions} sessions at once, 5 kB each`, measured, perRound, `, groups of ${size}`)];
+  const makes = inGroups(
+    (session) => ({ session, message: oneEvent(content) }),
+    (group) => rows.makeAll(group),
+  );
+  const measured = await takeTurns(rounds, ours, bare);
+  const making = await takeTurns(rounds, makes, bare);
+  const name = `${manySessions} sessions at once, 5 kB each`;
+  return [
+    figureOf(name, measured, perRound, `, groups of ${show(groups.meanSize, '')}`),
+    withoutTarget(figureOf(`a loop that makes its rows, ${name}`, making, perRound)),
+  ];
 };
 
 export const append: BenchCase = async (bench) => {
