@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Store } from '../../src/core/ports/store.ts';
+import type { Tool } from '../../src/core/ports/tool.ts';
 import { defineAgent, defineScript, defineTool, openRuntime, PerdureError } from '../../src/index.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
@@ -245,9 +246,13 @@ test('[SUB2] a child that was not asked yet when its parent is cancelled is not 
 });
 
 /** A parent whose child does what is given, on a store in memory that any number of runtimes can open. */
-const family = async (childStep: object, about: Parameters<typeof subagent>[1] = {}) => {
+const family = async (
+  childStep: object,
+  about: Parameters<typeof subagent>[1] = {},
+  tools: readonly Tool[] = [stuck, guarded],
+) => {
   const database = newMemoryDatabase();
-  const helper = defineAgent({ name: 'helper', version: 1, model: 'scripted/helper', tools: [stuck, guarded] });
+  const helper = defineAgent({ name: 'helper', version: 1, model: 'scripted/helper', tools });
   const boss = defineAgent({ name: 'boss', version: 1, model: 'scripted/boss', tools: [subagent(helper, about)] });
   const scripts = [
     defineScript({ name: 'helper', steps: [childStep, { text: 'Found.' }] }),
@@ -443,3 +448,90 @@ describe.each(['lives', 'dies then'])(
     });
   },
 );
+
+describe('a session that is stopped while its child is at work', () => {
+  /** The child's call ends when the gate is opened. */
+  const gated = async () => {
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const wait = defineTool({
+      name: 'wait',
+      input: z.object({}),
+      effects: 'none',
+      execute: async (_, { signal, attempt }) => {
+        begun.resolve();
+        if (attempt > 1) return 'at last';
+        const aborted = new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason)),
+        );
+        await Promise.race([gate.promise, aborted]);
+        return 'through';
+      },
+    });
+    const { runtime, session, childId } = await family({ calls: [{ tool: 'wait', input: {} }] }, {}, [wait]);
+    await runtime.worker(briefly).start();
+    const run = await session.send('Go');
+    await begun.promise;
+    const child = await runtime.sessions.get((await childId())!);
+    const statuses = async () => [(await session.summary()).status, (await child.summary()).status];
+    return { session, child, run, statuses, open: () => gate.resolve() };
+  };
+
+  test('[SUB5] is paused with it at its next safe point, and both go on together', async () => {
+    const { session, child, run, statuses, open } = await gated();
+    await session.pause();
+    expect(await statuses()).toEqual(['pausing', 'pausing']);
+    open();
+    await expect.poll(statuses, { timeout: 10_000 }).toEqual(['paused', 'paused']);
+    expect(await run.result()).toMatchObject({ status: 'paused' });
+    expect((await child.toolCalls())[0]).toMatchObject({ tool: 'wait', status: 'ok' });
+    expect((await child.transcript()).at(-1)).toMatchObject({ message: { role: 'tool' } });
+    await session.resume();
+    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+    expect(await session.toolCalls()).toMatchObject([{ tool: 'helper', status: 'ok' }]);
+  });
+
+  test('[SUB5, RUN7] is cut off with it where the pause may not wait', async () => {
+    const { session, run, statuses } = await gated();
+    await session.pause({ withinMs: 0 });
+    expect(await statuses()).toEqual(['paused', 'paused']);
+    await session.resume();
+    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+  });
+
+  test('[SUB5, RUN8] rests while a person has the session', async () => {
+    const { session, run, statuses, open } = await gated();
+    await session.handoff({ to: 'human' });
+    open();
+    await expect.poll(statuses, { timeout: 10_000 }).toEqual(['active', 'paused']);
+    await session.handoff({ to: 'agent' });
+    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+  });
+
+  test('[SUB5] stays at rest while the session is paused or a person has it, whatever of both ends first', async () => {
+    const { session, run, statuses } = await gated();
+    await session.pause({ withinMs: 0 });
+    await session.handoff({ to: 'human' });
+    await session.handoff({ to: 'agent' });
+    expect(await statuses()).toEqual(['paused', 'paused']);
+    await session.handoff({ to: 'human' });
+    await session.resume();
+    expect(await statuses()).toEqual(['active', 'paused']);
+    await session.handoff({ to: 'agent' });
+    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+  });
+});
+
+test('[SUB5, SUB4] a child that waits is paused with its parent: what it is allowed meanwhile is done after both are resumed', async () => {
+  const { runtime, session, childId } = await family({ calls: [{ tool: 'guarded', input: {} }] });
+  const run = await session.send('Go');
+  await runtime.worker().runUntilIdle();
+  await session.pause();
+  await runtime.approvals.approve((await runtime.approvals.list())[0]!.id);
+  await runtime.worker().runUntilIdle();
+  const child = await runtime.sessions.get((await childId())!);
+  expect(await child.toolCalls()).toEqual([]);
+  expect(await run.result()).toMatchObject({ status: 'paused' });
+  await session.resume();
+  await runtime.worker().runUntilIdle();
+  expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+});

@@ -4,13 +4,17 @@ import { Holder } from '../../schema/lifecycle.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { RunWriter } from '../run/run-writer.ts';
 import { parseInput } from '../session/event-codec.ts';
+import { pauseChildren, resumeChildren } from './pause.ts';
 import type { Scope } from './scope.ts';
 
 const Options = z.strictObject({ to: Holder, reason: Text.max(2000).optional() });
 
-/** Whoever is at work is fenced; the run waits and goes on when the session is given back. */
+/** Whoever is at work is fenced; the run waits and goes on when the session is given back, and with it those who work for it. */
 export const handOver = async (scope: Scope, key: SessionKey, input: z.input<typeof Options>): Promise<void> => {
   const { to, reason } = parseInput('the handoff', Options, input);
+  const { status, holder } = await scope.folds.head(key);
+  if (holder === 'agent' && to === 'human') await pauseChildren(scope, key, reason);
+  if (holder === 'human' && to === 'agent' && status !== 'paused') await resumeChildren(scope, key);
   await new RunWriter(scope, key).claim((fold) => {
     if (fold.holder === to) return undefined;
     const common = { actor: scope.actor, turn: fold.turn, run: fold.run?.id };

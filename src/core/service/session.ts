@@ -31,7 +31,7 @@ import { type SessionFiles, sessionFiles } from './files/session-files.ts';
 import { type ForkOptions, forkSession } from './fork.ts';
 import { handOver } from './handoff.ts';
 import { limitSession } from './limit.ts';
-import { type PauseOptions, pauseSession } from './pause.ts';
+import { type PauseOptions, pauseSession, resumeSession } from './pause.ts';
 import type { DiffPlace } from './places.ts';
 import { resolvePoint } from './points.ts';
 import { recallKey } from './recall.ts';
@@ -199,7 +199,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     transcript: (options) => readTranscript(scope, key, options),
     context: (options) => readContext(scope, key, options),
     pause: (options) => pauseSession(scope, key, options),
-    resume: () => move({ type: 'resume' }),
+    resume: () => resumeSession(scope, key),
     close: async (options = {}) =>
       move({ type: 'close', now: scope.clock.now(), ...parseInput('the closing', WithReason, options) }),
     reopen: () => move({ type: 'reopen' }),
