@@ -467,22 +467,66 @@ describe('a session that is stopped while its child is at work', () => {
         return 'through';
       },
     });
-    const { runtime, session, childId } = await family({ calls: [{ tool: 'wait', input: {} }] }, {}, [wait]);
-    await runtime.worker(briefly).start();
+    const { runtime, session, childId, open } = await family({ calls: [{ tool: 'wait', input: {} }] }, {}, [wait]);
     const run = await session.send('Go');
-    await begun.promise;
-    const child = await runtime.sessions.get((await childId())!);
-    const statuses = async () => [(await session.summary()).status, (await child.summary()).status];
-    return { session, child, run, statuses, open: () => gate.resolve() };
+    const toChild = async () => {
+      await runtime.worker(briefly).start();
+      await begun.promise;
+    };
+    const childOf = async () => runtime.sessions.get((await childId())!);
+    const statuses = async () => [(await session.summary()).status, (await (await childOf()).summary()).status];
+    /** Another process that asks for a pause, with what happens to its first append of one. */
+    const pauseElsewhere = async (onAppend: (append: () => Promise<unknown>) => Promise<void>) => {
+      let isFirst = true;
+      const elsewhere = await open((store) => ({
+        append: async (request) => {
+          const isPause = request.events.some(({ type }) => /^session\.paus/.test(type));
+          if (isPause && isFirst) {
+            isFirst = false;
+            await onAppend(() => store.append(request));
+          }
+          return store.append(request);
+        },
+      }));
+      await (await elsewhere.sessions.get(session.id)).pause();
+    };
+    return { session, run, statuses, toChild, childOf, pauseElsewhere, letThrough: () => gate.resolve() };
   };
 
+  const atWork = async () => {
+    const started = await gated();
+    await started.toChild();
+    return started;
+  };
+
+  test('[SUB5] can be paused again where whoever paused it died on the way', async () => {
+    const { session, statuses, letThrough, pauseElsewhere } = await atWork();
+    const dying = pauseElsewhere(async (append) => {
+      await append();
+      throw new Error('dead');
+    });
+    await expect(dying).rejects.toThrow('dead');
+    await session.pause();
+    letThrough();
+    await expect.poll(statuses, { timeout: 10_000 }).toEqual(['paused', 'paused']);
+  });
+
+  test('[SUB5] is paused with a child that it opened meanwhile', async () => {
+    const { statuses, letThrough, pauseElsewhere, toChild } = await gated();
+    await pauseElsewhere(toChild);
+    expect(await statuses()).toEqual(['pausing', 'pausing']);
+    letThrough();
+    await expect.poll(statuses, { timeout: 10_000 }).toEqual(['paused', 'paused']);
+  });
+
   test('[SUB5] is paused with it at its next safe point, and both go on together', async () => {
-    const { session, child, run, statuses, open } = await gated();
+    const { session, childOf, run, statuses, letThrough } = await atWork();
     await session.pause();
     expect(await statuses()).toEqual(['pausing', 'pausing']);
-    open();
+    letThrough();
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['paused', 'paused']);
     expect(await run.result()).toMatchObject({ status: 'paused' });
+    const child = await childOf();
     expect((await child.toolCalls())[0]).toMatchObject({ tool: 'wait', status: 'ok' });
     expect((await child.transcript()).at(-1)).toMatchObject({ message: { role: 'tool' } });
     await session.resume();
@@ -491,7 +535,7 @@ describe('a session that is stopped while its child is at work', () => {
   });
 
   test('[SUB5, RUN7] is cut off with it where the pause may not wait', async () => {
-    const { session, run, statuses } = await gated();
+    const { session, run, statuses } = await atWork();
     await session.pause({ withinMs: 0 });
     expect(await statuses()).toEqual(['paused', 'paused']);
     await session.resume();
@@ -499,16 +543,16 @@ describe('a session that is stopped while its child is at work', () => {
   });
 
   test('[SUB5, RUN8] rests while a person has the session', async () => {
-    const { session, run, statuses, open } = await gated();
+    const { session, run, statuses, letThrough } = await atWork();
     await session.handoff({ to: 'human' });
-    open();
+    letThrough();
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['active', 'paused']);
     await session.handoff({ to: 'agent' });
     expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 
   test('[SUB5] stays at rest while the session is paused or a person has it, whatever of both ends first', async () => {
-    const { session, run, statuses } = await gated();
+    const { session, run, statuses } = await atWork();
     await session.pause({ withinMs: 0 });
     await session.handoff({ to: 'human' });
     await session.handoff({ to: 'agent' });
