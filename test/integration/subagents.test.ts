@@ -499,7 +499,7 @@ describe('a session that is stopped while its child is at work', () => {
     return started;
   };
 
-  test('[SUB5] can be paused again where whoever paused it died on the way', async () => {
+  test('[SUB6] can be paused again where whoever paused it died on the way', async () => {
     const { session, statuses, letThrough, pauseElsewhere } = await atWork();
     const dying = pauseElsewhere(async (append) => {
       await append();
@@ -511,7 +511,7 @@ describe('a session that is stopped while its child is at work', () => {
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['paused', 'paused']);
   });
 
-  test('[SUB5] is paused with a child that it opened meanwhile', async () => {
+  test('[SUB6] is paused with a child that it opened meanwhile', async () => {
     const { statuses, letThrough, pauseElsewhere, toChild } = await gated();
     await pauseElsewhere(toChild);
     expect(await statuses()).toEqual(['pausing', 'pausing']);
@@ -519,7 +519,7 @@ describe('a session that is stopped while its child is at work', () => {
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['paused', 'paused']);
   });
 
-  test('[SUB5] is paused with it at its next safe point, and both go on together', async () => {
+  test('[SUB6] is paused with it at its next safe point, and both go on together', async () => {
     const { session, childOf, run, statuses, letThrough } = await atWork();
     await session.pause();
     expect(await statuses()).toEqual(['pausing', 'pausing']);
@@ -534,7 +534,7 @@ describe('a session that is stopped while its child is at work', () => {
     expect(await session.toolCalls()).toMatchObject([{ tool: 'helper', status: 'ok' }]);
   });
 
-  test('[SUB5, RUN7] is cut off with it where the pause may not wait', async () => {
+  test('[SUB6, RUN7] is cut off with it where the pause may not wait', async () => {
     const { session, run, statuses } = await atWork();
     await session.pause({ withinMs: 0 });
     expect(await statuses()).toEqual(['paused', 'paused']);
@@ -542,7 +542,7 @@ describe('a session that is stopped while its child is at work', () => {
     expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 
-  test('[SUB5, RUN8] rests while a person has the session', async () => {
+  test('[SUB6, RUN8] rests while a person has the session', async () => {
     const { session, run, statuses, letThrough } = await atWork();
     await session.handoff({ to: 'human' });
     letThrough();
@@ -551,7 +551,7 @@ describe('a session that is stopped while its child is at work', () => {
     expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 
-  test('[SUB5] stays at rest while the session is paused or a person has it, whatever of both ends first', async () => {
+  test('[SUB6] stays at rest while the session is paused or a person has it, whatever of both ends first', async () => {
     const { session, run, statuses } = await atWork();
     await session.pause({ withinMs: 0 });
     await session.handoff({ to: 'human' });
@@ -565,7 +565,7 @@ describe('a session that is stopped while its child is at work', () => {
   });
 });
 
-test('[SUB5, SUB4] a child that waits is paused with its parent: what it is allowed meanwhile is done after both are resumed', async () => {
+test('[SUB6, SUB4] a child that waits is paused with its parent: what it is allowed meanwhile is done after both are resumed', async () => {
   const { runtime, session, childId } = await family({ calls: [{ tool: 'guarded', input: {} }] });
   const run = await session.send('Go');
   await runtime.worker().runUntilIdle();
