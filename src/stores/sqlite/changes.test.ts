@@ -5,7 +5,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { moduleUrl, runScript } from '../../../test/run-script.ts';
 import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
-import { openSession, seqs } from '../../testing/contract/session-log.ts';
+import { rawText } from '../../testing/contract/new-events.ts';
+import { mustAppend, openSession, seqs } from '../../testing/contract/session-log.ts';
 import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
 import { enterSession, foundIn } from '../../testing/contract/work-events.ts';
 import type { Change } from '../watchers.ts';
@@ -99,6 +100,20 @@ test('[QUEUE5] a worker is woken by another process through the file alone, by w
   expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 5 }]);
   expect(elsewhere.count).toBe(1);
   other.kill();
+});
+
+test("[WAKE1] a follower in the writer's process is woken when the append is acknowledged, and waits for no file system", async () => {
+  const store = await openSqlite(newSqliteFile(), { fallbackPollMs: hourMs });
+  const key = newKey();
+  await openSession(store, key);
+  const signal = newWakeSignal();
+  store.watch(key, signal.wake);
+  await signal.next();
+  for (let round = 1; round <= 10; round++) {
+    const before = signal.count;
+    await mustAppend(store, key, [rawText('x')]);
+    expect(signal.count).toBe(before + 1);
+  }
 });
 
 test('[WAKE1] a follower that opened the file by a link is woken too', async () => {
