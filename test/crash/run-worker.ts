@@ -34,5 +34,5 @@ const agent = crashAgent(plan.folder, (tool, place) => {
   if ('tool' in plan.die && plan.die.tool === tool && plan.die.place === place) die();
 });
 const runtime = await openRuntime({ store: dying, agents: [agent], models: { scripts: [crashScript] } });
-await runtime.worker({ pollMs: 200 }).start();
-process.send?.('working');
+await runtime.worker({ pollMs: 200 }).runUntilIdle();
+await runtime.close();
