@@ -4,6 +4,7 @@ import { type Agent, defineAgent, defineScript, defineTool, openRuntime } from '
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
+import { overrideStore } from '../override-store.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -31,15 +32,26 @@ const start = async (onCall = begun()) => {
   });
   const agent = defineAgent({ name: 'coder', version: 2, model: scriptedModel(script), tools: [look] });
   const other = defineAgent({ name: 'coder', version: 1, model: scriptedModel(script) });
-  const open = async (...agents: readonly Agent[]) => {
-    const runtime = await openRuntime({ store: openMemoryStore(database), agents });
+  const open = async (held: Agent, onRelease = () => {}) => {
+    const store = openMemoryStore(database);
+    const release: typeof store.release = async (...asked) => {
+      await store.release(...asked);
+      onRelease();
+    };
+    const runtime = await openRuntime({ store: overrideStore(store, { release }), agents: [held] });
     undo.push(() => runtime.close());
     return runtime;
   };
   const holder = await open(agent);
   const session = await holder.sessions.open({ agent });
   const types = async () => (await Array.fromAsync(session.events())).map(({ type }) => type);
-  return { holder, session, types, foreign: () => open(other), onCall: onCall.promise };
+  return {
+    holder,
+    session,
+    types,
+    foreign: (onRelease?: () => void) => open(other, onRelease),
+    onCall: onCall.promise,
+  };
 };
 
 const waitsForAgent = {
@@ -63,8 +75,10 @@ test('[AGT2] a run whose agent no worker holds waits for one that does, and says
 
 test('[AGT2] a worker that does not hold the agent leaves the run to those who may', async () => {
   const { holder, session, types, foreign } = await start();
-  await (await foreign()).worker({ pollMs: 60_000 }).start();
+  const looked = Promise.withResolvers<void>();
   const run = await session.send('Go');
+  await (await foreign(looked.resolve)).worker({ pollMs: 60_000 }).start();
+  await looked.promise;
   await holder.worker().start();
   expect(await run.result()).toMatchObject({ status: 'succeeded' });
   expect(await types()).not.toContain('run.waiting');

@@ -128,7 +128,7 @@ test('[RUN8] what a person answers in place of the model is the answer', async (
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     },
   };
-  const { session, runtime } = await startRuns({ model });
+  const { session, runtime, types } = await startRuns({ model });
   undo.push(() => runtime.close());
   const run = await session.send('Go');
   await asked.promise;
@@ -136,6 +136,7 @@ test('[RUN8] what a person answers in place of the model is the answer', async (
   await session.append({ role: 'assistant', content: 'I know it: 42.' });
   await session.handoff({ to: 'agent' });
   expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'I know it: 42.' });
+  expect(await types()).toContain('message.abandoned');
 });
 
 test('[RUN8, WR3, CTX3] what a person gives as the result of a call is its result: it does not run again', async () => {
