@@ -41,6 +41,19 @@ export const commandHelp = (command: Command, out: Terminal): readonly string[] 
   ];
 };
 
+/** Several that belong together. */
+export const groupHelp = (group: readonly Command[], out: Terminal): readonly string[] => [
+  ...twoColumns(
+    group.map(({ name, summary }) => [`perdure ${name}`, summary]),
+    helpWidth(out),
+  ),
+  '',
+  ...wrap(
+    `\`perdure help ${group[0]!.name}\` and so on tell the arguments, options and examples of each`,
+    helpWidth(out),
+  ),
+];
+
 export const overview = (version: string, out: Terminal): readonly string[] => {
   const width = helpWidth(out);
   const title = (text: string): readonly string[] => ['', out.style('bold', text)];

@@ -15,22 +15,42 @@ export const commonOptions = {
 
 export type ParsedCall =
   | { readonly kind: 'version'; readonly json: boolean }
-  | { readonly kind: 'help'; readonly about?: Command | undefined }
+  | { readonly kind: 'help'; readonly about?: Command | readonly Command[] | undefined }
   | ({ readonly kind: 'run'; readonly command: Command } & Call<typeof commonOptions>);
 
-const unknownCommand = (name: string): Error => {
+/** Commands of two words that begin with the same one, such as `files ls`. */
+const groupOf = (word: string): readonly Command[] => commands.filter(({ name }) => name.startsWith(`${word} `));
+
+const unknownCommand = (name: string, help: string): Error => {
   const meant = nearest(
     name,
     commands.map((command) => command.name),
   );
   const suggestion = meant ? `did you mean \`perdure ${meant}\`? ` : '';
-  return wrongCall(`there is no command "${name}": ${suggestion}\`perdure help\` lists them all`);
+  return wrongCall(`there is no command "${name}": ${suggestion}${help}`);
 };
 
-const commandNamed = (name: string): Command => {
-  const command = findCommand(name);
-  if (!command) throw unknownCommand(name);
-  return command;
+const unknownOf = (group: readonly Command[], first: string, second: string): Error => {
+  const help = `\`perdure help ${first}\` tells what each does`;
+  const words = group.map(({ name }) => name.slice(first.length + 1)).join(', ');
+  return second === ''
+    ? wrongCall(`${first} is followed by ${words}: ${help}`)
+    : unknownCommand(`${first} ${second}`, `there is ${words}; ${help}`);
+};
+
+interface Named {
+  readonly command: Command;
+  /** How many words its name has. */
+  readonly words: number;
+}
+
+const commandNamed = ([first = '', second = '']: readonly string[]): Named => {
+  const long = findCommand(`${first} ${second}`);
+  if (long) return { command: long, words: 2 };
+  const command = findCommand(first);
+  if (command) return { command, words: 1 };
+  const group = groupOf(first);
+  throw group.length > 0 ? unknownOf(group, first, second) : unknownCommand(first, '`perdure help` lists them all');
 };
 
 /** What Node says of a wrong option, in our words. */
@@ -82,12 +102,12 @@ export const looseOptions = (argv: readonly string[]) => {
     allowPositionals: true,
     tokens: true,
   });
-  const first = tokens.find((token) => token.kind === 'positional');
+  const places = tokens.flatMap((token) => (token.kind === 'positional' ? [token.index] : []));
   return {
     json: values.json === true,
     version: values.version === true,
     store: typeof values.store === 'string' ? values.store : undefined,
-    commandIndex: first?.index,
+    places,
     positionals,
   };
 };
@@ -104,15 +124,24 @@ const refuseAltered = (argv: readonly string[]): void => {
 
 /** Options of every command may also stand before its name. */
 export const parseCall = (argv: readonly string[]): ParsedCall => {
-  const { commandIndex, positionals, version, json } = looseOptions(argv);
+  const { places, positionals, version, json } = looseOptions(argv);
   refuseAltered(argv);
-  if (commandIndex === undefined) {
+  if (places.length === 0) {
     if (version) return { kind: 'version', json };
     if (argv.some((arg) => arg === '--help' || arg === '-h')) return { kind: 'help' };
     const [option] = argv;
     throw wrongCall(option ? `${option} needs a command: \`perdure help\` lists them` : 'a command is missing');
   }
-  const [name = '', about] = positionals;
-  if (name !== 'help') return parseFor(commandNamed(name), argv.toSpliced(commandIndex, 1));
-  return { kind: 'help', about: about === undefined ? undefined : commandNamed(about) };
+  const [name, ...about] = positionals;
+  if (name !== 'help') {
+    const { command, words } = commandNamed(positionals);
+    const named = new Set(places.slice(0, words));
+    return parseFor(
+      command,
+      argv.filter((_, index) => !named.has(index)),
+    );
+  }
+  if (about.length === 0) return { kind: 'help' };
+  const group = about.length === 1 ? groupOf(about[0]!) : [];
+  return { kind: 'help', about: group.length > 0 ? group : commandNamed(about).command };
 };

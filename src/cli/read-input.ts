@@ -1,23 +1,31 @@
 import { PerdureError } from '../schema/error.ts';
 import { wrongCall } from './wrong-call.ts';
 
-const maxBytes = 64 * 1024 * 1024;
+const maxTextBytes = 64 * 1024 * 1024;
 
-/** All of an input as text. It is kept in memory, hence bounded. */
-export const readText = async (input: AsyncIterable<Uint8Array>): Promise<string> => {
+/** All of an input. It is kept in memory, hence bounded. */
+export const readBytes = async (
+  input: AsyncIterable<Uint8Array>,
+  { maxBytes, advice }: { readonly maxBytes: number; readonly advice: string },
+): Promise<Buffer> => {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of input) {
     bytes += chunk.length;
     if (bytes > maxBytes) {
-      throw new PerdureError('PAYLOAD_TOO_LARGE', `the input is over ${maxBytes} bytes: append it in several pieces`, {
+      throw new PerdureError('PAYLOAD_TOO_LARGE', `the input is over ${maxBytes} bytes: ${advice}`, {
         details: { maxBytes },
       });
     }
     chunks.push(chunk);
   }
+  return Buffer.concat(chunks);
+};
+
+export const readText = async (input: AsyncIterable<Uint8Array>): Promise<string> => {
+  const bytes = await readBytes(input, { maxBytes: maxTextBytes, advice: 'append it in several pieces' });
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw wrongCall('the input is not UTF-8 text: convert it first');
   }

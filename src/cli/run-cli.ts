@@ -2,11 +2,11 @@ import manifest from '../../package.json' with { type: 'json' };
 import { contextFor, storeOf, type World } from './context-for.ts';
 import { wrap } from './display-width.ts';
 import { exitCodes, failureOf } from './exit-codes.ts';
-import { commandHelp, overview } from './help.ts';
+import { commandHelp, groupHelp, overview } from './help.ts';
 import { looseOptions, type ParsedCall, parseCall } from './parse-call.ts';
 import { printable, printableJson } from './printable.ts';
 import { withoutSecrets } from './store-address.ts';
-import { linesText, OutputClosed } from './terminal.ts';
+import { linesText, OutputClosed, type Terminal } from './terminal.ts';
 
 /** The store is closed however the command ends, and the first failure is the one to tell. */
 const runCommand = async (
@@ -25,13 +25,18 @@ const runCommand = async (
   }
 };
 
+const helpOn = (about: Extract<ParsedCall, { kind: 'help' }>['about'], out: Terminal): readonly string[] => {
+  if (!about) return overview(manifest.version, out);
+  return 'name' in about ? commandHelp(about, out) : groupHelp(about, out);
+};
+
 const obey = async (world: World, onStore: (address: string) => void): Promise<number> => {
   const call = parseCall(world.argv);
   if (call.kind === 'run') return runCommand(world, call, onStore);
   const { out } = world;
   const { version } = manifest;
   if (call.kind === 'version') await out.write(call.json ? `${printableJson({ version })}\n` : `${version}\n`);
-  else await out.write(linesText(call.about ? commandHelp(call.about, out) : overview(version, out)));
+  else await out.write(linesText(helpOn(call.about, out)));
   return exitCodes.success;
 };
 

@@ -1,18 +1,9 @@
-import { existsSync } from 'node:fs';
-import { PerdureError } from '../../schema/error.ts';
 import { defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { printableLine } from '../printable.ts';
 import { withProgress } from '../progress.ts';
-import { writeOutput } from '../write-output.ts';
+import { refuseToOverwrite, writeOutput } from '../write-output.ts';
 import { wrongCall } from '../wrong-call.ts';
-
-const refuseToOverwrite = (file: string): void => {
-  if (!existsSync(file)) return;
-  throw new PerdureError('FILE_UNAVAILABLE', `${file} is there already: --force replaces it, -o names another`, {
-    details: { file },
-  });
-};
 
 export const exportCommand = defineCommand({
   name: 'export',

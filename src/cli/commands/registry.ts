@@ -4,6 +4,7 @@ import { agents } from './agents.ts';
 import { answer, approve, deny } from './answers.ts';
 import { append } from './append.ts';
 import { approvals } from './approvals.ts';
+import { artifacts } from './artifacts.ts';
 import { attach } from './attach.ts';
 import { calls } from './calls.ts';
 import { cancel } from './cancel.ts';
@@ -13,6 +14,8 @@ import { compact } from './compact.ts';
 import { demo } from './demo.ts';
 import { diff } from './diff.ts';
 import { exportCommand } from './export.ts';
+import { filesReading } from './files-reading.ts';
+import { filesWriting } from './files-writing.ts';
 import { fork } from './fork.ts';
 import { gc } from './gc.ts';
 import { handoff } from './handoff.ts';
@@ -61,6 +64,9 @@ export const commands: readonly Command[] = [
   diff,
   revert,
   calls,
+  ...filesReading,
+  ...filesWriting,
+  artifacts,
   fork,
   rewind,
   retry,

@@ -1,0 +1,84 @@
+import { basename } from 'node:path';
+import type { SessionArtifacts } from '../../core/service/artifacts.ts';
+import { type Context, defineCommand, flag, text } from '../command.ts';
+import { count } from '../count.ts';
+import { readGiven, writeContent } from '../files/content.ts';
+import { printable, printableLine } from '../printable.ts';
+import { type Column, layOutTable } from '../table.ts';
+import { age, isoTime } from '../time.ts';
+import { refuseToOverwrite, writeOutput } from '../write-output.ts';
+import { wrongCall } from '../wrong-call.ts';
+
+type Artifact = Awaited<ReturnType<SessionArtifacts['list']>>[number];
+
+const columns: readonly Column[] = [
+  { title: 'NAME', flexible: true },
+  { title: 'TYPE', leaves: 2 },
+  { title: 'SIZE', align: 'right' },
+  { title: 'TIME', align: 'right', leaves: 3 },
+  { title: 'BY', leaves: 1 },
+];
+
+const tableOf = (artifacts: readonly Artifact[], { out, now }: Context): readonly string[] => {
+  const moment = now();
+  const time = out.isTerminal ? (when: number) => age(when, moment) : isoTime;
+  const rows = artifacts.map(({ name, mediaType, size, at, by }) => [
+    printable(name),
+    printableLine(mediaType),
+    String(size),
+    time(at),
+    printableLine(by),
+  ]);
+  return layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
+};
+
+const options = {
+  out: text('FILE', 'write the artifact there instead of to stdout', 'o'),
+  force: flag('replace the file if there is one'),
+  keep: text('FILE', 'keep a file of this machine, or - for stdin'),
+  name: text('NAME', 'what to keep it as; without it the name of the file'),
+  type: text('TYPE', 'its media type; without it by the ending of the name'),
+};
+
+export const artifacts = defineCommand({
+  name: 'artifacts',
+  summary: 'list what a session has kept for people, write one out, or keep one',
+  args: ['SESSION', '[NAME]'],
+  options,
+  examples: [
+    'perdure artifacts ses_…',
+    'perdure artifacts ses_… report.md -o report.md',
+    'perdure artifacts ses_… --keep chart.png',
+  ],
+  run: async (context, { args: [named, wanted], options: { out, force, keep, name, type } }) => {
+    if (keep !== undefined) {
+      if (wanted !== undefined || out !== undefined)
+        throw wrongCall('--keep takes a file in: leave out NAME and --out');
+      if (keep === '-' && name === undefined) throw wrongCall('what comes from stdin needs a --name');
+      const { bytes } = await readGiven(context, keep);
+      const session = await context.session(named!);
+      const kept = await session.artifacts.keep(name ?? basename(keep), bytes, { mediaType: type });
+      const text = `${printable(kept.name)}  ${printableLine(kept.mediaType)}, ${count(kept.size, 'byte')}`;
+      return void (await context.answer(kept, () => text));
+    }
+    if (name !== undefined || type !== undefined) throw wrongCall('--name and --type go with --keep');
+    if (wanted === undefined) {
+      if (out !== undefined) throw wrongCall('--out needs NAME: which artifact?');
+      const all = await (await context.session(named!)).artifacts.list();
+      return void (await context.answer(all, () =>
+        all.length > 0 ? tableOf(all, context) : 'there are no artifacts',
+      ));
+    }
+    const session = await context.session(named!);
+    if (out !== undefined && !force) refuseToOverwrite(out, '--out');
+    const bytes = await session.artifacts.read(wanted);
+    if (out === undefined) return void (await writeContent(context, wanted, bytes, 'name a file with --out'));
+    const size = await writeOutput(
+      out,
+      (async function* () {
+        yield bytes;
+      })(),
+    );
+    await context.answer({ file: out, name: wanted, bytes: size }, () => `${printable(out)}  ${count(size, 'byte')}`);
+  },
+});

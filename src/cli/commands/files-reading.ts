@@ -1,0 +1,149 @@
+import type { FilesDiff } from '../../core/service/files/compare-files.ts';
+import type { FileVersion } from '../../core/service/files/file-history.ts';
+import type { ListedFile } from '../../core/service/files/read-files.ts';
+import { type Command, type Context, defineCommand, flag, text } from '../command.ts';
+import { count } from '../count.ts';
+import { truncate, wrap } from '../display-width.ts';
+import { writeContent } from '../files/content.ts';
+import { changedFileText } from '../files/file-text.ts';
+import { parsePlace } from '../place.ts';
+import { optionalPoint, parseCount } from '../point.ts';
+import { printable, printableLine, printableLines } from '../printable.ts';
+import { withProgress } from '../progress.ts';
+import { type Column, layOutTable } from '../table.ts';
+import type { Style, Terminal } from '../terminal.ts';
+import { age, isoTime } from '../time.ts';
+
+const at = text('POINT', 'as they were at turn:3 (or just 3), or at seq:17');
+
+const fileColumns: readonly Column[] = [
+  { title: 'MODE', align: 'right', leaves: 1 },
+  { title: 'SIZE', align: 'right' },
+  { title: 'PATH', flexible: true },
+];
+
+const fileCells = (file: ListedFile): readonly string[] => {
+  if (file.kind === 'link') return ['link', '', `${printable(file.path)} → ${printable(file.target)}`];
+  const mode = file.mode.toString(8).padStart(4, '0');
+  return file.kind === 'folder' ? [mode, '', `${printable(file.path)}/`] : [mode, `${file.size}`, printable(file.path)];
+};
+
+const ls = defineCommand({
+  name: 'files ls',
+  summary: 'list the files of a session, now or at a point',
+  args: ['SESSION', '[PATH]'],
+  options: { at },
+  examples: ['perdure files ls ses_…', 'perdure files ls ses_… src --at turn:3'],
+  run: async (context, { args: [named, path], options }) => {
+    const point = optionalPoint(options.at);
+    const files = await (await context.session(named!)).files.list({ at: point, path });
+    const { out } = context;
+    await context.answer(files, () =>
+      files.length > 0
+        ? layOutTable(fileColumns, files.map(fileCells), out.columns, (cell, _, row) =>
+            row < 0 ? out.style('dim', cell) : cell,
+          )
+        : 'there are no files: `perdure files put` writes one',
+    );
+  },
+});
+
+const cat = defineCommand({
+  name: 'files cat',
+  summary: 'write a file of a session to stdout',
+  args: ['SESSION', 'PATH'],
+  options: { at },
+  examples: ['perdure files cat ses_… src/main.ts', 'perdure files cat ses_… data.json --at turn:3 | jq .'],
+  run: async (context, { args: [named, path], options }) => {
+    const point = optionalPoint(options.at);
+    const bytes = await (await context.session(named!)).files.read(path!, { at: point });
+    await writeContent(context, path!, bytes, 'use `perdure files get`');
+  },
+});
+
+const lineStyles: readonly (readonly [RegExp, Style])[] = [
+  [/^(diff|index|---|\+\+\+|rename|similarity|old mode|new mode|new file|deleted file)/, 'bold'],
+  [/^@@/, 'cyan'],
+  [/^\+/, 'green'],
+  [/^-/, 'red'],
+];
+
+const diffLines = ({ unified, files }: FilesDiff, out: Terminal): readonly string[] => {
+  if (files.length === 0) return ['no difference'];
+  if (unified === '') return [`${count(files.length, 'folder')} changed, no file`];
+  return printableLines(unified.replace(/\n$/, '')).flatMap((line) => {
+    const style = lineStyles.find(([form]) => form.test(line))?.[1];
+    return wrap(line, out.columns).map((piece) => (style ? out.style(style, piece) : piece));
+  });
+};
+
+/** A pipe gets what `git apply` takes, word for word. */
+const writeDiff = async (context: Context, diff: FilesDiff): Promise<void> => {
+  if (context.json || context.out.isTerminal) return context.answer(diff, () => diffLines(diff, context.out));
+  await context.out.write(diff.unified);
+};
+
+const diff = defineCommand({
+  name: 'files diff',
+  summary: 'show how files differ between two places, as git does',
+  args: ['SESSION', 'FROM', '[TO]'],
+  options: {},
+  notes: [
+    'A place is turn:3 (or just 3), seq:17, turn:5#2 for the second attempt at turn 5, ses_… for where another session is now, or ses_…@turn:3. Without TO: now.',
+  ],
+  examples: ['perdure files diff ses_… 3', 'perdure files diff ses_… 3 ses_… | git apply'],
+  run: async (context, { args: [named, from, to] }) => {
+    const [a, b] = [parsePlace(from!), to === undefined ? undefined : parsePlace(to)];
+    const session = await context.session(named!);
+    const found = await withProgress(
+      context.err,
+      () => 'comparing files',
+      () => session.files.diff(a, b ?? { session: session.id }),
+    );
+    await writeDiff(context, found);
+  },
+});
+
+const historyColumns: readonly Column[] = [
+  { title: 'SEQ', align: 'right', leaves: 1 },
+  { title: 'TIME', align: 'right', leaves: 2 },
+  { title: 'TURN', align: 'right' },
+  { title: 'BY', leaves: 3 },
+  { title: 'CHANGE', flexible: true },
+];
+const maxName = 24;
+
+const historyTable = (versions: readonly FileVersion[], { out, now }: Context): readonly string[] => {
+  const moment = now();
+  const time = out.isTerminal ? (when: number) => age(when, moment) : isoTime;
+  const rows = versions.map((each) => [
+    String(each.seq),
+    time(each.at),
+    String(each.turn),
+    truncate(printableLine(each.cause ? `tool:${each.cause.tool}` : each.actor), maxName),
+    `${changedFileText(each)}${each.why ? `: ${printableLine(each.why)}` : ''}`,
+  ]);
+  return layOutTable(historyColumns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
+};
+
+const history = defineCommand({
+  name: 'files history',
+  summary: 'list the changes of a file, newest first: by whom, in which turn, and why',
+  args: ['SESSION', 'PATH'],
+  options: {
+    limit: text('N', 'at most so many, 100 without it'),
+    'include-rewound': flag('also what rewinds left behind'),
+  },
+  notes: ['Where the file was renamed, the list goes on under the name that it had before.'],
+  examples: ['perdure files history ses_… src/main.ts'],
+  run: async (context, { args: [named, path], options }) => {
+    const limit = parseCount('--limit', options.limit, 1);
+    const session = await context.session(named!);
+    const versions = await session.files.history(path!, { limit, includeRewound: options['include-rewound'] });
+    await context.answer(versions, () =>
+      versions.length > 0 ? historyTable(versions, context) : `nothing is known to have changed ${printable(path!)}`,
+    );
+  },
+});
+
+export const filesReading: readonly Command[] = [ls, cat, diff, history];

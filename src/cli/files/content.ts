@@ -1,0 +1,56 @@
+import { open } from 'node:fs/promises';
+import type { Context } from '../command.ts';
+import { printable, printableLines } from '../printable.ts';
+import { readBytes } from '../read-input.ts';
+import { linesText } from '../terminal.ts';
+import { fileError, wrongCall } from '../wrong-call.ts';
+
+/** One more than a session takes, so that it is the session that says so. */
+const maxBytes = 32 * 1024 * 1024 + 1;
+
+const textOf = (bytes: Uint8Array): string | undefined => {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
+};
+
+/** A pipe gets the bytes, a terminal text that it can be shown, JSON either. */
+export const writeContent = async (
+  { out, json, answer }: Context,
+  name: string,
+  bytes: Uint8Array,
+  elsewhere: string,
+): Promise<void> => {
+  const text = json || out.isTerminal ? textOf(bytes) : undefined;
+  if (json) {
+    const content = text ?? Buffer.from(bytes).toString('base64');
+    const encoding = text === undefined ? 'base64' : 'utf8';
+    return answer({ name, size: bytes.length, encoding, content }, () => []);
+  }
+  if (!out.isTerminal) return out.write(bytes);
+  if (text === undefined) throw wrongCall(`${printable(name)} is not text: pipe it, or ${elsewhere}`);
+  await out.write(linesText(printableLines(text.replace(/\n$/, ''))));
+};
+
+export interface GivenFile {
+  readonly bytes: Uint8Array;
+  /** By its owner. */
+  readonly isExecutable: boolean;
+}
+
+/** A file of this machine, or - for stdin. Read before any store is made. */
+export const readGiven = async ({ stdin }: Context, file: string): Promise<GivenFile> => {
+  const bounds = { maxBytes, advice: 'a session keeps files of up to 32 MiB' };
+  if (file === '-') return { bytes: await readBytes(stdin(), bounds), isExecutable: false };
+  try {
+    await using handle = await open(file);
+    const { mode } = await handle.stat();
+    const bytes = await readBytes(handle.createReadStream({ autoClose: false }) as AsyncIterable<Uint8Array>, bounds);
+    return { bytes, isExecutable: (mode & 0o100) !== 0 };
+  } catch (error) {
+    throw fileError(error, 'read', file);
+  }
+};
