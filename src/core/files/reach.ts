@@ -44,7 +44,7 @@ const blobFailures: readonly ErrorCode[] = ['BLOB_NOT_FOUND', 'STORE_CORRUPT', '
 const shown = (path: string): string => (path === '' ? '' : `${JSON.stringify(path)}: `);
 
 /** The content of a file as a tree tells it, whole. */
-export const readReached = async (
+const readReached = async (
   blobs: Blobs,
   { hash, path, size }: Extract<Reached, { kind: 'content' }>,
 ): Promise<Uint8Array> => {
@@ -52,6 +52,33 @@ export const readReached = async (
   if (bytes.length === size) return bytes;
   throw problemAt(path, hash, `${shown(path)}the blob ${hash} has ${bytes.length} bytes and not ${size}`);
 };
+
+const maxAhead = 32;
+const maxAheadBytes = 8 * 1024 * 1024;
+
+/** With their bytes, in the same order. Some are read ahead, within bounds: one by one, most of the time would be waiting. */
+export async function* readAhead(
+  blobs: Blobs,
+  source: AsyncIterable<Reached>,
+): AsyncGenerator<Reached & { readonly bytes: Uint8Array }, void, void> {
+  const ahead: { readonly reached: Reached; readonly bytes: Promise<Uint8Array>; readonly size: number }[] = [];
+  let size = 0;
+  const first = async () => {
+    const next = ahead.shift()!;
+    size -= next.size;
+    return { ...next.reached, bytes: await next.bytes };
+  };
+  for await (const reached of source) {
+    const bytes = reached.kind === 'tree' ? Promise.resolve(reached.bytes) : readReached(blobs, reached);
+    // Told when its turn comes.
+    bytes.catch(() => undefined);
+    const next = { reached, bytes, size: reached.kind === 'tree' ? reached.bytes.length : reached.size };
+    ahead.push(next);
+    size += next.size;
+    while (ahead.length > maxAhead || (ahead.length > 0 && size > maxAheadBytes)) yield await first();
+  }
+  while (ahead.length > 0) yield await first();
+}
 
 /**
  * Everything below the trees that it is given: each once, however many name it, and a tree after what it names. A file may have the

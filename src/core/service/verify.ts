@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isPerdureError } from '../../schema/error.ts';
-import { blobProblemOf, Reach, readReached } from '../files/reach.ts';
+import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
 import type { Head, SessionKey, StoredEvent } from '../ports/store.ts';
 import { blobNamedBy, type NamedBlob } from '../session/blob-events.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
@@ -87,9 +87,8 @@ const filesProblem = async (
   const reach = new Reach(blobs);
   for (const { seq, named } of events) {
     try {
-      for await (const reached of reachOf(reach, named)) {
-        if (reached.kind === 'content' && !isQuick) await readReached(blobs, reached);
-      }
+      const reached = reachOf(reach, named);
+      for await (const _ of isQuick ? reached : readAhead(blobs, reached));
     } catch (error) {
       const problem = blobProblemOf(error);
       if (!problem) throw error;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createZstdCompress } from 'node:zlib';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
-import { blobProblemOf, Reach, readReached } from '../files/reach.ts';
+import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { Head, StoredEvent } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
@@ -112,9 +112,8 @@ async function* namedLines(scope: Scope, wanted: readonly Wanted[]): AsyncGenera
     for await (const { event, named } of readBlobEvents(scope.store, scope.workspace, head.session)) {
       if (event.seq > upTo) break;
       try {
-        for await (const reached of reachOf(reach, named)) {
-          const bytes = reached.kind === 'tree' ? reached.bytes : await readReached(scope.blobs, reached);
-          yield* blobLines(reached.kind, reached.hash, bytes);
+        for await (const { kind, hash, bytes } of readAhead(scope.blobs, reachOf(reach, named))) {
+          yield* blobLines(kind, hash, bytes);
         }
       } catch (error) {
         const problem = blobProblemOf(error);
