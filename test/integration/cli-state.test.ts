@@ -108,7 +108,7 @@ test('[CLI1, STATE3] state shows the state or a part of it, now or at a point', 
 test('[CLI1, STATE1, REV1] commit changes the state, revert takes that back, and both say what changed', async () => {
   const id = await makeSession();
   expect(await said(['commit', id, '--fact', 'host=local host', '--fact', 'port=1', '--why', 'told so'])).toMatch(
-    /^committed event \d+, turn 2: ~\/facts\/port \+\/facts\/host: told so\n$/,
+    /^committed event \d+, turn 2: \+\/facts\/host ~\/facts\/port: told so\n$/,
   );
   const patch = JSON.stringify([{ op: 'add', path: '/facts/list', value: [1, { a: null }] }]);
   const commit = await answered(['commit', id, '--patch', '-', '--provenance', 'unverified'], { stdin: patch });
@@ -137,9 +137,9 @@ test('[CLI1, QRY1] log finds commits of a session or of the workspace, and still
   expect(lines).toEqual([
     expect.stringMatching(/^SEQ +TIME +TURN +BY +PROVENANCE +CHANGED$/),
     expect.stringMatching(
-      /^ *\d+ {2}[\dT:.-]+Z +2 {2}member:local +human +-\/decisions\/db ~\/plan\/first ~\/facts\/port: it moved$/,
+      /^ *\d+ {2}[\dT:.-]+Z +2 {2}member:local +human +~\/plan\/first -\/decisions\/db ~\/facts\/port: it moved$/,
     ),
-    expect.stringMatching(/ 1 {2}member:local +human +\+\/decisions\/db \+\/plan\/first \+\/facts\/port$/),
+    expect.stringMatching(/ 1 {2}member:local +human +\+\/plan\/first \+\/decisions\/db \+\/facts\/port$/),
     expect.stringMatching(/ 1 {2}tool:test +unverified +\+\/toolsUsed\/test: threw: none found$/),
     expect.stringMatching(
       / 1 {2}tool:edit +unverified +\+\/filesModified\/src~1auth\.ts \+\/toolsUsed\/edit: wrote src\/auth\.ts$/,

@@ -253,7 +253,7 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
       ['outside', expect.arrayContaining([expect.stringMatching(/^\/filesModified\/a\.txt/)])],
       ['tool:act', expect.arrayContaining(['/filesModified/a.txt', '/filesModified/b.txt'])],
     ]);
-    expect((await session.state()).filesModified['a.txt']).toEqual({ change: 'modified' });
+    expect((await session.state()).filesModified['a.txt']).toEqual({ change: 'modified', after: expect.any(Number) });
     expect(await found(runtime, session)).toEqual({ 'a.txt': '644 by hand', 'b.txt': '644 two' });
   });
 
@@ -622,12 +622,12 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     const session = await runtime.sessions.open({ agent });
     await turn(runtime, session, ({ keepArtifact }) => keepArtifact('report.md', '# One'));
     await turn(runtime, session, ({ keepArtifact }) =>
-      keepArtifact('report.md', '# Two', { mediaType: 'text/markdown' }),
+      keepArtifact('report.md', '# Two', { mediaType: 'text/x-notes' }),
     );
     const kept = await eventsOf(session, 'artifact.kept');
     expect(kept.map(({ payload, actor }) => [actor, payload.name, payload.mediaType, payload.size])).toEqual([
-      ['tool:act', 'report.md', 'text/plain', 5],
       ['tool:act', 'report.md', 'text/markdown', 5],
+      ['tool:act', 'report.md', 'text/x-notes', 5],
     ]);
     await turn(runtime, session, async ({ keepArtifact }) => {
       await expect(keepArtifact('../up', 'x')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
