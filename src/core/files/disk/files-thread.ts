@@ -16,6 +16,7 @@ import type {
   ToFilesThread,
 } from './files-protocol.ts';
 import { restoreSnapshot } from './restore.ts';
+import { scannedReader } from './scanned-reader.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { readStatCache, type StatCache, writeStatCache } from './stat-cache.ts';
 
@@ -107,8 +108,11 @@ const tasks: { [Name in TaskName]: (options: OptionsOf<Name>, blobs: Blobs) => P
   snapshot: (options, blobs) =>
     withCache(options, async (cache) => {
       const taken = await takeSnapshot(options, cache, blobs);
-      const compared = { before: options.base ?? emptyTree.hash, after: taken.snapshot.root };
-      return [{ ...taken.snapshot, changes: changedFiles(await changesBetween(compared, blobs)) }, taken.cache];
+      const { root } = taken.cache;
+      const hash = options.base ?? emptyTree.hash;
+      const read = cache?.root.hash === hash ? scannedReader(cache.root) : treeReader(blobs);
+      const found = await findChanges({ hash, read }, { hash: root.hash, read: scannedReader(root) });
+      return [{ ...taken.snapshot, changes: changedFiles(findRenames(found)) }, taken.cache];
     }),
   restore: (options, blobs) =>
     withCache(options, async (cache) => {

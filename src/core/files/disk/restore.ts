@@ -7,6 +7,7 @@ import { findEntry, treeReader } from '../read-tree.ts';
 import { isSameEntry } from '../tree.ts';
 import { ChangeApplier } from './apply-changes.ts';
 import { rootMode, type Scanned, type ScannedFolder } from './scan.ts';
+import { scannedReader } from './scanned-reader.ts';
 import { type Snapshot, takeSnapshot, type WorktreeOptions } from './snapshot.ts';
 import { clearStaging } from './staging.ts';
 import type { StatCache } from './stat-cache.ts';
@@ -26,18 +27,6 @@ export interface Restored {
   /** What no snapshot holds and stands where something is to be; not empty in dry runs alone, for it is never touched. */
   readonly inTheWay: readonly string[];
 }
-
-const foldersOf = (folder: ScannedFolder, all = new Map<BlobHash, ScannedFolder>()): Map<BlobHash, ScannedFolder> => {
-  all.set(folder.hash, folder);
-  for (const entry of folder.entries.values()) if (entry.kind === 'folder') foldersOf(entry, all);
-  return all;
-};
-
-/** The trees of a scan are in memory. */
-const scannedReader = (root: ScannedFolder): ReadTree => {
-  const folders = foldersOf(root);
-  return async (hash) => folders.get(hash)!.entries;
-};
 
 /** Whether something is to be at a path, or something that is no folder above it. */
 const takenBy = (changes: readonly FileChange[]): ((path: string) => boolean) => {
