@@ -616,6 +616,29 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     });
   });
 
+  test("[FILE28] a restore changes a person's folder at once, and what the person did is in the log before", async () => {
+    const { agent, machine, turn } = await start();
+    const own = await newFolder();
+    writeFileSync(join(own, 'a.txt'), 'zero');
+    mkdirSync(join(own, 'node_modules'));
+    writeFileSync(join(own, 'node_modules', 'x'), 'ignored');
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent, files: { cwd: own } });
+    await turn(runtime, session, write({ 'a.txt': 'one', 'b.txt': 'one' }));
+    await turn(runtime, session, write({ 'a.txt': 'two' }));
+    writeFileSync(join(own, 'a.txt'), 'by hand');
+    await session.files.restore({ turn: 1 });
+    expect(contentOf(own)).toEqual({ 'a.txt': '644 one', 'b.txt': '644 one', 'node_modules/x': '644 ignored' });
+    const [outside] = (await session.commits({ path: '/filesModified/a.txt' })).filter(
+      ({ actor }) => actor === 'outside',
+    );
+    const before = await session.files.read('a.txt', { at: { seq: outside!.seq } });
+    expect(Buffer.from(before).toString()).toBe('by hand');
+    await turn(runtime, session, write({ 'c.txt': 'x' }));
+    expect(contentOf(own)).toMatchObject({ 'a.txt': '644 one', 'c.txt': '644 x' });
+    expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
+  });
+
   test('[FILE25] what a call keeps for people is in the log with its outcome, and no rewind drops it', async () => {
     const { agent, machine, turn } = await start();
     const runtime = await machine();

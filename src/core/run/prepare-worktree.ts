@@ -13,9 +13,7 @@ interface Preparing {
   readonly scope: Scope;
   readonly writer: RunWriter;
   readonly run: RunId;
-  readonly agent: Agent;
   readonly signal: AbortSignal;
-  readonly place: WorktreePlace;
 }
 
 const maxOutputChars = 4000;
@@ -26,10 +24,11 @@ const outcomeOf = (output: unknown): { exitCode: number | null; output: string }
 };
 
 /** Makes anew what snapshots leave out, by the agent's own command. How it went is in the log; the run goes on either way. */
-export const prepareWorktree = async (preparing: Preparing): Promise<{ tool: string; callId: string } | undefined> => {
-  const { scope, writer, run, agent, signal, place } = preparing;
-  if (!agent.prepare) return undefined;
-  const { command, shell } = agent.prepare;
+const prepareWorktree = async (
+  { scope, writer, run, signal }: Preparing,
+  { name, prepare: { command, shell } }: Pick<Agent, 'name'> & { readonly prepare: NonNullable<Agent['prepare']> },
+  place: WorktreePlace,
+): Promise<{ readonly tool: string; readonly callId: string }> => {
   const callId = newId('call', scope.clock.now());
   const context: ToolContext = {
     ...writer.key,
@@ -64,10 +63,14 @@ export const prepareWorktree = async (preparing: Preparing): Promise<{ tool: str
   const draft: EventDraft = {
     type: 'files.prepared',
     payload,
-    actor: `agent:${agent.name}` as Actor,
+    actor: `agent:${name}` as Actor,
     turn: 'current',
     run,
   };
   await writer.record(draft);
   return { tool: shell.name, callId };
 };
+
+/** As a run's files are told of it; undefined where the agent prepares nothing. */
+export const preparing = (preparation: Preparing, { name, prepare }: Agent) =>
+  prepare && ((place: WorktreePlace) => prepareWorktree(preparation, { name, prepare }, place));

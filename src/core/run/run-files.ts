@@ -22,12 +22,11 @@ import { emptyTree, treeOf } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Scope } from '../service/scope.ts';
-import type { Agent } from '../session/agent.ts';
 import { decideFiles, type NewFiles } from '../session/decide-files.ts';
 import type { SessionFold } from '../session/fold.ts';
-import { prepareWorktree } from './prepare-worktree.ts';
 import type { RunWriter } from './run-writer.ts';
 
+type Cause = NonNullable<NewFiles['cause']>;
 type Conflicted = PayloadOf<'files.conflicted'>;
 
 /** What the worktree became since it was `base`. */
@@ -55,13 +54,16 @@ const newFiles = (taken: SnapshotWithChanges): NewFiles => ({
   leftOut: leftOutOf(taken),
 });
 
+export type FilesWriter = Pick<RunWriter, 'key' | 'fold' | 'decide' | 'record'>;
+
 interface Parts {
   readonly scope: Scope;
-  readonly writer: RunWriter;
-  readonly run: RunId;
+  readonly writer: FilesWriter;
+  /** Absent while none is at work. */
+  readonly run?: RunId | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
-  readonly agent: Agent;
-  readonly signal: AbortSignal;
+  /** Makes anew what snapshots leave out; absent where nothing has to be. Gives the call that it was. */
+  readonly prepare?: ((place: WorktreePlace) => Promise<Cause>) | undefined;
 }
 
 const maxRounds = 10;
@@ -171,14 +173,13 @@ export class RunFiles {
 
   /** Once for each time that files were brought here; a person's own folder is theirs to prepare. */
   #isToPrepare(tree: BlobHash): boolean {
-    const { prepare } = this.#parts.agent;
-    return prepare !== undefined && !this.#isPrepared && !this.place.isBound && tree !== emptyTree.hash;
+    return this.#parts.prepare !== undefined && !this.#isPrepared && !this.place.isBound && tree !== emptyTree.hash;
   }
 
   async #prepare(tree: BlobHash): Promise<void> {
-    const cause = await prepareWorktree({ ...this.#parts, place: this.place });
+    const cause = await this.#parts.prepare!(this.place);
     this.#isPrepared = true;
-    const look = cause && (await this.look(cause));
+    const look = await this.look(cause);
     if (!look) return this.#mark(tree);
     const found = await this.found(look);
     if (await this.#tell(found)) await this.told(look, found);
@@ -242,7 +243,7 @@ export class RunFiles {
   }
 
   /** What another session made of files that it had from here joins them. The worktree is brought there before the next call. */
-  async takeOver(base: BlobHash, theirs: BlobHash, cause: NonNullable<NewFiles['cause']>): Promise<void> {
+  async takeOver(base: BlobHash, theirs: BlobHash, cause: Cause): Promise<void> {
     const { writer, scope } = this.#parts;
     for (let round = 0; round < maxRounds && theirs !== base; round++) {
       const fold = await writer.fold();
@@ -262,7 +263,7 @@ export class RunFiles {
   }
 
   /** What a call that may have written left; undefined when nothing is other than before. */
-  async look(cause: NonNullable<NewFiles['cause']>): Promise<Look | undefined> {
+  async look(cause: Cause): Promise<Look | undefined> {
     const base = this.#tree ?? emptyTree.hash;
     if (base === emptyTree.hash && !this.place.isBound && (await this.#isEmpty())) return undefined;
     const { files: before } = await this.#parts.writer.fold();

@@ -17,6 +17,7 @@ import { type WorkFor, workFor } from '../session/work-for.ts';
 import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
 import { endDrafts } from './end-run.ts';
+import { preparing } from './prepare-worktree.ts';
 import type { Preview } from './previews.ts';
 import { isGone, isNear, processHolder } from './process-holder.ts';
 import { agentActor, type RunContext } from './run-context.ts';
@@ -309,6 +310,7 @@ export class RunWorker implements Worker {
     const fenced = new AbortController();
     const unwatch = scope.store.watch(key, () => void this.#checkFence(writer, fenced));
     const signal = AbortSignal.any([lost, fenced.signal, this.#stopping.signal]);
+    const prepare = preparing({ scope, writer, run, signal }, agent);
     const context: RunContext = {
       scope,
       writer,
@@ -317,7 +319,7 @@ export class RunWorker implements Worker {
       ...asked,
       agent,
       tools: agent.tools,
-      files: new RunFiles({ scope, writer, run, agent, tools: agent.tools, signal }, await writer.fold()),
+      files: new RunFiles({ scope, writer, run, tools: agent.tools, prepare }, await writer.fold()),
       signal,
       preview: (preview: Preview) => scope.previews.tell(key, preview),
       waitFor: (session) => {

@@ -107,7 +107,7 @@ export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayO
       from: asked?.from,
       agent,
       tools,
-      files: new RunFiles({ scope, writer, run, agent, tools, signal: scope.closing }, await writer.fold()),
+      files: new RunFiles({ scope, writer, run, tools }, await writer.fold()),
       signal: scope.closing,
       preview: (preview) => scope.previews.tell(fork, preview),
       waitFor: () => ({ [Symbol.dispose]: () => undefined }),

@@ -12,6 +12,7 @@ import { parseInput } from '../../session/event-codec.ts';
 import type { SessionFold } from '../../session/fold.ts';
 import { type DiffPlace, foldAtPlace, type PlaceRef } from '../places.ts';
 import type { Scope } from '../scope.ts';
+import { bringBoundFolder } from './bring-bound-folder.ts';
 import { ChangeOptions, changeFiles, type FilesEdit } from './change-files.ts';
 import { type FilePath, parseFilePath } from './file-path.ts';
 import { fileNotFound } from './find-file.ts';
@@ -66,7 +67,7 @@ const withPathsOf = async (
   return made;
 };
 
-/** The files become those of a place; or tells how they would. */
+/** The files become those of a place; or tells how they would. What a person did in a folder of their own is in the log before it changes. */
 export const restoreFiles = async (
   scope: Scope,
   key: SessionKey,
@@ -90,8 +91,10 @@ export const restoreFiles = async (
     await edit(treeOf(head), head);
     return { of: place, ...told };
   }
+  await bringBoundFolder(scope, key);
   const body = { restore: to, paths: paths?.map(({ path }) => path), why: about.why };
   const origin = { kind: 'restore', ...place } as const;
   const seq = await changeFiles(scope, key, { ...about, origin, body }, (_, root, fold) => edit(root, fold));
+  if (seq !== undefined) await bringBoundFolder(scope, key);
   return { of: place, ...told, ...(seq !== undefined && { seq }) };
 };

@@ -1,0 +1,47 @@
+import type { EventDraft, SessionEvent } from '../../../schema/event.ts';
+import { thisMachine } from '../../files/disk/place.ts';
+import type { SessionKey } from '../../ports/store.ts';
+import { type FilesWriter, RunFiles } from '../../run/run-files.ts';
+import type { SessionFold } from '../../session/fold.ts';
+import { statusesThatAllow } from '../../session/lifecycle.ts';
+import { encodeAll, eventsOf, payloadBytes, refusal, turnAside } from '../execute.ts';
+import type { Scope } from '../scope.ts';
+
+const maxDecisions = 10;
+
+/** Tells of a person's folder while no run does. */
+const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
+  const { store, folds, clock } = scope;
+  const decide: FilesWriter['decide'] = async (decideOn) => {
+    for (let attempt = 0; ; attempt++) {
+      const fold = await folds.head(key);
+      const drafts: readonly EventDraft[] = decideOn(fold) ?? [];
+      const events = encodeAll(drafts);
+      if (!events) return [];
+      const request = { ...key, writer: { kind: 'outside' as const }, at: clock.now(), events, onHead: fold.seq };
+      const outcome = await store.append({ ...request, whileStatus: statusesThatAllow('commit') });
+      if (outcome.outcome === 'appended') {
+        const written: readonly SessionEvent[] = eventsOf(key, drafts, outcome);
+        folds.advance(key, fold, written, payloadBytes(events));
+        return written;
+      }
+      folds.forget(key);
+      if (outcome.outcome !== 'conflict' || attempt >= maxDecisions) {
+        throw refusal(key, outcome, { drafts, command: 'commit' });
+      }
+      await turnAside(attempt);
+    }
+  };
+  return { key, fold: () => folds.head(key), decide, record: (...drafts) => decide(() => drafts) };
+};
+
+const isAtWork = ({ run, status }: SessionFold): boolean =>
+  run !== undefined && run.waitingFor === undefined && status !== 'paused';
+
+/** Makes a person's folder on this machine what the log says, and the log tell what the person did; not while a run does both. */
+export const bringBoundFolder = async (scope: Scope, key: SessionKey): Promise<void> => {
+  const fold = await scope.folds.head(key);
+  if (fold.boundTo?.machine !== thisMachine || isAtWork(fold)) return;
+  const files = new RunFiles({ scope, writer: outsideWriter(scope, key), tools: new Map() }, fold);
+  await files.ready();
+};
