@@ -1,0 +1,59 @@
+/** A process that collects garbage, or that writes files into a session, until it is killed. Argument: the plan as JSON. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { blobsOf } from '../../src/core/files/blobs-of.ts';
+import { treeReader } from '../../src/core/files/read-tree.ts';
+import { withEntry } from '../../src/core/files/with-entry.ts';
+import type { NewBlob } from '../../src/core/ports/blobs.ts';
+import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
+import type { SessionKey } from '../../src/core/ports/store.ts';
+import { openRuntime } from '../../src/index.ts';
+import { contentOf, filesOf, putFiles, snapshotFiles } from '../named-files.ts';
+import { openStoreAt } from '../open-store.ts';
+
+export interface GcPlan {
+  readonly address: string;
+  /** Whose files are written; without it garbage is collected. */
+  readonly key?: SessionKey;
+}
+
+export type GcReport = { readonly ready: true } | { readonly removed: number } | { readonly tree: string };
+
+const tell = (report: GcReport) => process.send!(report);
+const upTo = (limit: number): number => Math.floor(Math.random() * limit);
+
+/** From few contents, so that what nobody names any more is wanted again and again. */
+const someFiles = (): readonly NewBlob[] => {
+  const first = upTo(300);
+  const numbers = Array.from({ length: 5 + upTo(120) }, (_, at) => first + at);
+  return filesOf(Object.fromEntries(numbers.map((n) => [`${n % 7}/${n}`, `content ${n}`])));
+};
+
+/** What is already in the log stays as it is: only the new content and its folders are put. */
+const withOneMore = async (store: RuntimeStore, { workspace }: SessionKey, tree: string) => {
+  const content = contentOf(`more ${upTo(50)}`);
+  const entry = { kind: 'file', mode: 0o644, size: content.bytes.length, hash: content.hash } as const;
+  const { trees } = (await withEntry(treeReader(blobsOf(store, workspace)), tree, [`${upTo(7)}`, 'more'], entry))!;
+  return [content, ...trees];
+};
+
+const write = async (store: RuntimeStore, key: SessionKey): Promise<void> => {
+  for (let tree: string | undefined; ; ) {
+    const files: readonly NewBlob[] = tree && upTo(2) ? await withOneMore(store, key, tree) : someFiles();
+    await putFiles(store, key.workspace, files);
+    if (upTo(3) === 0) continue;
+    await snapshotFiles(store, key, files);
+    tree = files.at(-1)!.hash;
+    tell({ tree });
+    await pause(10);
+  }
+};
+
+const collect = async (store: RuntimeStore): Promise<void> => {
+  const runtime = await openRuntime({ store });
+  for (;;) await runtime.gc({ onProgress: ({ removed }) => removed > 0 && tell({ removed }) });
+};
+
+const { address, key } = JSON.parse(process.argv[2]!) as GcPlan;
+const store = await openStoreAt(address);
+tell({ ready: true });
+process.once('message', () => (key ? write(store, key) : collect(store)));
