@@ -44,7 +44,7 @@ const write = async (store: RuntimeStore, key: SessionKey): Promise<void> => {
     await snapshotFiles(store, key, files);
     tree = files.at(-1)!.hash;
     tell({ tree });
-    await pause(10);
+    await pause(60);
   }
 };
 
