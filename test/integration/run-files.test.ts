@@ -661,6 +661,32 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     expect(await eventsOf(session, 'artifact.kept')).toHaveLength(2);
   });
 
+  test.each(['own', 'bound'])(
+    '[FILE20] what was seen in an %s worktree and not told before a crash is not lost to a write from elsewhere',
+    async (where) => {
+      const { agent, machine, turn, found, seen } = await start();
+      const data = await newFolder();
+      const runtime = await machine(data);
+      const own = await newFolder();
+      const session = await runtime.sessions.open({ agent, ...(where === 'bound' && { files: { cwd: own } }) });
+      await turn(runtime, session, write({ 'a.txt': 'one' }));
+      writeFileSync(join(seen().folder, 'mine.txt'), 'by hand');
+      const twin = await runtime.sessions.open({ files: { from: seen().folder } });
+      const [{ payload }] = (await eventsOf(twin, 'files.snapshotted')) as [SessionEvent<'files.snapshotted'>];
+      const mark = join(data, 'worktrees', 'local', session.id, `${where}-mark`);
+      const { trees } = JSON.parse(readFileSync(mark, 'utf8'));
+      writeFileSync(mark, JSON.stringify({ trees: [...trees, payload.tree] }));
+      await session.files.write('b.txt', 'from elsewhere');
+      const both = { 'a.txt': '644 one', 'b.txt': '644 from elsewhere' };
+      if (where === 'bound') expect(await found(runtime, session)).toEqual({ ...both, 'mine.txt': '644 by hand' });
+      else {
+        expect(await found(runtime, session)).toEqual(both);
+        const [kept] = await eventsOf(session, 'files.conflicted');
+        expect(kept!.payload).toMatchObject({ tree: payload.tree, paths: expect.arrayContaining(['mine.txt']) });
+      }
+    },
+  );
+
   test('[FILE24] a folder that cannot be looked at does not take the outcome of the call away', async () => {
     const { agent, machine, turn, found, seen } = await start();
     const runtime = await machine();

@@ -130,7 +130,7 @@ export class RunFiles {
     if (this.place.isBound) return this.#merge(wanted, known, taken);
     const mark = known ?? newWorktree;
     if (mark.isRestoring || !mark.trees.includes(wanted)) {
-      if (!mark.isRestoring && !mark.trees.includes(taken.root)) await this.#setAside(taken);
+      if (!mark.isRestoring && mark.trees[0] !== taken.root) await this.#setAside(taken);
       return this.#restore(wanted);
     }
     if (this.#isRecovering(fold)) {
@@ -208,7 +208,7 @@ export class RunFiles {
 
   /** In a person's folder both count: what is there, and what was written or restored from elsewhere. */
   async #merge(wanted: BlobHash, mark: Mark | undefined, taken: SnapshotWithChanges): Promise<void> {
-    const base = mark && !mark.trees.includes(wanted) ? mark.trees.at(-1)! : wanted;
+    const base = mark && !mark.trees.includes(wanted) ? mark.trees[0]! : wanted;
     const found = await this.#onto(wanted, { base, files: newFiles(taken) });
     const hasNews = found.files.tree !== wanted || found.conflicts;
     await this.#mark(wanted, taken.root);

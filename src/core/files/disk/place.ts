@@ -57,7 +57,7 @@ export const makePlace = async ({ folder, temporary, isBound }: WorktreePlace): 
 
 /** What the worktree was when it was last looked at or brought to something; what it is otherwise, somebody else made. */
 export interface Mark {
-  /** Two while an event that says so is being written. */
+  /** Two while an event is being written that tells of the second: only the first is in a log for sure. */
   readonly trees: readonly BlobHash[];
   /** Nobody can say what it is until it was brought there. */
   readonly isRestoring?: boolean | undefined;
