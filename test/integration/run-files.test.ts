@@ -302,6 +302,42 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     expect(run.session).toBe(session.id);
   });
 
+  test.each(['its own', "a person's"])(
+    '[FILE21] what a lost call wrote in %s folder is joined with what was written from elsewhere since',
+    async (whose) => {
+      const { agent, machine, work, set, turn, found } = await start();
+      const data = await newFolder();
+      const first = await machine(data);
+      const cwd = whose === 'its own' ? undefined : await newFolder();
+      const session = await first.sessions.open({ agent, ...(cwd && { files: { cwd } }) });
+      await turn(first, session, write({ 'a.txt': 'one' }));
+      const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
+      set((context) => {
+        write({ 'half.txt': 'half' })(context);
+        hasWritten();
+        return new Promise((_, reject) => {
+          context.signal.addEventListener('abort', () => reject(context.signal.reason));
+        });
+      });
+      await session.send('act');
+      await first.worker().start();
+      await written;
+      await first.close();
+      const second = await machine(data);
+      const again = await second.sessions.get(session.id);
+      await again.files.write('a.txt', 'from elsewhere');
+      await work(second, again);
+      const [call] = await again.toolCalls();
+      expect((await again.state()).filesModified['half.txt']).toEqual({
+        change: 'created',
+        tool: 'act',
+        callId: call!.callId,
+      });
+      expect(await found(second, again)).toEqual({ 'a.txt': '644 from elsewhere', 'half.txt': '644 half' });
+      expect(await eventsOf(again, 'files.conflicted')).toEqual([]);
+    },
+  );
+
   test("[FILE21] what a cancelled call had written is told as that call's, before the next one", async () => {
     const { agent, machine, turn, set } = await start();
     const runtime = await machine();
@@ -446,6 +482,29 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
       expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'CONFLICT' } });
     });
 
+    test('[FILE23] whoever is opened again works there when all others are closed, and not while one works further up', async () => {
+      const { agent, machine, turn, seen } = await start();
+      const own = await newFolder();
+      const below = join(own, 'below');
+      mkdirSync(below);
+      const runtime = await machine();
+      const session = await runtime.sessions.open({ agent, files: { cwd: below } });
+      await session.close();
+      const above = await runtime.sessions.open({ agent, files: { cwd: own } });
+      await session.reopen();
+      const run = await session.send('act');
+      await runtime.worker({ session: session.id }).runUntilIdle();
+      expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'CONFLICT' } });
+      await above.close();
+      await turn(runtime, session, write({ 'a.txt': 'x' }));
+      await session.close();
+      const other = await runtime.sessions.open({ agent, files: { cwd: below } });
+      await other.close();
+      await session.reopen();
+      await turn(runtime, session, write({ 'b.txt': 'x' }));
+      expect(seen().folder).toBe(below);
+    });
+
     test('[FILE23] a folder with the store in it is refused', async () => {
       const folder = await newFolder();
       const runtime = await openRuntime({ store: `sqlite:${join(folder, 'perdure.db')}` });
@@ -464,14 +523,53 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     const runtime = await machine();
     const session = await runtime.sessions.open({ agent });
     await turn(runtime, session, write({ 'a.txt': 'one', 'b.txt': 'one' }));
+    const markFile = join(dirname(seen().folder), 'own-mark');
+    const [from] = JSON.parse(readFileSync(markFile, 'utf8')).trees;
     await turn(runtime, session, write({ 'a.txt': 'two', 'b.txt': 'two' }));
-    const home = dirname(seen().folder);
-    const { trees } = JSON.parse(readFileSync(join(home, 'own-mark'), 'utf8'));
-    writeFileSync(join(home, 'own-mark'), JSON.stringify({ trees, isRestoring: true }));
+    writeFileSync(markFile, JSON.stringify({ ...JSON.parse(readFileSync(markFile, 'utf8')), from }));
     writeFileSync(join(seen().folder, 'a.txt'), 'one');
     expect(await found(runtime, session)).toEqual({ 'a.txt': '644 two', 'b.txt': '644 two' });
     expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
     expect((await eventsOf(session, 'files.snapshotted')).length).toBe(2);
+  });
+
+  test("[FILE19] a restore that broke off in a person's own folder is finished, beside what the person did since", async () => {
+    const { agent, machine, turn, found, work } = await start();
+    const own = await newFolder();
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent, files: { cwd: own } });
+    await turn(runtime, session, write({ 'a.txt': 'one', 'b.txt': 'one' }));
+    await session.files.write('a.txt', 'from elsewhere');
+    await session.files.write('c/d.txt', 'from elsewhere');
+    execFileSync('mkfifo', [join(own, 'c')]);
+    const run = await session.send('look');
+    await work(runtime, session);
+    expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'CONFLICT' } });
+    rmSync(join(own, 'c'));
+    writeFileSync(join(own, 'b.txt'), 'by hand');
+    expect(await found(runtime, session)).toEqual({
+      'a.txt': '644 from elsewhere',
+      'b.txt': '644 by hand',
+      'c/d.txt': '644 from elsewhere',
+    });
+    expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
+  });
+
+  test('[FILE20] what somebody did in a worktree after a restore broke off is kept and told', async () => {
+    const { agent, machine, turn, found, work, seen } = await start();
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent });
+    await turn(runtime, session, write({ 'a.txt': 'one', 'b.txt': 'one' }));
+    await session.files.write('a.txt', 'from elsewhere');
+    await session.files.write('c/d.txt', 'from elsewhere');
+    execFileSync('mkfifo', [join(seen().folder, 'c')]);
+    const run = await session.send('look');
+    await work(runtime, session);
+    expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'CONFLICT' } });
+    rmSync(join(seen().folder, 'c'));
+    writeFileSync(join(seen().folder, 'mine.txt'), 'by hand');
+    expect(await found(runtime, session)).toMatchObject({ 'a.txt': '644 from elsewhere' });
+    expect((await eventsOf(session, 'files.conflicted')).map(({ payload }) => payload.paths)).toEqual([['mine.txt']]);
   });
 
   test('[FILE26] where files were brought, the command that prepares them runs once, and how it went is in the log', async () => {
@@ -639,6 +737,62 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
   });
 
+  test('[FILE11] a link in the place of the worktree is not followed', async () => {
+    const { agent, machine, turn, work, seen } = await start();
+    const elsewhere = await newFolder();
+    writeFileSync(join(elsewhere, 'precious.txt'), 'mine');
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent });
+    await turn(runtime, session, write({ 'a.txt': 'one' }));
+    await turn(runtime, session, write({ 'a.txt': 'two' }));
+    rmSync(seen().folder, { recursive: true });
+    symlinkSync(elsewhere, seen().folder);
+    await session.rewind({ to: { turn: 1 } });
+    const run = await session.send('look');
+    await work(runtime, session);
+    expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'FILE_UNAVAILABLE' } });
+    expect(contentOf(elsewhere)).toEqual({ 'precious.txt': '644 mine' });
+    await expect(session.files.read('precious.txt')).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' });
+  });
+
+  test('[FILE19] a rewind counts also where the worker died between the outcome of a call and its note of it', async () => {
+    const { agent, machine, turn, found, seen } = await start();
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent });
+    await turn(runtime, session, write({ 'a.txt': 'one' }));
+    const markFile = join(dirname(seen().folder), 'own-mark');
+    const before = JSON.parse(readFileSync(markFile, 'utf8'));
+    await turn(runtime, session, write({ 'a.txt': 'two' }));
+    const after = JSON.parse(readFileSync(markFile, 'utf8'));
+    writeFileSync(markFile, JSON.stringify({ ...after, trees: [...before.trees, ...after.trees] }));
+    await session.rewind({ to: { turn: 1 } });
+    expect(await found(runtime, session)).toEqual({ 'a.txt': '644 one' });
+  });
+
+  test('[FILE19] a rewind counts also where a call was cancelled that had written', async () => {
+    const { agent, machine, turn, found, set } = await start();
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent });
+    await turn(runtime, session, write({ 'a.txt': 'one' }));
+    const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
+    set((context) => {
+      write({ 'a.txt': 'half' })(context);
+      hasWritten();
+      return new Promise((_, reject) => {
+        context.signal.addEventListener('abort', () => reject(context.signal.reason));
+      });
+    });
+    const run = await session.send('act');
+    const worker = runtime.worker({ pollMs: 50 });
+    await worker.start();
+    await written;
+    await run.cancel();
+    await worker.stop();
+    await session.rewind({ to: { turn: 1 } });
+    expect(await found(runtime, session)).toEqual({ 'a.txt': '644 one' });
+    expect((await eventsOf(session, 'files.conflicted')).map(({ payload }) => payload.paths)).toEqual([['a.txt']]);
+  });
+
   test('[FILE25] what a call keeps for people is in the log with its outcome, and no rewind drops it', async () => {
     const { agent, machine, turn } = await start();
     const runtime = await machine();
@@ -674,8 +828,8 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
       const twin = await runtime.sessions.open({ files: { from: seen().folder } });
       const [{ payload }] = (await eventsOf(twin, 'files.snapshotted')) as [SessionEvent<'files.snapshotted'>];
       const mark = join(data, 'worktrees', 'local', session.id, `${where}-mark`);
-      const { trees } = JSON.parse(readFileSync(mark, 'utf8'));
-      writeFileSync(mark, JSON.stringify({ trees: [...trees, payload.tree] }));
+      const { trees, ...rest } = JSON.parse(readFileSync(mark, 'utf8'));
+      writeFileSync(mark, JSON.stringify({ ...rest, trees: [...trees, payload.tree] }));
       await session.files.write('b.txt', 'from elsewhere');
       const both = { 'a.txt': '644 one', 'b.txt': '644 from elsewhere' };
       if (where === 'bound') expect(await found(runtime, session)).toEqual({ ...both, 'mine.txt': '644 by hand' });

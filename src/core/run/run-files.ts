@@ -1,10 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { PerdureError } from '../../schema/error.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { PayloadOf } from '../../schema/event.ts';
 import { type Actor, outsideActor, type RunId } from '../../schema/ids.ts';
 import { changedFiles, findChanges, findRenames } from '../files/changes.ts';
-import { assertBound } from '../files/disk/bound-folder.ts';
 import type { SnapshotWithChanges } from '../files/disk/files-protocol.ts';
 import {
   leftOutOf,
@@ -21,6 +20,7 @@ import { treeReader } from '../files/read-tree.ts';
 import { emptyTree, treeOf } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { Tool } from '../ports/tool.ts';
+import { bindTo } from '../service/open-files.ts';
 import type { Scope } from '../service/scope.ts';
 import { decideFiles, type NewFiles } from '../session/decide-files.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -47,6 +47,9 @@ const conflicted = (tree: BlobHash, paths: readonly string[]): Conflicted | unde
   paths.length === 0 ? undefined : { tree, paths: paths.slice(0, maxShownConflicts), conflicts: paths.length };
 
 export const mayWrite = (tool: Tool | undefined): boolean => tool?.usesFiles === true && tool.effects !== 'none';
+
+/** The newest rewind begins the last part of the live lineage. */
+const isRewoundSince = ({ live }: SessionFold, { seq }: Mark): boolean => live.at(-1)![0] > seq;
 
 const newFiles = (taken: SnapshotWithChanges): NewFiles => ({
   tree: taken.root,
@@ -76,6 +79,8 @@ export class RunFiles {
   readonly #parts: Parts;
   readonly place: WorktreePlace;
   readonly #claimedAt: number;
+  /** The log was known up to here when the worktree was last looked at. */
+  #seq = 0;
   /** What the log and the worktree were when they last agreed. */
   #tree: BlobHash | undefined;
   #isPrepared = false;
@@ -98,17 +103,26 @@ export class RunFiles {
   async #bring(): Promise<void> {
     for (let round = 0; round < maxRounds; round++) {
       const fold = await this.#parts.writer.fold();
+      this.#seq = fold.seq;
       if (this.#tree === treeOf(fold)) {
         if (!this.#isToPrepare(this.#tree)) return;
         await this.#prepare(this.#tree);
         continue;
       }
+      const { scope, writer } = this.#parts;
       await makePlace(this.place);
-      if (this.place.isBound) await assertBound(this.place.folder, this.#parts.writer.key);
-      const mark = await readMark(this.place);
-      this.#isPrepared = mark?.isPrepared ?? false;
-      if (mark || treeOf(fold) !== emptyTree.hash || !(await this.#isEmpty())) await this.#reconcile(fold, mark);
-      else this.#beginEmpty();
+      if (this.place.isBound) await bindTo(scope, writer.key, this.place.folder);
+      const known = await readMark(this.place);
+      const isEmpty = !known && (await this.#isEmpty());
+      const mark = known ?? { ...newWorktree, trees: [this.place.isBound ? treeOf(fold) : emptyTree.hash] };
+      this.#isPrepared = mark.isPrepared ?? false;
+      const begun = isEmpty ? undefined : await this.#begunWith(fold, mark);
+      if (begun) {
+        this.#tree = begun;
+        return;
+      }
+      if (isEmpty && treeOf(fold) === emptyTree.hash) this.#beginEmpty();
+      else await this.#reconcile(fold, mark);
     }
     throw new PerdureError('CONFLICT', 'the files of the session kept changing: try again when it is quieter');
   }
@@ -123,31 +137,45 @@ export class RunFiles {
     return (await readdir(this.place.folder).catch(() => [])).length === 0;
   }
 
-  async #reconcile(fold: SessionFold, known: Mark | undefined): Promise<void> {
+  /** What a call began with that was lost here: what it has written is told when that call is dealt with. */
+  async #begunWith(fold: SessionFold, { trees, from }: Mark): Promise<BlobHash | undefined> {
+    const { tools, scope, writer } = this.#parts;
+    const lost = Object.values(fold.runningCalls).find(
+      ({ tool, seq }) => seq < this.#claimedAt && mayWrite(tools.get(tool)),
+    );
+    if (!lost || from) return undefined;
+    const then = await scope.folds.at(writer.key, lost.seq);
+    return [treeOf(then), treeOf(fold)].find((tree) => trees.includes(tree));
+  }
+
+  async #reconcile(fold: SessionFold, mark: Mark): Promise<void> {
     const wanted = treeOf(fold);
-    const taken = await this.#take(wanted);
-    if (taken.root === wanted) return this.#agree(wanted);
-    if (this.place.isBound) return this.#merge(wanted, known, taken);
-    const mark = known ?? newWorktree;
-    if (mark.isRestoring || !mark.trees.includes(wanted)) {
-      if (!mark.isRestoring && mark.trees[0] !== taken.root) await this.#setAside(taken);
-      return this.#restore(wanted);
-    }
-    if (this.#isRecovering(fold)) {
-      this.#tree = wanted;
-      return;
-    }
+    const there = await this.#take(wanted);
+    if (there.root === wanted) return this.#agree(wanted);
+    const taken = await this.#finished(mark, wanted, there);
     const cause = this.#untold(fold);
-    await this.#mark(wanted, taken.root);
+    if (this.place.isBound) return this.#merge(wanted, mark, there, { ...newFiles(taken), ...(cause && { cause }) });
+    if (mark.from || isRewoundSince(fold, mark) || !mark.trees.includes(wanted)) {
+      if (mark.trees[0] !== taken.root) await this.#setAside(taken);
+      return this.#restore(there.root, wanted);
+    }
     const isTold = await this.#tell({ on: wanted, files: { ...newFiles(taken), ...(cause && { cause }) } });
     if (isTold) await this.#agree(taken.root);
   }
 
-  /** What a call has written whose worker died is told when that call is dealt with. */
-  #isRecovering({ runningCalls }: SessionFold): boolean {
-    return Object.values(runningCalls).some(
-      ({ tool, seq }) => seq < this.#claimedAt && mayWrite(this.#parts.tools.get(tool)),
-    );
+  /** What the worktree would be had a restore not broken off: only what somebody did since is other than it was to become. */
+  async #finished({ from, trees }: Mark, wanted: BlobHash, there: SnapshotWithChanges): Promise<SnapshotWithChanges> {
+    if (!from) return there;
+    const { blobs } = this.#parts.scope;
+    try {
+      const merged = await mergeTrees(treeReader(blobs), from, there.root, trees[0]!);
+      await blobs.putBlobs(merged.trees);
+      return { ...there, root: merged.root, changes: await this.#changes(wanted, merged.root) };
+    } catch (error) {
+      // No event names what it was before.
+      if (isPerdureError(error) && error.code === 'BLOB_NOT_FOUND') return there;
+      throw error;
+    }
   }
 
   /** A call that was ended from elsewhere, so that nobody looked at what it left. */
@@ -168,7 +196,7 @@ export class RunFiles {
   }
 
   #mark(...trees: readonly BlobHash[]): Promise<void> {
-    return writeMark(this.place, { trees, ...(this.#isPrepared && { isPrepared: true }) });
+    return writeMark(this.place, { trees, seq: this.#seq, ...(this.#isPrepared && { isPrepared: true }) });
   }
 
   /** Once for each time that files were brought here; a person's own folder is theirs to prepare. */
@@ -185,11 +213,11 @@ export class RunFiles {
     if (await this.#tell(found)) await this.told(look, found);
   }
 
-  async #restore(root: BlobHash): Promise<void> {
+  async #restore(from: BlobHash, root: BlobHash): Promise<void> {
     const { scope } = this.#parts;
     const { folder, cacheFile } = this.place;
     this.#isPrepared = false;
-    await writeMark(this.place, { trees: [root], isRestoring: true });
+    await writeMark(this.place, { trees: [root], seq: this.#seq, from });
     await scope.worktrees.restore({ folder, cacheFile, root, secrets: await scope.secrets() }, scope.blobs);
     await this.#agree(root);
   }
@@ -207,14 +235,13 @@ export class RunFiles {
   }
 
   /** In a person's folder both count: what is there, and what was written or restored from elsewhere. */
-  async #merge(wanted: BlobHash, mark: Mark | undefined, taken: SnapshotWithChanges): Promise<void> {
-    const base = mark && !mark.trees.includes(wanted) ? mark.trees[0]! : wanted;
-    const found = await this.#onto(wanted, { base, files: newFiles(taken) });
+  async #merge(wanted: BlobHash, { trees }: Mark, there: SnapshotWithChanges, files: NewFiles): Promise<void> {
+    const base = trees.includes(wanted) ? wanted : trees[0]!;
+    const found = await this.#onto(wanted, { base, files });
     const hasNews = found.files.tree !== wanted || found.conflicts;
-    await this.#mark(wanted, taken.root);
     if (hasNews && !(await this.#tell(found))) return;
-    if (found.files.tree === taken.root) await this.#agree(taken.root);
-    else await this.#restore(found.files.tree);
+    if (found.files.tree === there.root) await this.#agree(there.root);
+    else await this.#restore(there.root, found.files.tree);
   }
 
   async #onto(on: BlobHash, { base, files }: Look): Promise<FoundFiles> {

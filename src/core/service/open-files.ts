@@ -67,6 +67,10 @@ const isAtWork = async (scope: Scope, key: SessionKey): Promise<boolean | undefi
   return head && head.summary.status !== 'closed' && head.summary.status !== 'archived';
 };
 
+/** No other session works in the folder, or further up, from then on until this one is closed. */
+export const bindTo = (scope: Scope, key: SessionKey, folder: string): Promise<void> =>
+  bindFolder(folder, key, (other) => isAtWork(scope, other));
+
 /** The events that give a new session its files. What they name is in the store. */
 export const openedFiles = async (
   scope: Scope,
@@ -82,10 +86,10 @@ export const openedFiles = async (
   if ('cwd' in option) {
     const boundTo = { path: await folderAt(scope, option.cwd), machine: thisMachine };
     const place = placeOf(scope.data, key, boundTo);
-    await bindFolder(boundTo.path, key, (other) => isAtWork(scope, other));
+    await bindTo(scope, key, boundTo.path);
     await makePlace(place);
     const taken = await snapshotOf(scope, place.folder, place.cacheFile, { kind: 'folder', path: boundTo.path });
-    await writeMark(place, { trees: [treeOf(taken)] });
+    await writeMark(place, { trees: [treeOf(taken)], seq: 1 });
     return [{ type: 'files.bound', payload: boundTo, actor: scope.actor, turn: 0 }, taken];
   }
   const place = placeOf(scope.data, key);
@@ -93,7 +97,7 @@ export const openedFiles = async (
     await makePlace(place);
     const cloned = await cloneRepository(option.git, option.ref, place.folder);
     const taken = await snapshotOf(scope, place.folder, place.cacheFile, { kind: 'git', ...cloned });
-    await writeMark(place, { trees: [treeOf(taken)] });
+    await writeMark(place, { trees: [treeOf(taken)], seq: 1 });
     return [taken];
   } catch (error) {
     await rm(home, { recursive: true, force: true });

@@ -62,10 +62,3 @@ export const bindFolder = async (
   const now = isOurs ? key : await boundIn(folder);
   if (!now || !isSame(now, key)) throw inUse(folder, now ?? key, true);
 };
-
-/** Before a run works in it: another session may have taken the folder when this one was closed. */
-export const assertBound = async (folder: string, key: SessionKey): Promise<void> => {
-  const bound =
-    (await boundIn(folder)) ?? ((await asWorktreeError(folder, () => write(folder, key))) ? key : undefined);
-  if (!bound || !isSame(bound, key)) throw inUse(folder, bound ?? key, true);
-};

@@ -1,6 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { PerdureError } from '../../../schema/error.ts';
 import type { PayloadOf } from '../../../schema/event.ts';
 import type { BlobHash } from '../../ports/blobs.ts';
 import type { SessionKey } from '../../ports/store.ts';
@@ -51,7 +52,12 @@ export const leftOutOf = ({ leftOut }: { readonly leftOut: LeftOut }): PayloadOf
 export const makePlace = async ({ folder, temporary, isBound }: WorktreePlace): Promise<void> => {
   await asWorktreeError(folder, async () => {
     await mkdir(temporary, { recursive: true, mode: 0o700 });
-    if (!isBound) await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (isBound) return;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if ((await lstat(folder)).isDirectory()) return;
+    throw new PerdureError('FILE_UNAVAILABLE', `the worktree ${folder} is a link, which is not followed: remove it`, {
+      details: { folder },
+    });
   });
 };
 
@@ -59,17 +65,25 @@ export const makePlace = async ({ folder, temporary, isBound }: WorktreePlace): 
 export interface Mark {
   /** Two while an event is being written that tells of the second: only the first is in a log for sure. */
   readonly trees: readonly BlobHash[];
-  /** Nobody can say what it is until it was brought there. */
-  readonly isRestoring?: boolean | undefined;
+  /** The log was known up to here. */
+  readonly seq: number;
+  /** It is being brought to its tree from this one: of what changes in between, each file is of either. */
+  readonly from?: BlobHash | undefined;
   /** What snapshots leave out was made anew since it was brought there. */
   readonly isPrepared?: boolean | undefined;
 }
 
-export const newWorktree: Mark = { trees: [emptyTree.hash] };
+export const newWorktree: Mark = { trees: [emptyTree.hash], seq: 1 };
 
-const isMark = (value: unknown): value is Mark =>
-  Array.isArray((value as Partial<Mark> | null)?.trees) &&
-  (value as Mark).trees.every((tree) => typeof tree === 'string');
+const isMark = (value: unknown): value is Mark => {
+  const { trees, seq, from = '' } = (value ?? {}) as Partial<Mark>;
+  return (
+    Array.isArray(trees) &&
+    trees.length > 0 &&
+    [...trees, from].every((tree) => typeof tree === 'string') &&
+    typeof seq === 'number'
+  );
+};
 
 /** One that is lost makes the worktree somebody else's: it is kept, and then brought to what the log says. */
 export const readMark = async ({ markFile }: WorktreePlace): Promise<Mark | undefined> => {
