@@ -556,19 +556,16 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
   });
 
   test('[FILE20] what somebody did in a worktree after a restore broke off is kept and told', async () => {
-    const { agent, machine, turn, found, work, seen } = await start();
+    const { agent, machine, turn, found, seen } = await start();
     const runtime = await machine();
     const session = await runtime.sessions.open({ agent });
     await turn(runtime, session, write({ 'a.txt': 'one', 'b.txt': 'one' }));
-    await session.files.write('a.txt', 'from elsewhere');
-    await session.files.write('c/d.txt', 'from elsewhere');
-    execFileSync('mkfifo', [join(seen().folder, 'c')]);
-    const run = await session.send('look');
-    await work(runtime, session);
-    expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'CONFLICT' } });
-    rmSync(join(seen().folder, 'c'));
-    writeFileSync(join(seen().folder, 'mine.txt'), 'by hand');
-    expect(await found(runtime, session)).toMatchObject({ 'a.txt': '644 from elsewhere' });
+    const markFile = join(dirname(seen().folder), 'own-mark');
+    const [from] = JSON.parse(readFileSync(markFile, 'utf8')).trees;
+    await turn(runtime, session, write({ 'a.txt': 'two', 'b.txt': 'two' }));
+    writeFileSync(markFile, JSON.stringify({ ...JSON.parse(readFileSync(markFile, 'utf8')), from }));
+    write({ 'a.txt': 'one', 'mine.txt': 'by hand' })(seen());
+    expect(await found(runtime, session)).toEqual({ 'a.txt': '644 two', 'b.txt': '644 two' });
     expect((await eventsOf(session, 'files.conflicted')).map(({ payload }) => payload.paths)).toEqual([['mine.txt']]);
   });
 
@@ -791,6 +788,20 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     await session.rewind({ to: { turn: 1 } });
     expect(await found(runtime, session)).toEqual({ 'a.txt': '644 one' });
     expect((await eventsOf(session, 'files.conflicted')).map(({ payload }) => payload.paths)).toEqual([['a.txt']]);
+  });
+
+  test("[FILE8] what no snapshot holds and is in the way of a session's own files is moved beside its worktree", async () => {
+    const { agent, machine, turn, found, seen } = await start();
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent });
+    await turn(runtime, session, write({ 'logs/run.log': 'small', 'b.txt': 'one' }));
+    await turn(runtime, session, ({ folder }) => {
+      execFileSync('truncate', ['-s', '40M', join(folder, 'logs/run.log')]);
+    });
+    await session.rewind({ to: { turn: 1 } });
+    expect(await found(runtime, session)).toEqual({ 'logs/run.log': '644 small', 'b.txt': '644 one' });
+    const aside = join(dirname(seen().folder), 'aside');
+    expect(lstatSync(join(aside, ...readdirSync(aside), 'logs/run.log')).size).toBe(40 * 1024 * 1024);
   });
 
   test('[FILE25] what a call keeps for people is in the log with its outcome, and no rewind drops it', async () => {

@@ -48,6 +48,15 @@ const conflicted = (tree: BlobHash, paths: readonly string[]): Conflicted | unde
 
 export const mayWrite = (tool: Tool | undefined): boolean => tool?.usesFiles === true && tool.effects !== 'none';
 
+const moved = (paths: readonly string[], to: string): PerdureError =>
+  new PerdureError(
+    'CONFLICT',
+    `what no snapshot holds was in the way and is now in ${to}: ${paths.slice(0, 5).join(', ')}`,
+    {
+      details: { paths, to },
+    },
+  );
+
 /** The newest rewind begins the last part of the live lineage. */
 const isRewoundSince = ({ live }: SessionFold, { seq }: Mark): boolean => live.at(-1)![0] > seq;
 
@@ -215,10 +224,12 @@ export class RunFiles {
 
   async #restore(from: BlobHash, root: BlobHash): Promise<void> {
     const { scope } = this.#parts;
-    const { folder, cacheFile } = this.place;
+    const { folder, cacheFile, aside } = this.place;
     this.#isPrepared = false;
     await writeMark(this.place, { trees: [root], seq: this.#seq, from });
-    await scope.worktrees.restore({ folder, cacheFile, root, secrets: await scope.secrets() }, scope.blobs);
+    const options = { folder, cacheFile, root, aside, secrets: await scope.secrets() };
+    const { inTheWay, movedTo } = await scope.worktrees.restore(options, scope.blobs);
+    if (movedTo) scope.onWarning(moved(inTheWay, movedTo));
     await this.#agree(root);
   }
 

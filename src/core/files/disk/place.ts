@@ -14,6 +14,8 @@ export interface WorktreePlace {
   readonly folder: string;
   /** For what its commands throw away. */
   readonly temporary: string;
+  /** For what no snapshot holds and was in the way of what one does; nothing of a person's own folder is moved. */
+  readonly aside: string | undefined;
   readonly cacheFile: string;
   readonly markFile: string;
   /** It is a person's own folder: what is there counts, and nothing is taken back unasked. */
@@ -34,6 +36,7 @@ export const placeOf = (
   return {
     folder: isBound ? boundTo.path : join(home, 'files'),
     temporary: join(home, 'tmp'),
+    aside: isBound ? undefined : join(home, 'aside'),
     cacheFile: join(home, `${kind}-stats`),
     markFile: join(home, `${kind}-mark`),
     isBound,

@@ -6,6 +6,7 @@ import { nameProblem } from '../path.ts';
 import { findEntry, treeReader } from '../read-tree.ts';
 import { isSameEntry } from '../tree.ts';
 import { ChangeApplier } from './apply-changes.ts';
+import { moveAside } from './move-aside.ts';
 import { rootMode, type Scanned, type ScannedFolder } from './scan.ts';
 import { scannedReader } from './scanned-reader.ts';
 import { type Snapshot, takeSnapshot, type WorktreeOptions } from './snapshot.ts';
@@ -18,14 +19,18 @@ export interface RestoreOptions extends WorktreeOptions {
   readonly root: BlobHash;
   /** Only tells what would change. */
   readonly isDryRun?: boolean | undefined;
+  /** Where what is in the way goes, on the same disk; without it, that is refused. */
+  readonly aside?: string | undefined;
 }
 
 export interface Restored {
   /** What the worktree held before. It is in the store, unless this was a dry run. */
   readonly before: Snapshot;
   readonly changes: readonly FileChange[];
-  /** What no snapshot holds and stands where something is to be; not empty in dry runs alone, for it is never touched. */
+  /** What no snapshot holds and stands, or stood, where something is to be. */
   readonly inTheWay: readonly string[];
+  /** Where that is now. */
+  readonly movedTo?: string | undefined;
 }
 
 /** Whether something is to be at a path, or something that is no folder above it. */
@@ -53,8 +58,8 @@ const withoutIgnored = async (
   return kept;
 };
 
-const assertPossible = (changes: readonly FileChange[], inTheWay: readonly string[]): void => {
-  if (inTheWay.length > 0) {
+const assertPossible = (changes: readonly FileChange[], inTheWay: readonly string[], aside?: string): void => {
+  if (inTheWay.length > 0 && aside === undefined) {
     const named = inTheWay.slice(0, 5).join(', ');
     throw new PerdureError('CONFLICT', `what no snapshot holds is in the way: move ${named} elsewhere`, {
       details: { paths: inTheWay },
@@ -95,7 +100,7 @@ const withoutPutting = (blobs: Blobs): Blobs => ({
  * holds a part of both, each file whole, and a further restore does the rest.
  */
 export const restoreSnapshot = async (
-  { root, isDryRun = false, ...options }: RestoreOptions,
+  { root, isDryRun = false, aside, ...options }: RestoreOptions,
   cache: StatCache | undefined,
   blobs: Blobs,
 ): Promise<{ readonly restored: Restored; readonly cache: StatCache }> => {
@@ -108,11 +113,16 @@ export const restoreSnapshot = async (
   const inTheWay = [...taken.leftOutPaths.keys()].filter(takenBy(changes));
   const restored = { before: taken.snapshot, changes: findRenames(changes), inTheWay };
   if (isDryRun) return { restored, cache: taken.cache };
-  assertPossible(changes, inTheWay);
+  assertPossible(changes, inTheWay, aside);
   const folder = realFolder(options.folder);
-  await asWorktreeError(folder, async () => {
+  const movedTo = await asWorktreeError(folder, async () => {
+    const to = aside === undefined || inTheWay.length === 0 ? undefined : moveAside(folder, inTheWay, aside);
     if (changes.length > 0) await new ChangeApplier(folder, scanned).apply(changes, blobs);
     else clearStaging(folder);
+    return to;
   });
-  return { restored, cache: { ...taken.cache, root: await rescanned(root, rootMode, scanned, read) } };
+  return {
+    restored: { ...restored, movedTo },
+    cache: { ...taken.cache, root: await rescanned(root, rootMode, scanned, read) },
+  };
 };
