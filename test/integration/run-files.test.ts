@@ -505,6 +505,20 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
       expect(seen().folder).toBe(below);
     });
 
+    test('[FILE23] a folder in which another session works further down is refused', async () => {
+      const { agent, machine } = await start();
+      const own = await newFolder();
+      mkdirSync(join(own, 'further', 'down'), { recursive: true });
+      const runtime = await machine();
+      const session = await runtime.sessions.open({ agent, files: { cwd: join(own, 'further', 'down') } });
+      await expect(runtime.sessions.open({ agent, files: { cwd: own } })).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining(session.id),
+      });
+      await session.close();
+      await runtime.sessions.open({ agent, files: { cwd: own } });
+    });
+
     test('[FILE23] a folder with the store in it is refused', async () => {
       const folder = await newFolder();
       const runtime = await openRuntime({ store: `sqlite:${join(folder, 'perdure.db')}` });
@@ -802,6 +816,20 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     expect(await found(runtime, session)).toEqual({ 'logs/run.log': '644 small', 'b.txt': '644 one' });
     const aside = join(dirname(seen().folder), 'aside');
     expect(lstatSync(join(aside, ...readdirSync(aside), 'logs/run.log')).size).toBe(40 * 1024 * 1024);
+  });
+
+  test.skipIf(process.getuid?.() === 0)('[FILE8] so is what nobody may read (root may read all)', async () => {
+    const { agent, machine, turn, found } = await start();
+    const runtime = await machine();
+    const session = await runtime.sessions.open({ agent });
+    await turn(runtime, session, write({ 'closed/a.txt': 'one', 'fixed/b.txt': 'one' }));
+    await turn(runtime, session, ({ folder }) => {
+      chmodSync(join(folder, 'closed'), 0);
+      chmodSync(join(folder, 'fixed/b.txt'), 0);
+      chmodSync(join(folder, 'fixed'), 0o555);
+    });
+    await session.rewind({ to: { turn: 1 } });
+    expect(await found(runtime, session)).toEqual({ 'closed/a.txt': '644 one', 'fixed/b.txt': '644 one' });
   });
 
   test('[FILE25] what a call keeps for people is in the log with its outcome, and no rewind drops it', async () => {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
-import { bindFolder } from '../files/disk/bound-folder.ts';
+import { bindFolder, refuseBoundBelow } from '../files/disk/bound-folder.ts';
 import { cloneRepository } from '../files/disk/clone-repository.ts';
 import { leftOutOf, makePlace, placeOf, thisMachine, writeMark } from '../files/disk/place.ts';
 import { isOwnName, ownFolder } from '../files/path.ts';
@@ -86,6 +86,7 @@ export const openedFiles = async (
   if ('cwd' in option) {
     const boundTo = { path: await folderAt(scope, option.cwd), machine: thisMachine };
     const place = placeOf(scope.data, key, boundTo);
+    await refuseBoundBelow(boundTo.path, (other) => isAtWork(scope, other));
     await bindTo(scope, key, boundTo.path);
     await makePlace(place);
     const taken = await snapshotOf(scope, place.folder, place.cacheFile, { kind: 'folder', path: boundTo.path });

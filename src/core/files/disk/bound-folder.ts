@@ -1,11 +1,12 @@
-import { mkdir, open, readFile, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { glob, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import { ownFolder } from '../path.ts';
 import { asWorktreeError } from './worktree-error.ts';
 
-const fileIn = (folder: string): string => join(folder, ownFolder, 'bound.json');
+const fileName = join(ownFolder, 'bound.json');
+const fileIn = (folder: string): string => join(folder, fileName);
 
 /** The session that works in a folder; undefined when none does. */
 const boundIn = async (folder: string): Promise<SessionKey | undefined> => {
@@ -42,15 +43,24 @@ const write = async (folder: string, { workspace, session }: SessionKey): Promis
   }
 };
 
+type IsAtWork = (other: SessionKey) => Promise<boolean | undefined>;
+
+/** Where another session works further down, but for hidden folders and dependencies. */
+export const refuseBoundBelow = async (folder: string, isAtWork: IsAtWork): Promise<void> => {
+  const exclude = (name: string): boolean => basename(name) === 'node_modules';
+  for await (const file of glob(`*/**/${fileName}`, { cwd: folder, exclude })) {
+    const below = join(folder, dirname(dirname(file)));
+    const other = await boundIn(below);
+    const known = other && (await isAtWork(other));
+    if (other && known !== false) throw inUse(below, other, known);
+  }
+};
+
 /**
  * Lets a session work in a folder, and no other one there or further up. `isAtWork` says whether another still needs it; undefined when
  * it is not known here.
  */
-export const bindFolder = async (
-  folder: string,
-  key: SessionKey,
-  isAtWork: (other: SessionKey) => Promise<boolean | undefined>,
-): Promise<void> => {
+export const bindFolder = async (folder: string, key: SessionKey, isAtWork: IsAtWork): Promise<void> => {
   for (const each of parentsOf(folder)) {
     const other = await boundIn(each);
     if (!other || isSame(other, key)) continue;
