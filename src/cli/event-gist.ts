@@ -84,7 +84,7 @@ const gists: Gists = {
       ...(cause ? [`by ${cause.tool}`] : []),
       ...(origin ? [`from ${originText(origin)}`] : []),
     ].join(', '),
-  'files.conflicted': ({ conflicts, paths }) => `${conflicts} not taken over: ${paths.slice(0, 3).join(', ')}`,
+  'files.conflicted': ({ conflicts, paths }) => `${conflicts} set aside: ${paths.slice(0, 3).join(', ')}`,
   'files.bound': ({ path, machine }) => `to ${path} on ${machine}`,
   'files.prepared': ({ command, exitCode }) => `${command}: ${exitCode === null ? 'ended' : `exit ${exitCode}`}`,
   'artifact.kept': ({ name, mediaType, size }) => `${name}, ${mediaType}, ${size} bytes`,

@@ -268,8 +268,10 @@ describe.each(storeKinds)('files of runs on %s', (kind) => {
     expect(await found(runtime, session)).toEqual({ 'a.txt': '644 one' });
     const [kept] = await eventsOf(session, 'files.conflicted');
     expect(kept).toMatchObject({ actor: 'outside', payload: { paths: expect.arrayContaining(['mine.txt']) } });
-    const fork = await session.fork({ at: { seq: kept!.seq } });
-    expect(fork.id).not.toBe(session.id);
+    const mine = await session.files.read('mine.txt', { setAside: kept!.seq });
+    expect(Buffer.from(mine).toString()).toBe('by hand');
+    await expect(session.files.list({ setAside: 1 })).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
+    await expect(session.files.list({ setAside: 1, at: { seq: 1 } })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 

@@ -6,15 +6,16 @@ import { count } from '../count.ts';
 import { truncate, wrap } from '../display-width.ts';
 import { writeContent } from '../files/content.ts';
 import { changedFileText } from '../files/file-text.ts';
+import { setAsideOption, whereOf } from '../files/where.ts';
 import { parsePlace } from '../place.ts';
-import { optionalPoint, parseCount } from '../point.ts';
+import { parseCount } from '../point.ts';
 import { printable, printableLine, printableLines } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { type Column, layOutTable } from '../table.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { age, isoTime } from '../time.ts';
 
-const at = text('POINT', 'as they were at turn:3 (or just 3), or at seq:17');
+const options = { at: text('POINT', 'as they were at turn:3 (or just 3), or at seq:17'), 'set-aside': setAsideOption };
 
 const fileColumns: readonly Column[] = [
   { title: 'MODE', align: 'right', leaves: 1 },
@@ -32,11 +33,11 @@ const ls = defineCommand({
   name: 'files ls',
   summary: 'list the files of a session, now or at a point',
   args: ['SESSION', '[PATH]'],
-  options: { at },
+  options,
   examples: ['perdure files ls ses_…', 'perdure files ls ses_… src --at turn:3'],
-  run: async (context, { args: [named, path], options }) => {
-    const point = optionalPoint(options.at);
-    const files = await (await context.session(named!)).files.list({ at: point, path });
+  run: async (context, { args: [named, path], options: given }) => {
+    const where = whereOf(given);
+    const files = await (await context.session(named!)).files.list({ ...where, path });
     const { out } = context;
     await context.answer(files, () =>
       files.length > 0
@@ -52,11 +53,11 @@ const cat = defineCommand({
   name: 'files cat',
   summary: 'write a file of a session to stdout',
   args: ['SESSION', 'PATH'],
-  options: { at },
+  options,
   examples: ['perdure files cat ses_… src/main.ts', 'perdure files cat ses_… data.json --at turn:3 | jq .'],
-  run: async (context, { args: [named, path], options }) => {
-    const point = optionalPoint(options.at);
-    const bytes = await (await context.session(named!)).files.read(path!, { at: point });
+  run: async (context, { args: [named, path], options: given }) => {
+    const where = whereOf(given);
+    const bytes = await (await context.session(named!)).files.read(path!, where);
     await writeContent(context, path!, bytes, 'use `perdure files get`');
   },
 });

@@ -2,9 +2,9 @@ import type { RestoredFiles } from '../../core/service/files/restore-files.ts';
 import { type Command, type Context, defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { readGiven } from '../files/content.ts';
+import { setAsideOption, whereOf } from '../files/where.ts';
 import { hanging } from '../hanging.ts';
 import { parsePlace } from '../place.ts';
-import { optionalPoint } from '../point.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { linesText, type Terminal } from '../terminal.ts';
@@ -55,17 +55,18 @@ const get = defineCommand({
   options: {
     to: text('FOLDER', 'where to; needed'),
     at: text('POINT', 'as they were at turn:3 (or just 3), or at seq:17'),
+    'set-aside': setAsideOption,
   },
   notes: ['What is at PATH comes to the same path below FOLDER; without PATH everything does.'],
   examples: ['perdure files get ses_… --to work', 'perdure files get ses_… src --at turn:3 --to before'],
-  run: async (context, { args: [named, path], options: { to, at } }) => {
+  run: async (context, { args: [named, path], options: { to, ...given } }) => {
     if (to === undefined) throw wrongCall('files get needs --to FOLDER: see `perdure help files get`');
-    const point = optionalPoint(at);
+    const where = whereOf(given);
     const session = await context.session(named!);
     const copied = await withProgress(
       context.err,
       () => `copying to ${printable(to)}`,
-      () => session.files.copyTo(to, { at: point, path }),
+      () => session.files.copyTo(to, { ...where, path }),
     );
     await context.answer(copied, () => `${printable(copied.folder)}  ${count(copied.files, 'file')}`);
   },

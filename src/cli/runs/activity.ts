@@ -66,8 +66,12 @@ const told: { readonly [T in EventType]?: Tell<T> } = {
   'child.waiting': ({ session, for: what, reason }) =>
     notable(printableLine(`${session} waits for ${what}${reason ? `: ${reason}` : ''}`)),
   'child.opened': ({ session }) => aside(`another agent works on a part of it in ${session}`),
-  'files.conflicted': ({ conflicts, paths }) =>
-    notable(printableLine(`changes of ${conflicts} files were set aside: ${paths.slice(0, 5).join(', ')}`)),
+  'files.conflicted': ({ conflicts, paths }, { seq }) =>
+    notable(
+      printableLine(
+        `changes of ${conflicts} files were set aside (--set-aside ${seq}): ${paths.slice(0, 5).join(', ')}`,
+      ),
+    ),
   'files.prepared': ({ command, exitCode, durationMs }) => {
     const text = printableLine(`prepared the files: ${command}, ${duration(durationMs)}`);
     return exitCode === 0 ? aside(text) : notable(`${text}, ${exitCode === null ? 'broken off' : `exit ${exitCode}`}`);

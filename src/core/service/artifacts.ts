@@ -43,7 +43,7 @@ const isContent = (content: unknown): content is Uint8Array | string =>
 /** The content of a file, and where it stands. */
 const fileContent = async (scope: Scope, key: SessionKey, ref: unknown) => {
   const place = parseFilePath(parseInput('the content', FileRef, ref).path);
-  const { hash } = await fileAt(treeReader(scope.blobs), await treeAt(scope, key, undefined), place);
+  const { hash } = await fileAt(treeReader(scope.blobs), await treeAt(scope, key, {}), place);
   return { bytes: await readContent(scope.blobs, hash), path: place.path };
 };
 

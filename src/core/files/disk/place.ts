@@ -98,8 +98,9 @@ export const readMark = async ({ markFile }: WorktreePlace): Promise<Mark | unde
   }
 };
 
-export const writeMark = async ({ markFile }: WorktreePlace, mark: Mark): Promise<void> => {
+/** Of a person's own folder it is on disk when this returns: without it, what was written from elsewhere would look deleted by that person. */
+export const writeMark = async ({ markFile, isBound }: WorktreePlace, mark: Mark): Promise<void> => {
   const draft = `${markFile}.new`;
-  await writeFile(draft, JSON.stringify(mark));
+  await writeFile(draft, JSON.stringify(mark), { flush: isBound });
   await rename(draft, markFile);
 };

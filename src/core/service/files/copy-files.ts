@@ -56,9 +56,9 @@ export const copyFiles = async (
   to: string,
   options: ListOptions = {},
 ): Promise<CopiedFiles> => {
-  const { at, path } = parseInput('the query', ListOptions, options);
+  const { path, ...where } = parseInput('the query', ListOptions, options);
   const folder = resolve(parseInput('the folder', z.string().min(1), to));
-  const { root, trees } = await partOf(scope, await treeAt(scope, key, at), path);
+  const { root, trees } = await partOf(scope, await treeAt(scope, key, where), path);
   await makeEmpty(folder);
   const blobs = { ...withBlobs(scope.blobs, trees), putBlobs: async () => undefined };
   const { changes } = await scope.worktrees.restore({ folder, root }, blobs);

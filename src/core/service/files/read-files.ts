@@ -6,7 +6,7 @@ import { listTree, readContent, treeReader } from '../../files/read-tree.ts';
 import { type TreeEntry, treeOf } from '../../files/tree.ts';
 import type { BlobHash } from '../../ports/blobs.ts';
 import type { SessionKey } from '../../ports/store.ts';
-import { parseInput } from '../../session/event-codec.ts';
+import { decodeEvent, parseInput } from '../../session/event-codec.ts';
 import { resolvePoint } from '../points.ts';
 import type { Scope } from '../scope.ts';
 import { parseFilePath, parseFolderPath } from './file-path.ts';
@@ -15,7 +15,11 @@ import { entryAt, fileAt } from './find-file.ts';
 /** A file, a link or a folder. The hash is that of a file's content, or of a folder's tree. */
 export type ListedFile = TreeEntry & { readonly path: string };
 
-const ReadOptions = z.strictObject({ at: Point.optional() });
+const ReadOptions = z.strictObject({
+  at: Point.optional(),
+  /** The seq of a `files.conflicted`: what was set aside there, in place of the files of a point. */
+  setAside: z.int().positive().optional(),
+});
 export type ReadOptions = z.input<typeof ReadOptions>;
 
 export const ListOptions = ReadOptions.extend({
@@ -27,7 +31,26 @@ export type ListOptions = z.input<typeof ListOptions>;
 /** A few small trees can stand for more paths than there are disks. */
 const maxListed = 1_000_000;
 
-export const treeAt = async (scope: Scope, key: SessionKey, at: Point | undefined): Promise<BlobHash> => {
+const treeSetAside = async (scope: Scope, key: SessionKey, seq: number): Promise<BlobHash> => {
+  const [stored] = await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 });
+  const event = stored && decodeEvent(key.workspace, stored);
+  if (event?.type === 'files.conflicted') return event.payload.tree;
+  throw new PerdureError(
+    'POINT_NOT_FOUND',
+    `event ${seq} of ${key.session} is no files.conflicted: nothing was set aside there`,
+    {
+      details: { session: key.session, seq },
+    },
+  );
+};
+
+export const treeAt = async (
+  scope: Scope,
+  key: SessionKey,
+  { at, setAside }: z.infer<typeof ReadOptions>,
+): Promise<BlobHash> => {
+  if (at && setAside !== undefined) throw new PerdureError('INVALID_INPUT', 'give `at` or `setAside`, not both');
+  if (setAside !== undefined) return treeSetAside(scope, key, setAside);
   const head = await scope.folds.outline(key);
   return treeOf(at ? await scope.folds.at(key, await resolvePoint(scope.store, key, head, at)) : head);
 };
@@ -38,9 +61,9 @@ export const listFiles = async (
   key: SessionKey,
   options: ListOptions = {},
 ): Promise<readonly ListedFile[]> => {
-  const { at, path = '' } = parseInput('the query', ListOptions, options);
+  const { path = '', ...where } = parseInput('the query', ListOptions, options);
   const place = parseFolderPath(path);
-  const root = await treeAt(scope, key, at);
+  const root = await treeAt(scope, key, where);
   const read = treeReader(scope.blobs);
   const top = await entryAt(read, root, place);
   const listed: ListedFile[] = place.path === '' ? [] : [{ path: place.path, ...top }];
@@ -60,8 +83,8 @@ export const readFile = async (
   path: string,
   options: ReadOptions = {},
 ): Promise<Uint8Array> => {
-  const { at } = parseInput('the query', ReadOptions, options);
+  const where = parseInput('the query', ReadOptions, options);
   const place = parseFilePath(path);
-  const root = await treeAt(scope, key, at);
+  const root = await treeAt(scope, key, where);
   return readContent(scope.blobs, (await fileAt(treeReader(scope.blobs), root, place)).hash);
 };
