@@ -32,8 +32,8 @@ describe('what an event is found by', () => {
     });
     expect(projectionOf(commit)).toEqual({
       paths: [
-        { path: '/facts/list/0', provenance: 'unverified', ...call },
-        { path: '/facts/other', provenance: 'human', ...call },
+        { path: '/facts/list/0', provenance: 'unverified', tool: call.tool },
+        { path: '/facts/other', provenance: 'human', tool: call.tool },
       ],
     });
   });

@@ -6,7 +6,6 @@ import { type TouchedPath, touchedPaths } from './touched-paths.ts';
 /** One path that a commit touched, to find it by. */
 export interface CommitPath extends TouchedPath {
   readonly tool: string | undefined;
-  readonly callId: string | undefined;
 }
 
 /** What an event tells about a tool call: that it was made, or how it ended. */
@@ -32,8 +31,7 @@ export const project = (event: StoredEvent): Projection => {
   switch (event.type) {
     case 'state.committed': {
       const commit = decodePayload(event, event.type);
-      const { tool, callId } = commit.cause ?? {};
-      return { paths: touchedPaths(commit).map((touched) => ({ ...touched, tool, callId })) };
+      return { paths: touchedPaths(commit).map((touched) => ({ ...touched, tool: commit.cause?.tool })) };
     }
     case 'tool.called': {
       const { callId, tool, inputHash } = decodePayload(event, event.type);

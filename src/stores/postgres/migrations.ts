@@ -60,7 +60,7 @@ const appendFunction = `
     encoding smallint, payload bytea, hash bytea
   );
   create type perdure.new_path as (
-    session text, seq bigint, path text, turn bigint, at bigint, actor text, tool text, call_id text, provenance text
+    session text, seq bigint, path text, turn bigint, at bigint, actor text, tool text, provenance text
   );
   create function perdure.append(
     tenant text, heads perdure.new_head[], events perdure.new_event[], fresh boolean, lock_timeout_ms integer,
@@ -92,7 +92,7 @@ const appendFunction = `
     select tenant, e.* from unnest(events) e;
     if paths is not null then
       insert into perdure.commit_paths
-        (workspace, session, seq, path, turn, at, actor, tool, call_id, provenance)
+        (workspace, session, seq, path, turn, at, actor, tool, provenance)
       select tenant, p.* from unnest(paths) p;
     end if;
     if work_sessions is not null then
@@ -114,7 +114,6 @@ const projectionTables = {
       at bigint not null,
       actor text collate "C" not null,
       tool text collate "C",
-      call_id text collate "C",
       provenance text collate "C" not null,
       primary key (workspace, session, seq, path)
     );

@@ -8,9 +8,9 @@ import { prepared } from './database.ts';
 
 const insertPaths = prepared(
   'insert_commit_paths',
-  `insert into perdure.commit_paths (workspace, session, seq, path, turn, at, actor, tool, call_id, provenance)
+  `insert into perdure.commit_paths (workspace, session, seq, path, turn, at, actor, tool, provenance)
    select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
-     $9::text[], $10::text[])`,
+     $9::text[])`,
 );
 
 const insertCalls = prepared(
@@ -51,7 +51,6 @@ const insertPathRows = (workspace: WorkspaceId, rows: readonly PathRow[]): pg.Qu
     rows.map(({ event }) => event.at),
     rows.map(({ event }) => event.actor),
     rows.map(({ tool }) => tool ?? null),
-    rows.map(({ callId }) => callId ?? null),
     rows.map(({ provenance }) => provenance),
   );
 

@@ -48,7 +48,7 @@ const scansOf = (plan: readonly Node[], table: string) => plan.filter((node) => 
 const fill = (name: string, sessions: number): string => `
   insert into perdure.commit_paths
     select '${name}', session, t * 3, path, t, t * 1000 + s, case when is_rare then 'member:rare' else 'system' end,
-      case when is_rare then 'rare' else 'edit' end, null, case when is_rare then 'human' else 'verified' end
+      case when is_rare then 'rare' else 'edit' end, case when is_rare then 'human' else 'verified' end
     from ${turns(sessions)}, lateral (select s % 100 = 7 and t = 3 as is_rare) rare, unnest(array['/filesModified/src~1' || (s * 7 + t) % 1000 || '.ts', '/toolsUsed/edit']) path;
   insert into perdure.tool_calls
     select '${name}', session, t * 3 - 2, 'c' || t, case when t % 50 = 0 then 'rare' else 'edit' end,

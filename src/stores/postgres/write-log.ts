@@ -93,8 +93,8 @@ const eventRows = (rowType: number, events: readonly EncodedEvent[]): Buffer => 
 /** As in the type `perdure.new_path`; null when there are none. */
 const pathRows = (rowType: number, paths: readonly PathRow[]): Buffer | null => {
   if (paths.length === 0) return null;
-  const rows = new RowWriter(rowType, 9, paths.length * 300);
-  for (const { event, path, tool, callId, provenance } of paths) {
+  const rows = new RowWriter(rowType, 8, paths.length * 300);
+  for (const { event, path, tool, provenance } of paths) {
     rows.row(() => {
       rows.text(event.session);
       rows.bigint(event.seq);
@@ -103,7 +103,6 @@ const pathRows = (rowType: number, paths: readonly PathRow[]): Buffer | null => 
       rows.bigint(event.at);
       rows.text(event.actor);
       rows.text(tool);
-      rows.text(callId);
       rows.text(provenance);
     });
   }

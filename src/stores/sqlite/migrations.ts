@@ -17,7 +17,7 @@ interface Migration {
 export const projectionTables = `
 CREATE TABLE IF NOT EXISTS commit_paths (
   workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, path TEXT NOT NULL,
-  turn INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, tool TEXT, call_id TEXT, provenance TEXT NOT NULL,
+  turn INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, tool TEXT, provenance TEXT NOT NULL,
   PRIMARY KEY (workspace, session, seq, path)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS commit_paths_by_path ON commit_paths (workspace, path, at, session, seq);

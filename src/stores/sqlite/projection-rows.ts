@@ -20,7 +20,7 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
     };
   };
   const insertPath = later(`INSERT INTO commit_paths
-    (workspace, session, seq, path, turn, at, actor, tool, call_id, provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    (workspace, session, seq, path, turn, at, actor, tool, provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertCall = later(`INSERT INTO tool_calls
     (workspace, session, seq, call_id, tool, status, run, turn, at, actor, input_hash)
     VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?, ?, ?)`);
@@ -45,8 +45,8 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
     add: (workspace, event) => {
       const { paths, call } = projectionOf(event);
       const { session, seq, turn, at, actor } = event;
-      for (const { path, tool, callId, provenance } of paths) {
-        insertPath().run(workspace, session, seq, path, turn, at, actor, tool ?? null, callId ?? null, provenance);
+      for (const { path, tool, provenance } of paths) {
+        insertPath().run(workspace, session, seq, path, turn, at, actor, tool ?? null, provenance);
       }
       if (call) addCall(workspace, event, call);
     },
