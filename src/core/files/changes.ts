@@ -2,7 +2,8 @@ import { PerdureError } from '../../schema/error.ts';
 import type { ChangedFile } from '../../schema/state.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import { childPath } from './path.ts';
-import { isSameEntry, type Tree, type TreeEntry } from './tree.ts';
+import { heldBy, type ReadTree } from './read-tree.ts';
+import { isSameEntry, rootEntry, type Tree, type TreeEntry } from './tree.ts';
 
 /** Told by the deepest path that differs; of a folder only itself, what it holds has changes of its own. */
 export type FileChange =
@@ -21,13 +22,6 @@ export type FileChange =
       readonly before: TreeEntry;
       readonly after: TreeEntry;
     };
-
-export type ReadTree = (hash: BlobHash) => Promise<Tree>;
-
-const none: Tree = new Map();
-
-const treeOf = async (entry: TreeEntry | undefined, read: ReadTree): Promise<Tree> =>
-  entry?.kind === 'folder' ? read(entry.hash) : none;
 
 const entryChanges = (path: string, before: TreeEntry | undefined, after: TreeEntry | undefined): FileChange[] => {
   if (!before) return after ? [{ change: 'created', path, after }] : [];
@@ -63,7 +57,7 @@ interface Pair {
 const pairsIn = (path: string, before: Tree, after: Tree): readonly Pair[] =>
   [...new Set([...before.keys(), ...after.keys()])].flatMap((name): Pair[] => {
     const [old, now] = [before.get(name), after.get(name)];
-    return old && now && isSameEntry(old, now) ? [] : [{ path: childPath(path, name), before: old, after: now }];
+    return isSameEntry(old, now) ? [] : [{ path: childPath(path, name), before: old, after: now }];
   });
 
 const isFolder = ({ before, after }: Pair): boolean => before?.kind === 'folder' || after?.kind === 'folder';
@@ -78,11 +72,10 @@ const inOrder = (changes: readonly FileChange[]): readonly FileChange[] =>
 /** What leads from one tree to another, without renames: each path once, or twice where a folder came or went. Equal folders are not read, the others many at once. */
 export const findChanges = async (before: Side, after: Side): Promise<readonly FileChange[]> => {
   const changes: FileChange[] = [];
-  const folderOf = (hash: BlobHash): TreeEntry => ({ kind: 'folder', mode: 0, hash });
-  const folders: Pair[] = [{ path: '', before: folderOf(before.hash), after: folderOf(after.hash) }];
+  const folders: Pair[] = [{ path: '', before: rootEntry(before.hash), after: rootEntry(after.hash) }];
   while (before.hash !== after.hash && folders.length > 0) {
     const read = folders.splice(-readAtOnce).map(async ({ path, before: old, after: now }) => {
-      const [oldTree, newTree] = await Promise.all([treeOf(old, before.read), treeOf(now, after.read)]);
+      const [oldTree, newTree] = await Promise.all([heldBy(before.read, old), heldBy(after.read, now)]);
       return pairsIn(path, oldTree, newTree);
     });
     for (const pair of (await Promise.all(read)).flat()) {

@@ -1,8 +1,7 @@
 import type { BlobHash, Blobs } from '../ports/blobs.ts';
-import type { ReadTree } from './changes.ts';
 import { maxRulesBytes } from './ignore-rules.ts';
 import { defaultScopes, ignoredIn, ignoreFile, type Scope, scopeOf } from './ignore-scopes.ts';
-import { readContent } from './read-tree.ts';
+import { type ReadTree, readContent } from './read-tree.ts';
 import type { Tree } from './tree.ts';
 
 /** Whether the rules in a snapshot would leave out what is not in it. */

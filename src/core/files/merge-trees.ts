@@ -1,11 +1,11 @@
 import type { BlobHash, NewBlob } from '../ports/blobs.ts';
-import type { ReadTree } from './changes.ts';
 import { childPath } from './path.ts';
-import { blobOfTree, emptyTree, isSameEntry, type Tree, type TreeEntry } from './tree.ts';
+import { heldBy, type ReadTree } from './read-tree.ts';
+import { blobOfTree, type FolderEntry, isSameEntry, rootEntry, type TreeEntry } from './tree.ts';
 
 export interface Merged {
   readonly root: BlobHash;
-  /** Trees that were in none of the three. */
+  /** Those that may be in none of the three. */
   readonly trees: readonly NewBlob[];
   /** Paths that both changed, each in another way: ours are as they were. */
   readonly conflicts: readonly string[];
@@ -13,18 +13,14 @@ export interface Merged {
 
 type Entry = TreeEntry | undefined;
 
-const isSame = (a: Entry, b: Entry): boolean => (a && b ? isSameEntry(a, b) : a === b);
-
 /** Three trees: where two began, and what each made of it. What only one changed is taken from that one. */
 export const mergeTrees = async (read: ReadTree, base: BlobHash, ours: BlobHash, theirs: BlobHash): Promise<Merged> => {
   const trees: NewBlob[] = [];
   const conflicts: string[] = [];
-  const treeOf = (entry: Entry): Promise<Tree> =>
-    entry?.kind === 'folder' ? read(entry.hash) : Promise.resolve(new Map());
 
   const mergeEntry = async (path: string, was: Entry, our: Entry, their: Entry): Promise<Entry> => {
-    if (isSame(our, their) || isSame(their, was)) return our;
-    if (isSame(our, was)) return their;
+    if (isSameEntry(our, their) || isSameEntry(their, was)) return our;
+    if (isSameEntry(our, was)) return their;
     if (our?.kind === 'folder' && their?.kind === 'folder') {
       const mode = was?.kind === 'folder' && our.mode === was.mode ? their.mode : our.mode;
       return { kind: 'folder', mode, hash: await mergeFolder(path, was, our, their) };
@@ -34,7 +30,7 @@ export const mergeTrees = async (read: ReadTree, base: BlobHash, ours: BlobHash,
   };
 
   const mergeFolder = async (path: string, was: Entry, our: TreeEntry, their: TreeEntry): Promise<BlobHash> => {
-    const [old, own, other] = await Promise.all([was, our, their].map(treeOf));
+    const [old, own, other] = await Promise.all([was, our, their].map((entry) => heldBy(read, entry)));
     const merged = new Map<string, TreeEntry>();
     for (const name of new Set([...own!.keys(), ...other!.keys()])) {
       const entry = await mergeEntry(childPath(path, name), old!.get(name), own!.get(name), other!.get(name));
@@ -45,7 +41,6 @@ export const mergeTrees = async (read: ReadTree, base: BlobHash, ours: BlobHash,
     return blob.hash;
   };
 
-  const folder = (hash: BlobHash): TreeEntry => ({ kind: 'folder', mode: 0, hash });
-  const root = (await mergeEntry('', folder(base), folder(ours), folder(theirs))) ?? folder(emptyTree.hash);
-  return { root: (root as Extract<TreeEntry, { kind: 'folder' }>).hash, trees, conflicts };
+  const root = await mergeEntry('', rootEntry(base), rootEntry(ours), rootEntry(theirs));
+  return { root: (root as FolderEntry).hash, trees, conflicts };
 };

@@ -1,8 +1,9 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { BlobHash, Blobs } from '../ports/blobs.ts';
-import type { ReadTree } from './changes.ts';
 import { childPath } from './path.ts';
-import { decodeTree, emptyTree, hashContent, type Tree, type TreeEntry } from './tree.ts';
+import { decodeTree, emptyTree, hashContent, rootEntry, type Tree, type TreeEntry } from './tree.ts';
+
+export type ReadTree = (hash: BlobHash) => Promise<Tree>;
 
 /** Never other bytes than the hash says. */
 export const readContent = async (blobs: Blobs, hash: BlobHash): Promise<Uint8Array> => {
@@ -28,13 +29,19 @@ export const treeReader = (blobs: Blobs): ReadTree => {
   };
 };
 
+const nothing: Tree = new Map();
+
+/** What a folder holds; what is none holds nothing. */
+export const heldBy = async (read: ReadTree, entry: TreeEntry | undefined): Promise<Tree> =>
+  entry?.kind === 'folder' ? read(entry.hash) : nothing;
+
 /** What stands at a path of a tree; undefined where there is nothing. */
 export const findEntry = async (
   read: ReadTree,
   root: BlobHash,
   segments: readonly string[],
 ): Promise<TreeEntry | undefined> => {
-  let entry: TreeEntry | undefined = { kind: 'folder', mode: 0o777, hash: root };
+  let entry: TreeEntry | undefined = rootEntry(root);
   for (const segment of segments) {
     if (entry?.kind !== 'folder') return undefined;
     entry = (await read(entry.hash)).get(segment);

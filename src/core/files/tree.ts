@@ -115,7 +115,13 @@ const parseRows = (json: string): readonly unknown[] => {
   throw damaged('its rows are no JSON');
 };
 
-export const isSameEntry = (a: TreeEntry, b: TreeEntry): boolean => {
+/** The mode of the worktree itself is not part of it. */
+export const rootMode = 0o755;
+export const rootEntry = (hash: BlobHash): FolderEntry => ({ kind: 'folder', mode: rootMode, hash });
+
+/** Nothing is the same as nothing. */
+export const isSameEntry = (a: TreeEntry | undefined, b: TreeEntry | undefined): boolean => {
+  if (!a || !b) return a === b;
   if (a.kind === 'link') return b.kind === 'link' && a.target === b.target;
   if (b.kind === 'link') return false;
   return a.kind === b.kind && a.mode === b.mode && a.hash === b.hash;

@@ -1,5 +1,5 @@
 import type { BlobHash, NewBlob } from '../ports/blobs.ts';
-import type { ReadTree } from './changes.ts';
+import type { ReadTree } from './read-tree.ts';
 import { blobOfTree, emptyTree, type TreeEntry } from './tree.ts';
 
 /** The tree with one entry set, or taken away; folders on the way are made. Undefined where something that is no folder is in the way. */

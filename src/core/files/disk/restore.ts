@@ -1,13 +1,13 @@
 import { PerdureError } from '../../../schema/error.ts';
 import type { BlobHash, Blobs } from '../../ports/blobs.ts';
-import { type FileChange, findChanges, findRenames, type ReadTree } from '../changes.ts';
+import { type FileChange, findChanges, findRenames } from '../changes.ts';
 import { ignoredInTree } from '../ignored-in-tree.ts';
 import { nameProblem } from '../path.ts';
-import { findEntry, treeReader } from '../read-tree.ts';
-import { isSameEntry } from '../tree.ts';
+import { findEntry, type ReadTree, treeReader } from '../read-tree.ts';
+import { isSameEntry, rootMode } from '../tree.ts';
 import { ChangeApplier } from './apply-changes.ts';
 import { moveAside } from './move-aside.ts';
-import { rootMode, type Scanned, type ScannedFolder } from './scan.ts';
+import type { Scanned, ScannedFolder } from './scan.ts';
 import { scannedReader } from './scanned-reader.ts';
 import { type Snapshot, takeSnapshot, type WorktreeOptions } from './snapshot.ts';
 import { clearStaging } from './staging.ts';

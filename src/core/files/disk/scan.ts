@@ -4,7 +4,7 @@ import { maxRulesBytes } from '../ignore-rules.ts';
 import { defaultScopes, ignoredIn, ignoreFile, type Scope, scopeOf } from '../ignore-scopes.ts';
 import type { LeftOutReason } from '../left-out.ts';
 import { isOwnName, nameProblem } from '../path.ts';
-import { blobOfTree, type FileEntry, type FolderEntry, hashOf, type LinkEntry } from '../tree.ts';
+import { blobOfTree, type FileEntry, type FolderEntry, hashOf, type LinkEntry, rootMode } from '../tree.ts';
 import { type HeldFolder, holdFolder } from './held-folder.ts';
 import { isSameStamp, readFile, readLink, type Stamp } from './read-file.ts';
 
@@ -41,8 +41,6 @@ export interface Scan {
   readonly leftOut: ReadonlyMap<string, LeftOutReason>;
 }
 
-/** The mode of the worktree itself is not part of it. */
-export const rootMode = 0o755;
 /** Of a folder whose tree the store does not have: no tree has it, so the folder is never taken for unchanged. */
 export const unknownHash = '';
 

@@ -1,5 +1,5 @@
 import type { BlobHash } from '../../ports/blobs.ts';
-import type { ReadTree } from '../changes.ts';
+import type { ReadTree } from '../read-tree.ts';
 import type { ScannedFolder } from './scan.ts';
 
 const foldersOf = (folder: ScannedFolder, all = new Map<BlobHash, ScannedFolder>()): Map<BlobHash, ScannedFolder> => {

@@ -1,6 +1,5 @@
 import { PerdureError } from '../../../schema/error.ts';
-import type { ReadTree } from '../../files/changes.ts';
-import { findEntry } from '../../files/read-tree.ts';
+import { findEntry, type ReadTree } from '../../files/read-tree.ts';
 import type { TreeEntry } from '../../files/tree.ts';
 import type { BlobHash } from '../../ports/blobs.ts';
 import type { FilePath } from './file-path.ts';

@@ -55,7 +55,7 @@ const withPathsOf = async (
       await findEntry(read, wanted, place.segments),
     ];
     if (!now && !then) throw await fileNotFound(read, wanted, place);
-    if (now && then && isSameEntry(now, then)) continue;
+    if (isSameEntry(now, then)) continue;
     const edited = await withEntry(read, made.root, place.segments, then);
     if (!edited) {
       throw new PerdureError('CONFLICT', `${place.path} goes through what is no folder now: restore that path too`, {

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { PerdureError } from '../../../schema/error.ts';
 import type { ChangedFile } from '../../../schema/state.ts';
-import type { ReadTree } from '../../files/changes.ts';
 import { ignoredInTree } from '../../files/ignored-in-tree.ts';
-import { findEntry, listTree } from '../../files/read-tree.ts';
+import { findEntry, listTree, type ReadTree } from '../../files/read-tree.ts';
 import { type FileEntry, hashContent, isSameEntry, type TreeEntry } from '../../files/tree.ts';
 import { withEntry } from '../../files/with-entry.ts';
 import type { BlobHash } from '../../ports/blobs.ts';
@@ -89,7 +88,7 @@ export const writeFile = async (
     if (!there) await refuseIgnored(scope, read, root, path);
     const kept = there?.kind === 'file' ? there.mode : 0o644;
     const entry: FileEntry = { kind: 'file', mode: mode ?? kept, size: bytes.length, hash };
-    if (there && isSameEntry(there, entry)) return undefined;
+    if (isSameEntry(there, entry)) return undefined;
     const { root: next, trees } = await placed(read, root, place, entry);
     const changes: readonly ChangedFile[] = [{ path, change: there ? 'modified' : 'created' }];
     return { root: next, blobs: [{ hash, bytes }, ...trees], changes };
