@@ -21,3 +21,11 @@ export const summarizeLeftOut = (paths: ReadonlyMap<string, LeftOutReason>): Lef
     secret: of('secret'),
   };
 };
+
+/** As an event tells it: of the reasons, those there are. */
+export const leftOutOf = ({ leftOut }: { readonly leftOut: LeftOut }): PayloadOf<'files.snapshotted'>['leftOut'] =>
+  Object.fromEntries(
+    Object.entries(leftOut).flatMap(([reason, { count, paths }]) =>
+      count > 0 ? [[reason, { count, paths: [...paths] }]] : [],
+    ),
+  );

@@ -53,10 +53,7 @@ const prepareWorktree = async (
     outcome = outcomeOf(await shell.execute({ command } as never, context));
   } catch (error) {
     signal.throwIfAborted();
-    outcome = {
-      exitCode: null,
-      output: clip(String(asJson(error instanceof Error ? error.message : String(error))), maxOutputChars),
-    };
+    outcome = outcomeOf({ output: error instanceof Error ? error.message : String(error) });
   }
   const durationMs = Math.round(performance.now() - startedAt);
   const payload = { command, ...outcome, durationMs };

@@ -1,12 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
-import type { PayloadOf } from '../../schema/event.ts';
 import { type Actor, outsideActor, type RunId } from '../../schema/ids.ts';
-import { changedFiles, findChanges, findRenames } from '../files/changes.ts';
 import type { SnapshotWithChanges } from '../files/disk/files-protocol.ts';
 import {
-  leftOutOf,
   type Mark,
   makePlace,
   newWorktree,
@@ -15,8 +12,7 @@ import {
   type WorktreePlace,
   writeMark,
 } from '../files/disk/place.ts';
-import { mergeTrees } from '../files/merge-trees.ts';
-import { treeReader } from '../files/read-tree.ts';
+import { leftOutOf } from '../files/left-out.ts';
 import { emptyTree, treeOf } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { Tool } from '../ports/tool.ts';
@@ -24,10 +20,10 @@ import { bindTo } from '../service/open-files.ts';
 import type { Scope } from '../service/scope.ts';
 import { decideFiles, type NewFiles } from '../session/decide-files.ts';
 import type { SessionFold } from '../session/fold.ts';
+import { conflicted, type JoinedFiles, joinFiles } from './join-files.ts';
 import type { RunWriter } from './run-writer.ts';
 
 type Cause = NonNullable<NewFiles['cause']>;
-type Conflicted = PayloadOf<'files.conflicted'>;
 
 /** What the worktree became since it was `base`. */
 export interface Look {
@@ -39,12 +35,8 @@ export interface Look {
 export interface FoundFiles {
   readonly on: BlobHash;
   readonly files: NewFiles;
-  readonly conflicts?: Conflicted | undefined;
+  readonly conflicts?: JoinedFiles['conflicts'];
 }
-
-const maxShownConflicts = 100;
-const conflicted = (tree: BlobHash, paths: readonly string[]): Conflicted | undefined =>
-  paths.length === 0 ? undefined : { tree, paths: paths.slice(0, maxShownConflicts), conflicts: paths.length };
 
 export const mayWrite = (tool: Tool | undefined): boolean => tool?.usesFiles === true && tool.effects !== 'none';
 
@@ -175,11 +167,10 @@ export class RunFiles {
   /** What the worktree would be had a restore not broken off: only what somebody did since is other than it was to become. */
   async #finished({ from, trees }: Mark, wanted: BlobHash, there: SnapshotWithChanges): Promise<SnapshotWithChanges> {
     if (!from) return there;
-    const { blobs } = this.#parts.scope;
+    const joining = { base: from, ours: there.root, theirs: trees[0]!, on: wanted };
     try {
-      const merged = await mergeTrees(treeReader(blobs), from, there.root, trees[0]!);
-      await blobs.putBlobs(merged.trees);
-      return { ...there, root: merged.root, changes: await this.#changes(wanted, merged.root) };
+      const { tree: root, changes } = await joinFiles(this.#parts.scope, joining);
+      return { ...there, root, changes };
     } catch (error) {
       // No event names what it was before.
       if (isPerdureError(error) && error.code === 'BLOB_NOT_FOUND') return there;
@@ -257,11 +248,9 @@ export class RunFiles {
 
   async #onto(on: BlobHash, { base, files }: Look): Promise<FoundFiles> {
     if (on === base) return { on, files };
-    const { blobs } = this.#parts.scope;
-    const merged = await mergeTrees(treeReader(blobs), base, files.tree, on);
-    await blobs.putBlobs(merged.trees);
-    const changes = await this.#changes(on, merged.root);
-    return { on, files: { ...files, tree: merged.root, changes }, conflicts: conflicted(on, merged.conflicts) };
+    const joining = { base, ours: files.tree, theirs: on, on };
+    const { conflicts, ...joined } = await joinFiles(this.#parts.scope, joining);
+    return { on, files: { ...files, ...joined }, conflicts };
   }
 
   /** False when the session's files have become others meanwhile. */
@@ -286,18 +275,11 @@ export class RunFiles {
     for (let round = 0; round < maxRounds && theirs !== base; round++) {
       const fold = await writer.fold();
       const on = treeOf(fold);
-      const merged = await mergeTrees(treeReader(scope.blobs), base, on, theirs);
-      if (merged.root === on && merged.conflicts.length === 0) return;
-      await scope.blobs.putBlobs(merged.trees);
-      const changes = await this.#changes(on, merged.root);
-      const files = { tree: merged.root, changes, leftOut: fold.files?.leftOut ?? {}, cause };
-      if (await this.#tell({ on, files, conflicts: conflicted(theirs, merged.conflicts) })) return;
+      const { conflicts, ...joined } = await joinFiles(scope, { base, ours: on, theirs, on });
+      if (joined.tree === on && !conflicts) return;
+      const files = { ...joined, leftOut: fold.files?.leftOut ?? {}, cause };
+      if (await this.#tell({ on, files, conflicts })) return;
     }
-  }
-
-  async #changes(before: BlobHash, after: BlobHash): Promise<NewFiles['changes']> {
-    const read = treeReader(this.#parts.scope.blobs);
-    return changedFiles(findRenames(await findChanges({ hash: before, read }, { hash: after, read })));
   }
 
   /** What a call that may have written left; undefined when nothing is other than before. */

@@ -8,7 +8,7 @@ import { readContent, treeReader } from '../files/read-tree.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionCommand } from '../session/decide.ts';
 import { parseInput } from '../session/event-codec.ts';
-import type { Artifact } from '../session/files-fold.ts';
+import { type Artifact, artifactOf } from '../session/files-fold.ts';
 import { execute } from './execute.ts';
 import { parseFilePath } from './files/file-path.ts';
 import { fileAt } from './files/find-file.ts';
@@ -69,9 +69,7 @@ const keepArtifact = async (
   };
   const body = { keep: name, mediaType, content: isContent(content) ? artifact.blob : { path } };
   const [event] = await execute(scope, key, command, { idempotencyKey, body });
-  if (!event) return kept!;
-  const { payload, seq, at, actor: by } = event as SessionEvent<'artifact.kept'>;
-  return { ...payload, seq, at, by };
+  return event ? artifactOf(event as SessionEvent<'artifact.kept'>) : kept!;
 };
 
 const artifactsOf = async (scope: Scope, key: SessionKey): Promise<readonly Artifact[]> =>

@@ -1,12 +1,14 @@
-import { mkdir, realpath, rm, stat } from 'node:fs/promises';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { realpath, rm, stat } from 'node:fs/promises';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
 import { bindFolder, refuseBoundBelow } from '../files/disk/bound-folder.ts';
 import { cloneRepository } from '../files/disk/clone-repository.ts';
-import { leftOutOf, makePlace, placeOf, thisMachine, writeMark } from '../files/disk/place.ts';
+import type { Cached } from '../files/disk/files-protocol.ts';
+import { makePlace, placeOf, thisMachine, writeMark } from '../files/disk/place.ts';
+import { leftOutOf } from '../files/left-out.ts';
 import { isOwnName, ownFolder } from '../files/path.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { countChanges } from '../session/file-entries.ts';
@@ -54,13 +56,15 @@ const folderAt = async (scope: Scope, path: string): Promise<string> => {
 type Origin = PayloadOf<'files.snapshotted'>['origin'];
 
 /** What is in a folder, in the store; and as the first snapshot of the session. */
-const snapshotOf = async (scope: Scope, folder: string, cacheFile: string, origin: Origin): Promise<EventDraft> => {
+const snapshotOf = async (
+  scope: Scope,
+  { folder, cacheFile }: { readonly folder: string } & Cached,
+  origin: Origin,
+): Promise<EventDraft<'files.snapshotted'>> => {
   const taken = await scope.worktrees.snapshot({ folder, cacheFile, secrets: await scope.secrets() }, scope.blobs);
   const payload = { tree: taken.root, changed: countChanges(taken.changes), leftOut: leftOutOf(taken), origin };
   return { type: 'files.snapshotted', payload, actor: scope.actor, turn: 0 };
 };
-
-const treeOf = (draft: EventDraft): string => (draft.payload as PayloadOf<'files.snapshotted'>).tree;
 
 const isAtWork = async (scope: Scope, key: SessionKey): Promise<boolean | undefined> => {
   const head = await scope.store.head(keyOf(scope, key.session));
@@ -77,11 +81,9 @@ export const openedFiles = async (
   key: SessionKey,
   option: FilesOption,
 ): Promise<readonly EventDraft[]> => {
-  const home = join(scope.data, 'worktrees', key.workspace, key.session);
   if ('from' in option) {
     const folder = await folderAt(scope, option.from);
-    await mkdir(home, { recursive: true, mode: 0o700 });
-    return [await snapshotOf(scope, folder, join(home, 'source-stats'), { kind: 'folder', path: folder })];
+    return [await snapshotOf(scope, { folder }, { kind: 'folder', path: folder })];
   }
   if ('cwd' in option) {
     const boundTo = { path: await folderAt(scope, option.cwd), machine: thisMachine };
@@ -89,19 +91,19 @@ export const openedFiles = async (
     await refuseBoundBelow(boundTo.path, (other) => isAtWork(scope, other));
     await bindTo(scope, key, boundTo.path);
     await makePlace(place);
-    const taken = await snapshotOf(scope, place.folder, place.cacheFile, { kind: 'folder', path: boundTo.path });
-    await writeMark(place, { trees: [treeOf(taken)], seq: 1 });
+    const taken = await snapshotOf(scope, place, { kind: 'folder', path: boundTo.path });
+    await writeMark(place, { trees: [taken.payload.tree], seq: 1 });
     return [{ type: 'files.bound', payload: boundTo, actor: scope.actor, turn: 0 }, taken];
   }
   const place = placeOf(scope.data, key);
   try {
     await makePlace(place);
     const cloned = await cloneRepository(option.git, option.ref, place.folder);
-    const taken = await snapshotOf(scope, place.folder, place.cacheFile, { kind: 'git', ...cloned });
-    await writeMark(place, { trees: [treeOf(taken)], seq: 1 });
+    const taken = await snapshotOf(scope, place, { kind: 'git', ...cloned });
+    await writeMark(place, { trees: [taken.payload.tree], seq: 1 });
     return [taken];
   } catch (error) {
-    await rm(home, { recursive: true, force: true });
+    await rm(place.home, { recursive: true, force: true });
     throw error;
   }
 };

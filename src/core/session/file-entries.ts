@@ -8,7 +8,8 @@ type Cause = NonNullable<PayloadOf<'files.snapshotted'>['cause']> | { readonly a
 
 /** A command may unpack more files than anybody wants to see one by one, or that the state should hold. Nobody wants to see git's own. */
 const maxNamed = 1000;
-const everything = './';
+/** The key that stands for all files. */
+export const everyFile = './';
 
 /** Not every path can be the key of an entry. */
 const isKey = (path: string): boolean =>
@@ -19,7 +20,7 @@ const keyAt = (path: string, depth: number): string => {
   const inGit = segments.indexOf('.git') + 1;
   const named = inGit > 0 ? Math.min(inGit, depth) : depth;
   const key = segments.length <= named ? path : `${segments.slice(0, named).join('/')}/`;
-  return depth > 0 && isKey(key) ? key : everything;
+  return depth > 0 && isKey(key) ? key : everyFile;
 };
 
 const groupsOf = (changes: readonly ChangedFile[]): ReadonlyMap<string, readonly ChangedFile[]> => {

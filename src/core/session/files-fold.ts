@@ -15,7 +15,7 @@ export interface Artifact extends PayloadOf<'artifact.kept'> {
   readonly by: Actor;
 }
 
-interface SeenCall {
+interface UntoldCall {
   readonly tool: string;
   readonly callId: string;
 }
@@ -29,47 +29,52 @@ export interface FilesFold {
   /** By name, the newest of each. */
   readonly artifacts: Readonly<Record<string, Artifact>>;
   /** Calls since the last snapshot that are under way, or were ended without a look at what they left. */
-  readonly untoldCalls: readonly SeenCall[];
+  readonly untoldCalls: readonly UntoldCall[];
 }
 
 export const noFiles: FilesFold = { artifacts: {}, untoldCalls: [] };
 
 const maxUntoldCalls = 16;
 
-const without = (calls: readonly SeenCall[], callId: string): readonly SeenCall[] =>
+const without = (calls: readonly UntoldCall[], callId: string): readonly UntoldCall[] =>
   calls.filter((call) => call.callId !== callId);
 
+export const artifactOf = ({ seq, at, actor: by, payload }: SessionEvent<'artifact.kept'>): Artifact => ({
+  ...payload,
+  seq,
+  at,
+  by,
+});
+
 /** A rewind takes files back too, but never in a person's own folder. Artifacts are kept for people: no rewind drops them. */
-export const foldFiles = (before: FilesFold, event: SessionEvent, target?: FilesFold): FilesFold => {
-  const { files, boundTo, artifacts, untoldCalls } = before;
+export const foldFiles = (fold: FilesFold, event: SessionEvent, target?: FilesFold): FilesFold => {
+  const { files, boundTo, artifacts, untoldCalls } = fold;
+  const before: FilesFold = { files, boundTo, artifacts, untoldCalls };
   switch (event.type) {
     case 'files.snapshotted': {
       const { tree, leftOut } = event.payload;
-      return { files: { tree, seq: event.seq, leftOut }, boundTo, artifacts, untoldCalls: [] };
+      return { ...before, files: { tree, seq: event.seq, leftOut }, untoldCalls: [] };
     }
     case 'files.bound':
-      return { files, boundTo: event.payload, artifacts, untoldCalls };
-    case 'artifact.kept': {
-      const { seq, at, actor: by, payload } = event;
-      return { files, boundTo, artifacts: { ...artifacts, [payload.name]: { ...payload, seq, at, by } }, untoldCalls };
-    }
+      return { ...before, boundTo: event.payload };
+    case 'artifact.kept':
+      return { ...before, artifacts: { ...artifacts, [event.payload.name]: artifactOf(event) } };
     case 'tool.called': {
       const { tool, callId } = event.payload;
-      return { files, boundTo, artifacts, untoldCalls: [...untoldCalls, { tool, callId }].slice(-maxUntoldCalls) };
+      return { ...before, untoldCalls: [...untoldCalls, { tool, callId }].slice(-maxUntoldCalls) };
     }
     case 'tool.completed':
-      return { files, boundTo, artifacts, untoldCalls: without(untoldCalls, event.payload.callId) };
+      return { ...before, untoldCalls: without(untoldCalls, event.payload.callId) };
     case 'tool.failed': {
-      const isLookedAt = event.payload.outcome !== 'cancelled' && event.payload.outcome !== 'interrupted';
-      return isLookedAt
-        ? { files, boundTo, artifacts, untoldCalls: without(untoldCalls, event.payload.callId) }
-        : { files, boundTo, artifacts, untoldCalls };
+      const { outcome, callId } = event.payload;
+      const isLookedAt = outcome !== 'cancelled' && outcome !== 'interrupted';
+      return isLookedAt ? { ...before, untoldCalls: without(untoldCalls, callId) } : before;
     }
     case 'session.rewound':
-      return { files: boundTo ? files : target?.files, boundTo, artifacts, untoldCalls };
+      return { ...before, files: boundTo ? files : target?.files };
     case 'session.forked':
-      return { files, boundTo: undefined, artifacts, untoldCalls: [] };
+      return { ...before, boundTo: undefined, untoldCalls: [] };
     default:
-      return { files, boundTo, artifacts, untoldCalls };
+      return before;
   }
 };

@@ -5,12 +5,13 @@ import { PerdureError } from '../../../schema/error.ts';
 import type { PayloadOf } from '../../../schema/event.ts';
 import type { BlobHash } from '../../ports/blobs.ts';
 import type { SessionKey } from '../../ports/store.ts';
-import type { LeftOut } from '../left-out.ts';
 import { emptyTree } from '../tree.ts';
 import { asWorktreeError } from './worktree-error.ts';
 
 /** Where the files of a session are on this machine. */
 export interface WorktreePlace {
+  /** What the runtime keeps of the session here. */
+  readonly home: string;
   readonly folder: string;
   /** For what its commands throw away. */
   readonly temporary: string;
@@ -34,6 +35,7 @@ export const placeOf = (
   const isBound = boundTo?.machine === thisMachine;
   const kind = isBound ? 'bound' : 'own';
   return {
+    home,
     folder: isBound ? boundTo.path : join(home, 'files'),
     temporary: join(home, 'tmp'),
     aside: isBound ? undefined : join(home, 'aside'),
@@ -42,14 +44,6 @@ export const placeOf = (
     isBound,
   };
 };
-
-/** Of the reasons, those there are. */
-export const leftOutOf = ({ leftOut }: { readonly leftOut: LeftOut }): PayloadOf<'files.snapshotted'>['leftOut'] =>
-  Object.fromEntries(
-    Object.entries(leftOut).flatMap(([reason, { count, paths }]) =>
-      count > 0 ? [[reason, { count, paths: [...paths] }]] : [],
-    ),
-  );
 
 /** For its user alone. A person's own folder is not made anew when it is gone. */
 export const makePlace = async ({ folder, temporary, isBound }: WorktreePlace): Promise<void> => {

@@ -32,7 +32,7 @@ interface About extends z.infer<typeof ChangeOptions> {
 }
 
 /** The seq of the snapshot; undefined when nothing changed. */
-export const snapshotSeq = (events: readonly SessionEvent[]): number | undefined =>
+const snapshotSeq = (events: readonly SessionEvent[]): number | undefined =>
   events.find(({ type }) => type === 'files.snapshotted')?.seq;
 
 /** Makes the files of a session others, on what they are then: the edit is asked again when they have changed meanwhile. */

@@ -5,6 +5,7 @@ import { findEntry, treeReader } from '../../files/read-tree.ts';
 import { isSameEntry, treeOf } from '../../files/tree.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import { parseInput } from '../../session/event-codec.ts';
+import { everyFile } from '../../session/file-entries.ts';
 import { type CommitRecord, eachCommit } from '../commits.ts';
 import type { Scope } from '../scope.ts';
 import { type FilePath, parseFilePath } from './file-path.ts';
@@ -21,8 +22,7 @@ export type FileVersion = ChangedFile &
   Pick<CommitRecord, 'session' | 'seq' | 'turn' | 'at' | 'actor' | 'cause' | 'why'>;
 
 const entry = (name: string): string => pointerOf('filesModified', name);
-/** Where so many files changed that none was named. */
-const everything = entry('./');
+const everything = entry(everyFile);
 
 /** The folders that may stand for a file which they hold. */
 const foldersOf = ({ segments }: FilePath): readonly string[] => [
