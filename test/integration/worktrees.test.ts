@@ -71,6 +71,17 @@ test('[FILE14] a failure keeps its code on its way out of the thread, that of th
   });
 });
 
+test('[FILE14] a stop waits for what is under way, comparisons too', async () => {
+  const { write, at, blobs } = start();
+  write('a', 'one');
+  const before = await worktrees.snapshot(at, blobs);
+  write('a', 'two');
+  const after = await worktrees.snapshot({ ...at, base: before.root }, blobs);
+  const changes = worktrees.changes({ before: before.root, after: after.root }, blobs);
+  await worktrees.stop();
+  expect(await changes).toMatchObject([{ change: 'modified', path: 'a' }]);
+});
+
 test('[FILE14] when the thread ends, what was under way fails, and the next task starts another', async () => {
   const { write, at, blobs } = start();
   write('a', 'one');

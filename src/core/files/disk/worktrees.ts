@@ -28,7 +28,9 @@ const settle = async (work: () => Promise<unknown>): Promise<Settled> => {
  */
 export class Worktrees {
   readonly #waiting = new Map<number, Waiting>();
+  /** The newest task of each worktree. */
   readonly #last = new Map<string, Promise<unknown>>();
+  readonly #comparisons = new Set<Promise<unknown>>();
   #thread: Worker | undefined;
   #lastTask = 0;
 
@@ -41,16 +43,16 @@ export class Worktrees {
   }
 
   changes(options: OptionsOf<'changes'>, blobs: Blobs): Promise<ResultOf<'changes'>> {
-    return this.#run('changes', options, blobs);
+    return this.#beside(this.#run('changes', options, blobs));
   }
 
   diff(options: OptionsOf<'diff'>, blobs: Blobs): Promise<ResultOf<'diff'>> {
-    return this.#run('diff', options, blobs);
+    return this.#beside(this.#run('diff', options, blobs));
   }
 
   /** Waits for what is under way; idempotent. */
   async stop(): Promise<void> {
-    await Promise.allSettled(this.#last.values());
+    await Promise.allSettled([...this.#last.values(), ...this.#comparisons]);
     const thread = this.#thread;
     if (!thread) return;
     this.#thread = undefined;
@@ -69,6 +71,13 @@ export class Worktrees {
     };
     done.then(forget, forget);
     return done;
+  }
+
+  #beside<T>(comparison: Promise<T>): Promise<T> {
+    this.#comparisons.add(comparison);
+    const forget = () => this.#comparisons.delete(comparison);
+    comparison.then(forget, forget);
+    return comparison;
   }
 
   #run<Name extends TaskName>(name: Name, options: OptionsOf<Name>, blobs: Blobs): Promise<ResultOf<Name>> {
