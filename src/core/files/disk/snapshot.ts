@@ -1,7 +1,7 @@
 import type { BlobHash, Blobs } from '../../ports/blobs.ts';
 import { type LeftOut, type LeftOutReason, summarizeLeftOut } from '../left-out.ts';
 import { type Scan, type Scanned, type ScannedFolder, type ScanOptions, scanFolder, unknownHash } from './scan.ts';
-import { isMarkOf, markSecrets, type StatCache } from './stat-cache.ts';
+import { isSealOf, sealSecrets, type StatCache } from './stat-cache.ts';
 import { Uploads } from './uploads.ts';
 import { asWorktreeError, realFolder } from './worktree-error.ts';
 
@@ -48,14 +48,14 @@ const trusted = async (
   { base, secrets = [] }: WorktreeOptions,
   blobs: Blobs,
 ): Promise<ScannedFolder | undefined> => {
-  if (!cache || !isMarkOf(cache.secrets, secrets)) return undefined;
+  if (!cache || !isSealOf(cache.secrets, secrets)) return undefined;
   if (cache.root.hash === base) return cache.root;
   return without(cache.root, await blobs.hasBlobs([...new Set(hashesOf(cache.root))]));
 };
 
 const taken = ({ root, leftOut }: Scan, cache: StatCache | undefined, secrets: readonly string[]): Taken => ({
   snapshot: { root: root.hash, leftOut: summarizeLeftOut(leftOut) },
-  cache: { root, secrets: cache && isMarkOf(cache.secrets, secrets) ? cache.secrets : markSecrets(secrets) },
+  cache: { root, secrets: cache && isSealOf(cache.secrets, secrets) ? cache.secrets : sealSecrets(secrets) },
   leftOutPaths: leftOut,
 });
 

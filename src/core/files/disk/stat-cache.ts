@@ -12,14 +12,14 @@ export interface StatCache {
 
 const saltBytes = 16;
 
-const markWith = (salt: string, secrets: readonly string[]): string =>
+const sealWith = (salt: string, secrets: readonly string[]): string =>
   `${salt}:${hash('sha256', JSON.stringify([salt, ...secrets.toSorted()]), 'hex')}`;
 
-export const markSecrets = (secrets: readonly string[]): string =>
-  markWith(randomBytes(saltBytes).toString('hex'), secrets);
+export const sealSecrets = (secrets: readonly string[]): string =>
+  sealWith(randomBytes(saltBytes).toString('hex'), secrets);
 
-export const isMarkOf = (mark: string, secrets: readonly string[]): boolean =>
-  markWith(mark.slice(0, mark.indexOf(':')), secrets) === mark;
+export const isSealOf = (seal: string, secrets: readonly string[]): boolean =>
+  sealWith(seal.slice(0, seal.indexOf(':')), secrets) === seal;
 
 type Row = readonly [name: string, ...rest: unknown[]];
 
