@@ -1,7 +1,7 @@
 import type { BlobHash, Blobs } from '../../ports/blobs.ts';
 import { type LeftOut, type LeftOutReason, summarizeLeftOut } from '../left-out.ts';
 import { type Scan, type Scanned, type ScannedFolder, type ScanOptions, scanFolder, unknownHash } from './scan.ts';
-import { isSealOf, sealSecrets, type StatCache } from './stat-cache.ts';
+import { isSealOf, type StatCache, sealSecrets } from './stat-cache.ts';
 import { Uploads } from './uploads.ts';
 import { asWorktreeError, realFolder } from './worktree-error.ts';
 
