@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
-import { bindFolder, refuseBoundBelow } from '../files/disk/bound-folder.ts';
+import { bindFolder, refuseBoundBelow, releaseFolder } from '../files/disk/bound-folder.ts';
 import { cloneRepository } from '../files/disk/clone-repository.ts';
 import type { Cached } from '../files/disk/files-protocol.ts';
 import { makePlace, placeOf, thisMachine, writeMark } from '../files/disk/place.ts';
@@ -90,10 +90,15 @@ export const openedFiles = async (
     const place = placeOf(scope.data, key, boundTo);
     await refuseBoundBelow(boundTo.path, (other) => isAtWork(scope, other));
     await bindTo(scope, key, boundTo.path);
-    await makePlace(place);
-    const taken = await snapshotOf(scope, place, { kind: 'folder', path: boundTo.path });
-    await writeMark(place, { trees: [taken.payload.tree], seq: 1 });
-    return [{ type: 'files.bound', payload: boundTo, actor: scope.actor, turn: 0 }, taken];
+    try {
+      await makePlace(place);
+      const taken = await snapshotOf(scope, place, { kind: 'folder', path: boundTo.path });
+      await writeMark(place, { trees: [taken.payload.tree], seq: 1 });
+      return [{ type: 'files.bound', payload: boundTo, actor: scope.actor, turn: 0 }, taken];
+    } catch (error) {
+      await releaseFolder(boundTo.path);
+      throw error;
+    }
   }
   const place = placeOf(scope.data, key);
   try {

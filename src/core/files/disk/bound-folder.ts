@@ -72,3 +72,6 @@ export const bindFolder = async (folder: string, key: SessionKey, isAtWork: IsAt
   const now = isOurs ? key : await boundIn(folder);
   if (!now || !isSame(now, key)) throw inUse(folder, now ?? key, true);
 };
+
+/** For another session. */
+export const releaseFolder = (folder: string): Promise<void> => rm(fileIn(folder), { force: true });

@@ -2,14 +2,12 @@ import type { BlobHash } from '../../ports/blobs.ts';
 import type { ReadTree } from '../read-tree.ts';
 import type { ScannedFolder } from './scan.ts';
 
-const foldersOf = (folder: ScannedFolder, all = new Map<BlobHash, ScannedFolder>()): Map<BlobHash, ScannedFolder> => {
-  all.set(folder.hash, folder);
-  for (const entry of folder.entries.values()) if (entry.kind === 'folder') foldersOf(entry, all);
-  return all;
-};
-
-/** The trees of a scan are in memory. */
+/** The trees of a scan are in memory. A folder is known once what holds it was read. */
 export const scannedReader = (root: ScannedFolder): ReadTree => {
-  const folders = foldersOf(root);
-  return async (hash) => folders.get(hash)!.entries;
+  const folders = new Map<BlobHash, ScannedFolder>([[root.hash, root]]);
+  return async (hash) => {
+    const { entries } = folders.get(hash)!;
+    for (const entry of entries.values()) if (entry.kind === 'folder') folders.set(entry.hash, entry);
+    return entries;
+  };
 };
