@@ -31,6 +31,6 @@ export function findSpecProblems(spec: string, tests: Map<string, string>): stri
 
 if (import.meta.main) {
   const spec = existsSync('SPEC.md') ? readFileSync('SPEC.md', 'utf8') : '';
-  const tests = readFiles('{src,test}/**/*.test.ts', 'src/testing/**/*.ts');
+  const tests = readFiles('{src,test}/**/*.test.ts', 'src/testing/**/*.ts', 'test/describe-*.ts');
   reportProblems('spec', `${listRules(spec).length} rules, each cited by a test`, findSpecProblems(spec, tests));
 }

@@ -1,0 +1,3 @@
+import { describeRunFiles } from '../describe-run-files.ts';
+
+describeRunFiles('postgres');
