@@ -255,7 +255,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     const { run } = await start({ limits: { memoryBytes: 60 * 1024 ** 2 } });
     const ended = { limit: 'memory', ended: expect.stringContaining('more memory') };
     expect(await run('tail /dev/zero')).toMatchObject(ended);
-    const small = 'x=$(head -c 20000000 /dev/zero | tr "\\0" x); sleep 20';
+    const small = 'x=$(head -c 30000000 /dev/zero | tr "\\0" x); sleep 20';
     expect(await run(`(${small}) & (${small}) & (${small}) & wait`)).toMatchObject(ended);
     expect(
       await run(
