@@ -52,7 +52,7 @@ const rowOf = (name: string, entry: TreeEntry): readonly unknown[] => {
 };
 
 /** The same entries give the same bytes: a header, and rows in the order of their names' UTF-16 units as JSON. */
-export const encodeTree = (tree: Tree): Buffer =>
+export const encodeTree = (tree: Tree): Uint8Array =>
   Buffer.from(`${header}${JSON.stringify(inOrder(tree).map(([name, entry]) => rowOf(name, entry)))}`);
 
 export const blobOfTree = (tree: Tree): NewBlob => {
@@ -101,7 +101,7 @@ export const decodeTree = (bytes: Uint8Array): Tree => {
     if (!entry) throw damaged('it has an entry that no release writes');
     tree.set(name, entry);
   }
-  if (!encodeTree(tree).equals(bytes)) throw damaged('it is not in the form that is hashed');
+  if (Buffer.compare(encodeTree(tree), bytes) !== 0) throw damaged('it is not in the form that is hashed');
   return tree;
 };
 

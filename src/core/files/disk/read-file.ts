@@ -1,11 +1,18 @@
-import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { isLinkTarget } from '../tree.ts';
 
 /** What tells that a file is still the one that was read. */
 export type Stamp = readonly [mtimeMs: number, ctimeMs: number, inode: number];
 
-export const stampOf = ({ mtimeMs, ctimeMs, ino }: Stats): Stamp => [mtimeMs, ctimeMs, ino];
-export const isSameStamp = (stamp: Stamp, { mtimeMs, ctimeMs, ino }: Stats): boolean =>
+/** Of what a file system tells of a file, what its stamp is made of. */
+interface Times {
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+  readonly ino: number;
+}
+
+export const stampOf = ({ mtimeMs, ctimeMs, ino }: Times): Stamp => [mtimeMs, ctimeMs, ino];
+export const isSameStamp = (stamp: Stamp, { mtimeMs, ctimeMs, ino }: Times): boolean =>
   stamp[0] === mtimeMs && stamp[1] === ctimeMs && stamp[2] === ino;
 
 export interface ReadFile {
@@ -24,7 +31,7 @@ const tickMs = 100;
 const wholeSecondsTickMs = 3000;
 
 /** A change within the same tick of the clock as the reading would leave no trace in the times. */
-export const isSettled = ({ mtimeMs, ctimeMs }: Pick<Stats, 'mtimeMs' | 'ctimeMs'>, readAt: number): boolean => {
+export const isSettled = ({ mtimeMs, ctimeMs }: Pick<Times, 'mtimeMs' | 'ctimeMs'>, readAt: number): boolean => {
   const newest = Math.max(mtimeMs, ctimeMs);
   return newest < readAt - (newest % 1000 === 0 ? wholeSecondsTickMs : tickMs);
 };
