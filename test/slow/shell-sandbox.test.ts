@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ToolContext } from '../../src/core/ports/tool.ts';
+import { emptyState } from '../../src/schema/state.ts';
 import { defineShellTool, type ShellOptions, type ShellOutput } from '../../src/tools/index.ts';
 import { moduleUrl } from '../run-script.ts';
 import { newToolContext, useTool } from '../tool-context.ts';
@@ -297,5 +298,16 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     ).toEqual([]);
     expect(output).toContain('GIVEN=x\n');
     expect(output).toContain('HOME=/tmp\n');
+  });
+
+  test('[TOOL17] where it is, nobody is asked', async () => {
+    const asksFirst = async (options: ShellOptions = {}): Promise<boolean> =>
+      (await defineShellTool(options).approvalFor({ command: 'true' }, { state: emptyState })) !== undefined;
+    expect(await asksFirst()).toBe(false);
+    expect(await asksFirst({ approval: true })).toBe(true);
+    const { caution, description } = defineShellTool();
+    expect(caution).toBeUndefined();
+    expect(description).toContain('in a sandbox');
+    expect(description).toContain('no network');
   });
 });

@@ -70,18 +70,6 @@ test('[TOOL17] where a sandbox is required and there is none, no command runs', 
   expect(await tool.reconcile!({ command: '' } as never, context)).toMatchObject({ outcome: 'unknown' });
 });
 
-test.skipIf(process.platform !== 'linux')(
-  '[TOOL17] with a sandbox nobody is asked (which there is on Linux alone)',
-  async () => {
-    const { tool, asksFirst } = define({});
-    expect(await asksFirst()).toBe(false);
-    expect(tool.caution).toBeUndefined();
-    expect(tool.description).toContain('in a sandbox');
-    expect(tool.description).toContain('no network');
-    expect(await define({ approval: true }).asksFirst()).toBe(true);
-  },
-);
-
 test('[IN1] options that are none are refused', () => {
   for (const options of [
     { sandbox: 'none' },
