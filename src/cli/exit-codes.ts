@@ -45,6 +45,16 @@ const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   STORE_NEWER: 'failure',
   RUNTIME_CLOSED: 'failure',
   FILE_UNAVAILABLE: 'failure',
+  FORBIDDEN: 'failure',
+  UNAUTHENTICATED: 'failure',
+  RATE_LIMITED: 'failure',
+  PRECONDITION_FAILED: 'failure',
+  WORKSPACE_NOT_FOUND: 'failure',
+  MEMBER_NOT_FOUND: 'failure',
+  KEY_NOT_FOUND: 'failure',
+  SECRET_NOT_FOUND: 'failure',
+  WEBHOOK_NOT_FOUND: 'failure',
+  VAULT_LOCKED: 'failure',
 };
 
 export interface Failure {

@@ -35,6 +35,16 @@ export const errorCodes = [
   'STORE_NEWER',
   'RUNTIME_CLOSED',
   'FILE_UNAVAILABLE',
+  'FORBIDDEN',
+  'UNAUTHENTICATED',
+  'RATE_LIMITED',
+  'PRECONDITION_FAILED',
+  'WORKSPACE_NOT_FOUND',
+  'MEMBER_NOT_FOUND',
+  'KEY_NOT_FOUND',
+  'SECRET_NOT_FOUND',
+  'WEBHOOK_NOT_FOUND',
+  'VAULT_LOCKED',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 

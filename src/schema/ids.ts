@@ -91,6 +91,9 @@ export const WorkspaceId = z
   .brand<'WorkspaceId'>();
 export type WorkspaceId = z.infer<typeof WorkspaceId>;
 
+/** Where the list of workspaces is kept: no tenant can have this name. */
+export const registryWorkspace = '.registry' as WorkspaceId;
+
 export const MemberId = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,127}$/, {

@@ -26,6 +26,7 @@ import { describeTenants } from './contract/tenants.ts';
 import { describeTurns } from './contract/turns.ts';
 import { describeWakeUps } from './contract/wake-ups.ts';
 import { describeWorkWakeUps } from './contract/work-wake-ups.ts';
+import { describeWorkspaceRecords } from './contract/workspace-records.ts';
 import { describeWriters } from './contract/writers.ts';
 import type { StoreHarness } from './store-harness.ts';
 
@@ -89,6 +90,7 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeLeases(setup);
     describeQueueCopies(setup);
     describeWorkWakeUps(setup);
+    describeWorkspaceRecords(setup);
     describeClosing(setup);
     describeRandomSequences(setup);
     describeRandomRecords(setup);

@@ -1,4 +1,5 @@
 import type { Holder } from '../core/ports/queue.ts';
+import type { StoredRecord } from '../core/ports/records.ts';
 import {
   type CallRecord,
   type Head,
@@ -50,6 +51,8 @@ export interface MemoryWorkspace {
   /** When each of them was last put or asked for. */
   readonly blobTimes: Map<string, number>;
   readonly parts: Map<string, Uint8Array>;
+  /** By their kind and id. */
+  readonly records: Map<string, StoredRecord>;
 }
 
 /** What stores of the same memory share, as processes share a file. */
@@ -71,6 +74,7 @@ const newWorkspace = (): MemoryWorkspace => ({
   blobs: new Map(),
   blobTimes: new Map(),
   parts: new Map(),
+  records: new Map(),
 });
 
 export const workspaceOf = ({ workspaces }: MemoryDatabase, name: WorkspaceId): MemoryWorkspace => {
@@ -80,7 +84,14 @@ export const workspaceOf = ({ workspaces }: MemoryDatabase, name: WorkspaceId): 
 };
 
 /** A copy to work on, so that a failure in the middle leaves nothing behind. Events never change, so they are shared. */
-export const copyWorkspace = ({ sessions, work, blobs, blobTimes, parts }: MemoryWorkspace): MemoryWorkspace => ({
+export const copyWorkspace = ({
+  sessions,
+  work,
+  blobs,
+  blobTimes,
+  parts,
+  records,
+}: MemoryWorkspace): MemoryWorkspace => ({
   sessions: new Map(
     [...sessions].map(([id, { head, importedTo, events, keys, snapshots, paths, calls }]) => [
       id,
@@ -99,6 +110,7 @@ export const copyWorkspace = ({ sessions, work, blobs, blobTimes, parts }: Memor
   blobs: new Map(blobs),
   blobTimes: new Map(blobTimes),
   parts: new Map(parts),
+  records: new Map(records),
 });
 
 export const putPiece = (pieces: Map<string, Uint8Array>, bytes: Uint8Array): string => {

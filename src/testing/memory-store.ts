@@ -32,6 +32,7 @@ import {
 } from './memory-database.ts';
 import { findBlobEventsIn, findCallsIn, findCommitsIn, keepProjections, rebuildIn } from './memory-projections.ts';
 import { enterWork, findWorkIn, leaseIn, releaseIn } from './memory-queue.ts';
+import { findRecordIn, listRecordsIn, writeRecordsIn } from './memory-records.ts';
 
 const keep = (workspace: MemoryWorkspace, session: MemorySession, events: readonly StoredEvent[]): void => {
   for (const event of events) {
@@ -255,6 +256,9 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
       within(key.workspace, (workspace) => {
         if (releaseIn(workspace, key.session, options)) wakeWorkers(key.workspace);
       }),
+    record: (name, kind, id) => within(name, (workspace) => findRecordIn(workspace, { kind, id })),
+    records: (name, kind, query) => within(name, (workspace) => listRecordsIn(workspace, kind, query)),
+    writeRecords: (name, writes) => within(name, (workspace) => writeRecordsIn(workspace, writes)),
     watch: (key, wake) => keepWatcher(database.watchers, { key, wake }),
     watchWork: (workspace, wake) => keepWatcher(database.workers, { workspace, wake }),
     close: async () => {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { PerdureError } from '../../schema/error.ts';
-import { WorkspaceId } from '../../schema/ids.ts';
+import { registryWorkspace, WorkspaceId } from '../../schema/ids.ts';
 import { isConnectionLost } from './store-error.ts';
 
 export type Statement = pg.QueryConfig | string;
@@ -124,7 +124,7 @@ export class Database {
 
   /** Everything a transaction needs is set within it: nothing depends on which connection serves it. */
   opening(workspace: WorkspaceId, mode: 'read only' | 'read write'): string {
-    if (!WorkspaceId.safeParse(workspace).success) {
+    if (workspace !== registryWorkspace && !WorkspaceId.safeParse(workspace).success) {
       throw new PerdureError('INVALID_INPUT', `"${workspace}" is not a workspace`);
     }
     const durable = mode === 'read write' ? '; set local synchronous_commit = on' : '';

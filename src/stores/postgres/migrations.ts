@@ -241,6 +241,24 @@ const migrations: readonly Migration[] = [
       ${appendFunction}
     `,
   },
+  {
+    oldestReader: '0.0.1',
+    sql: `
+      create sequence perdure.record_versions;
+      create table perdure.records (
+        workspace text collate "C" not null,
+        kind text collate "C" not null,
+        id text collate "C" not null,
+        version bigint not null default nextval('perdure.record_versions'),
+        at bigint not null default floor(extract(epoch from clock_timestamp()) * 1000),
+        due_at bigint,
+        body text not null,
+        primary key (workspace, kind, id)
+      );
+      create index records_due on perdure.records (workspace, kind, due_at, id) where due_at is not null;
+      ${tenantTable('records')}
+    `,
+  },
 ];
 
 const metaTable = `

@@ -1,5 +1,6 @@
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
 import type { Queue, Work } from '../../core/ports/queue.ts';
+import type { RecordQuery, Records, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
 import type {
   AppendOutcome,
   AppendRequest,
@@ -20,6 +21,7 @@ import type {
 } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
+import type { RecordKind } from '../../schema/record-kind.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { AppendQueue } from './append-queue.ts';
 import { findLooseBlobs, putBlobs, readBlobs, removeBlobs, touchBlobs } from './blobs.ts';
@@ -34,6 +36,7 @@ import { listKeys } from './keys.ts';
 import { Lineages } from './lineages.ts';
 import { readEvents } from './read-events.ts';
 import { rebuildProjections } from './rebuild-projections.ts';
+import { findRecord, listRecords, writeRecords } from './record-rows.ts';
 import { findFamily, findHead, findTurnStarts, listSessions } from './sessions.ts';
 import { findSnapshot, putSnapshot } from './snapshots.ts';
 import { storeError } from './store-error.ts';
@@ -43,7 +46,7 @@ import type { WriteLog } from './write-log.ts';
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
 /** Hands every call to its file, keeps count of those under way, and tells the engine's failures in our words. */
-export class PostgresStore implements Store, BlobStore, Queue {
+export class PostgresStore implements Store, BlobStore, Queue, Records {
   readonly #database: Database;
   readonly #writeLog: WriteLog;
   readonly #changes: Changes;
@@ -169,6 +172,18 @@ export class PostgresStore implements Store, BlobStore, Queue {
       const { workspace, session } = key;
       this.#changes.committed([{ workspace, session, seq, work: true }]);
     });
+  }
+
+  record(workspace: WorkspaceId, kind: RecordKind, id: string): Promise<StoredRecord | undefined> {
+    return this.#run(() => findRecord(this.#database, workspace, kind, id));
+  }
+
+  records(workspace: WorkspaceId, kind: RecordKind, query: RecordQuery): Promise<readonly StoredRecord[]> {
+    return this.#run(() => listRecords(this.#database, workspace, kind, query));
+  }
+
+  writeRecords(workspace: WorkspaceId, writes: readonly RecordWrite[]): Promise<boolean> {
+    return this.#run(() => writeRecords(this.#database, workspace, writes));
   }
 
   watch(key: SessionKey, wake: () => void): () => void {

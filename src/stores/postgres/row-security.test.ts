@@ -39,6 +39,7 @@ describe('row-level security', () => {
       writer: runWriter,
     });
     await store.putSnapshot(key, { seq: 1, foldVersion: 1, parts: {} });
+    await store.writeRecords(key.workspace, [{ kind: 'member', id: 'a', onVersion: 0, body: {} }]);
     await store.close();
     await client.connect();
   });
@@ -62,7 +63,7 @@ describe('row-level security', () => {
   test('[TEN2] without the workspace set, or with another, the owner of the tables sees and changes no row of any', async () => {
     const tables = await tenantTables();
     expect(tables.toSorted()).toEqual(
-      ['blobs', 'commit_paths', 'events', 'keys', 'sessions', 'snapshots', 'tool_calls', 'work'].toSorted(),
+      ['blobs', 'commit_paths', 'events', 'keys', 'records', 'sessions', 'snapshots', 'tool_calls', 'work'].toSorted(),
     );
     for (const table of tables) {
       const count = `select count(*)::int as n from perdure.${table}`;

@@ -94,6 +94,17 @@ CREATE TABLE work (
 ) STRICT;
 `,
   },
+  {
+    oldestReader: '0.0.1',
+    sql: `
+CREATE TABLE records (
+  version INTEGER PRIMARY KEY AUTOINCREMENT,
+  workspace TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, due_at INTEGER, body TEXT NOT NULL,
+  UNIQUE (workspace, kind, id)
+) STRICT;
+CREATE INDEX records_due ON records (workspace, kind, due_at, id) WHERE due_at IS NOT NULL;
+`,
+  },
 ];
 
 /** In one statement: between two, another process may fill the file. */

@@ -1,4 +1,5 @@
 import type { BlobHash, LooseBlobs } from '../../core/ports/blobs.ts';
+import type { RecordQuery } from '../../core/ports/records.ts';
 import type {
   BlobEventQuery,
   CallQuery,
@@ -8,6 +9,7 @@ import type {
   SessionKey,
 } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
+import type { RecordKind } from '../../schema/record-kind.ts';
 import { openBlobs } from './blobs.ts';
 import { openChanges } from './changes.ts';
 import { openConnection } from './connection.ts';
@@ -19,6 +21,7 @@ import { migrate } from './migrations.ts';
 import { packEvents } from './packed-events.ts';
 import type { Call } from './protocol.ts';
 import { openEventReader } from './read-events.ts';
+import { openRecordRows } from './record-rows.ts';
 import { serveCall } from './serve-calls.ts';
 import { openSessions } from './sessions.ts';
 import { openSnapshots } from './snapshots.ts';
@@ -38,6 +41,7 @@ const openReader = (data: ThreadData) => {
   const calls = openCallFinder(db, sessions);
   const blobEvents = openBlobEventFinder(db, blobs);
   const findWork = openWorkFinder(db);
+  const records = openRecordRows(db);
   const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
   return {
     open: () => ({ value: undefined }),
@@ -67,6 +71,10 @@ const openReader = (data: ThreadData) => {
       return { value: page.events, transfer: [page.transfer] };
     },
     findWork: (workspace: WorkspaceId, limit: number) => ({ value: findWork(workspace, limit) }),
+    record: (workspace: WorkspaceId, kind: RecordKind, id: string) => ({ value: records.one(workspace, kind, id) }),
+    records: (workspace: WorkspaceId, kind: RecordKind, query: RecordQuery) => ({
+      value: records.list(workspace, kind, query),
+    }),
     watch: () => ({ value: changes.start() }),
     unwatch: () => ({ value: changes.stop() }),
     close: () => {

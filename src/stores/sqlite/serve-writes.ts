@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { receiveMessageOnPort } from 'node:worker_threads';
 import type { BlobHash, NewBlob } from '../../core/ports/blobs.ts';
 import type { Queue } from '../../core/ports/queue.ts';
+import type { RecordWrite } from '../../core/ports/records.ts';
 import type { AppendRequest, FoldSnapshot, SessionCopy, SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { encodeBlobsSync } from '../payload-codec.ts';
@@ -58,6 +59,13 @@ const openWriter = (data: ThreadData) => {
     rebuildProjections: (workspace: WorkspaceId) => ({ value: rebuildProjections(db, tables, events, workspace) }),
     lease: (...asked: Parameters<Queue['lease']>) => ({ value: tables.work.lease(...asked) }),
     release: (...asked: Parameters<Queue['release']>) => ({ value: tables.work.release(...asked) }),
+    writeRecords: (workspace: WorkspaceId, writes: readonly RecordWrite[]) => ({
+      value: inTransaction(db, () => {
+        const isDone = tables.records.write(workspace, writes);
+        tables.files.check();
+        return isDone;
+      }),
+    }),
     /** Leaves everything in the main file, when no other process reads from the log just now. */
     close: () => {
       db.exec('PRAGMA busy_timeout = 100; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)');

@@ -1,5 +1,6 @@
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
 import type { Queue, Work } from '../../core/ports/queue.ts';
+import type { RecordQuery, Records, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
 import type {
   AppendOutcome,
   AppendRequest,
@@ -20,6 +21,7 @@ import type {
 } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
+import type { RecordKind } from '../../schema/record-kind.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { changeOf, type Watchers } from '../watchers.ts';
 import { feedImport } from './feed-import.ts';
@@ -30,7 +32,7 @@ import type { WriterOperations } from './serve-writes.ts';
 import type { ThreadClient } from './thread-client.ts';
 
 /** The event loop's side of the store: hands every call to one of the two threads, and never waits for the disk itself. */
-export class SqliteStore implements Store, BlobStore, Queue {
+export class SqliteStore implements Store, BlobStore, Queue, Records {
   readonly #reader: ThreadClient<ReaderOperations>;
   readonly #writer: ThreadClient<WriterOperations>;
   readonly #watchers: Watchers;
@@ -168,6 +170,18 @@ export class SqliteStore implements Store, BlobStore, Queue {
   async release(...asked: Parameters<Queue['release']>): Promise<void> {
     const isLeft = await (await this.#write()).call('release', asked);
     if (isLeft) this.#watchers.wakeWorkers(asked[0].workspace);
+  }
+
+  async record(workspace: WorkspaceId, kind: RecordKind, id: string): Promise<StoredRecord | undefined> {
+    return this.#open(this.#reader).call('record', [workspace, kind, id]);
+  }
+
+  async records(workspace: WorkspaceId, kind: RecordKind, query: RecordQuery): Promise<readonly StoredRecord[]> {
+    return this.#open(this.#reader).call('records', [workspace, kind, query]);
+  }
+
+  async writeRecords(workspace: WorkspaceId, writes: readonly RecordWrite[]): Promise<boolean> {
+    return (await this.#write()).call('writeRecords', [workspace, writes]);
   }
 
   watch(key: SessionKey, wake: () => void): () => void {

@@ -5,6 +5,7 @@ import { type Heads, openHeads } from './heads.ts';
 import { type Keys, openKeys } from './keys.ts';
 import { type OpenedFiles, openedFiles } from './opened-files.ts';
 import { openProjectionRows, type ProjectionRows } from './projection-rows.ts';
+import { openRecordRows, type RecordRows } from './record-rows.ts';
 import { openSessions, type Sessions } from './sessions.ts';
 import { openSnapshots, type Snapshots } from './snapshots.ts';
 import { openWorkRows, type WorkRows } from './work-rows.ts';
@@ -19,6 +20,7 @@ export interface Tables {
   readonly projections: ProjectionRows;
   readonly snapshots: Snapshots;
   readonly work: WorkRows;
+  readonly records: RecordRows;
   readonly files: OpenedFiles;
 }
 
@@ -34,6 +36,7 @@ export const openTables = (db: DatabaseSync, file: string): Tables => {
     projections: openProjectionRows(db),
     snapshots: openSnapshots(db, sessions, blobs),
     work: openWorkRows(db),
+    records: openRecordRows(db),
     files: openedFiles(file),
   };
 };
