@@ -141,7 +141,24 @@ export const describeRunFiles = (kind: StoreKind) =>
       const set = (next: Act) => {
         act = next;
       };
-      return { agent, machine, turn, found, work, set, seen: () => seen! };
+      /** Cancelled in the middle of a call that has done so much. */
+      const cancelAfter = async (runtime: Runtime, session: Session, next: Act): Promise<void> => {
+        const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+        act = (context) => {
+          next(context);
+          reach();
+          return new Promise((_, reject) => {
+            context.signal.addEventListener('abort', () => reject(context.signal.reason));
+          });
+        };
+        const run = await session.send('act');
+        const worker = runtime.worker({ pollMs: 50 });
+        await worker.start();
+        await reached;
+        await run.cancel();
+        await worker.stop();
+      };
+      return { agent, machine, turn, cancelAfter, found, work, set, seen: () => seen! };
     };
 
     test('[FILE17] what a call changed is committed with it: created, modified, renamed, deleted, by that call', async () => {
@@ -345,23 +362,10 @@ export const describeRunFiles = (kind: StoreKind) =>
     );
 
     test("[FILE21] what a cancelled call had written is told as that call's, before the next one", async () => {
-      const { agent, machine, turn, set } = await start();
+      const { agent, machine, turn, cancelAfter } = await start();
       const runtime = await machine();
       const session = await runtime.sessions.open({ agent });
-      const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
-      set((context) => {
-        write({ 'half.txt': 'half' })(context);
-        hasWritten();
-        return new Promise((_, reject) => {
-          context.signal.addEventListener('abort', () => reject(context.signal.reason));
-        });
-      });
-      const run = await session.send('act');
-      const worker = runtime.worker({ pollMs: 50 });
-      await worker.start();
-      await written;
-      await run.cancel();
-      await worker.stop();
+      await cancelAfter(runtime, session, write({ 'half.txt': 'half' }));
       const [call] = await session.toolCalls();
       await turn(runtime, session, write({ 'next.txt': 'x' }));
       expect((await session.state()).filesModified['half.txt']).toEqual({
@@ -369,6 +373,57 @@ export const describeRunFiles = (kind: StoreKind) =>
         tool: 'act',
         callId: call!.callId,
       });
+    });
+
+    test.each(['its own', "a person's"])(
+      '[FILE21] what a cancelled call had written in %s folder is joined with what was written from elsewhere since',
+      async (whose) => {
+        const { agent, machine, turn, cancelAfter, found } = await start();
+        const cwd = whose === 'its own' ? undefined : await newFolder();
+        const [here, there] = [await machine(), await machine()];
+        const session = await here.sessions.open({ agent, ...(cwd && { files: { cwd } }) });
+        await turn(here, session, write({ 'a.txt': 'one' }));
+        await cancelAfter(here, session, write({ 'half.txt': 'half' }));
+        const [call] = await session.toolCalls();
+        await session.files.write('a.txt', 'from elsewhere');
+        if (!cwd) await turn(there, await there.sessions.get(session.id), write({ 'b.txt': 'on another machine' }));
+        const all = { 'a.txt': '644 from elsewhere', 'half.txt': '644 half' };
+        expect(await found(here, session)).toEqual({ ...all, ...(!cwd && { 'b.txt': '644 on another machine' }) });
+        expect((await session.state()).filesModified['half.txt']).toEqual({
+          change: 'created',
+          tool: 'act',
+          callId: call!.callId,
+        });
+        expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
+      },
+    );
+
+    test("[FILE21] what a cancelled call had written in a person's folder is told as that call's before a restore", async () => {
+      const { agent, machine, turn, cancelAfter } = await start();
+      const runtime = await machine();
+      const session = await runtime.sessions.open({ agent, files: { cwd: await newFolder() } });
+      await turn(runtime, session, write({ 'a.txt': 'one' }));
+      await cancelAfter(runtime, session, write({ 'half.txt': 'half' }));
+      const [call] = await session.toolCalls();
+      await session.files.restore({ turn: 1 });
+      const commits = await session.commits({ path: '/filesModified/half.txt' });
+      expect(commits.map(({ actor, cause }) => [actor, cause?.callId])).toEqual([
+        ['member:local', undefined],
+        ['tool:act', call!.callId],
+      ]);
+    });
+
+    test("[FILE20] what somebody does after a cancelled call was looked for is not told as that call's", async () => {
+      const { agent, machine, turn, cancelAfter, found, seen } = await start();
+      const runtime = await machine();
+      const session = await runtime.sessions.open({ agent });
+      await turn(runtime, session, write({ 'a.txt': 'one' }));
+      await cancelAfter(runtime, session, () => undefined);
+      await found(runtime, session);
+      writeFileSync(join(seen().folder, 'a.txt'), 'by hand');
+      await found(runtime, session);
+      const [last] = await session.commits({ path: '/filesModified/a.txt' });
+      expect(last).toMatchObject({ actor: 'outside' });
     });
 
     test('[FILE22] a session begins with a copy of a folder, whose own it does not touch', async () => {
@@ -797,24 +852,11 @@ export const describeRunFiles = (kind: StoreKind) =>
     });
 
     test('[FILE19] a rewind counts also where a call was cancelled that had written', async () => {
-      const { agent, machine, turn, found, set } = await start();
+      const { agent, machine, turn, found, cancelAfter } = await start();
       const runtime = await machine();
       const session = await runtime.sessions.open({ agent });
       await turn(runtime, session, write({ 'a.txt': 'one' }));
-      const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
-      set((context) => {
-        write({ 'a.txt': 'half' })(context);
-        hasWritten();
-        return new Promise((_, reject) => {
-          context.signal.addEventListener('abort', () => reject(context.signal.reason));
-        });
-      });
-      const run = await session.send('act');
-      const worker = runtime.worker({ pollMs: 50 });
-      await worker.start();
-      await written;
-      await run.cancel();
-      await worker.stop();
+      await cancelAfter(runtime, session, write({ 'a.txt': 'half' }));
       await session.rewind({ to: { turn: 1 } });
       expect(await found(runtime, session)).toEqual({ 'a.txt': '644 one' });
       expect((await eventsOf(session, 'files.conflicted')).map(({ payload }) => payload.paths)).toEqual([['a.txt']]);

@@ -19,6 +19,7 @@ import type { Tool } from '../ports/tool.ts';
 import { bindTo } from '../service/open-files.ts';
 import type { Scope } from '../service/scope.ts';
 import { decideFiles, type NewFiles } from '../session/decide-files.ts';
+import type { UntoldCall } from '../session/files-fold.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { conflicted, type JoinedFiles, joinFiles } from './join-files.ts';
 import type { RunWriter } from './run-writer.ts';
@@ -139,13 +140,22 @@ export class RunFiles {
   }
 
   /** What a call began with that was lost here: what it has written is told when that call is dealt with. */
-  async #begunWith(fold: SessionFold, { trees, from }: Mark): Promise<BlobHash | undefined> {
-    const { tools, scope, writer } = this.#parts;
+  async #begunWith(fold: SessionFold, mark: Mark): Promise<BlobHash | undefined> {
+    const { tools } = this.#parts;
     const lost = Object.values(fold.runningCalls).find(
       ({ tool, seq }) => seq < this.#claimedAt && mayWrite(tools.get(tool)),
     );
-    if (!lost || from) return undefined;
-    const then = await scope.folds.at(writer.key, lost.seq);
+    return lost && !mark.from ? this.#treeBefore(lost, fold, mark) : undefined;
+  }
+
+  /** What a call that ran here found in the worktree; undefined where it ran elsewhere. */
+  async #treeBefore(
+    { seq }: Pick<UntoldCall, 'seq'>,
+    fold: SessionFold,
+    { trees }: Mark,
+  ): Promise<BlobHash | undefined> {
+    const { scope, writer } = this.#parts;
+    const then = await scope.folds.at(writer.key, seq);
     return [treeOf(then), treeOf(fold)].find((tree) => trees.includes(tree));
   }
 
@@ -154,14 +164,24 @@ export class RunFiles {
     const there = await this.#take(wanted);
     if (there.root === wanted) return this.#agree(wanted);
     const taken = await this.#finished(mark, wanted, there);
-    const cause = this.#untold(fold);
-    if (this.place.isBound) return this.#merge(wanted, mark, there, { ...newFiles(taken), ...(cause && { cause }) });
-    if (mark.from || isRewoundSince(fold, mark) || !mark.trees.includes(wanted)) {
+    const call = this.#untold(fold, mark);
+    const base = await this.#baseOf(fold, mark, call);
+    if (!base) {
       if (mark.trees[0] !== taken.root) await this.#setAside(taken);
       return this.#restore(there.root, wanted);
     }
-    const isTold = await this.#tell({ on: wanted, files: { ...newFiles(taken), ...(cause && { cause }) } });
-    if (isTold) await this.#agree(taken.root);
+    const cause = call && { tool: call.tool, callId: call.callId };
+    return this.#merge(wanted, base, there, { ...newFiles(taken), ...(cause && { cause }) });
+  }
+
+  /** What the worktree and the log both come from; undefined where the log has left the worktree behind. */
+  async #baseOf(fold: SessionFold, mark: Mark, call: UntoldCall | undefined): Promise<BlobHash | undefined> {
+    const { trees, from } = mark;
+    const isLeft = !this.place.isBound && (from || isRewoundSince(fold, mark));
+    if (isLeft) return undefined;
+    if (trees.includes(treeOf(fold))) return treeOf(fold);
+    if (this.place.isBound) return trees[0];
+    return call && this.#treeBefore(call, fold, mark);
   }
 
   /** What the worktree would be had a restore not broken off: only what somebody did since is other than it was to become. */
@@ -179,8 +199,9 @@ export class RunFiles {
   }
 
   /** A call that was ended from elsewhere, so that nobody looked at what it left. */
-  #untold({ untoldCalls, runningCalls }: SessionFold): NewFiles['cause'] {
-    return untoldCalls.findLast(({ tool, callId }) => !runningCalls[callId] && mayWrite(this.#parts.tools.get(tool)));
+  #untold({ untoldCalls }: SessionFold, mark: Mark): UntoldCall | undefined {
+    const { tools } = this.#parts;
+    return untoldCalls.findLast(({ tool, endedAt = 0 }) => endedAt > mark.seq && mayWrite(tools.get(tool)));
   }
 
   async #take(base: BlobHash): Promise<SnapshotWithChanges> {
@@ -236,9 +257,8 @@ export class RunFiles {
     }
   }
 
-  /** In a person's folder both count: what is there, and what was written or restored from elsewhere. */
-  async #merge(wanted: BlobHash, { trees }: Mark, there: SnapshotWithChanges, files: NewFiles): Promise<void> {
-    const base = trees.includes(wanted) ? wanted : trees[0]!;
+  /** Both count: what is there, and what was written or restored from elsewhere. */
+  async #merge(wanted: BlobHash, base: BlobHash, there: SnapshotWithChanges, files: NewFiles): Promise<void> {
     const found = await this.#onto(wanted, { base, files });
     const hasNews = found.files.tree !== wanted || found.conflicts;
     if (hasNews && !(await this.#tell(found))) return;

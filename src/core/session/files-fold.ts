@@ -15,9 +15,13 @@ export interface Artifact extends PayloadOf<'artifact.kept'> {
   readonly by: Actor;
 }
 
-interface UntoldCall {
+export interface UntoldCall {
   readonly tool: string;
   readonly callId: string;
+  /** Of the event with which it began. */
+  readonly seq: number;
+  /** Of the event that ended it; absent while it is under way. */
+  readonly endedAt?: number;
 }
 
 /** What the fold of a session knows of its files. */
@@ -28,7 +32,7 @@ export interface FilesFold {
   readonly boundTo?: PayloadOf<'files.bound'> | undefined;
   /** By name, the newest of each. */
   readonly artifacts: Readonly<Record<string, Artifact>>;
-  /** Calls since the last snapshot that are under way, or were ended without a look at what they left. */
+  /** The newest calls that are under way, or were ended without a look at what they left, and of which no snapshot tells. */
   readonly untoldCalls: readonly UntoldCall[];
 }
 
@@ -36,7 +40,7 @@ export const noFiles: FilesFold = { artifacts: {}, untoldCalls: [] };
 
 const maxUntoldCalls = 16;
 
-const without = (calls: readonly UntoldCall[], callId: string): readonly UntoldCall[] =>
+const without = (calls: readonly UntoldCall[], callId: string | undefined): readonly UntoldCall[] =>
   calls.filter((call) => call.callId !== callId);
 
 export const artifactOf = ({ seq, at, actor: by, payload }: SessionEvent<'artifact.kept'>): Artifact => ({
@@ -52,8 +56,9 @@ export const foldFiles = (fold: FilesFold, event: SessionEvent, target?: FilesFo
   const before: FilesFold = { files, boundTo, artifacts, untoldCalls };
   switch (event.type) {
     case 'files.snapshotted': {
-      const { tree, leftOut } = event.payload;
-      return { ...before, files: { tree, seq: event.seq, leftOut }, untoldCalls: [] };
+      const { tree, leftOut, cause } = event.payload;
+      const untold = without(untoldCalls, cause?.callId);
+      return { ...before, files: { tree, seq: event.seq, leftOut }, untoldCalls: untold };
     }
     case 'files.bound':
       return { ...before, boundTo: event.payload };
@@ -61,14 +66,17 @@ export const foldFiles = (fold: FilesFold, event: SessionEvent, target?: FilesFo
       return { ...before, artifacts: { ...artifacts, [event.payload.name]: artifactOf(event) } };
     case 'tool.called': {
       const { tool, callId } = event.payload;
-      return { ...before, untoldCalls: [...untoldCalls, { tool, callId }].slice(-maxUntoldCalls) };
+      const call = { tool, callId, seq: event.seq };
+      return { ...before, untoldCalls: [...untoldCalls, call].slice(-maxUntoldCalls) };
     }
     case 'tool.completed':
       return { ...before, untoldCalls: without(untoldCalls, event.payload.callId) };
     case 'tool.failed': {
       const { outcome, callId } = event.payload;
       const isLookedAt = outcome !== 'cancelled' && outcome !== 'interrupted';
-      return isLookedAt ? { ...before, untoldCalls: without(untoldCalls, callId) } : before;
+      if (isLookedAt) return { ...before, untoldCalls: without(untoldCalls, callId) };
+      const ended = untoldCalls.map((call) => (call.callId === callId ? { ...call, endedAt: event.seq } : call));
+      return { ...before, untoldCalls: ended };
     }
     case 'session.rewound':
       return { ...before, files: boundTo ? files : target?.files };

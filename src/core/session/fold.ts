@@ -15,7 +15,7 @@ import { foldRuns, noRuns, type RunFold } from './run-fold.ts';
 import { entriesTouched, tryDelta, valueAt } from './state-change.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
-export const foldVersion = 10;
+export const foldVersion = 11;
 
 /** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
 export interface SessionFold extends RunFold, FilesFold {

@@ -1,7 +1,9 @@
 import type { EventDraft, SessionEvent } from '../../../schema/event.ts';
 import { thisMachine } from '../../files/disk/place.ts';
 import type { SessionKey } from '../../ports/store.ts';
+import type { Tool } from '../../ports/tool.ts';
 import { type FilesWriter, RunFiles } from '../../run/run-files.ts';
+import { agentName } from '../../session/agent.ts';
 import type { SessionFold } from '../../session/fold.ts';
 import { statusesThatAllow } from '../../session/lifecycle.ts';
 import { encodeAll, eventsOf, payloadBytes, refusal, turnAside } from '../execute.ts';
@@ -42,6 +44,8 @@ const isAtWork = ({ run, status }: SessionFold): boolean =>
 export const bringBoundFolder = async (scope: Scope, key: SessionKey): Promise<void> => {
   const fold = await scope.folds.head(key);
   if (fold.boundTo?.machine !== thisMachine || isAtWork(fold)) return;
-  const files = new RunFiles({ scope, writer: outsideWriter(scope, key), tools: new Map() }, fold);
+  const agent = fold.bound && scope.agents.get(agentName(fold.bound.agent));
+  const tools = agent?.tools ?? new Map<string, Tool>();
+  const files = new RunFiles({ scope, writer: outsideWriter(scope, key), tools }, fold);
   await files.ready();
 };
