@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { tryLock } from '../src/core/files/disk/place-lock.ts';
 import type { ToolContext } from '../src/core/ports/tool.ts';
 import {
   defineAgent,
@@ -817,6 +818,42 @@ export const describeRunFiles = (kind: StoreKind) =>
       await turn(runtime, session, write({ 'c.txt': 'x' }));
       expect(contentOf(own)).toMatchObject({ 'a.txt': '644 one', 'c.txt': '644 x' });
       expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
+    });
+
+    test("[FILE28] a run that begins while a person's folder is being restored waits for that, and so does a restore for it", async () => {
+      const { agent, machine, turn, work, set } = await start();
+      const [own, data] = [await newFolder(), await newFolder()];
+      const runtime = await machine(data);
+      const session = await runtime.sessions.open({ agent, files: { cwd: own } });
+      await turn(runtime, session, write({ 'a.txt': 'one' }));
+      await turn(runtime, session, write({ 'a.txt': 'two' }));
+      const place = { lockFile: join(data, 'worktrees', 'local', session.id, 'lock') };
+      const somethingElse = async () => {
+        const other = await runtime.sessions.open({ agent });
+        const run = await other.send('look');
+        await work(runtime, other);
+        await run.result();
+      };
+
+      const restoring = (await tryLock(place))!;
+      set(write({ 'a.txt': 'by the run' }));
+      const run = await session.send('act');
+      const working = work(runtime, session);
+      for await (const { type } of run.events()) if (type === 'tool.called') break;
+      await somethingElse();
+      expect(contentOf(own)).toEqual({ 'a.txt': '644 two' });
+      restoring[Symbol.dispose]();
+      await working;
+      expect(await run.result()).toMatchObject({ status: 'succeeded' });
+      expect(contentOf(own)).toEqual({ 'a.txt': '644 by the run' });
+
+      const running = (await tryLock(place))!;
+      const restored = session.files.restore({ turn: 1 });
+      await somethingElse();
+      expect(contentOf(own)).toEqual({ 'a.txt': '644 by the run' });
+      running[Symbol.dispose]();
+      await restored;
+      expect(contentOf(own)).toEqual({ 'a.txt': '644 one' });
     });
 
     test('[FILE11] a link in the place of the worktree is not followed', async () => {

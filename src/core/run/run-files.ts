@@ -12,6 +12,7 @@ import {
   type WorktreePlace,
   writeMark,
 } from '../files/disk/place.ts';
+import { lockPlace } from '../files/disk/place-lock.ts';
 import { leftOutOf } from '../files/left-out.ts';
 import { emptyTree, treeOf } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
@@ -69,6 +70,8 @@ interface Parts {
   readonly tools: ReadonlyMap<string, Tool>;
   /** Makes anew what snapshots leave out; absent where nothing has to be. Gives the call that it was. */
   readonly prepare?: ((place: WorktreePlace) => Promise<Cause>) | undefined;
+  /** On a person's own folder, where it is held already. */
+  readonly lock?: Disposable;
 }
 
 const maxRounds = 10;
@@ -77,7 +80,7 @@ const maxRounds = 10;
  * The worktree of a run. Before a tool looks at it, it is what the log says; after one may have written, what it became is told. The log
  * wins over what is on this machine, which may have been elsewhere meanwhile; what nobody has told yet is kept first.
  */
-export class RunFiles {
+export class RunFiles implements Disposable {
   readonly #parts: Parts;
   readonly place: WorktreePlace;
   readonly #claimedAt: number;
@@ -87,11 +90,26 @@ export class RunFiles {
   #tree: BlobHash | undefined;
   #isPrepared = false;
   #bringing: Promise<void> | undefined;
+  readonly #held: Disposable[] = [];
+  #isOver = false;
 
   constructor(parts: Parts, { boundTo, seq }: SessionFold) {
     this.#parts = parts;
     this.#claimedAt = seq;
+    if (parts.lock) this.#held.push(parts.lock);
     this.place = placeOf(parts.scope.data, parts.writer.key, boundTo);
+  }
+
+  /** Others may work in a person's own folder. */
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    for (const lock of this.#held.splice(0)) lock[Symbol.dispose]();
+  }
+
+  async #hold(): Promise<void> {
+    if (this.#held.length > 0) return;
+    this.#held.push(await lockPlace(this.place));
+    if (this.#isOver) this[Symbol.dispose]();
   }
 
   /** Brings the worktree to what the log says it is. */
@@ -113,7 +131,10 @@ export class RunFiles {
       }
       const { scope, writer } = this.#parts;
       await makePlace(this.place);
-      if (this.place.isBound) await bindTo(scope, writer.key, this.place.folder);
+      if (this.place.isBound) {
+        await this.#hold();
+        await bindTo(scope, writer.key, this.place.folder);
+      }
       const known = await readMark(this.place);
       const isEmpty = !known && (await this.#isEmpty());
       const mark = known ?? { ...newWorktree, trees: [this.place.isBound ? treeOf(fold) : emptyTree.hash] };

@@ -311,6 +311,7 @@ export class RunWorker implements Worker {
     const unwatch = scope.store.watch(key, () => void this.#checkFence(writer, fenced));
     const signal = AbortSignal.any([lost, fenced.signal, this.#stopping.signal]);
     const prepare = preparing({ scope, writer, run, signal }, agent);
+    using files = new RunFiles({ scope, writer, run, tools: agent.tools, prepare }, await writer.fold());
     const context: RunContext = {
       scope,
       writer,
@@ -319,7 +320,7 @@ export class RunWorker implements Worker {
       ...asked,
       agent,
       tools: agent.tools,
-      files: new RunFiles({ scope, writer, run, tools: agent.tools, prepare }, await writer.fold()),
+      files,
       signal,
       preview: (preview: Preview) => scope.previews.tell(key, preview),
       waitFor: (session) => {

@@ -19,6 +19,8 @@ export interface WorktreePlace {
   readonly aside: string | undefined;
   readonly cacheFile: string;
   readonly markFile: string;
+  /** Of who works in a person's own folder. */
+  readonly lockFile: string;
   /** It is a person's own folder: what is there counts, and nothing is taken back unasked. */
   readonly isBound: boolean;
 }
@@ -41,6 +43,7 @@ export const placeOf = (
     aside: isBound ? undefined : join(home, 'aside'),
     cacheFile: join(home, `${kind}-stats`),
     markFile: join(home, `${kind}-mark`),
+    lockFile: join(home, 'lock'),
     isBound,
   };
 };

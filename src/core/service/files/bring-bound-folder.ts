@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventDraft, SessionEvent } from '../../../schema/event.ts';
-import { thisMachine } from '../../files/disk/place.ts';
+import { makePlace, placeOf, thisMachine, type WorktreePlace } from '../../files/disk/place.ts';
+import { tryLock } from '../../files/disk/place-lock.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import type { Tool } from '../../ports/tool.ts';
 import { type FilesWriter, RunFiles } from '../../run/run-files.ts';
@@ -10,6 +12,7 @@ import { encodeAll, eventsOf, payloadBytes, refusal, turnAside } from '../execut
 import type { Scope } from '../scope.ts';
 
 const maxDecisions = 10;
+const lookMs = 50;
 
 /** Tells of a person's folder while no run does. */
 const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
@@ -40,12 +43,25 @@ const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
 const isAtWork = ({ run, status }: SessionFold): boolean =>
   run !== undefined && run.waitingFor === undefined && status !== 'paused';
 
+/** Of the folder, unless a run is at work there or has begun meanwhile. */
+const lockWhileIdle = async (scope: Scope, key: SessionKey, place: WorktreePlace): Promise<Disposable | undefined> => {
+  await makePlace(place);
+  while (!isAtWork(await scope.folds.head(key))) {
+    const lock = await tryLock(place);
+    if (lock) return lock;
+    await sleep(lookMs);
+  }
+  return undefined;
+};
+
 /** Makes a person's folder on this machine what the log says, and the log tell what the person did; not while a run does both. */
 export const bringBoundFolder = async (scope: Scope, key: SessionKey): Promise<void> => {
   const fold = await scope.folds.head(key);
-  if (fold.boundTo?.machine !== thisMachine || isAtWork(fold)) return;
+  if (fold.boundTo?.machine !== thisMachine) return;
+  const lock = await lockWhileIdle(scope, key, placeOf(scope.data, key, fold.boundTo));
+  if (!lock) return;
   const agent = fold.bound && scope.agents.get(agentName(fold.bound.agent));
   const tools = agent?.tools ?? new Map<string, Tool>();
-  const files = new RunFiles({ scope, writer: outsideWriter(scope, key), tools }, fold);
+  using files = new RunFiles({ scope, writer: outsideWriter(scope, key), tools, lock }, fold);
   await files.ready();
 };
