@@ -81,14 +81,12 @@ export const describeRunFiles = (kind: StoreKind) =>
       undo.push(place.remove);
       let act: Act = () => undefined;
       let seen: ToolContext | undefined;
-      const doIt = defineTool({
-        name: 'act',
-        input: z.object({}),
-        execute: async (_, context) => {
-          seen = context;
-          return (await act(context)) ?? 'done';
-        },
-      });
+      const doIt = async (_: unknown, context: ToolContext) => {
+        seen = context;
+        return (await act(context)) ?? 'done';
+      };
+      const once = defineTool({ name: 'act', input: z.object({}), execute: doIt });
+      const repeatable = defineTool({ name: 'repeat', input: z.object({}), effects: 'idempotent', execute: doIt });
       const look = defineTool({
         name: 'look',
         input: z.object({}),
@@ -103,11 +101,12 @@ export const describeRunFiles = (kind: StoreKind) =>
         name: 'tester',
         version: 1,
         model: 'scripted/test',
-        tools: [doIt, look, shell],
+        tools: [once, repeatable, look, shell],
         ...(prepare && { prepare }),
       });
       const steps = [
         { when: { answers: 0, userMatches: 'look' }, calls: [{ tool: 'look', input: {} }] },
+        { when: { answers: 0, userMatches: 'repeat' }, calls: [{ tool: 'repeat', input: {} }] },
         { when: { answers: 0 }, calls: [{ tool: 'act', input: {} }] },
         { text: 'Done.' },
       ];
@@ -719,6 +718,47 @@ export const describeRunFiles = (kind: StoreKind) =>
       const theirs = await session.files.read('a.txt', { at: { seq: written } });
       expect(Buffer.from(theirs).toString()).toBe('by a person');
     });
+
+    test.each(['its own', "a person's"])(
+      '[FILE27] a lost call that runs again in %s folder finds what was written from elsewhere since, and what it left',
+      async (whose) => {
+        const { agent, machine, turn, set, work, seen } = await start();
+        const data = await newFolder();
+        const first = await machine(data);
+        const cwd = whose === 'its own' ? undefined : await newFolder();
+        const session = await first.sessions.open({ agent, ...(cwd && { files: { cwd } }) });
+        await turn(first, session, write({ 'a.txt': 'one' }));
+        const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
+        set((context) => {
+          write({ 'half.txt': 'half' })(context);
+          hasWritten();
+          return new Promise((_, reject) => {
+            context.signal.addEventListener('abort', () => reject(context.signal.reason));
+          });
+        });
+        await session.send('repeat');
+        await first.worker().start();
+        await written;
+        await first.close();
+        const second = await machine(data);
+        const again = await second.sessions.get(session.id);
+        await again.files.write('a.txt', 'from elsewhere');
+        let there: unknown;
+        set((context) => {
+          there = contentOf(context.folder);
+          write({ 'whole.txt': 'whole' })(context);
+        });
+        await work(second, again);
+        expect(there).toEqual({ 'a.txt': '644 from elsewhere', 'half.txt': '644 half' });
+        expect(contentOf(seen().folder)).toEqual({ ...(there as object), 'whole.txt': '644 whole' });
+        const [call] = await again.toolCalls();
+        expect(call).toMatchObject({ tool: 'repeat', status: 'ok' });
+        const by = { change: 'created', tool: 'repeat', callId: call!.callId };
+        expect((await again.state()).filesModified).toMatchObject({ 'half.txt': by, 'whole.txt': by });
+        expect(await eventsOf(again, 'files.conflicted')).toEqual([]);
+        expect(await again.verify()).toMatchObject({ ok: true });
+      },
+    );
 
     test("[FILE27] in a person's own folder, what was written from elsewhere is put beside what the person did", async () => {
       const { agent, machine, turn, found } = await start();

@@ -8,6 +8,7 @@ import { executeCall, retried } from './execute-call.ts';
 import { checked } from './plan-call.ts';
 import { lookAfter, recordEnd } from './record-end.ts';
 import type { RunContext } from './run-context.ts';
+import { mayWrite } from './run-files.ts';
 import type { ReadyCall } from './run-tool.ts';
 import { CallScope } from './tool-context.ts';
 
@@ -26,6 +27,7 @@ const recoverOne = async (run: RunContext, fold: SessionFold, callId: string): P
   }
   if (plan.call.tool.usesFiles) await run.files.ready();
   const again = async (): Promise<void> => {
+    if (mayWrite(plan.call.tool)) await run.files.recover({ tool: name, callId });
     const reason = fold.children[callId] ? 'its child may have gone on' : 'the process that ran it is gone';
     await run.writer.record(retried(run, plan.call, attempt + 1, reason));
     await executeCall(run, fold, plan.call, attempt + 1);

@@ -83,7 +83,8 @@ const maxRounds = 10;
 export class RunFiles implements Disposable {
   readonly #parts: Parts;
   readonly place: WorktreePlace;
-  readonly #claimedAt: number;
+  /** Calls under way that began earlier are lost, and what they left was not dealt with yet. */
+  #lostBefore: number;
   /** The log was known up to here when the worktree was last looked at. */
   #seq = 0;
   /** What the log and the worktree were when they last agreed. */
@@ -95,7 +96,7 @@ export class RunFiles implements Disposable {
 
   constructor(parts: Parts, { boundTo, seq }: SessionFold) {
     this.#parts = parts;
-    this.#claimedAt = seq;
+    this.#lostBefore = seq;
     if (parts.lock) this.#held.push(parts.lock);
     this.place = placeOf(parts.scope.data, parts.writer.key, boundTo);
   }
@@ -164,7 +165,7 @@ export class RunFiles implements Disposable {
   async #begunWith(fold: SessionFold, mark: Mark): Promise<BlobHash | undefined> {
     const { tools } = this.#parts;
     const lost = Object.values(fold.runningCalls).find(
-      ({ tool, seq }) => seq < this.#claimedAt && mayWrite(tools.get(tool)),
+      ({ tool, seq }) => seq < this.#lostBefore && mayWrite(tools.get(tool)),
     );
     return lost && !mark.from ? this.#treeBefore(lost, fold, mark) : undefined;
   }
@@ -249,10 +250,25 @@ export class RunFiles implements Disposable {
   async #prepare(tree: BlobHash): Promise<void> {
     const cause = await this.#parts.prepare!(this.place);
     this.#isPrepared = true;
+    if (!(await this.#lookAndTell(cause))) await this.#mark(tree);
+  }
+
+  /** False when there is nothing to tell. */
+  async #lookAndTell(cause: Cause): Promise<boolean> {
     const look = await this.look(cause);
-    if (!look) return this.#mark(tree);
-    const found = await this.found(look);
-    if (await this.#tell(found)) await this.told(look, found);
+    if (!look) return false;
+    for (;;) {
+      const found = await this.found(look);
+      if (!(await this.#tell(found))) continue;
+      await this.told(look, found);
+      return true;
+    }
+  }
+
+  /** What a lost call left is told before it runs again: so it finds what was written from elsewhere too. */
+  async recover(cause: Cause): Promise<void> {
+    await this.#lookAndTell(cause);
+    this.#lostBefore = 0;
   }
 
   async #restore(from: BlobHash, root: BlobHash): Promise<void> {
@@ -299,15 +315,14 @@ export class RunFiles implements Disposable {
     const { writer, run, scope } = this.#parts;
     const { cause } = found.files;
     const actor = cause ? (`tool:${cause.tool}` as Actor) : outsideActor;
-    const written = await writer.decide((fold) =>
-      treeOf(fold) === found.on
-        ? decideFiles(fold, { type: 'files', ...found, agents: scope.agents }, actor).map((draft) => ({
-            ...draft,
-            run,
-          }))
-        : undefined,
-    );
-    return written.length > 0;
+    let isOn = false;
+    await writer.decide((fold) => {
+      isOn = treeOf(fold) === found.on;
+      if (!isOn) return undefined;
+      const drafts = decideFiles(fold, { type: 'files', ...found, agents: scope.agents }, actor);
+      return drafts.map((draft) => ({ ...draft, run }));
+    });
+    return isOn;
   }
 
   /** What another session made of files that it had from here joins them. The worktree is brought there before the next call. */

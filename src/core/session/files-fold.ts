@@ -40,7 +40,7 @@ export const noFiles: FilesFold = { artifacts: {}, untoldCalls: [] };
 
 const maxUntoldCalls = 16;
 
-const without = (calls: readonly UntoldCall[], callId: string | undefined): readonly UntoldCall[] =>
+const without = (calls: readonly UntoldCall[], callId: string): readonly UntoldCall[] =>
   calls.filter((call) => call.callId !== callId);
 
 export const artifactOf = ({ seq, at, actor: by, payload }: SessionEvent<'artifact.kept'>): Artifact => ({
@@ -57,7 +57,7 @@ export const foldFiles = (fold: FilesFold, event: SessionEvent, target?: FilesFo
   switch (event.type) {
     case 'files.snapshotted': {
       const { tree, leftOut, cause } = event.payload;
-      const untold = without(untoldCalls, cause?.callId);
+      const untold = untoldCalls.filter(({ callId, endedAt }) => !endedAt || callId !== cause?.callId);
       return { ...before, files: { tree, seq: event.seq, leftOut }, untoldCalls: untold };
     }
     case 'files.bound':

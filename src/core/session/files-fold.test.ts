@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import type { EventType, PayloadOf, SessionEvent } from '../../schema/event.ts';
+import { type FilesFold, foldFiles, noFiles } from './files-fold.ts';
+
+type Step = { [T in EventType]: readonly [T, Partial<PayloadOf<T>>] }[EventType];
+
+const foldOf = (...steps: readonly Step[]): FilesFold =>
+  steps.reduce<FilesFold>(
+    (fold, [type, payload], index) => foldFiles(fold, { type, payload, seq: index + 1 } as SessionEvent),
+    noFiles,
+  );
+
+const call = { tool: 'act', callId: 'call_1' };
+const untoldAfter = (...steps: readonly Step[]) => foldOf(['tool.called', call], ...steps).untoldCalls;
+
+test('[FILE21] a cancelled call counts as untold until a snapshot is its own', () => {
+  const cancelled: Step = ['tool.failed', { ...call, outcome: 'cancelled' }];
+  const untold = [{ ...call, seq: 1, endedAt: 2 }];
+  expect(untoldAfter(cancelled)).toEqual(untold);
+  expect(untoldAfter(cancelled, ['files.snapshotted', { tree: 'a' }])).toEqual(untold);
+  const another = { tool: 'act', callId: 'call_2' };
+  expect(untoldAfter(cancelled, ['files.snapshotted', { tree: 'a', cause: another }])).toEqual(untold);
+  expect(untoldAfter(cancelled, ['files.snapshotted', { tree: 'a', cause: call }])).toEqual([]);
+});
+
+test('[FILE21] a call that was told of before it ran again can leave more', () => {
+  const told: Step = ['files.snapshotted', { tree: 'a', cause: call }];
+  expect(untoldAfter(told)).toEqual([{ ...call, seq: 1 }]);
+  expect(untoldAfter(told, ['tool.failed', { ...call, outcome: 'interrupted' }])).toEqual([
+    { ...call, seq: 1, endedAt: 3 },
+  ]);
+  expect(untoldAfter(told, ['tool.completed', call])).toEqual([]);
+});
