@@ -115,7 +115,7 @@ test('[FILE2, FILE7] random trees and edits: a restore of any snapshot gives its
       expect(folder.list()).toEqual(point.listing);
       const after = await takeSnapshot({ folder: folder.path, base: point.root }, done.cache, blobs);
       expect(after.snapshot.root).toBe(point.root);
-      await restoreSnapshot({ folder: folder.path, root: done.restored.before.root }, after.cache, blobs);
+      await restoreSnapshot({ folder: folder.path, root: done.restored.before }, after.cache, blobs);
       expect(folder.list()).toEqual(byHand);
       removeWorktrees();
     }),

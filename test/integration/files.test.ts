@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
+  rmSync,
   symlinkSync,
   truncateSync,
   utimesSync,
@@ -13,7 +14,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type RestoreOptions, restoreSnapshot } from '../../src/core/files/disk/restore.ts';
-import type { Scanned } from '../../src/core/files/disk/scan.ts';
+import type { Scanned, ScannedFolder } from '../../src/core/files/disk/scan.ts';
 import { takeSnapshot, type WorktreeOptions } from '../../src/core/files/disk/snapshot.ts';
 import { readStatCache, type StatCache, writeStatCache } from '../../src/core/files/disk/stat-cache.ts';
 import { findEntry, listTree, treeReader } from '../../src/core/files/read-tree.ts';
@@ -135,6 +136,42 @@ test('[FILE3] what has not changed is not read again, after a restart too', asyn
   expect(changed.cache.root.entries.get('b')).toBe(kept.root.entries.get('b'));
 });
 
+test('[FILE3] a folder is listed again once a name has come or gone, whatever its time of change says', async () => {
+  const { at, write, remove, snapshot, cache, blobs } = start({ 'a/b/one': '1', 'a/b/two': '2' });
+  const past = new Date('2020-01-01');
+  const putBack = () => utimesSync(at('a/b'), past, past);
+  const stamp = () => ((cache()!.root.entries.get('a') as ScannedFolder).entries.get('b') as ScannedFolder).stamp;
+  putBack();
+  await snapshot();
+  expect(stamp()).toBeUndefined();
+  await age();
+  const { root } = await snapshot();
+  expect(stamp()).toBeDefined();
+  remove('a/b/one');
+  putBack();
+  const without = await snapshot({ base: root });
+  expect(await pathsIn(blobs, without.root)).toEqual(['a', 'a/b', 'a/b/two']);
+  await age();
+  await snapshot();
+  write('a/b/one', '1');
+  putBack();
+  expect((await snapshot()).root).toBe(root);
+});
+
+test('[FILE3] a folder of which something is left out is always listed', async () => {
+  const { at, snapshot, cache } = start({ 'a/.perdureignore': 'out\n', 'a/out': '1', 'a/in': '1' });
+  await age();
+  const stamps = async () => {
+    const { leftOut } = await snapshot();
+    return [leftOut.ignored.count, (cache()!.root.entries.get('a') as ScannedFolder).stamp !== undefined];
+  };
+  expect(await stamps()).toEqual([1, false]);
+  expect(await stamps()).toEqual([1, false]);
+  rmSync(at('a/out'));
+  await age();
+  expect(await stamps()).toEqual([0, true]);
+});
+
 test('[FILE4] everything that a snapshot names is in the store, also what a cache takes for kept', async () => {
   const { path, snapshot, cache, restore, blobs, write } = start({ a: 'one', 'b/c': 'two', 'b/d/e': 'three' });
   await age();
@@ -224,9 +261,9 @@ test('[FILE7] what was there is in the store before it is overwritten', async ()
   write('c', 'new by hand');
   const byHand = list();
   const { before } = await restore(root, { base: root });
-  await restore(before.root);
+  await restore(before);
   expect(list()).toEqual(byHand);
-  expect(await pathsIn(blobs, before.root)).toEqual(['a', 'b', 'c']);
+  expect(await pathsIn(blobs, before)).toEqual(['a', 'b', 'c']);
 });
 
 test('[FILE7] a dry run tells what would change and changes nothing', async () => {
@@ -277,6 +314,32 @@ test('[FILE7] what is written while a restore is under way is not lost', async (
   expect(list()).not.toHaveProperty('.perdure');
 });
 
+test('[FILE7] what is brought while the worktree is looked at is used as far as it is right, and nothing is brought twice', async () => {
+  const { write, snapshot, restore, list, blobs } = start({ a: 'one', b: 'two', c: 'three' });
+  const before = list();
+  const { root } = await snapshot();
+  write('a', 'other');
+  write('b', 'other');
+  await snapshot();
+  write('a', 'one');
+  write('c', 'by hand');
+  const read: string[] = [];
+  const { readBlob } = blobs;
+  blobs.readBlob = (hash) => {
+    read.push(hash);
+    return readBlob.call(blobs, hash);
+  };
+  expect(kinds(await restore(root))).toEqual(['modified b', 'modified c']);
+  expect(list()).toEqual(before);
+  expect(read.toSorted()).toEqual([...new Set(read)].sort());
+  write('b', 'more');
+  await snapshot();
+  const now = list();
+  blobs.readBlob = async (hash) => (hash === root ? blobs.kept.get(hash) : undefined);
+  await expect(restore(root)).rejects.toMatchObject({ code: 'BLOB_NOT_FOUND' });
+  expect(list()).toEqual(now);
+});
+
 test('[FILE8] a restore leaves alone what no snapshot holds', async () => {
   const { write, snapshot, restore, list } = start({ a: 'one' });
   const { root } = await snapshot();
@@ -298,7 +361,7 @@ test('[FILE8] an ignored file that a snapshot holds is kept before it is replace
   const now = list();
   const { before } = await restore(root);
   expect(list()).toMatchObject({ 'out/a.log': 'file 644 one', 'out/other': 'file 644 stays' });
-  await restore(before.root);
+  await restore(before);
   expect(list()).toEqual(now);
 });
 

@@ -23,6 +23,9 @@ export type FileChange =
       readonly after: TreeEntry;
     };
 
+export type PlacedChange = Extract<FileChange, { after: unknown }>;
+export const isPlaced = (change: FileChange): change is PlacedChange => 'after' in change;
+
 const entryChanges = (path: string, before: TreeEntry | undefined, after: TreeEntry | undefined): FileChange[] => {
   if (!before) return after ? [{ change: 'created', path, after }] : [];
   if (!after) return [{ change: 'deleted', path, before }];
@@ -92,7 +95,7 @@ export const findChanges = async (before: Side, after: Side): Promise<readonly F
 /** The files among the changes, as the state tells them. */
 export const changedFiles = (changes: readonly FileChange[]): readonly ChangedFile[] =>
   changes.flatMap((each): ChangedFile[] => {
-    if ((('after' in each ? each.after : each.before) satisfies TreeEntry).kind === 'folder') return [];
+    if (((isPlaced(each) ? each.after : each.before) satisfies TreeEntry).kind === 'folder') return [];
     const change = each.change === 'mode-changed' ? 'modified' : each.change;
     return [{ path: each.path, change, ...(each.change === 'renamed' && { from: each.from }) }];
   });

@@ -1,78 +1,36 @@
 import { lstatSync, mkdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
-import type { Blobs } from '../../ports/blobs.ts';
-import type { FileChange } from '../changes.ts';
-import { readContent } from '../read-tree.ts';
-import type { FileEntry } from '../tree.ts';
+import { type FileChange, isPlaced, type PlacedChange } from '../changes.ts';
 import { type HeldFolder, holdUnchanged } from './held-folder.ts';
+import { inPortions } from './in-portions.ts';
 import { isSameStamp } from './read-file.ts';
 import type { Scanned, ScannedFolder } from './scan.ts';
-import { Staging } from './staging.ts';
+import type { Staging } from './staging.ts';
 import { changedMeanwhile } from './worktree-error.ts';
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
-/** In memory, and open, at once. */
-const maxFiles = 256;
-const maxBytes = 16 * 1024 * 1024;
 const ownerMay = 0o700;
-
-type Placed = Extract<FileChange, { after: unknown }>;
-const isPlaced = (change: FileChange): change is Placed => 'after' in change;
-type FileToPlace = readonly [path: string, entry: FileEntry];
-
-function* inPortions<T>(items: Iterable<T>, bytesOf: (item: T) => number): Generator<readonly T[]> {
-  let portion: T[] = [];
-  let bytes = 0;
-  for (const item of items) {
-    if (portion.length === maxFiles || (portion.length > 0 && bytes + bytesOf(item) > maxBytes)) {
-      yield portion;
-      portion = [];
-      bytes = 0;
-    }
-    portion.push(item);
-    bytes += bytesOf(item);
-  }
-  if (portion.length > 0) yield portion;
-}
 
 /** Makes a worktree that was scanned hold something else, once. */
 export class ChangeApplier {
   readonly #root: string;
   readonly #scanned: ScannedFolder;
+  readonly #staging: Staging;
   /** The modes that folders are to have in the end: those that are new, change, or were lifted to work in them. */
   readonly #modes = new Map<string, number>();
   readonly #touched = new Set<string>();
 
-  constructor(root: string, scanned: ScannedFolder) {
+  constructor(root: string, scanned: ScannedFolder, staging: Staging) {
     this.#root = root;
     this.#scanned = scanned;
+    this.#staging = staging;
   }
 
   /** All content is on disk before anything is touched; then each file is replaced at once. */
-  async apply(changes: readonly FileChange[], blobs: Blobs): Promise<void> {
-    const staging = new Staging(this.#root);
-    try {
-      const staged = await this.#stage(changes.filter(isPlaced), blobs, staging);
-      for (const change of changes.toReversed()) if (change.change === 'deleted') this.#delete(change);
-      for (const change of changes) if (isPlaced(change)) this.#place(change, staged);
-      await this.#finishFolders();
-    } finally {
-      staging.close();
-    }
-  }
-
-  async #stage(changes: readonly Placed[], blobs: Blobs, staging: Staging): Promise<ReadonlyMap<string, string>> {
-    const staged = new Map<string, string>();
-    const files: FileToPlace[] = [];
-    for (const { path, after } of changes) {
-      if (after.kind === 'link') staged.set(path, staging.link(after.target));
-      if (after.kind === 'file') files.push([path, after]);
-    }
-    for (const portion of inPortions(files, ([, { size }]) => size)) {
-      const contents = portion.map(async ([, { hash, mode }]) => ({ bytes: await readContent(blobs, hash), mode }));
-      const paths = await staging.files(await Promise.all(contents));
-      for (const [index, [path]] of portion.entries()) staged.set(path, paths[index]!);
-    }
-    return staged;
+  async apply(changes: readonly FileChange[]): Promise<void> {
+    await this.#staging.add(changes.filter(isPlaced));
+    for (const change of changes.toReversed()) if (change.change === 'deleted') this.#delete(change);
+    for (const change of changes) if (isPlaced(change)) this.#place(change);
+    await this.#finishFolders();
   }
 
   #delete({ path, before }: Extract<FileChange, { change: 'deleted' }>): void {
@@ -86,7 +44,7 @@ export class ChangeApplier {
     });
   }
 
-  #place({ change, path, after }: Placed, staged: ReadonlyMap<string, string>): void {
+  #place({ change, path, after }: PlacedChange): void {
     if (after.kind === 'folder') {
       if (change === 'created') this.#inFolderOf(path, (folder, name) => makeFolder(folder.at(name), path));
       this.#modes.set(path, after.mode);
@@ -95,7 +53,7 @@ export class ChangeApplier {
     this.#inFolderOf(path, (folder, name) => {
       if (change === 'created') assertAbsent(folder.at(name), path);
       else this.#assertAsScanned(folder.at(name), path);
-      renameSync(staged.get(path)!, folder.at(name));
+      renameSync(this.#staging.at(path), folder.at(name));
     });
   }
 

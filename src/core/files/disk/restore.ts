@@ -1,16 +1,17 @@
 import { PerdureError } from '../../../schema/error.ts';
 import type { BlobHash, Blobs } from '../../ports/blobs.ts';
-import { type FileChange, findChanges, findRenames } from '../changes.ts';
+import { type FileChange, findChanges, findRenames, isPlaced, type PlacedChange } from '../changes.ts';
 import { ignoredInTree } from '../ignored-in-tree.ts';
 import { nameProblem } from '../path.ts';
 import { findEntry, type ReadTree, treeReader } from '../read-tree.ts';
 import { isSameEntry, rootMode } from '../tree.ts';
 import { ChangeApplier } from './apply-changes.ts';
+import { inPortions } from './in-portions.ts';
 import { moveAside } from './move-aside.ts';
 import type { Scanned, ScannedFolder } from './scan.ts';
 import { scannedReader } from './scanned-reader.ts';
-import { type Snapshot, takeSnapshot, type WorktreeOptions } from './snapshot.ts';
-import { clearStaging } from './staging.ts';
+import { takeSnapshot, type WorktreeOptions } from './snapshot.ts';
+import { Staging } from './staging.ts';
 import type { StatCache } from './stat-cache.ts';
 import { asWorktreeError, realFolder } from './worktree-error.ts';
 
@@ -24,8 +25,8 @@ export interface RestoreOptions extends WorktreeOptions {
 }
 
 export interface Restored {
-  /** What the worktree held before. It is in the store, unless this was a dry run. */
-  readonly before: Snapshot;
+  /** The snapshot of what the worktree held. It is in the store, unless this was a dry run. */
+  readonly before: BlobHash;
   readonly changes: readonly FileChange[];
   /** What no snapshot holds and stands, or stood, where something is to be. */
   readonly inTheWay: readonly string[];
@@ -35,7 +36,7 @@ export interface Restored {
 
 /** Whether something is to be at a path, or something that is no folder above it. */
 const takenBy = (changes: readonly FileChange[]): ((path: string) => boolean) => {
-  const placed = new Map(changes.flatMap((each) => ('after' in each ? [[each.path, each.after.kind] as const] : [])));
+  const placed = new Map(changes.filter(isPlaced).map(({ path, after }) => [path, after.kind]));
   return (path) => {
     const segments = path.split('/');
     const above = segments.map((_, index) => placed.get(segments.slice(0, index).join('/')));
@@ -66,7 +67,7 @@ const assertPossible = (changes: readonly FileChange[], inTheWay: readonly strin
     });
   }
   for (const change of changes) {
-    const problem = 'after' in change && nameProblem(change.path.slice(change.path.lastIndexOf('/') + 1));
+    const problem = isPlaced(change) && nameProblem(change.path.slice(change.path.lastIndexOf('/') + 1));
     if (problem) throw new PerdureError('INVALID_INPUT', `${change.path} cannot be here: its name ${problem}`);
   }
 };
@@ -95,6 +96,14 @@ const withoutPutting = (blobs: Blobs): Blobs => ({
   hasBlobs: (hashes) => blobs.hasBlobs(hashes),
 });
 
+/** While the worktree is looked at, what it will most likely need is brought: what the target has and the scan before had not. */
+const stageAhead = async (staging: Staging, before: ScannedFolder, root: BlobHash, read: ReadTree): Promise<void> => {
+  const foreseen = await findChanges({ hash: before.hash, read: scannedReader(before) }, { hash: root, read });
+  const sizeOf = ({ after }: PlacedChange) => (after.kind === 'file' ? after.size : 0);
+  const [portion = []] = inPortions(foreseen.filter(isPlaced), sizeOf);
+  await staging.add(portion);
+};
+
 /**
  * Makes a worktree hold exactly a snapshot. What it held goes into the store first; what no snapshot holds stays. After a crash the worktree
  * holds a part of both, each file whole, and a further restore does the rest.
@@ -105,24 +114,32 @@ export const restoreSnapshot = async (
   blobs: Blobs,
 ): Promise<{ readonly restored: Restored; readonly cache: StatCache }> => {
   const read = treeReader(blobs);
-  const isWanted = async (segments: readonly string[]) => (await findEntry(read, root, segments)) !== undefined;
-  const taken = await takeSnapshot({ ...options, isWanted }, cache, isDryRun ? withoutPutting(blobs) : blobs);
-  const scanned = taken.cache.root;
-  const differences = await findChanges({ hash: scanned.hash, read: scannedReader(scanned) }, { hash: root, read });
-  const changes = await withoutIgnored(differences, ignoredInTree(root, read, blobs));
-  const inTheWay = [...taken.leftOutPaths.keys()].filter(takenBy(changes));
-  const restored = { before: taken.snapshot, changes: findRenames(changes), inTheWay };
-  if (isDryRun) return { restored, cache: taken.cache };
-  assertPossible(changes, inTheWay, aside);
   const folder = realFolder(options.folder);
-  const movedTo = await asWorktreeError(folder, async () => {
-    const to = aside === undefined || inTheWay.length === 0 ? undefined : moveAside(folder, inTheWay, aside);
-    if (changes.length > 0) await new ChangeApplier(folder, scanned).apply(changes, blobs);
-    else clearStaging(folder);
-    return to;
-  });
-  return {
-    restored: { ...restored, movedTo },
-    cache: { ...taken.cache, root: await rescanned(root, rootMode, scanned, read) },
-  };
+  const staging = new Staging(folder, blobs);
+  // What fails ahead is told when it is needed.
+  const ahead = cache && !isDryRun ? stageAhead(staging, cache.root, root, read).catch(() => undefined) : undefined;
+  try {
+    const isWanted = async (segments: readonly string[]) => (await findEntry(read, root, segments)) !== undefined;
+    const taken = await takeSnapshot({ ...options, isWanted }, cache, isDryRun ? withoutPutting(blobs) : blobs);
+    const scanned = taken.cache.root;
+    const differences = await findChanges({ hash: scanned.hash, read: scannedReader(scanned) }, { hash: root, read });
+    const changes = await withoutIgnored(differences, ignoredInTree(root, read, blobs));
+    const inTheWay = [...taken.leftOutPaths.keys()].filter(takenBy(changes));
+    const restored = { before: scanned.hash, changes: findRenames(changes), inTheWay };
+    if (isDryRun) return { restored, cache: taken.cache };
+    assertPossible(changes, inTheWay, aside);
+    await ahead;
+    const movedTo = await asWorktreeError(folder, async () => {
+      const to = aside === undefined || inTheWay.length === 0 ? undefined : moveAside(folder, inTheWay, aside);
+      await new ChangeApplier(folder, scanned, staging).apply(changes);
+      return to;
+    });
+    return {
+      restored: { ...restored, movedTo },
+      cache: { ...taken.cache, root: await rescanned(root, rootMode, scanned, read) },
+    };
+  } finally {
+    await ahead;
+    if (!isDryRun) staging.close();
+  }
 };

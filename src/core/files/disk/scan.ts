@@ -1,10 +1,12 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { NewBlob } from '../../ports/blobs.ts';
 import { maxRulesBytes } from '../ignore-rules.ts';
 import { defaultScopes, ignoredIn, ignoreFile, type Scope, scopeOf } from '../ignore-scopes.ts';
 import type { LeftOutReason } from '../left-out.ts';
 import { isOwnName, nameProblem } from '../path.ts';
 import { blobOfTree, type FileEntry, type FolderEntry, hashOf, type LinkEntry, rootMode } from '../tree.ts';
+import { folderStamps } from './folder-stamps.ts';
 import { type HeldFolder, holdFolder } from './held-folder.ts';
 import { isSameStamp, readFile, readLink, type Stamp } from './read-file.ts';
 
@@ -16,6 +18,8 @@ export interface ScannedFile extends FileEntry {
 }
 
 export interface ScannedFolder extends FolderEntry {
+  /** As long as it holds, these are all names that are there. Absent where it is not known to, or something was left out. */
+  readonly stamp?: Stamp | undefined;
   readonly entries: ReadonlyMap<string, Scanned>;
 }
 
@@ -41,6 +45,9 @@ export interface Scan {
   readonly leftOut: ReadonlyMap<string, LeftOutReason>;
 }
 
+/** Between two turns of what else is under way in the thread. */
+const foldersAtOnce = 16;
+
 /** Of a folder whose tree the store does not have: no tree has it, so the folder is never taken for unchanged. */
 export const unknownHash = '';
 
@@ -48,22 +55,27 @@ class Scanner {
   readonly leftOut = new Map<string, LeftOutReason>();
   readonly #options: ScanOptions;
   readonly #secrets: readonly Buffer[];
+  readonly #folderStamp: ReturnType<typeof folderStamps>;
+  #folders = 0;
 
   constructor(options: ScanOptions) {
     this.#options = options;
+    this.#folderStamp = folderStamps(options.folder);
     this.#secrets = options.secrets.filter((secret) => secret !== '').map((secret) => Buffer.from(secret));
   }
 
   /** Gives the previous one itself where nothing has changed. */
   async folder(
     segments: readonly string[],
-    mode: number,
+    { mode, stamp }: { readonly mode: number; readonly stamp?: Stamp | undefined },
     previous: ScannedFolder | undefined,
     above: readonly Scope[] | 'ignored',
   ): Promise<ScannedFolder> {
+    if (++this.#folders % foldersAtOnce === 0) await turn();
     const folder = new FolderInScan(this.#options.folder, segments);
     try {
-      const names = readdirSync(folder.path);
+      const listed = previous?.stamp?.every((each, index) => each === stamp?.[index]) ? previous : undefined;
+      const names = listed ? [...listed.entries.keys()] : readdirSync(folder.path);
       folder.scopes = above === 'ignored' ? above : this.#scopesAt(folder, names, above);
       const entries = new Map<string, Scanned>();
       let isUnchanged = previous?.mode === mode && previous.hash !== unknownHash;
@@ -74,8 +86,11 @@ class Scanner {
         if (scanned !== before) isUnchanged = false;
         if (scanned) entries.set(name, scanned);
       }
-      if (previous && isUnchanged && entries.size === previous.entries.size) return previous;
-      return await this.#sealed(entries, mode, previous);
+      const lasting = entries.size === names.length ? stamp : undefined;
+      if (!previous || !isUnchanged || entries.size !== previous.entries.size) {
+        return { ...(await this.#sealed(entries, mode, previous)), stamp: lasting };
+      }
+      return listed || !lasting ? previous : { ...previous, stamp: lasting };
     } finally {
       folder.close();
     }
@@ -116,6 +131,7 @@ class Scanner {
 
   async #entry(folder: FolderInScan, name: string, before: Scanned | undefined): Promise<Scanned | undefined> {
     try {
+      const lookedAt = Date.now();
       const stats = lstatSync(folder.pathOf(name), { throwIfNoEntry: false });
       const isFolder = stats?.isDirectory() ?? false;
       const ignored = isOwnName(name) || folder.isIgnored(name, isFolder);
@@ -128,7 +144,8 @@ class Scanner {
       if (!isFolder) return this.#leaveOut(folder, name, 'special');
       const previous = before?.kind === 'folder' ? before : undefined;
       const scopes = ignored ? 'ignored' : folder.scopes;
-      return await this.folder([...folder.segments, name], stats.mode & 0o777, previous, scopes);
+      const found = { mode: stats.mode & 0o777, stamp: this.#folderStamp(stats, lookedAt) };
+      return await this.folder([...folder.segments, name], found, previous, scopes);
     } catch (error) {
       return this.#unreadable(folder, name, error);
     }
@@ -226,6 +243,6 @@ class FolderInScan {
 
 export const scanFolder = async (options: ScanOptions): Promise<Scan> => {
   const scanner = new Scanner(options);
-  const root = await scanner.folder([], rootMode, options.previous, defaultScopes);
+  const root = await scanner.folder([], { mode: rootMode }, options.previous, defaultScopes);
   return { root, leftOut: scanner.leftOut };
 };

@@ -39,7 +39,8 @@ const without = (folder: ScannedFolder, there: ReadonlySet<BlobHash>): ScannedFo
     if (entry.kind === 'folder') return [[name, without(entry, there)]];
     return entry.kind === 'link' || there.has(entry.hash) ? [[name, entry]] : [];
   });
-  return { ...folder, hash: there.has(folder.hash) ? folder.hash : unknownHash, entries: new Map(entries) };
+  const stamp = entries.length === folder.entries.size ? folder.stamp : undefined;
+  return { ...folder, stamp, hash: there.has(folder.hash) ? folder.hash : unknownHash, entries: new Map(entries) };
 };
 
 /** What a scan may take for known and kept: all of it, or where no log names the snapshot of then, what the store still has. */

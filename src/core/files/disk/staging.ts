@@ -13,13 +13,19 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Blobs } from '../../ports/blobs.ts';
+import type { PlacedChange } from '../changes.ts';
 import { ownFolder } from '../path.ts';
+import { readContent } from '../read-tree.ts';
+import { type FileEntry, isSameEntry, type LinkEntry } from '../tree.ts';
 import { type HeldFolder, holdUnchanged } from './held-folder.ts';
+import { inPortions } from './in-portions.ts';
 
-export interface NewFile {
-  readonly bytes: Uint8Array;
-  readonly mode: number;
+interface Staged {
+  readonly entry: FileEntry | LinkEntry;
+  readonly at: string;
 }
+type FileToStage = readonly [path: string, entry: FileEntry];
 
 const synced = promisify(fsync);
 const name = 'restore';
@@ -31,11 +37,6 @@ const makeFolder = (path: string): void => {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-};
-
-/** What a restore left that died when all but this was done. */
-export const clearStaging = (root: string): void => {
-  if (existsSync(join(root, ownFolder, name))) new Staging(root).close();
 };
 
 /** Unless somebody keeps something there. */
@@ -62,51 +63,77 @@ const within = (root: string, path: string, work: (folder: HeldFolder) => void):
  */
 export class Staging {
   readonly #root: string;
-  readonly #held: HeldFolder;
+  readonly #blobs: Blobs;
+  /** By the path that it is for. */
+  readonly #staged = new Map<string, Staged>();
+  #opened: HeldFolder | undefined;
   #count = 0;
 
-  constructor(root: string) {
+  constructor(root: string, blobs: Blobs) {
     this.#root = root;
-    within(root, '', (worktree) => makeFolder(worktree.at(ownFolder)));
-    within(root, ownFolder, (own) => {
-      rmSync(own.at(name), { recursive: true, force: true });
-      makeFolder(own.at(name));
-    });
-    this.#held = holdUnchanged(root, `${ownFolder}/${name}`);
+    this.#blobs = blobs;
   }
 
-  /** On disk when it returns: many are synced in little more time than one. Gives the paths to rename from. */
-  async files(files: readonly NewFile[]): Promise<readonly string[]> {
+  /** What is to be placed is on disk when it returns. What is there already is not written again. */
+  async add(changes: readonly PlacedChange[]): Promise<void> {
+    const files: FileToStage[] = [];
+    for (const { path, after } of changes) {
+      if (after.kind === 'folder' || isSameEntry(this.#staged.get(path)?.entry, after)) continue;
+      if (after.kind === 'file') files.push([path, after]);
+      else this.#addLink(path, after);
+    }
+    for (const portion of inPortions(files, ([, { size }]) => size)) await this.#addFiles(portion);
+  }
+
+  /** Where to rename it from. */
+  at(path: string): string {
+    return this.#staged.get(path)!.at;
+  }
+
+  close(): void {
+    this.#opened?.close();
+    if (!existsSync(join(this.#root, ownFolder, name))) return;
+    within(this.#root, ownFolder, (own) => rmSync(own.at(name), { recursive: true, force: true }));
+    within(this.#root, '', (worktree) => removeEmpty(worktree.at(ownFolder)));
+  }
+
+  /** Many are synced in little more time than one. */
+  async #addFiles(files: readonly FileToStage[]): Promise<void> {
+    const contents = await Promise.all(files.map(([, { hash }]) => readContent(this.#blobs, hash)));
     const opened: number[] = [];
     try {
-      const paths = files.map(({ bytes, mode }) => {
-        const path = this.#nextPath();
-        const file = openSync(path, flags, 0o600);
+      const staged = files.map(([path, entry], index): [string, Staged] => {
+        const [at, bytes] = [this.#nextPath(), contents[index]!];
+        const file = openSync(at, flags, 0o600);
         opened.push(file);
         for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
-        fchmodSync(file, mode);
-        return path;
+        fchmodSync(file, entry.mode);
+        return [path, { entry, at }];
       });
       await Promise.all(opened.map((file) => synced(file)));
-      return paths;
+      for (const [path, each] of staged) this.#staged.set(path, each);
     } finally {
       for (const file of opened) closeSync(file);
     }
   }
 
-  link(target: string): string {
-    const path = this.#nextPath();
-    symlinkSync(target, path);
-    return path;
-  }
-
-  close(): void {
-    this.#held.close();
-    within(this.#root, ownFolder, (own) => rmSync(own.at(name), { recursive: true, force: true }));
-    within(this.#root, '', (worktree) => removeEmpty(worktree.at(ownFolder)));
+  #addLink(path: string, entry: LinkEntry): void {
+    const at = this.#nextPath();
+    symlinkSync(entry.target, at);
+    this.#staged.set(path, { entry, at });
   }
 
   #nextPath(): string {
-    return this.#held.at(String(this.#count++));
+    this.#opened ??= this.#open();
+    return this.#opened.at(String(this.#count++));
+  }
+
+  #open(): HeldFolder {
+    within(this.#root, '', (worktree) => makeFolder(worktree.at(ownFolder)));
+    within(this.#root, ownFolder, (own) => {
+      rmSync(own.at(name), { recursive: true, force: true });
+      makeFolder(own.at(name));
+    });
+    return holdUnchanged(this.#root, `${ownFolder}/${name}`);
   }
 }

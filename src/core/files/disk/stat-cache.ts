@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Stamp } from './read-file.ts';
 import type { Scanned, ScannedFolder } from './scan.ts';
 
 /** The last scan of a worktree. May be lost, old or another's: then files are read that need not be. */
@@ -25,20 +26,22 @@ type Row = readonly [name: string, ...rest: unknown[]];
 
 const rowOf = (name: string, entry: Scanned): Row => {
   if (entry.kind === 'link') return [name, entry.target];
-  if (entry.kind === 'folder') return [name, entry.mode, entry.hash, rowsOf(entry)];
+  if (entry.kind === 'folder') return [name, entry.mode, entry.hash, rowsOf(entry), ...(entry.stamp ?? [])];
   return [name, entry.mode, entry.hash, entry.size, ...(entry.isRacy ? [] : (entry.stamp ?? []))];
 };
 const rowsOf = (folder: ScannedFolder): readonly Row[] =>
   [...folder.entries].map(([name, entry]) => rowOf(name, entry));
 
-const entryOf = ([, first, hash, third, ...stamp]: Row): Scanned => {
+const entryOf = ([, first, hash, third, ...rest]: Row): Scanned => {
   if (typeof first === 'string') return { kind: 'link', target: first };
-  const [mode, known] = [first as number, hash as string];
-  if (Array.isArray(third)) return { kind: 'folder', mode, hash: known, entries: entriesOf(third) };
-  const size = third as number;
-  return stamp.length === 3
-    ? { kind: 'file', mode, hash: known, size, stamp: stamp as unknown as readonly [number, number, number] }
-    : { kind: 'file', mode, hash: known, size };
+  const known = {
+    mode: first as number,
+    hash: hash as string,
+    ...(rest.length === 3 && { stamp: rest as never as Stamp }),
+  };
+  return Array.isArray(third)
+    ? { kind: 'folder', ...known, entries: entriesOf(third) }
+    : { kind: 'file', ...known, size: third as number };
 };
 const entriesOf = (rows: readonly Row[]): ReadonlyMap<string, Scanned> =>
   new Map(rows.map((row) => [row[0], entryOf(row)]));
