@@ -9,6 +9,7 @@ export type { Worker, WorkerOptions } from './core/run/worker.ts';
 export type { Adoption, AdoptOptions } from './core/service/adopt.ts';
 export type { Approvals, PendingApproval } from './core/service/approvals.ts';
 export type { KeepOptions, SessionArtifacts } from './core/service/artifacts.ts';
+export type { ChangesOptions, SessionChange } from './core/service/changes.ts';
 export type { Change, CommitOptions } from './core/service/commit.ts';
 export type { CallFilter, CommitFilter, CommitRecord } from './core/service/commits.ts';
 export type { Compaction, CompactOptions } from './core/service/compact.ts';

@@ -4,6 +4,7 @@ import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Store } from './core/ports/store.ts';
 import type { Worker, WorkerOptions } from './core/run/worker.ts';
 import type { Approvals } from './core/service/approvals.ts';
+import type { ChangesOptions, SessionChange } from './core/service/changes.ts';
 import type { Collected, GcOptions } from './core/service/gc.ts';
 import type { Identity } from './core/service/identities.ts';
 import type { Timing } from './core/service/scope.ts';
@@ -36,6 +37,8 @@ export interface ScopedRuntime {
   readonly approvals: Approvals;
   /** Removes the blobs of the workspace that no log names. Beside it everybody may be at work. */
   gc(options?: GcOptions): Promise<Collected>;
+  /** The sessions of the workspace that change, each with its head: at least once, until the signal, the loop or the runtime ends it. */
+  changes(options?: ChangesOptions): AsyncGenerator<SessionChange, void, void>;
   /** Works on runs in this process. */
   worker(options?: WorkerOptions): Worker;
 }
@@ -130,6 +133,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     sessions: identities.sessionsFor(identity),
     approvals: identities.approvalsFor(identity),
     gc: (gcOptions) => identities.collect(identity, gcOptions),
+    changes: (changesOptions) => identities.changesFor(identity, changesOptions),
     worker: (workerOptions) => identities.workerFor(identity, workerOptions),
   });
   return {

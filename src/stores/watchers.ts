@@ -1,5 +1,5 @@
 import type { SessionKey, StoredEvent } from '../core/ports/store.ts';
-import type { WorkspaceId } from '../schema/ids.ts';
+import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { workSeqOf } from './work-seq.ts';
 
 /** A session that got events, and the newest of them. */
@@ -25,16 +25,33 @@ interface Watched {
   seq: number;
 }
 
-/** What a watcher throws is its own affair, not that of the append that wakes it. */
-const apart = (wake: () => void) => () => queueMicrotask(wake);
+type Hear = (session: SessionId, seq: number) => void;
 
-/** Who wants to be woken for which session or for the work of which workspace, in this process. */
+/** What a watcher throws is its own affair, not that of the append that wakes it. */
+const apart =
+  <Told extends readonly unknown[]>(wake: (...told: Told) => void) =>
+  (...told: Told) =>
+    queueMicrotask(() => wake(...told));
+
+/** What it returns takes the watcher away, and tells whether it was still there. */
+const keepIn = <Wake>(kept: Map<WorkspaceId, Set<Wake>>, workspace: WorkspaceId, wake: Wake): (() => boolean) => {
+  const wakes = kept.get(workspace) ?? new Set();
+  kept.set(workspace, wakes.add(wake));
+  return () => {
+    const removed = wakes.delete(wake);
+    if (wakes.size === 0 && kept.get(workspace) === wakes) kept.delete(workspace);
+    return removed;
+  };
+};
+
+/** Who wants to be woken for which session, for the work of which workspace or for all that happens in it, in this process. */
 export class Watchers {
   readonly #watched = new Map<string, Watched>();
   readonly #workers = new Map<WorkspaceId, Set<() => void>>();
+  readonly #hearers = new Map<WorkspaceId, Set<Hear>>();
 
   get any(): boolean {
-    return this.#watched.size + this.#workers.size > 0;
+    return this.#watched.size + this.#workers.size + this.#hearers.size > 0;
   }
 
   get keys(): readonly SessionKey[] {
@@ -43,6 +60,10 @@ export class Watchers {
 
   get workspaces(): readonly WorkspaceId[] {
     return [...this.#workers.keys()];
+  }
+
+  get heardWorkspaces(): readonly WorkspaceId[] {
+    return [...this.#hearers.keys()];
   }
 
   /** What it returns takes the watcher away, and tells whether it was still there. */
@@ -61,19 +82,19 @@ export class Watchers {
 
   /** For work, as `add` for a session. */
   addWorker(workspace: WorkspaceId, wake: () => void): () => boolean {
-    const wakes = this.#workers.get(workspace) ?? new Set();
-    this.#workers.set(workspace, wakes);
-    const own = apart(wake);
-    wakes.add(own);
-    return () => {
-      const removed = wakes.delete(own);
-      if (wakes.size === 0 && this.#workers.get(workspace) === wakes) this.#workers.delete(workspace);
-      return removed;
-    };
+    return keepIn(this.#workers, workspace, apart(wake));
+  }
+
+  /** For all sessions of a workspace, as `add` for one. */
+  addHearer(workspace: WorkspaceId, wake: Hear): () => boolean {
+    return keepIn(this.#hearers, workspace, apart(wake));
   }
 
   wake(changes: readonly Change[]): void {
-    for (const change of changes) this.#wakeFollowers(change);
+    for (const change of changes) {
+      this.#wakeFollowers(change);
+      this.tell(change);
+    }
     const busy = new Set(changes.flatMap(({ workspace, work }) => (work ? [workspace] : [])));
     for (const workspace of busy) this.wakeWorkers(workspace);
   }
@@ -82,9 +103,15 @@ export class Watchers {
     for (const wake of this.#workers.get(workspace) ?? []) wake();
   }
 
+  /** Those who watch the workspace; unlike followers they may hear of one event several times. */
+  tell({ workspace, session, seq }: Pick<Change, 'workspace' | 'session' | 'seq'>): void {
+    for (const hear of this.#hearers.get(workspace) ?? []) hear(session, seq);
+  }
+
   clear(): void {
     this.#watched.clear();
     this.#workers.clear();
+    this.#hearers.clear();
   }
 
   wakeAll(): void {

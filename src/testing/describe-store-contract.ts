@@ -27,6 +27,7 @@ import { describeTurns } from './contract/turns.ts';
 import { describeWakeUps } from './contract/wake-ups.ts';
 import { describeWorkWakeUps } from './contract/work-wake-ups.ts';
 import { describeWorkspaceRecords } from './contract/workspace-records.ts';
+import { describeWorkspaceWakeUps } from './contract/workspace-wake-ups.ts';
 import { describeWriters } from './contract/writers.ts';
 import type { StoreHarness } from './store-harness.ts';
 
@@ -90,6 +91,7 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeLeases(setup);
     describeQueueCopies(setup);
     describeWorkWakeUps(setup);
+    describeWorkspaceWakeUps(setup);
     describeWorkspaceRecords(setup);
     describeClosing(setup);
     describeRandomSequences(setup);

@@ -60,12 +60,17 @@ export interface MemoryDatabase {
   readonly workspaces: Map<WorkspaceId, MemoryWorkspace>;
   readonly watchers: Set<{ readonly key: SessionKey; readonly wake: () => void }>;
   readonly workers: Set<{ readonly workspace: WorkspaceId; readonly wake: () => void }>;
+  readonly hearers: Set<{
+    readonly workspace: WorkspaceId;
+    readonly wake: (session: SessionId, seq: number) => void;
+  }>;
 }
 
 export const newMemoryDatabase = (): MemoryDatabase => ({
   workspaces: new Map(),
   watchers: new Set(),
   workers: new Set(),
+  hearers: new Set(),
 });
 
 const newWorkspace = (): MemoryWorkspace => ({

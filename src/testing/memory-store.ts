@@ -156,6 +156,10 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     for (const { key, wake } of database.watchers) {
       if (key.workspace === workspace && key.session === session) queueMicrotask(wake);
     }
+    const { seq } = workspaceOf(database, workspace).sessions.get(session)!.head;
+    for (const hearer of database.hearers) {
+      if (hearer.workspace === workspace) queueMicrotask(() => hearer.wake(session, seq));
+    }
   };
   const wakeWorkers = (name: WorkspaceId): void => {
     for (const { workspace, wake } of database.workers) if (workspace === name) queueMicrotask(wake);
@@ -261,6 +265,7 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     writeRecords: (name, writes) => within(name, (workspace) => writeRecordsIn(workspace, writes)),
     watch: (key, wake) => keepWatcher(database.watchers, { key, wake }),
     watchWork: (workspace, wake) => keepWatcher(database.workers, { workspace, wake }),
+    watchWorkspace: (workspace, wake) => keepWatcher(database.hearers, { workspace, wake }),
     close: async () => {
       closed = true;
       for (const stop of unwatch) stop();

@@ -4,6 +4,7 @@ import type { SessionEvent } from '../../schema/event.ts';
 import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
+import { newDoorbell } from './doorbell.ts';
 import { endAtOnce } from './end-at-once.ts';
 import { resolvePoint } from './points.ts';
 import { readForward } from './read-log.ts';
@@ -29,31 +30,6 @@ const Options = Following.extend({ at: Point.optional(), follow: z.boolean().opt
   ({ at, follow }) => !at || !follow,
   { error: 'at ends where follow goes on: leave out one' },
 );
-
-const longestTimerMs = 2 ** 31 - 1;
-
-/** Remembers that it was rung, so that a ring between reading and waiting is not lost. Whoever waits keeps the process alive. */
-const doorbell = (): { ring: () => void; rung: () => Promise<void> } => {
-  let rang = false;
-  let answer: (() => void) | undefined;
-  return {
-    ring: () => {
-      rang = true;
-      answer?.();
-    },
-    rung: async () => {
-      if (!rang) {
-        const awake = setInterval(() => {}, longestTimerMs);
-        await new Promise<void>((resolve) => {
-          answer = resolve;
-        });
-        clearInterval(awake);
-      }
-      answer = undefined;
-      rang = false;
-    },
-  };
-};
 
 interface FollowOptions extends EventsOptions {
   readonly signal: AbortSignal;
@@ -94,7 +70,7 @@ async function* followEvents(
   if (!(await scope.store.head(key))) throw sessionNotFound(key);
   const upTo = options.at && (await resolvePoint(scope.store, key, await scope.folds.outline(key), options.at));
   const ending = AbortSignal.any([scope.closing, options.signal]);
-  const bell = doorbell();
+  const bell = newDoorbell();
   const stopWatching = options.follow ? scope.store.watch(key, bell.ring) : undefined;
   ending.addEventListener('abort', bell.ring);
   try {

@@ -12,6 +12,7 @@ import { type Agent, agentRegistry } from '../session/agent.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { type Approvals, approvalsOf } from './approvals.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
+import { type ChangesOptions, readChanges, type SessionChange } from './changes.ts';
 import { type Collected, collectGarbage, type GcOptions } from './gc.ts';
 import type { Scope, Timing } from './scope.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './session-folds.ts';
@@ -55,6 +56,7 @@ export interface Identities {
   approvalsFor(identity: Identity): Approvals;
   workerFor(identity: Identity, options?: WorkerOptions): Worker;
   collect(identity: Identity, options?: GcOptions): Promise<Collected>;
+  changesFor(identity: Identity, options?: ChangesOptions): AsyncGenerator<SessionChange, void, void>;
   /** Waits for the calls under way, and for what is being written beside them. */
   settle(): Promise<void>;
 }
@@ -110,6 +112,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     },
     collect: (identity, options) =>
       underWay.of({ collect: async () => collectGarbage({ ...scopeFor(identity), store }, options) }).collect(),
+    changesFor: (identity, options) => readChanges(scopeFor(identity), options),
     settle: async () => {
       await Promise.all([...workers].map((worker) => worker.stop()));
       await underWay.settle();

@@ -99,6 +99,40 @@ describe('wake-ups', () => {
     expect(await listeners()).toHaveLength(1);
   });
 
+  test('[WAKE4] one who watches a workspace hears again after its connection was killed, also of what it missed', async () => {
+    const [store, other] = [await open(), await open()];
+    const key = newKey();
+    const heard = newWakeSignal();
+    let newest = 0;
+    store.watchWorkspace(key.workspace, (session, seq) => {
+      if (session === key.session) newest = Math.max(newest, seq);
+      heard.wake();
+    });
+    await openSession(other, key, { at: Date.now() });
+    while (newest < 1) await heard.next();
+    for (let round = 2; round < 5; round++) {
+      for (const { pid } of await listeners()) {
+        await askPostgres(database.adminUrl, 'select pg_terminate_backend($1, 5000)', pid);
+      }
+      await mustAppend(other, key, [rawText('missed or not')], { at: Date.now() });
+      while (newest < round) await heard.next();
+    }
+  });
+
+  test('[WAKE4] where notifications are lost, one who watches a workspace hears by the slow look', async () => {
+    const store = await open(20);
+    const key = newKey();
+    const heard = newWakeSignal();
+    store.watchWorkspace(key.workspace, (session, seq) => session === key.session && seq === 2 && heard.wake());
+    await openSession(store, key, { at: Date.now() });
+    await askPostgres(
+      database.adminUrl,
+      `update perdure.sessions set seq = 2, summary = jsonb_set(summary::jsonb, '{seq}', '2')::text
+       where id = '${key.session}'`,
+    );
+    await heard.next();
+  });
+
   test('[WAKE2] a follower hears again after its connection was killed, and looks for what it missed', async () => {
     const [store, other] = [await open(), await open()];
     const key = newKey();

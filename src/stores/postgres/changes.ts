@@ -1,9 +1,11 @@
 import type { SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import { tellLately } from '../tell-lately.ts';
 import { type Change, Watchers } from '../watchers.ts';
 import { type Database, prepared } from './database.ts';
 import { Listener } from './listener.ts';
 import { Notifier, parseChange } from './notifier.ts';
+import { listSessions } from './sessions.ts';
 import { hasFreeWork } from './work-rows.ts';
 
 const findSeqs = prepared(
@@ -20,13 +22,18 @@ export class Changes {
   readonly #listener: Listener;
   readonly #pollMs: number;
   #poll: NodeJS.Timeout | undefined;
+  /** All that happened before was told. */
+  #toldMs = 0;
 
   constructor(database: Database, { listenUrl, fallbackPollMs }: { listenUrl: string; fallbackPollMs: number }) {
     this.#database = database;
     this.#pollMs = fallbackPollMs;
     this.#notifier = new Notifier(database);
     this.#listener = new Listener(listenUrl, {
-      onListening: () => this.#watchers.wakeAll(),
+      onListening: () => {
+        this.#watchers.wakeAll();
+        void this.#tellLately().catch(() => undefined);
+      },
       onNotification: (payload) => {
         const change = parseChange(payload);
         if (change) this.#watchers.wake([change]);
@@ -51,6 +58,12 @@ export class Changes {
     return () => void remove();
   }
 
+  watchWorkspace(workspace: WorkspaceId, wake: (session: SessionId, seq: number) => void): () => void {
+    this.#start();
+    const remove = this.#watchers.addHearer(workspace, wake);
+    return () => void remove();
+  }
+
   wakeWorkers(workspace: WorkspaceId): void {
     this.#watchers.wakeWorkers(workspace);
   }
@@ -63,10 +76,22 @@ export class Changes {
 
   #start(): void {
     this.#listener.start();
+    this.#toldMs ||= Date.now();
     this.#poll ??= setInterval(() => void this.#look().catch(() => undefined), this.#pollMs).unref();
   }
 
+  async #tellLately(): Promise<void> {
+    const now = Date.now();
+    await tellLately(
+      this.#watchers,
+      (workspace, query) => listSessions(this.#database, workspace, query),
+      this.#toldMs,
+    );
+    this.#toldMs = now;
+  }
+
   async #look(): Promise<void> {
+    await this.#tellLately();
     for (const workspace of this.#watchers.workspaces) {
       if (await hasFreeWork(this.#database, workspace)) this.#watchers.wakeWorkers(workspace);
     }

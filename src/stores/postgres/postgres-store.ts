@@ -20,7 +20,7 @@ import type {
   StoredKey,
 } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
-import type { WorkspaceId } from '../../schema/ids.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { AppendQueue } from './append-queue.ts';
@@ -194,6 +194,11 @@ export class PostgresStore implements Store, BlobStore, Queue, Records {
   watchWork(workspace: WorkspaceId, wake: () => void): () => void {
     if (this.#closing) throw closedError();
     return this.#changes.watchWork(workspace, wake);
+  }
+
+  watchWorkspace(workspace: WorkspaceId, wake: (session: SessionId, seq: number) => void): () => void {
+    if (this.#closing) throw closedError();
+    return this.#changes.watchWorkspace(workspace, wake);
   }
 
   close(): Promise<void> {

@@ -56,6 +56,27 @@ test('[WAKE1] a follower is woken by another process through the file alone, and
   other.kill();
 });
 
+test('[WAKE4] one who watches a workspace hears of commits of another process through the file alone', async () => {
+  const file = newSqliteFile();
+  const store = await openSqlite(file, { fallbackPollMs: hourMs });
+  const key = newKey();
+  await openSession(store, key);
+  const heard = newWakeSignal();
+  let newest = 0;
+  store.watchWorkspace(key.workspace, (session, seq) => {
+    if (session === key.session) newest = seq;
+    heard.wake();
+  });
+  const other = runScript(appender(file, key));
+  onTestFinished(() => other.kill());
+  expect(await other.line()).toBe('ready');
+  for (let seq = 2; seq <= 6; seq++) {
+    other.tell('hello');
+    while (newest < seq) await heard.next();
+    await other.line();
+  }
+});
+
 /** Does one thing for every line it is told, and says when it is done. */
 const worker = (file: string, key: object): string => `
   import { createInterface } from 'node:readline';

@@ -1,11 +1,16 @@
+import { tellLately } from '../tell-lately.ts';
 import type { Watchers } from '../watchers.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { ThreadClient } from './thread-client.ts';
 
 /** What came between asking for changes and getting them is not told one by one: so everyone looks once. */
-export const followFile = (reader: ThreadClient<ReaderOperations>, watchers: Watchers): void => {
-  reader.call('watch', []).then(
-    () => watchers.wakeAll(),
-    () => undefined,
-  );
+export const followFile = async (reader: ThreadClient<ReaderOperations>, watchers: Watchers): Promise<void> => {
+  const askedMs = Date.now();
+  try {
+    await reader.call('watch', []);
+    watchers.wakeAll();
+    await tellLately(watchers, (workspace, query) => reader.call('list', [workspace, query]), askedMs);
+  } catch {
+    // A file that cannot be read just now: those who read it are told.
+  }
 };

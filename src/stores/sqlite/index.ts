@@ -43,7 +43,7 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeSt
     data: { ...data, role: 'reader' },
     lost,
     onChanges: (changes) => watchers.wake(changes),
-    onLost: () => watchers.any && followFile(reader, watchers),
+    onLost: () => watchers.any && void followFile(reader, watchers),
   });
   const writer = new ThreadClient<WriterOperations>({ entry, data: { ...data, role: 'writer' }, lost });
   writer.start();

@@ -20,7 +20,7 @@ import type {
   StoredKey,
 } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
-import type { WorkspaceId } from '../../schema/ids.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { changeOf, type Watchers } from '../watchers.ts';
@@ -192,11 +192,15 @@ export class SqliteStore implements Store, BlobStore, Queue, Records {
     return this.#follow(() => this.#watchers.addWorker(workspace, wake));
   }
 
+  watchWorkspace(workspace: WorkspaceId, wake: (session: SessionId, seq: number) => void): () => void {
+    return this.#follow(() => this.#watchers.addHearer(workspace, wake));
+  }
+
   #follow(add: () => () => boolean): () => void {
     const reader = this.#open(this.#reader);
     const wasQuiet = !this.#watchers.any;
     const remove = add();
-    if (wasQuiet) followFile(reader, this.#watchers);
+    if (wasQuiet) void followFile(reader, this.#watchers);
     return () => {
       if (remove() && !this.#watchers.any && !this.#closing) reader.call('unwatch', []).catch(() => undefined);
     };

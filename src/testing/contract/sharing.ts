@@ -133,7 +133,12 @@ export const describeClosing = (setup: ContractSetup) =>
         () => store.release(key, { worker: 'w1', seq: 1 }),
       ];
       for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
-      const watches = [() => store.watch(key, () => undefined), () => store.watchWork(key.workspace, () => undefined)];
+      const nothing = () => undefined;
+      const watches = [
+        () => store.watch(key, nothing),
+        () => store.watchWork(key.workspace, nothing),
+        () => store.watchWorkspace(key.workspace, nothing),
+      ];
       for (const watch of watches) expect(watch).toThrow(expect.objectContaining({ code: 'RUNTIME_CLOSED' }));
       expect(await readAll(setup.other, key)).toHaveLength(1);
     });
