@@ -512,7 +512,7 @@ export const describeRunFiles = (kind: StoreKind) =>
         expect(existsSync(join(own, 'fork.txt'))).toBe(false);
       });
 
-      test('[FILE23] a rewind leaves the folder alone; elsewhere the session has its files in a folder of its own', async () => {
+      test('[FILE23] a rewind leaves the folder alone', async () => {
         const { agent, machine, turn, found, seen } = await start();
         const own = await newFolder();
         const runtime = await machine();
@@ -521,6 +521,20 @@ export const describeRunFiles = (kind: StoreKind) =>
         await turn(runtime, session, write({ 'a.txt': 'two' }));
         await session.rewind({ to: { turn: 1 } });
         expect(await found(runtime, session)).toEqual({ 'a.txt': '644 two' });
+        expect(seen().folder).toBe(own);
+      });
+
+      test('[FILE29] another machine, even one of the same name, has the files in a folder of its own', async () => {
+        const { agent, machine, turn, found, seen } = await start();
+        const [own, data] = [await newFolder(), await newFolder()];
+        const [here, there] = [await machine(data), await machine()];
+        const session = await here.sessions.open({ agent, files: { cwd: own } });
+        await turn(here, session, write({ 'a.txt': 'one' }));
+        writeFileSync(join(own, 'mine.txt'), 'not told yet');
+        expect(await found(there, await there.sessions.get(session.id))).toEqual({ 'a.txt': '644 one' });
+        expect(seen().folder).not.toBe(own);
+        const again = await machine(data);
+        await found(again, await again.sessions.get(session.id));
         expect(seen().folder).toBe(own);
       });
 

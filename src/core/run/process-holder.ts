@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { thisMachine } from '../files/disk/machine.ts';
 import type { Holder } from '../ports/queue.ts';
 
 /** Field 22 of /proc/PID/stat: when the process started, in ticks since boot. Elsewhere the number of the process has to do. */
@@ -11,19 +12,19 @@ const startOf = (process: number): string => {
   }
 };
 
-const bootId = (): string => {
+/** Where the number of a process means the same one: a boot of a system, and a container on it. Undefined where the system does not tell. */
+const numberSpace = (): string | undefined => {
   try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot}/${readlinkSync('/proc/self/ns/pid')}`;
   } catch {
-    return '';
+    return undefined;
   }
 };
 
-export const machineName = (host: string): string => [host, bootId()].filter(Boolean).join('/');
-
-export const processHolder = (worker: string, host: string): Holder => ({
+export const processHolder = async (worker: string, data: string): Promise<Holder> => ({
   worker,
-  machine: machineName(host),
+  machine: numberSpace() ?? (await thisMachine(data)),
   process: process.pid,
   processStart: startOf(process.pid),
 });

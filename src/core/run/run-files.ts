@@ -3,15 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { type Actor, outsideActor, type RunId } from '../../schema/ids.ts';
 import type { SnapshotWithChanges } from '../files/disk/files-protocol.ts';
-import {
-  type Mark,
-  makePlace,
-  newWorktree,
-  placeOf,
-  readMark,
-  type WorktreePlace,
-  writeMark,
-} from '../files/disk/place.ts';
+import { type Mark, makePlace, newWorktree, readMark, type WorktreePlace, writeMark } from '../files/disk/place.ts';
 import { lockPlace } from '../files/disk/place-lock.ts';
 import { leftOutOf } from '../files/left-out.ts';
 import { emptyTree, treeOf } from '../files/tree.ts';
@@ -65,6 +57,7 @@ export type FilesWriter = Pick<RunWriter, 'key' | 'fold' | 'decide' | 'record'>;
 interface Parts {
   readonly scope: Scope;
   readonly writer: FilesWriter;
+  readonly place: WorktreePlace;
   /** Absent while none is at work. */
   readonly run?: RunId | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
@@ -82,7 +75,6 @@ const maxRounds = 10;
  */
 export class RunFiles implements Disposable {
   readonly #parts: Parts;
-  readonly place: WorktreePlace;
   /** Calls under way that began earlier are lost, and what they left was not dealt with yet. */
   #lostBefore: number;
   /** The log was known up to here when the worktree was last looked at. */
@@ -94,11 +86,14 @@ export class RunFiles implements Disposable {
   readonly #held: Disposable[] = [];
   #isOver = false;
 
-  constructor(parts: Parts, { boundTo, seq }: SessionFold) {
+  constructor(parts: Parts, { seq }: SessionFold) {
     this.#parts = parts;
     this.#lostBefore = seq;
     if (parts.lock) this.#held.push(parts.lock);
-    this.place = placeOf(parts.scope.data, parts.writer.key, boundTo);
+  }
+
+  get place(): WorktreePlace {
+    return this.#parts.place;
   }
 
   /** Others may work in a person's own folder. */

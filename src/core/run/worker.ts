@@ -1,9 +1,9 @@
-import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { newId, SessionId, systemActor } from '../../schema/ids.ts';
+import { placeHere } from '../files/disk/place.ts';
 import type { Holder, Work } from '../ports/queue.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { endChildren } from '../service/cancel.ts';
@@ -101,7 +101,8 @@ const isStoreFailure = (error: unknown): boolean => isPerdureError(error) && /^(
 export class RunWorker implements Worker {
   readonly #scope: Scope;
   readonly #options: z.infer<typeof Options>;
-  readonly #holder: Holder = processHolder(newId('run').replace('run_', 'worker_'), hostname());
+  /** From the beginning of its work on. */
+  #holder!: Holder;
   readonly #stopping = new AbortController();
   readonly #busy = new Map<string, Promise<void>>();
   /** Of agents that this runtime does not hold: not to be looked at again before something happens in them. */
@@ -140,7 +141,8 @@ export class RunWorker implements Worker {
   }
 
   async #work(untilIdle: boolean): Promise<void> {
-    const { queue, workspace, onWarning } = this.#scope;
+    const { queue, workspace, onWarning, data } = this.#scope;
+    this.#holder = await processHolder(newId('run').replace('run_', 'worker_'), data);
     const unwatch = queue.watchWork(workspace, () => this.#wake());
     try {
       while (!this.#stopping.signal.aborted) {
@@ -311,7 +313,9 @@ export class RunWorker implements Worker {
     const unwatch = scope.store.watch(key, () => void this.#checkFence(writer, fenced));
     const signal = AbortSignal.any([lost, fenced.signal, this.#stopping.signal]);
     const prepare = preparing({ scope, writer, run, signal }, agent);
-    using files = new RunFiles({ scope, writer, run, tools: agent.tools, prepare }, await writer.fold());
+    const fold = await writer.fold();
+    const place = await placeHere(scope.data, key, fold.boundTo);
+    using files = new RunFiles({ scope, writer, place, run, tools: agent.tools, prepare }, fold);
     const context: RunContext = {
       scope,
       writer,

@@ -7,7 +7,8 @@ import { Text } from '../../schema/json.ts';
 import { bindFolder, refuseBoundBelow, releaseFolder } from '../files/disk/bound-folder.ts';
 import { cloneRepository } from '../files/disk/clone-repository.ts';
 import type { Cached } from '../files/disk/files-protocol.ts';
-import { makePlace, placeOf, thisMachine, writeMark } from '../files/disk/place.ts';
+import { thisMachine } from '../files/disk/machine.ts';
+import { makePlace, placeOf, writeMark } from '../files/disk/place.ts';
 import { leftOutOf } from '../files/left-out.ts';
 import { isOwnName, ownFolder } from '../files/path.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -86,8 +87,8 @@ export const openedFiles = async (
     return [await snapshotOf(scope, { folder }, { kind: 'folder', path: folder })];
   }
   if ('cwd' in option) {
-    const boundTo = { path: await folderAt(scope, option.cwd), machine: thisMachine };
-    const place = placeOf(scope.data, key, boundTo);
+    const boundTo = { path: await folderAt(scope, option.cwd), machine: await thisMachine(scope.data) };
+    const place = placeOf(scope.data, key, boundTo.path);
     await refuseBoundBelow(boundTo.path, (other) => isAtWork(scope, other));
     await bindTo(scope, key, boundTo.path);
     try {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
+import { placeOf } from '../files/disk/place.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { Conversation } from '../run/conversation.ts';
 import { driveRun } from '../run/drive-run.ts';
@@ -107,7 +108,7 @@ export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayO
       from: asked?.from,
       agent,
       tools,
-      files: new RunFiles({ scope, writer, run, tools }, await writer.fold()),
+      files: new RunFiles({ scope, writer, place: placeOf(scope.data, writer.key), run, tools }, await writer.fold()),
       signal: scope.closing,
       preview: (preview) => scope.previews.tell(fork, preview),
       waitFor: () => ({ [Symbol.dispose]: () => undefined }),

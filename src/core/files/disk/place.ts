@@ -1,11 +1,11 @@
 import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
 import type { PayloadOf } from '../../../schema/event.ts';
 import type { BlobHash } from '../../ports/blobs.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import { emptyTree } from '../tree.ts';
+import { isThisMachine } from './machine.ts';
 import { asWorktreeError } from './worktree-error.ts';
 
 /** Where the files of a session are on this machine. */
@@ -25,20 +25,14 @@ export interface WorktreePlace {
   readonly isBound: boolean;
 }
 
-export const thisMachine = hostname();
-
 /** Everything of a session in one folder of the data folder, but for a person's own. */
-export const placeOf = (
-  data: string,
-  { workspace, session }: SessionKey,
-  boundTo?: PayloadOf<'files.bound'> | undefined,
-): WorktreePlace => {
+export const placeOf = (data: string, { workspace, session }: SessionKey, boundTo?: string): WorktreePlace => {
   const home = join(data, 'worktrees', workspace, session);
-  const isBound = boundTo?.machine === thisMachine;
+  const isBound = boundTo !== undefined;
   const kind = isBound ? 'bound' : 'own';
   return {
     home,
-    folder: isBound ? boundTo.path : join(home, 'files'),
+    folder: boundTo ?? join(home, 'files'),
     temporary: join(home, 'tmp'),
     aside: isBound ? undefined : join(home, 'aside'),
     cacheFile: join(home, `${kind}-stats`),
@@ -47,6 +41,14 @@ export const placeOf = (
     isBound,
   };
 };
+
+/** A session that works in a person's own folder on another machine has one of its own here. */
+export const placeHere = async (
+  data: string,
+  key: SessionKey,
+  boundTo: PayloadOf<'files.bound'> | undefined,
+): Promise<WorktreePlace> =>
+  placeOf(data, key, boundTo && (await isThisMachine(data, boundTo.machine)) ? boundTo.path : undefined);
 
 /** For its user alone. A person's own folder is not made anew when it is gone. */
 export const makePlace = async ({ folder, temporary, isBound }: WorktreePlace): Promise<void> => {

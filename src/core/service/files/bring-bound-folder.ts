@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventDraft, SessionEvent } from '../../../schema/event.ts';
-import { makePlace, placeOf, thisMachine, type WorktreePlace } from '../../files/disk/place.ts';
+import { makePlace, placeHere, type WorktreePlace } from '../../files/disk/place.ts';
 import { tryLock } from '../../files/disk/place-lock.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import type { Tool } from '../../ports/tool.ts';
@@ -57,11 +57,11 @@ const lockWhileIdle = async (scope: Scope, key: SessionKey, place: WorktreePlace
 /** Makes a person's folder on this machine what the log says, and the log tell what the person did; not while a run does both. */
 export const bringBoundFolder = async (scope: Scope, key: SessionKey): Promise<void> => {
   const fold = await scope.folds.head(key);
-  if (fold.boundTo?.machine !== thisMachine) return;
-  const lock = await lockWhileIdle(scope, key, placeOf(scope.data, key, fold.boundTo));
+  const place = await placeHere(scope.data, key, fold.boundTo);
+  const lock = place.isBound && (await lockWhileIdle(scope, key, place));
   if (!lock) return;
   const agent = fold.bound && scope.agents.get(agentName(fold.bound.agent));
   const tools = agent?.tools ?? new Map<string, Tool>();
-  using files = new RunFiles({ scope, writer: outsideWriter(scope, key), tools, lock }, fold);
+  using files = new RunFiles({ scope, writer: outsideWriter(scope, key), place, tools, lock }, fold);
   await files.ready();
 };

@@ -1,0 +1,32 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { isThisMachine, thisMachine } from './machine.ts';
+
+vi.mock(import('node:os'), async (original) => ({ ...(await original()), hostname: vi.fn(() => 'twin') }));
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'perdure-machine-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test('[FILE29] a machine stays what it is when it gets another name, and is no other of the same name', async () => {
+  const [one, two] = [join(folder, 'one'), join(folder, 'two')];
+  const machine = await thisMachine(one);
+  expect(await thisMachine(two)).not.toBe(machine);
+  vi.mocked(hostname).mockReturnValueOnce('renamed');
+  expect(await thisMachine(one)).toBe(machine);
+  expect(await isThisMachine(one, machine)).toBe(true);
+  expect(await isThisMachine(two, machine)).toBe(false);
+});
+
+test('[FILE29] processes that begin at once are one machine; who only asks makes nothing', async () => {
+  const data = join(folder, 'data');
+  expect(await isThisMachine(data, 'twin')).toBe(false);
+  expect(readdirSync(folder)).toEqual([]);
+  const machines = await Promise.all(Array.from({ length: 20 }, () => thisMachine(data)));
+  expect(new Set(machines).size).toBe(1);
+  expect(readdirSync(data)).toEqual(['machine']);
+});
