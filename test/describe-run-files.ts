@@ -559,6 +559,57 @@ export const describeRunFiles = (kind: StoreKind) =>
         expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'CONFLICT' } });
       });
 
+      test.each(['closed', 'archived'])(
+        '[FILE23] a session that is %s leaves nothing in the folder',
+        async (status) => {
+          const { agent, machine, turn } = await start();
+          const own = await newFolder();
+          const bound = join(own, '.perdure', 'bound.json');
+          const [runtime, elsewhere] = [await machine(), await machine()];
+          const session = await runtime.sessions.open({ agent, files: { cwd: own } });
+          await turn(runtime, session, write({ 'a.txt': 'x' }));
+          if (status === 'closed') await session.close();
+          else {
+            await (await elsewhere.sessions.get(session.id)).close();
+            expect(existsSync(bound)).toBe(true);
+            await session.archive();
+          }
+          expect(readdirSync(own)).toEqual(['a.txt']);
+          await expect(session.files.restore({ turn: 0 })).rejects.toMatchObject({ code: 'ILLEGAL_TRANSITION' });
+          expect(readdirSync(own)).toEqual(['a.txt']);
+        },
+      );
+
+      test('[FILE23] a session that is closed leaves what another has put in the folder meanwhile', async () => {
+        const { agent, machine } = await start();
+        const own = await newFolder();
+        const bound = join(own, '.perdure', 'bound.json');
+        const runtime = await machine();
+        const session = await runtime.sessions.open({ agent, files: { cwd: own } });
+        const theirs = JSON.stringify({ workspace: 'local', session: 'ses_of_another_store' });
+        writeFileSync(bound, theirs);
+        await session.close();
+        expect(readFileSync(bound, 'utf8')).toBe(theirs);
+        expect(readdirSync(dirname(bound))).toEqual(['bound.json']);
+      });
+
+      test('[FILE23] a folder that is gone is not made anew, and nothing is told as deleted', async () => {
+        const { agent, machine, turn, work, found } = await start();
+        const own = join(await newFolder(), 'own');
+        mkdirSync(own);
+        const runtime = await machine();
+        const session = await runtime.sessions.open({ agent, files: { cwd: own } });
+        await turn(runtime, session, write({ 'a.txt': 'x' }));
+        renameSync(own, `${own}-elsewhere`);
+        const run = await session.send('look');
+        await work(runtime, session);
+        expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'FILE_UNAVAILABLE' } });
+        expect(existsSync(own)).toBe(false);
+        renameSync(`${own}-elsewhere`, own);
+        expect(await found(runtime, session)).toEqual({ 'a.txt': '644 x' });
+        expect(await eventsOf(session, 'files.snapshotted')).toHaveLength(2);
+      });
+
       test('[FILE23] whoever is opened again works there when all others are closed, and not while one works further up', async () => {
         const { agent, machine, turn, seen } = await start();
         const own = await newFolder();

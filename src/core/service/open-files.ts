@@ -8,7 +8,8 @@ import { bindFolder, refuseBoundBelow, releaseFolder } from '../files/disk/bound
 import { cloneRepository } from '../files/disk/clone-repository.ts';
 import type { Cached } from '../files/disk/files-protocol.ts';
 import { thisMachine } from '../files/disk/machine.ts';
-import { makePlace, placeOf, writeMark } from '../files/disk/place.ts';
+import { makePlace, placeHere, placeOf, writeMark } from '../files/disk/place.ts';
+import { lockPlace } from '../files/disk/place-lock.ts';
 import { leftOutOf } from '../files/left-out.ts';
 import { isOwnName, ownFolder } from '../files/path.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -76,6 +77,22 @@ const isAtWork = async (scope: Scope, key: SessionKey): Promise<boolean | undefi
 export const bindTo = (scope: Scope, key: SessionKey, folder: string): Promise<void> =>
   bindFolder(folder, key, (other) => isAtWork(scope, other));
 
+const leavePatienceMs = 5000;
+
+/** A session that is closed works in no folder. What a crash leaves of it there keeps nobody out, and goes with a collection. */
+export const leaveFolder = async (scope: Scope, key: SessionKey): Promise<void> => {
+  const { boundTo } = await scope.folds.outline(key);
+  const place = await placeHere(scope.data, key, boundTo);
+  if (!place.isBound) return;
+  try {
+    await makePlace(place);
+    using _lock = await lockPlace(place, leavePatienceMs);
+    if (!(await isAtWork(scope, key))) await releaseFolder(place.folder, key);
+  } catch (error) {
+    scope.onWarning(error);
+  }
+};
+
 /** The events that give a new session its files. What they name is in the store. */
 export const openedFiles = async (
   scope: Scope,
@@ -97,7 +114,7 @@ export const openedFiles = async (
       await writeMark(place, { trees: [taken.payload.tree], seq: 1 });
       return [{ type: 'files.bound', payload: boundTo, actor: scope.actor, turn: 0 }, taken];
     } catch (error) {
-      await releaseFolder(boundTo.path);
+      await releaseFolder(boundTo.path, key);
       throw error;
     }
   }

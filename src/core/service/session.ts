@@ -31,6 +31,7 @@ import { type SessionFiles, sessionFiles } from './files/session-files.ts';
 import { type ForkOptions, forkSession } from './fork.ts';
 import { handOver } from './handoff.ts';
 import { limitSession } from './limit.ts';
+import { leaveFolder } from './open-files.ts';
 import { type PauseOptions, pauseSession, resumeSession } from './pause.ts';
 import type { DiffPlace } from './places.ts';
 import { resolvePoint } from './points.ts';
@@ -200,10 +201,15 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     context: (options) => readContext(scope, key, options),
     pause: (options) => pauseSession(scope, key, options),
     resume: () => resumeSession(scope, key),
-    close: async (options = {}) =>
-      move({ type: 'close', now: scope.clock.now(), ...parseInput('the closing', WithReason, options) }),
+    close: async (options = {}) => {
+      await move({ type: 'close', now: scope.clock.now(), ...parseInput('the closing', WithReason, options) });
+      await leaveFolder(scope, key);
+    },
     reopen: () => move({ type: 'reopen' }),
-    archive: () => move({ type: 'archive' }),
+    archive: async () => {
+      await move({ type: 'archive' });
+      await leaveFolder(scope, key);
+    },
     restore: () => move({ type: 'restore' }),
     state: async (options = {}) => {
       const { at } = parseInput('the query', AtPoint, options);

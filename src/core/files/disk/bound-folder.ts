@@ -1,22 +1,26 @@
-import { glob, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { glob, link, mkdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import { ownFolder } from '../path.ts';
+import { createWhole } from './create-whole.ts';
 import { asWorktreeError } from './worktree-error.ts';
 
 const fileName = join(ownFolder, 'bound.json');
 const fileIn = (folder: string): string => join(folder, fileName);
 
-/** The session that works in a folder; undefined when none does. */
-const boundIn = async (folder: string): Promise<SessionKey | undefined> => {
+const readKey = async (file: string): Promise<SessionKey | undefined> => {
   try {
-    const bound = JSON.parse(await readFile(fileIn(folder), 'utf8'));
-    return typeof bound?.session === 'string' ? bound : undefined;
+    const key = JSON.parse(await readFile(file, 'utf8'));
+    return typeof key?.session === 'string' ? key : undefined;
   } catch {
     return undefined;
   }
 };
+
+/** The session that works in a folder; undefined when none does. */
+const boundIn = (folder: string): Promise<SessionKey | undefined> => readKey(fileIn(folder));
 
 const isSame = (a: SessionKey, b: SessionKey): boolean => a.session === b.session && a.workspace === b.workspace;
 
@@ -31,16 +35,37 @@ const inUse = (folder: string, { session }: SessionKey, known: boolean | undefin
 const parentsOf = (folder: string): readonly string[] =>
   folder === dirname(folder) ? [folder] : [folder, ...parentsOf(dirname(folder))];
 
-const write = async (folder: string, { workspace, session }: SessionKey): Promise<boolean> => {
-  await mkdir(join(folder, ownFolder), { recursive: true });
+const unless = async (code: string, work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    (error) => {
+      if (error.code === code) return false;
+      throw error;
+    },
+  );
+
+const write = async (folder: string, key: SessionKey): Promise<boolean> => {
+  const { workspace, session } = key;
+  await unless('EEXIST', mkdir(join(folder, ownFolder)));
   try {
-    await using file = await open(fileIn(folder), 'wx');
-    await file.writeFile(`${JSON.stringify({ workspace, session })}\n`);
-    return true;
+    return await createWhole(fileIn(folder), `${JSON.stringify({ workspace, session })}\n`);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    // Whoever left took the empty folder away.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return write(folder, key);
     throw error;
   }
+};
+
+/** That session works there no more. What another put there at that moment is put back. */
+export const releaseFolder = async (folder: string, key: SessionKey): Promise<void> => {
+  const there = await boundIn(folder);
+  if (!there || !isSame(there, key)) return;
+  const taken = `${fileIn(folder)}.${randomUUID()}`;
+  if (!(await unless('ENOENT', rename(fileIn(folder), taken)))) return;
+  const other = await readKey(taken);
+  if (other && !isSame(other, key)) await unless('EEXIST', link(taken, fileIn(folder)));
+  await rm(taken);
+  await rmdir(dirname(taken)).catch(() => undefined);
 };
 
 type IsAtWork = (other: SessionKey) => Promise<boolean | undefined>;
@@ -66,12 +91,9 @@ export const bindFolder = async (folder: string, key: SessionKey, isAtWork: IsAt
     if (!other || isSame(other, key)) continue;
     const known = await isAtWork(other);
     if (known !== false) throw inUse(each, other, known);
-    await rm(fileIn(each), { force: true });
+    await releaseFolder(each, other);
   }
   const isOurs = await asWorktreeError(folder, () => write(folder, key));
   const now = isOurs ? key : await boundIn(folder);
   if (!now || !isSame(now, key)) throw inUse(folder, now ?? key, true);
 };
-
-/** For another session. */
-export const releaseFolder = (folder: string): Promise<void> => rm(fileIn(folder), { force: true });

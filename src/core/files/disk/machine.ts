@@ -1,34 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { createWhole } from './create-whole.ts';
 
-const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 const fileIn = (data: string): string => join(data, 'machine');
 
 const known = async (data: string): Promise<string | undefined> => {
   try {
     return (await readFile(fileIn(data), 'utf8')).trim();
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
-  }
-};
-
-/** Whole or not at all; of several that make one at once, the first counts. */
-const make = async (data: string): Promise<void> => {
-  const unique = randomBytes(8).toString('hex');
-  const draft = `${fileIn(data)}.${unique}`;
-  await mkdir(data, { recursive: true });
-  try {
-    await writeFile(draft, `${hostname()}-${unique}\n`, { flush: true });
-    await link(draft, fileIn(data));
-    await using folder = await open(data);
-    await folder.sync();
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-  } finally {
-    await rm(draft, { force: true });
   }
 };
 
@@ -36,7 +19,8 @@ const make = async (data: string): Promise<void> => {
 export const thisMachine = async (data: string): Promise<string> => {
   const machine = await known(data);
   if (machine) return machine;
-  await make(data);
+  await mkdir(data, { recursive: true });
+  await createWhole(fileIn(data), `${hostname()}-${randomBytes(8).toString('hex')}\n`);
   return thisMachine(data);
 };
 

@@ -57,6 +57,7 @@ const lockWhileIdle = async (scope: Scope, key: SessionKey, place: WorktreePlace
 /** Makes a person's folder on this machine what the log says, and the log tell what the person did; not while a run does both. */
 export const bringBoundFolder = async (scope: Scope, key: SessionKey): Promise<void> => {
   const fold = await scope.folds.head(key);
+  if (!statusesThatAllow('commit').includes(fold.status)) return;
   const place = await placeHere(scope.data, key, fold.boundTo);
   const lock = place.isBound && (await lockWhileIdle(scope, key, place));
   if (!lock) return;
