@@ -1,0 +1,74 @@
+interface Found {
+  readonly at: number;
+  readonly length: number;
+  readonly placeholder: string;
+}
+
+const slots = 4096;
+const slotOf = (first: number, second: number): number => ((first * 31) ^ second) & (slots - 1);
+
+/**
+ * Looks for many texts at once, after Wu and Manber: of a window as long as the shortest of them, the last two characters tell how far the
+ * next place is at which one could begin. So the time that it takes does not grow with their number.
+ */
+export class FormSearch {
+  readonly #placeholders: ReadonlyMap<string, string>;
+  readonly #window: number;
+  readonly #longest: number;
+  readonly #shifts = new Uint16Array(slots);
+  /** Those that the window may show, the longest first. */
+  readonly #bySlot = new Map<number, string[]>();
+  readonly #byFirst = new Map<number, string[]>();
+
+  /** Each with what stands in its place. None is shorter than two characters. */
+  constructor(placeholders: ReadonlyMap<string, string>) {
+    const forms = [...placeholders.keys()].toSorted((a, b) => b.length - a.length);
+    this.#placeholders = placeholders;
+    this.#longest = forms[0]!.length;
+    this.#window = Math.min(forms.at(-1)!.length, 2 ** 16);
+    this.#shifts.fill(this.#window - 1);
+    for (const form of forms) {
+      const last = this.#window - 1;
+      for (let at = 1; at <= last; at++) {
+        const slot = slotOf(form.charCodeAt(at - 1), form.charCodeAt(at));
+        this.#shifts[slot] = Math.min(this.#shifts[slot]!, last - at);
+      }
+      addTo(this.#bySlot, slotOf(form.charCodeAt(last - 1), form.charCodeAt(last)), form);
+      addTo(this.#byFirst, form.charCodeAt(0), form);
+    }
+  }
+
+  /** The first from there on, and the longest that begins at the same place. */
+  next(text: string, from: number): Found | undefined {
+    const last = this.#window - 1;
+    let at = from;
+    while (at + last < text.length) {
+      const slot = slotOf(text.charCodeAt(at + last - 1), text.charCodeAt(at + last));
+      const shift = this.#shifts[slot]!;
+      if (shift > 0) {
+        at += shift;
+        continue;
+      }
+      const form = this.#bySlot.get(slot)?.find((each) => text.startsWith(each, at));
+      if (form !== undefined) return { at, length: form.length, placeholder: this.#placeholders.get(form)! };
+      at++;
+    }
+    return undefined;
+  }
+
+  /** The first place from which on the text could be the beginning of one; its length where there is none. */
+  beginsAt(text: string): number {
+    for (let at = Math.max(0, text.length - this.#longest + 1); at < text.length; at++) {
+      const forms = this.#byFirst.get(text.charCodeAt(at));
+      const left = text.length - at;
+      if (forms?.some((form) => form.length > left && form.startsWith(text.slice(at)))) return at;
+    }
+    return text.length;
+  }
+}
+
+const addTo = (lists: Map<number, string[]>, key: number, form: string): void => {
+  const list = lists.get(key);
+  if (list) list.push(form);
+  else lists.set(key, [form]);
+};
