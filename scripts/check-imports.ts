@@ -29,7 +29,7 @@ const parts: Record<string, Part> = {
   [ports]: { mayImport: [schema] },
   [service]: core,
   'src/core/run/': core,
-  [files]: { mayImport: [schema, ports] },
+  [files]: { mayImport: [schema, ports, `${session}redact.ts`] },
   'src/stores/': store,
   'src/stores/sqlite/': store,
   'src/stores/postgres/': store,

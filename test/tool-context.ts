@@ -24,6 +24,7 @@ export const newToolContext = (folder: string, more: Partial<ToolContext> = {}):
     idempotencyKey: callId,
     attempt: 1,
     signal: new AbortController().signal,
+    secrets: {},
     folder,
     temporary: tmpdir(),
     keepArtifact: () => Promise.reject(new Error('nothing is kept here')),

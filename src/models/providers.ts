@@ -61,19 +61,30 @@ export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsK
 export const secretsOf = ({ apiKey, headers = {} }: Provider): readonly string[] =>
   [apiKey ?? '', ...Object.values(headers)].filter((secret) => secret !== '');
 
-/** So that a file with an ordinary word in it is not taken for one with a secret. */
-const leastSecretChars = 8;
+/** Others say which version or team is meant, and are ordinary words. */
+const secretHeader = /auth|key|token|secret|cookie|password/i;
 
-/** All that is known here by the configuration: no file with one of them is kept. */
-export const knownSecrets = ({ providers = {}, env = process.env }: ModelsConfig): readonly string[] => {
+const namedSecretsOf = ({ name, keyName, apiKey, headers = {} }: Provider): readonly NamedSecret[] => [
+  ...(apiKey ? [{ name: keyName, value: apiKey }] : []),
+  ...Object.entries(headers).flatMap(([header, value]) =>
+    secretHeader.test(header) ? { name: `${name}:${header}`, value } : [],
+  ),
+];
+
+interface NamedSecret {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** All that is known here by the configuration: no log, file or model gets to see one of them. */
+export const knownSecrets = ({ providers = {}, env = process.env }: ModelsConfig): readonly NamedSecret[] => {
   const named = [...Object.keys(known), ...Object.keys(providers)].map((name) =>
     providerFor(name, providers[name], env),
   );
   const others = Object.entries(env).flatMap(([name, value = '']) =>
-    /^PERDURE_PROVIDER_.+_API_KEY$/.test(name) ? value : [],
+    /^PERDURE_PROVIDER_.+_API_KEY$/.test(name) ? { name, value } : [],
   );
-  const all = [...named.flatMap(secretsOf), ...others].filter((secret) => secret.length >= leastSecretChars);
-  return [...new Set(all)];
+  return [...named.flatMap(namedSecretsOf), ...others];
 };
 
 /** Options that hold unless an agent's settings say otherwise. */

@@ -13,13 +13,19 @@ type Approval<Input> =
   | ApprovalRule
   | ((input: Input, context: { readonly state: State }) => boolean | ApprovalRule | Promise<boolean | ApprovalRule>);
 
-export interface ToolDefinition<Schema extends StandardSchemaV1, Output> {
+interface ContextWith<SecretName extends string> extends ToolContext {
+  readonly secrets: Readonly<Record<SecretName, string>>;
+}
+
+export interface ToolDefinition<Schema extends StandardSchemaV1, Output, SecretName extends string = never> {
   readonly name: string;
   readonly description?: string;
   /** Any synchronous Standard Schema that can be put as JSON Schema, such as Zod 4. */
   readonly input: Schema;
   /** What running a call twice would do; `once` by default, the careful answer. */
   readonly effects?: Effects;
+  /** Names of secrets of the vault: `context.secrets` has their values. The model sees neither. */
+  readonly secrets?: readonly SecretName[];
   /** Whether it works in the session's folder; true by default. Without, its calls are not followed by a look at the files. */
   readonly usesFiles?: boolean;
   /** Whether a person is asked before it runs. */
@@ -32,10 +38,13 @@ export interface ToolDefinition<Schema extends StandardSchemaV1, Output> {
   readonly trusted?: boolean;
   execute(
     input: StandardSchemaV1.InferOutput<Schema>,
-    context: ToolContext,
+    context: ContextWith<SecretName>,
   ): Output | Promise<Output> | AsyncIterable<Output>;
   /** For `once`: finds out what became of a call whose process died. */
-  reconcile?(input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext): Promise<Reconciled> | Reconciled;
+  reconcile?(
+    input: StandardSchemaV1.InferOutput<Schema>,
+    context: ContextWith<SecretName>,
+  ): Promise<Reconciled> | Reconciled;
   /** A line for people. */
   summarize?(output: Output, input: StandardSchemaV1.InferOutput<Schema>): string;
   files?(input: StandardSchemaV1.InferOutput<Schema>, output: Output): Readonly<Record<string, FileChange>>;
@@ -55,6 +64,7 @@ const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
   description: true,
   input: true,
   effects: true,
+  secrets: true,
   usesFiles: true,
   approval: true,
   timeoutMs: true,
@@ -98,8 +108,8 @@ const ruleOf = (name: string, approval: unknown): ApprovalRule | undefined => {
 };
 
 /** A tool that an agent can be given. */
-export const defineTool = <Schema extends StandardSchemaV1, Output = unknown>(
-  definition: ToolDefinition<Schema, Output>,
+export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, const SecretName extends string = never>(
+  definition: ToolDefinition<Schema, Output, SecretName>,
 ): Tool => {
   const unknown = fieldProblem(definition, fields);
   if (unknown) throw invalid(definition?.name, unknown);
@@ -109,6 +119,7 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown>(
   if (problem) throw invalid(name, problem);
   const {
     effects = 'once',
+    secrets = [],
     usesFiles = true,
     timeoutMs = 120_000,
     retry,
@@ -127,6 +138,7 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown>(
     description: definition.description ?? '',
     inputSchema: inputSchemaOf(name, input),
     effects,
+    secrets: [...secrets],
     usesFiles,
     timeoutMs,
     retry: { times: retry?.times ?? 0, backoffMs: retry?.backoffMs ?? 500 },

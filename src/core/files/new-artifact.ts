@@ -2,26 +2,28 @@ import { PerdureError } from '../../schema/error.ts';
 import { ArtifactName, type PayloadOf } from '../../schema/event.ts';
 import { mediaTypeOf } from '../../schema/media-type.ts';
 import type { Blobs } from '../ports/blobs.ts';
+import type { Redactor } from '../session/redact.ts';
 import { hashContent } from './tree.ts';
 
 export const maxArtifactBytes = 32 * 1024 * 1024;
 
 const invalid = (message: string): PerdureError => new PerdureError('INVALID_INPUT', `the artifact: ${message}`);
 
-/** Its content is in the store when this returns; the event that names it is the caller's to write. */
+/** Its content is in the store when this returns, without secrets; the event that names it is the caller's to write. */
 export const newArtifact = async (
-  blobs: Blobs,
+  { blobs, redactor }: { readonly blobs: Blobs; readonly redactor: Redactor },
   name: string,
   content: Uint8Array | string,
   { mediaType, path }: { readonly mediaType?: string | undefined; readonly path?: string | undefined } = {},
 ): Promise<PayloadOf<'artifact.kept'>> => {
   const problem = ArtifactName.safeParse(name).error?.issues[0]?.message;
   if (problem) throw invalid(`its name: ${problem}`);
+  if (redactor.text(name) !== name) throw invalid('its name holds a secret');
   if (typeof content === 'string' ? !content.isWellFormed() : !(content instanceof Uint8Array)) {
     throw invalid('expected bytes or Unicode text');
   }
   // A copy: what the caller does with its bytes later changes nothing.
-  const bytes = Buffer.from(content as string);
+  const bytes = redactor.bytes(Buffer.from(content as string));
   if (bytes.length > maxArtifactBytes) {
     throw new PerdureError('PAYLOAD_TOO_LARGE', `${name} has ${bytes.length} bytes: keep at most ${maxArtifactBytes}`);
   }

@@ -18,6 +18,8 @@ export interface ToolContext {
   readonly attempt: number;
   /** Aborted by a cancel, a timeout, or when the worker has lost the session. */
   readonly signal: AbortSignal;
+  /** The values of the secrets that the tool names. What it gives back, throws, keeps or shows is told without them. */
+  readonly secrets: Readonly<Record<string, string>>;
   /** The folder that the session works in: its worktree. */
   readonly folder: string;
   /** For what is thrown away; the session's own too. */
@@ -78,6 +80,8 @@ export interface Tool {
   readonly caution?: string | undefined;
   readonly inputSchema: JsonSchema;
   readonly effects: Effects;
+  /** The names of those that it is given the values of. */
+  readonly secrets: readonly string[];
   /** Whether it works in the session's folder: what is there is brought up to date before, and looked at after. */
   readonly usesFiles: boolean;
   /** Undefined when the call may run at once. */

@@ -1,4 +1,7 @@
+import { isPerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
+import { failedEnd } from '../session/call-end.ts';
+import { clip } from '../session/clip.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { lookAfter, recordEnd } from './record-end.ts';
 import { agentActor, type RunContext } from './run-context.ts';
@@ -13,6 +16,20 @@ export const retried = (run: RunContext, { tool, callId }: ReadyCall, attempt: n
   run: run.run,
 });
 
+/** A tool that cannot be given what it needs has not run. */
+export const openScope = async (
+  run: RunContext,
+  fold: SessionFold,
+  call: ReadyCall,
+): Promise<CallScope | ReturnType<typeof failedEnd>> => {
+  try {
+    return await CallScope.open(run, fold, call);
+  } catch (error) {
+    if (isPerdureError(error, 'SECRET_NOT_FOUND')) return failedEnd('threw', 'SecretNotFound', error.message);
+    throw error;
+  }
+};
+
 /** Runs a journaled call and records how it ended, unless it waits for a child. */
 export const executeCall = async (
   run: RunContext,
@@ -24,15 +41,18 @@ export const executeCall = async (
   const { tool, callId, input } = call;
   if (tool.usesFiles) await run.files.ready();
   const startedAt = performance.now();
-  const own = new CallScope(run, fold, call);
+  const own = await openScope(run, fold, call);
+  if ('error' in own) return recordEnd(run, { tool: tool.name, callId, input }, own, { durationMs: 0 });
   const end = await runTool(
     call,
     (each) => own.context(each),
     attempt,
     async (next, reason) => {
-      await writer.record(retried(run, call, next, reason));
+      const redactor = await run.scope.secrets.redactor();
+      await writer.record(retried(run, call, next, clip(redactor.text(reason), 2000)));
     },
   );
+  own.end();
   // What a worker that lost the session saw is not for it to tell.
   signal.throwIfAborted();
   if (!end) return;

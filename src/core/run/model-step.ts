@@ -1,17 +1,22 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { isPerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
-import { type Model, type ModelAnswer, ModelFailure, type ModelRequest } from '../ports/model.ts';
+import { AssistantPart } from '../../schema/message.ts';
+import { type Model, type ModelAnswer, type ModelDelta, ModelFailure, type ModelRequest } from '../ports/model.ts';
 import { compactSession } from '../service/compact.ts';
 import { asJson } from '../session/as-json.ts';
 import { budgetProblem, type Reserve } from '../session/budget.ts';
 import type { Call } from '../session/call-events.ts';
 import type { Context } from '../session/context.ts';
 import type { SessionFold } from '../session/fold.ts';
+import { redactContext } from '../session/redact-context.ts';
+import { redactAs } from '../session/redact-draft.ts';
 import { begin, callsAtOnce } from './call-tools.ts';
 import { executeCall } from './execute-call.ts';
+import { ShownText } from './previews.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 
 /** How asking the model ended, as far as the run has to know. */
@@ -154,7 +159,8 @@ const mayTryAgain = (failure: ModelFailure, fold: SessionFold): boolean => {
 export const askModel = async (run: RunContext, model: Model): Promise<Asked> => {
   const { writer, signal, preview, scope } = run;
   const fold = await writer.fold();
-  const context = await contextFor(run, model, fold);
+  const redactor = await scope.secrets.redactor();
+  const context = redactContext(await contextFor(run, model, fold), redactor);
   const settings = settingsOf(run);
   const call = called(run, model, fold, context);
   const reserve = reserveFor(model, context, settings.maxOutputTokens);
@@ -162,9 +168,12 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   await writer.record(call);
   const startedAt = performance.now();
   const { message } = call.payload;
-  let answer: ModelAnswer;
+  const shown = new ShownText<ModelDelta['kind']>(redactor, (kind, text) =>
+    preview({ type: 'delta', message, kind, text }),
+  );
+  let given: ModelAnswer;
   try {
-    answer = await model.answer(
+    given = await model.answer(
       {
         instructions: context.system,
         messages: context.messages,
@@ -173,14 +182,18 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
         settings,
         signal,
       },
-      (delta) => preview({ type: 'delta', message, ...delta }),
+      ({ kind, text }) => shown.push(kind, text),
     );
   } catch (error) {
     signal.throwIfAborted();
     if (isPerdureError(error)) throw error;
     return failed(run, model, call, failureOf(error));
+  } finally {
+    shown.end();
   }
   signal.throwIfAborted();
+  const parts = redactAs(z.array(AssistantPart), [...given.parts], await scope.secrets.redactor());
+  const answer = { ...given, parts };
   return keepAnswer(run, answered(run, model, call, answer, Math.round(performance.now() - startedAt)), answer);
 };
 

@@ -7,6 +7,8 @@ import type { Scope } from '../service/scope.ts';
 import type { Agent } from '../session/agent.ts';
 import { asJson } from '../session/as-json.ts';
 import { clip } from '../session/clip.ts';
+import type { Redactor } from '../session/redact.ts';
+import { ShownText } from './previews.ts';
 import type { RunWriter } from './run-writer.ts';
 
 interface Preparing {
@@ -18,9 +20,9 @@ interface Preparing {
 
 const maxOutputChars = 4000;
 
-const outcomeOf = (output: unknown): { exitCode: number | null; output: string } => {
+const outcomeOf = (output: unknown, redactor: Redactor): { exitCode: number | null; output: string } => {
   const { exitCode = null, output: printed } = (output ?? {}) as { exitCode?: number | null; output?: unknown };
-  return { exitCode, output: clip(String(asJson(printed ?? output ?? '')), maxOutputChars) };
+  return { exitCode, output: clip(String(asJson(printed ?? output ?? '', redactor)), maxOutputChars) };
 };
 
 /** Makes anew what snapshots leave out, by the agent's own command. How it went is in the log; the run goes on either way. */
@@ -30,6 +32,10 @@ const prepareWorktree = async (
   place: WorktreePlace,
 ): Promise<{ readonly tool: string; readonly callId: string }> => {
   const callId = newId('call', scope.clock.now());
+  const redactor = await scope.secrets.redactor();
+  const shown = new ShownText<'progress'>(redactor, (type, text) =>
+    scope.previews.tell(writer.key, { type, callId, text }),
+  );
   const context: ToolContext = {
     ...writer.key,
     run,
@@ -37,24 +43,26 @@ const prepareWorktree = async (
     idempotencyKey: `${writer.key.session}/${run}/${callId}`,
     attempt: 1,
     signal,
+    secrets: {},
     folder: place.folder,
     temporary: place.temporary,
     state: (await writer.fold()).state,
     kept: undefined,
     keep: () => undefined,
     keepArtifact: () => Promise.reject(new TypeError('what prepares a worktree keeps nothing')),
-    progress: (text) => scope.previews.tell(writer.key, { type: 'progress', callId, text }),
+    progress: (text) => shown.push('progress', text),
     recall: (key) => recallKey(scope, writer.key, key),
     delegate: () => Promise.reject(new TypeError('what prepares a worktree delegates nothing')),
   };
   const startedAt = performance.now();
   let outcome: ReturnType<typeof outcomeOf>;
   try {
-    outcome = outcomeOf(await shell.execute({ command } as never, context));
+    outcome = outcomeOf(await shell.execute({ command } as never, context), redactor);
   } catch (error) {
     signal.throwIfAborted();
-    outcome = outcomeOf({ output: error instanceof Error ? error.message : String(error) });
+    outcome = outcomeOf({ output: error instanceof Error ? error.message : String(error) }, redactor);
   }
+  shown.end();
   const durationMs = Math.round(performance.now() - startedAt);
   const payload = { command, ...outcome, durationMs };
   const draft: EventDraft = {

@@ -5,17 +5,17 @@ import type { Json } from '../../schema/json.ts';
 import type { ToolResultPart } from '../../schema/message.ts';
 import type { ChangedFile } from '../../schema/state.ts';
 import { treeOf } from '../files/tree.ts';
-import { asJson } from '../session/as-json.ts';
-import type { CallEnd } from '../session/call-end.ts';
+import { type CallEnd, type ToldEnd, toldEnd } from '../session/call-end.ts';
 import { type Call, endCommit, endFact } from '../session/call-events.ts';
 import { snapshotDraft } from '../session/decide-files.ts';
 import type { SessionFold } from '../session/fold.ts';
+import type { Redactor } from '../session/redact.ts';
 import { shownToModel } from '../session/shown-output.ts';
 import type { RunContext } from './run-context.ts';
 import { type FoundFiles, type Look, mayWrite } from './run-files.ts';
 
-const resultMessage = (call: Call, end: CallEnd, seq: number, problem?: string): EventDraft => {
-  const text = end.outcome === 'ok' ? shownToModel(asJson(end.output), seq) : end.error.message;
+const resultMessage = (call: Call, end: ToldEnd, seq: number, problem?: string): EventDraft => {
+  const text = end.outcome === 'ok' ? shownToModel(end.output, seq) : end.error.message;
   const part: ToolResultPart = {
     type: 'tool-result',
     callId: call.callId,
@@ -37,20 +37,27 @@ export interface About {
   readonly also?: EventDraft | undefined;
 }
 
+interface Ended {
+  readonly end: CallEnd;
+  readonly told: ToldEnd;
+  readonly redactor: Redactor;
+}
+
 /** The change that the call declares and the files that were found changed; of both, what can be committed. */
 const commitOf = (
   { tools, scope }: RunContext,
   fold: SessionFold,
   call: Call,
-  end: CallEnd,
+  { end, redactor }: Ended,
   changes: readonly ChangedFile[],
 ): { readonly change?: EventDraft | undefined; readonly problem?: string } => {
   const declaration = tools.get(call.tool) ?? {};
+  const by = { agents: scope.agents, redactor };
   try {
-    return { change: endCommit(fold, call, declaration, end, scope.agents, changes) };
+    return { change: endCommit(fold, call, declaration, end, by, changes) };
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    return { problem, ...(changes.length > 0 && { change: endCommit(fold, call, {}, end, scope.agents, changes) }) };
+    return { problem, ...(changes.length > 0 && { change: endCommit(fold, call, {}, end, by, changes) }) };
   }
 };
 
@@ -58,18 +65,18 @@ const endDrafts = (
   run: RunContext,
   fold: SessionFold,
   call: Call,
-  end: CallEnd,
+  ended: Ended,
   { durationMs, keeps, look, artifacts = [], also }: About,
   found: FoundFiles | undefined,
 ): readonly EventDraft[] => {
   const actor = `tool:${call.tool}` as Actor;
   const common = { actor, turn: 'current' as const };
-  const { change, problem } = commitOf(run, fold, call, end, found?.files.changes ?? []);
+  const { change, problem } = commitOf(run, fold, call, ended, found?.files.changes ?? []);
   const said = [problem, look && 'problem' in look ? look.problem : undefined].filter(Boolean).join('; ') || undefined;
   const drafts: readonly EventDraft[] = [
     ...(also ? [also] : []),
-    endFact(fold, call, run.tools.get(call.tool) ?? {}, end, { durationMs, keeps }),
-    ...(fold.openCalls[call.callId] ? [resultMessage(call, end, fold.seq + (also ? 2 : 1), said)] : []),
+    endFact(fold, call, run.tools.get(call.tool) ?? {}, ended.told, { durationMs, keeps }),
+    ...(fold.openCalls[call.callId] ? [resultMessage(call, ended.told, fold.seq + (also ? 2 : 1), said)] : []),
     ...artifacts.map((payload): EventDraft => ({ type: 'artifact.kept', payload, ...common })),
     ...(found?.conflicts ? [{ type: 'files.conflicted', payload: found.conflicts, ...common } as const] : []),
     ...(found ? [snapshotDraft(fold, found.files, actor)] : []),
@@ -84,14 +91,16 @@ const endDrafts = (
  */
 export const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about: About): Promise<void> => {
   const { look } = about;
+  const redactor = await run.scope.secrets.redactor();
+  const ended: Ended = { end, told: toldEnd(end, redactor), redactor };
   if (!look || 'problem' in look) {
-    await run.writer.decide((fold) => endDrafts(run, fold, call, end, about, undefined));
+    await run.writer.decide((fold) => endDrafts(run, fold, call, ended, about, undefined));
     return;
   }
   for (;;) {
     const found = await run.files.found(look);
     const written = await run.writer.decide((fold) =>
-      treeOf(fold) === found.on ? endDrafts(run, fold, call, end, about, found) : undefined,
+      treeOf(fold) === found.on ? endDrafts(run, fold, call, ended, about, found) : undefined,
     );
     if (written.length > 0) return run.files.told(look, found);
   }

@@ -4,13 +4,13 @@ import { failedEnd } from '../session/call-end.ts';
 import type { Call } from '../session/call-events.ts';
 import { decodeEvent } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
-import { executeCall, retried } from './execute-call.ts';
+import { executeCall, openScope, retried } from './execute-call.ts';
 import { checked } from './plan-call.ts';
 import { lookAfter, recordEnd } from './record-end.ts';
 import type { RunContext } from './run-context.ts';
 import { mayWrite } from './run-files.ts';
 import type { ReadyCall } from './run-tool.ts';
-import { CallScope } from './tool-context.ts';
+import type { CallScope } from './tool-context.ts';
 
 const unknownOutcome =
   'The call was interrupted: the process that ran it is gone, and whether it took effect is not known. Check before you repeat it.';
@@ -33,15 +33,17 @@ const recoverOne = async (run: RunContext, fold: SessionFold, callId: string): P
     await executeCall(run, fold, plan.call, attempt + 1);
   };
   if (plan.call.tool.effects !== 'once') return again();
-  const own = new CallScope(run, fold, plan.call);
-  const reconciled = await reconcile(run, plan.call, own);
+  const own = await openScope(run, fold, plan.call);
+  const reconciled: Reconciled =
+    'error' in own ? { outcome: 'unknown', message: own.error.message } : await reconcile(run, plan.call, own);
   if (reconciled.outcome === 'not-run') return again();
-  if (reconciled.outcome === 'ok') {
+  if (reconciled.outcome === 'ok' && !('error' in own)) {
     const { keeps, artifacts } = own;
     const end = { outcome: 'ok' as const, output: reconciled.output };
     return recordEnd(run, call, end, { ...about(), keeps, artifacts, look: await lookAfter(run, call) });
   }
-  const message = reconciled.message ? `${unknownOutcome} ${reconciled.message}` : unknownOutcome;
+  const message =
+    'message' in reconciled && reconciled.message ? `${unknownOutcome} ${reconciled.message}` : unknownOutcome;
   const end = failedEnd('interrupted', 'Interrupted', message);
   return recordEnd(run, call, end, { ...about(), look: await lookAfter(run, call) });
 };

@@ -225,7 +225,10 @@ export class RunFiles implements Disposable {
     const { scope } = this.#parts;
     await makePlace(this.place);
     const { folder, cacheFile } = this.place;
-    return scope.worktrees.snapshot({ folder, cacheFile, base, secrets: await scope.secrets() }, scope.blobs);
+    return scope.worktrees.snapshot(
+      { folder, cacheFile, base, secrets: (await scope.secrets.redactor()).forms },
+      scope.blobs,
+    );
   }
 
   async #agree(tree: BlobHash): Promise<void> {
@@ -271,7 +274,7 @@ export class RunFiles implements Disposable {
     const { folder, cacheFile, aside } = this.place;
     this.#isPrepared = false;
     await writeMark(this.place, { trees: [root], seq: this.#seq, from });
-    const options = { folder, cacheFile, root, aside, secrets: await scope.secrets() };
+    const options = { folder, cacheFile, root, aside, secrets: (await scope.secrets.redactor()).forms };
     const { inTheWay, movedTo } = await scope.worktrees.restore(options, scope.blobs);
     if (movedTo) scope.onWarning(moved(inTheWay, movedTo));
     await this.#agree(root);
@@ -310,11 +313,12 @@ export class RunFiles implements Disposable {
     const { writer, run, scope } = this.#parts;
     const { cause } = found.files;
     const actor = cause ? (`tool:${cause.tool}` as Actor) : outsideActor;
+    const redactor = await scope.secrets.redactor();
     let isOn = false;
     await writer.decide((fold) => {
       isOn = treeOf(fold) === found.on;
       if (!isOn) return undefined;
-      const drafts = decideFiles(fold, { type: 'files', ...found, agents: scope.agents }, actor);
+      const drafts = decideFiles(fold, { type: 'files', ...found, agents: scope.agents }, actor, redactor);
       return drafts.map((draft) => ({ ...draft, run }));
     });
     return isOn;

@@ -65,6 +65,6 @@ export const runTool = async (
       () => undefined,
     );
     if (context.signal.aborted) return end;
-    await onRetry(attempt + 1, end.outcome === 'ok' ? '' : end.error.message.slice(0, 2000));
+    await onRetry(attempt + 1, end.outcome === 'ok' ? '' : end.error.message);
   }
 };

@@ -1,7 +1,8 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import type { AppendOutcome, SessionKey } from '../ports/store.ts';
-import { encodeAll, eventsOf, payloadBytes, turnAside } from '../service/execute.ts';
+import { appendDrafts } from '../service/append-drafts.ts';
+import { turnAside } from '../service/execute.ts';
 import type { Scope } from '../service/scope.ts';
 import { sessionNotFound } from '../service/session-folds.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -108,22 +109,18 @@ export class RunWriter {
     drafts: readonly EventDraft[],
     { epoch, onHead, claims }: { epoch: number; onHead?: number; claims?: boolean },
   ): Promise<{ outcome: AppendOutcome; events: readonly SessionEvent[] }> {
-    const { store, clock, folds } = this.#scope;
-    const encoded = encodeAll(drafts)!;
-    const outcome = await store.append({
-      ...this.key,
+    const { folds } = this.#scope;
+    const written = await appendDrafts(this.#scope, this.key, drafts, {
       writer: { kind: 'run', epoch },
-      at: clock.now(),
-      events: encoded,
       ...(onHead !== undefined && { onHead }),
       ...(claims && { raisesEpoch: true }),
     });
-    if (outcome.outcome !== 'appended') {
+    if (!('events' in written)) {
       folds.forget(this.key);
-      return { outcome, events: [] };
+      return { outcome: written.outcome, events: [] };
     }
-    const events = eventsOf(this.key, drafts, outcome);
-    folds.advance(this.key, fold, events, payloadBytes(encoded));
+    const { outcome, events, bytes } = written;
+    folds.advance(this.key, fold, events, bytes);
     this.onWritten(events);
     return { outcome, events };
   }

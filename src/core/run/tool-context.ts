@@ -5,7 +5,9 @@ import type { ToolContext } from '../ports/tool.ts';
 import { recallKey } from '../service/recall.ts';
 import { asJson } from '../session/as-json.ts';
 import type { SessionFold } from '../session/fold.ts';
+import type { Redactor } from '../session/redact.ts';
 import { delegate } from './delegate.ts';
+import { ShownText } from './previews.ts';
 import type { RunContext } from './run-context.ts';
 import { type ReadyCall, waitsForChild } from './run-tool.ts';
 
@@ -15,13 +17,36 @@ export class CallScope {
   readonly #fold: SessionFold;
   readonly #call: ReadyCall;
   readonly #leaving = new AbortController();
+  readonly #secrets: ToolContext['secrets'];
+  readonly #redactor: Redactor;
+  readonly #shown: ShownText<'progress'>;
   keeps: Json | undefined;
   readonly artifacts: PayloadOf<'artifact.kept'>[] = [];
 
-  constructor(run: RunContext, fold: SessionFold, call: ReadyCall) {
+  private constructor(
+    run: RunContext,
+    fold: SessionFold,
+    call: ReadyCall,
+    { secrets, redactor }: { readonly secrets: ToolContext['secrets']; readonly redactor: Redactor },
+  ) {
     this.#run = run;
     this.#fold = fold;
     this.#call = call;
+    this.#secrets = secrets;
+    this.#redactor = redactor;
+    this.#shown = new ShownText(redactor, (type, text) => run.preview({ type, callId: call.callId, text }));
+  }
+
+  /** SECRET_NOT_FOUND where the tool names a secret that there is not. */
+  static async open(run: RunContext, fold: SessionFold, call: ReadyCall): Promise<CallScope> {
+    const secrets = await run.scope.secrets.valuesOf(call.tool.secrets);
+    // Asked for after them: what a tool is given is known.
+    return new CallScope(run, fold, call, { secrets, redactor: await run.scope.secrets.redactor() });
+  }
+
+  /** Shows what was held back of its progress. */
+  end(): void {
+    this.#shown.end();
   }
 
   /** Only what may run again can be left. */
@@ -30,7 +55,7 @@ export class CallScope {
   }
 
   context(attempt: number): ToolContext {
-    const { scope, writer, run, files, preview } = this.#run;
+    const { scope, writer, run, files } = this.#run;
     const { tool, callId } = this.#call;
     return {
       ...writer.key,
@@ -39,6 +64,7 @@ export class CallScope {
       idempotencyKey: `${writer.key.session}/${run}/${callId}`,
       attempt,
       signal: AbortSignal.any([this.#run.signal, this.#leaving.signal]),
+      secrets: this.#secrets,
       folder: files.place.folder,
       temporary: files.place.temporary,
       state: this.#fold.state,
@@ -47,9 +73,9 @@ export class CallScope {
         this.keeps = asJson(value);
       },
       keepArtifact: async (name, content, about) => {
-        this.artifacts.push(await newArtifact(scope.blobs, name, content, about));
+        this.artifacts.push(await newArtifact({ blobs: scope.blobs, redactor: this.#redactor }, name, content, about));
       },
-      progress: (text) => preview({ type: 'progress', callId, text }),
+      progress: (text) => this.#shown.push('progress', text),
       recall: (key) => recallKey(scope, writer.key, key),
       delegate: (agent, task) => delegate(this.#run, callId, agent, task, this.#leave),
     };

@@ -61,7 +61,8 @@ const keepArtifact = async (
   const { bytes, path } = isContent(content)
     ? { bytes: content, path: undefined }
     : await fileContent(scope, key, content);
-  const artifact = await newArtifact(scope.blobs, name, bytes, { mediaType, path });
+  const redactor = await scope.secrets.redactor();
+  const artifact = await newArtifact({ blobs: scope.blobs, redactor }, name, bytes, { mediaType, path });
   let kept: Artifact | undefined;
   const command = async ({ artifacts }: { readonly artifacts: Readonly<Record<string, Artifact>> }) => {
     kept = Object.hasOwn(artifacts, name) ? artifacts[name] : undefined;

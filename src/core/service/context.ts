@@ -12,6 +12,7 @@ import {
 import { boundAgent } from '../session/decide-commit.ts';
 import { parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
+import { redactContext } from '../session/redact-context.ts';
 import { systemText } from '../session/system-text.ts';
 import { resolvePoint } from './points.ts';
 import type { Scope } from './scope.ts';
@@ -73,5 +74,5 @@ export const readContext = async (scope: Scope, key: SessionKey, options: Contex
   const fold = seq === head.seq ? head : await scope.folds.at(key, seq);
   const instructions = given ?? boundAgent(fold, scope.agents)?.instructions;
   const { entries, systemWithin } = await readContextParts(scope, key, { fold, maxTokens, instructions });
-  return assembleContext(entries, maxTokens, systemWithin);
+  return redactContext(assembleContext(entries, maxTokens, systemWithin), await scope.secrets.redactor());
 };

@@ -1,14 +1,15 @@
 import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { PerdureError } from '../../schema/error.ts';
-import { currentVersion, type EventDraft, type SessionEvent } from '../../schema/event.ts';
-import type { Appended, AppendOutcome, IdempotencyKey, NewEvent, SessionKey, Writer } from '../ports/store.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { Appended, AppendOutcome, IdempotencyKey, SessionKey, Writer } from '../ports/store.ts';
 import { decide, type SessionCommand } from '../session/decide.ts';
 import type { Decision } from '../session/decision.ts';
-import { decodeEvent, decodeJson, encodeEvent, encodeJson } from '../session/event-codec.ts';
+import { decodeEvent, decodeJson, encodeJson } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { canonical } from '../session/input-hash.ts';
 import { illegalTransition, statusesThatAllow } from '../session/lifecycle.ts';
+import { appendDrafts } from './append-drafts.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
@@ -41,39 +42,6 @@ const keyFor = (key: string, body: unknown): IdempotencyKey => ({
   key,
   bodyHash: hash('sha256', encodeJson(canonical(decodeJson(encodeJson(body ?? null)))), 'hex'),
 });
-
-/** Undefined when there is nothing to append. */
-export const encodeAll = (drafts: readonly EventDraft[]): readonly [NewEvent, ...NewEvent[]] | undefined => {
-  const [first, ...rest] = drafts;
-  return first && [encodeEvent(first), ...rest.map(encodeEvent)];
-};
-
-/** The events as a reader would get them, without parsing again what was just written. */
-export const eventsOf = (
-  key: SessionKey,
-  drafts: readonly EventDraft[],
-  { events }: Appended,
-): readonly SessionEvent[] =>
-  events.map((stored, index) => {
-    const draft = drafts[index]!;
-    const { session, seq, at, turn, actor } = stored;
-    return {
-      workspace: key.workspace,
-      session,
-      seq,
-      at,
-      turn,
-      ...(stored.run && { run: stored.run }),
-      type: draft.type,
-      version: currentVersion(draft.type),
-      actor,
-      payload: draft.payload,
-      hash: Buffer.from(stored.hash).toString('hex'),
-    } as SessionEvent;
-  });
-
-export const payloadBytes = (events: readonly NewEvent[]): number =>
-  events.reduce((sum, { payload }) => sum + payload.length, 0);
 
 const keyReused = (key: SessionKey): PerdureError =>
   new PerdureError(
@@ -147,7 +115,8 @@ const usedBefore = async (scope: Scope, key: SessionKey, wanted: IdempotencyKey 
 
 const decideOn = async (scope: Scope, state: SessionFold, asked: Asked): Promise<Decided | undefined> => {
   const command = typeof asked === 'function' ? await asked(state) : asked;
-  return command && { state, command, decision: decide(state, command, scope.actor) };
+  if (!command) return undefined;
+  return { state, command, decision: decide(state, command, scope.actor, await scope.secrets.redactor()) };
 };
 
 /** A refusal, or that nothing is to be done, is not final on a fold that may be behind: it is decided again on the newest. */
@@ -212,25 +181,21 @@ const decideAndAppend = async (
       if (earlier) return earlier;
       throw refused;
     }
-    const events = decided && encodeAll(decided.decision.drafts);
-    if (!decided || !events) return (await usedBefore(scope, key, idempotency)) ?? [];
+    if (!decided?.decision.drafts.length) return (await usedBefore(scope, key, idempotency)) ?? [];
     const { state, command, decision } = decided;
-    const outcome = await scope.store.append({
-      ...key,
+    const written = await appendDrafts(scope, key, decision.drafts, {
       writer: await writerFor(scope, key, decision),
-      at: scope.clock.now(),
-      events,
       whileStatus: statusesThatAllow(decision.command),
       ...(!decision.fact && { onHead: state.seq }),
       ...(decision.raisesEpoch && { raisesEpoch: true }),
       ...(idempotency && { key: idempotency }),
     });
-    if (outcome.outcome === 'appended') {
-      const written = eventsOf(key, decision.drafts, outcome);
+    if ('events' in written) {
       const target = 'target' in command ? command.target : undefined;
-      scope.folds.advance(key, state, written, payloadBytes(events), target);
-      return written;
+      scope.folds.advance(key, state, written.events, written.bytes, target);
+      return written.events;
     }
+    const { outcome } = written;
     if (outcome.outcome === 'duplicate') return earlierEvents(scope, key, outcome.seq, outcome.count);
     scope.folds.forget(key);
     if (!mayChange(outcome, decision) || attempt + 1 >= maxDecisions) throw refusal(key, outcome, decision);

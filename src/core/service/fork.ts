@@ -5,9 +5,9 @@ import { Text } from '../../schema/json.ts';
 import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decideFork } from '../session/decide.ts';
-import { encodeEvent, parseInput } from '../session/event-codec.ts';
+import { parseInput } from '../session/event-codec.ts';
 import { sound } from '../session/fold.ts';
-import { eventsOf } from './execute.ts';
+import { appendDrafts } from './append-drafts.ts';
 import { resolvePoint } from './points.ts';
 import { keyOf, type Scope } from './scope.ts';
 
@@ -23,19 +23,16 @@ export const forkSession = async (scope: Scope, key: SessionKey, options: ForkOp
   const point = sound(counted.state);
   const child = keyOf(scope, newId('ses', scope.clock.now()));
   const drafts = decideFork(point, scope.actor, title);
-  const [first, ...rest] = drafts;
-  const outcome = await scope.store.append({
-    ...child,
+  const written = await appendDrafts(scope, child, drafts, {
     writer: { kind: 'outside' },
-    at: scope.clock.now(),
     creates: { parent: { session: point.session, seq } },
-    events: [encodeEvent(first), ...rest.map(encodeEvent)],
   });
-  if (outcome.outcome !== 'appended') {
-    throw new PerdureError('CONFLICT', `the fork was not made (${outcome.outcome}): try again`, {
-      details: { session: key.session, outcome: outcome.outcome },
+  if (!('events' in written)) {
+    const { outcome } = written.outcome;
+    throw new PerdureError('CONFLICT', `the fork was not made (${outcome}): try again`, {
+      details: { session: key.session, outcome },
     });
   }
-  scope.folds.seed(child, counted, eventsOf(child, drafts, outcome));
+  scope.folds.seed(child, counted, written.events);
   return child.session;
 };

@@ -10,6 +10,7 @@ import { Previews } from '../run/previews.ts';
 import { RunWorker, type Worker, type WorkerOptions } from '../run/worker.ts';
 import { type Agent, agentRegistry } from '../session/agent.ts';
 import { parseInput } from '../session/event-codec.ts';
+import type { Secret } from '../session/redact.ts';
 import { type Approvals, approvalsOf } from './approvals.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
 import { type ChangesOptions, readChanges, type SessionChange } from './changes.ts';
@@ -17,6 +18,7 @@ import { type Collected, collectGarbage, type GcOptions } from './gc.ts';
 import type { Scope, Timing } from './scope.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './session-folds.ts';
 import { type Sessions, sessionsOf } from './sessions.ts';
+import { KnownSecrets } from './vault/known-secrets.ts';
 
 const Identity = z.strictObject({
   workspace: WorkspaceId,
@@ -41,7 +43,8 @@ export interface IdentityOptions {
   /** Where worktrees are. */
   readonly data: string;
   readonly storeFile?: string | undefined;
-  readonly secrets: () => Promise<readonly string[]>;
+  /** Known by the configuration, in every workspace. */
+  readonly secrets: () => Promise<readonly Secret[]>;
   readonly timing?: Partial<Timing> | undefined;
   readonly clock: Clock;
   readonly snapshots?: SnapshotPolicy | undefined;
@@ -94,7 +97,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     worktrees,
     data,
     storeFile,
-    secrets,
+    secrets: new KnownSecrets(secrets, async (known) => known ?? { version: 0, secrets: [] }),
   };
   const scopeFor = (identity: Identity): Scope => {
     const { workspace, member, role, profile } = parseInput('the identity', Identity, identity);

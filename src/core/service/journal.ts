@@ -4,7 +4,8 @@ import type { AppendOutcome, SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { illegalTransition, statusesThatAllow } from '../session/lifecycle.ts';
 import { endRunningCalls, interruptedCalls } from '../session/settle-calls.ts';
-import { encodeAll, eventsOf, payloadBytes, turnAside } from './execute.ts';
+import { appendDrafts } from './append-drafts.ts';
+import { turnAside } from './execute.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
@@ -119,20 +120,16 @@ export class Journal {
     drafts: readonly EventDraft[],
     options: { epoch: number; raisesEpoch?: boolean; onHead?: number; isBound?: boolean },
   ): Promise<AppendOutcome> {
-    const { store, clock, folds } = this.#scope;
-    const events = encodeAll(drafts)!;
-    const outcome = await store.append({
-      ...this.#key,
+    const { folds } = this.#scope;
+    const written = await appendDrafts(this.#scope, this.#key, drafts, {
       writer: { kind: 'run', epoch: options.epoch },
-      at: clock.now(),
-      events,
       ...(options.raisesEpoch && { raisesEpoch: true }),
       ...(options.onHead !== undefined && { onHead: options.onHead }),
       ...(options.isBound && { whileStatus: statusesThatAllow('append') }),
     });
-    if (outcome.outcome !== 'appended') folds.forget(this.#key);
-    else folds.advance(this.#key, state, eventsOf(this.#key, drafts, outcome), payloadBytes(events));
-    return outcome;
+    if ('events' in written) folds.advance(this.#key, state, written.events, written.bytes);
+    else folds.forget(this.#key);
+    return written.outcome;
   }
 
   #refusal(outcome: Exclude<AppendOutcome, { outcome: 'appended' }>): PerdureError {

@@ -63,7 +63,8 @@ const snapshotOf = async (
   { folder, cacheFile }: { readonly folder: string } & Cached,
   origin: Origin,
 ): Promise<EventDraft<'files.snapshotted'>> => {
-  const taken = await scope.worktrees.snapshot({ folder, cacheFile, secrets: await scope.secrets() }, scope.blobs);
+  const { forms: secrets } = await scope.secrets.redactor();
+  const taken = await scope.worktrees.snapshot({ folder, cacheFile, secrets }, scope.blobs);
   const payload = { tree: taken.root, changed: countChanges(taken.changes), leftOut: leftOutOf(taken), origin };
   return { type: 'files.snapshotted', payload, actor: scope.actor, turn: 0 };
 };

@@ -5,8 +5,8 @@ import { Metadata, Text } from '../../schema/json.ts';
 import { Limits } from '../../schema/run.ts';
 import { type Agent, isAgent } from '../session/agent.ts';
 import { decideOpen, type Opening } from '../session/decide-open.ts';
-import { encodeEvent, parseInput } from '../session/event-codec.ts';
-import { eventsOf } from './execute.ts';
+import { parseInput } from '../session/event-codec.ts';
+import { appendDrafts } from './append-drafts.ts';
 import { FilesOption, openedFiles } from './open-files.ts';
 import { keyOf, type Scope } from './scope.ts';
 
@@ -36,18 +36,13 @@ export const openSession = async (scope: Scope, input: OpenOptions, caller?: Ses
   if (agent?.model !== undefined) await scope.models(agent.model);
   const source = typeof carryFrom === 'object' ? carryFrom.id : carryFrom;
   const carry = source && (await scope.folds.head(keyOf(scope, source)));
-  const [first, ...opened] = decideOpen({ ...about, agent, carry, ...caller }, scope.actor);
-  const more = [...opened, ...(files ? await openedFiles(scope, key, files) : [])];
-  const outcome = await scope.store.append({
-    ...key,
-    writer: { kind: 'outside' },
-    at: scope.clock.now(),
-    creates: {},
-    events: [encodeEvent(first), ...more.map(encodeEvent)],
-  });
-  if (outcome.outcome !== 'appended') {
+  const opening = { ...about, agent, carry, ...caller };
+  const opened = decideOpen(opening, scope.actor, await scope.secrets.redactor());
+  const drafts = [...opened, ...(files ? await openedFiles(scope, key, files) : [])];
+  const written = await appendDrafts(scope, key, drafts, { writer: { kind: 'outside' }, creates: {} });
+  if (!('events' in written)) {
     throw new PerdureError('SESSION_EXISTS', `${key.session} exists already: open again`, { details: { ...key } });
   }
-  scope.folds.advance(key, undefined, eventsOf(key, [first, ...more], outcome), 0);
+  scope.folds.advance(key, undefined, written.events, 0);
   return key.session;
 };

@@ -8,12 +8,21 @@ import type { Queue } from '../ports/queue.ts';
 import type { SessionKey, Store } from '../ports/store.ts';
 import type { Previews } from '../run/previews.ts';
 import type { Agent } from '../session/agent.ts';
+import type { Redactor } from '../session/redact.ts';
 import type { CallsUnderWay } from './calls-under-way.ts';
 import type { SessionFolds } from './session-folds.ts';
 
 /** Waits, so that tests need not have them. */
 export interface Timing {
   readonly modelBackoffMs: number;
+}
+
+/** What may be known to tools alone. */
+export interface Secrets {
+  /** Of all that is secret in the workspace now. */
+  redactor(): Promise<Redactor>;
+  /** The values that a tool asks for, by their names; SECRET_NOT_FOUND when one is missing. */
+  valuesOf(names: readonly string[]): Promise<Readonly<Record<string, string>>>;
 }
 
 /** One member of one workspace at work: what every use case is given. */
@@ -25,8 +34,7 @@ export interface Scope {
   readonly previews: Previews;
   readonly timing: Timing;
   readonly worktrees: Worktrees;
-  /** What no snapshot may hold. */
-  secrets(): Promise<readonly string[]>;
+  readonly secrets: Secrets;
   /** The folder of the runtime on this machine, with the worktrees. */
   readonly data: string;
   /** Of a store that is a file: nothing else may open it. */

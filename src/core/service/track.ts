@@ -4,6 +4,7 @@ import { newId } from '../../schema/ids.ts';
 import { ToolCallId } from '../../schema/message.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { asJson } from '../session/as-json.ts';
+import { toldEnd } from '../session/call-end.ts';
 import { type Call, endCommit, endFact, type ToolDeclarations } from '../session/call-events.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { inputHash } from '../session/input-hash.ts';
@@ -46,7 +47,7 @@ export const callTracking = (scope: Scope, key: SessionKey): TrackCalls => {
     return async ({ tool, ...request }) => {
       const { data: given = newId('call') } = ToolCallId.safeParse(request.callId);
       const declaration = (Object.hasOwn(declarations, tool) ? declarations[tool] : undefined) ?? {};
-      const input = asJson(request.input);
+      const input = asJson(request.input, await scope.secrets.redactor());
       let callId = given;
       const journal = await begin(({ inputKey, runningCalls }) => {
         callId = Object.hasOwn(runningCalls, given) ? newId('call') : given;
@@ -59,9 +60,12 @@ export const callTracking = (scope: Scope, key: SessionKey): TrackCalls => {
       return async (ended) => {
         const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
         try {
+          const { agents } = scope;
+          const redactor = await scope.secrets.redactor();
+          const told = toldEnd(ended, redactor);
           await journal.end(
-            (fold) => endFact(fold, call, declaration, ended, { durationMs }),
-            (fold) => endCommit(fold, call, declaration, ended, scope.agents),
+            (fold) => endFact(fold, call, declaration, told, { durationMs }),
+            (fold) => endCommit(fold, call, declaration, ended, { agents, redactor }),
           );
         } catch (problem) {
           scope.onWarning(problem);

@@ -31,7 +31,7 @@ export async function* streamTracked(
   run: () => AsyncIterable<unknown>,
 ): AsyncGenerator<unknown, void, undefined> {
   const end = await begin(call);
-  let ended = leftEnd;
+  let ended: CallEnd = leftEnd;
   try {
     let last: unknown;
     for await (last of run()) yield last;

@@ -1,5 +1,8 @@
+import type { Json } from '../../schema/json.ts';
 import type { ToolOutcome } from '../../schema/message.ts';
-import { asJson } from './as-json.ts';
+import { asJson, storable } from './as-json.ts';
+import { clip } from './clip.ts';
+import type { Redactor } from './redact.ts';
 
 type Failure = Exclude<ToolOutcome, 'ok'>;
 
@@ -8,9 +11,19 @@ export type CallEnd =
   | { readonly outcome: 'ok'; readonly output: unknown }
   | { readonly outcome: Failure; readonly error: { readonly name: string; readonly message: string } };
 
-export const failedEnd = (outcome: Failure, name: string, message: string): CallEnd => ({
+/** The same as it is told: as JSON, without secrets, and bounded. */
+export type ToldEnd = Exclude<CallEnd, { outcome: 'ok' }> | { readonly outcome: 'ok'; readonly output: Json };
+
+export const toldEnd = (end: CallEnd, redactor: Redactor): ToldEnd => {
+  if (end.outcome === 'ok') return { outcome: 'ok', output: asJson(end.output, redactor) };
+  const bounded = (text: string, maxChars: number) => storable(clip(redactor.text(text), maxChars));
+  const { name, message } = end.error;
+  return { outcome: end.outcome, error: { name: bounded(name, 200), message: bounded(message, 20_000) } };
+};
+
+export const failedEnd = (outcome: Failure, name: string, message: string): Exclude<CallEnd, { outcome: 'ok' }> => ({
   outcome,
-  error: { name: String(asJson(name.slice(0, 200))), message: String(asJson(message.slice(0, 20_000))) },
+  error: { name, message },
 });
 
 /** Of a fetch and the like, and of MCP clients: the SDK's second version, its first. */

@@ -3,13 +3,14 @@ import type { Actor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { ChangedFile, State } from '../../schema/state.ts';
 import type { Agent } from './agent.ts';
-import { asJson } from './as-json.ts';
-import type { CallEnd } from './call-end.ts';
+import { storable } from './as-json.ts';
+import { type CallEnd, type ToldEnd, toldEnd } from './call-end.ts';
 import { clip, shorten } from './clip.ts';
 import { decideCommit } from './decide-commit.ts';
 import { applyFileChanges } from './file-entries.ts';
 import type { SessionFold } from './fold.ts';
 import { inputHash, outputHash } from './input-hash.ts';
+import type { Redactor } from './redact.ts';
 import type { StateDraft } from './state-change.ts';
 
 /** What a tool changes, as far as it is to be found in the state. Everything is optional. */
@@ -66,17 +67,24 @@ export const endFact = (
   fold: SessionFold,
   { tool, callId }: Call,
   { trusted = false }: ToolDeclaration,
-  ended: CallEnd,
+  told: ToldEnd,
   about: { readonly durationMs: number; readonly keeps?: Json | undefined },
 ): EventDraft => {
   const common = { actor: `tool:${tool}` as Actor, turn: fold.turn };
-  if (ended.outcome !== 'ok') {
-    const { outcome, error } = ended;
+  if (told.outcome !== 'ok') {
+    const { outcome, error } = told;
     return { type: 'tool.failed', payload: { callId, tool, outcome, error, durationMs: about.durationMs }, ...common };
   }
-  const output = asJson(ended.output);
+  const { output } = told;
   const payload = { callId, tool, output, outputHash: outputHash(output), trusted, ...about };
   return { type: 'tool.completed', payload, ...common };
+};
+
+const saidOf = ({ summarize }: ToolDeclaration, { input }: Call, ended: CallEnd, redactor: Redactor): string => {
+  const said = ended.outcome === 'ok' ? summarize?.(ended.output as never, input as never) : undefined;
+  if (typeof said === 'string') return redactor.text(said);
+  const told = toldEnd(ended, redactor);
+  return told.outcome === 'ok' ? summaryOf(told.output) : `${told.outcome}: ${told.error.message}`;
 };
 
 /** What it changed in the state, as its declaration says. */
@@ -85,14 +93,10 @@ export const endCommit = (
   call: Call,
   declaration: ToolDeclaration,
   ended: CallEnd,
-  agents: ReadonlyMap<string, Agent>,
+  { agents, redactor }: { readonly agents: ReadonlyMap<string, Agent>; readonly redactor: Redactor },
   found: readonly ChangedFile[] = [],
 ): EventDraft | undefined => {
   const { tool, callId } = call;
-  const summary =
-    ended.outcome === 'ok'
-      ? (declaration.summarize?.(ended.output as never, call.input as never) ?? summaryOf(asJson(ended.output)))
-      : `${ended.outcome}: ${ended.error.message}`;
   return decideCommit(
     fold,
     {
@@ -102,9 +106,10 @@ export const endCommit = (
       ...(declaration.trusted && { trusted: true }),
       cause: { tool, callId },
       inputHash: inputHash(fold.inputKey, call.input),
-      outputSummary: String(asJson(clip(summary, 2000))),
+      outputSummary: storable(clip(saidOf(declaration, call, ended, redactor), 2000)),
       agents,
     },
     `tool:${tool}` as Actor,
+    redactor,
   );
 };

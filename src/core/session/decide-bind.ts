@@ -6,7 +6,8 @@ import { lowestProvenance, type Provenance, pointerOf, type State } from '../../
 import { type Agent, agentName, isAgent } from './agent.ts';
 import type { SessionFold } from './fold.ts';
 import { ledgerProblems } from './ledger-problems.ts';
-import { changeState, stateInvalid } from './state-change.ts';
+import type { Redactor } from './redact.ts';
+import { changeState, type StateDraft, stateInvalid } from './state-change.ts';
 
 const refuse = (why: string, details: Record<string, unknown>): PerdureError =>
   new PerdureError('AGENT_INVALID', why, { details });
@@ -40,7 +41,12 @@ const provenanceOfOwn = ({ state, provenance }: SessionFold): Provenance =>
   lowestProvenance(Object.keys(state.own).map((id) => provenance[pointerOf('own', id)] ?? 'unverified'));
 
 /** Binds the session to an agent, or to another version of its agent; a changed state schema brings a commit that migrates the own part. */
-export const decideBind = (fold: SessionFold, agent: Agent, actor: Actor): readonly EventDraft[] => {
+export const decideBind = (
+  fold: SessionFold,
+  agent: Agent,
+  actor: Actor,
+  redactor: Redactor,
+): readonly EventDraft[] => {
   refuseNoAgent(agent);
   const { bound } = fold;
   const { name, version, schemaHash } = agent;
@@ -56,10 +62,11 @@ export const decideBind = (fold: SessionFold, agent: Agent, actor: Actor): reado
   const binding: EventDraft = { type: 'agent.bound', payload: { agent: { name, version }, schemaHash }, ...common };
   if (isSameSchema) return [binding];
   const own = migrated(fold, agent);
-  const { state, delta, inverse } = changeState(fold.state, (draft) => {
+  const migration = (draft: StateDraft): void => {
     draft.own = own;
-  });
-  const problems = ledgerProblems(state, delta);
+  };
+  const { state, delta, inverse } = changeState(fold.state, migration, redactor);
+  const problems = [...ledgerProblems(state, delta), ...agent.problems(state.own)];
   if (problems.length > 0) throw stateInvalid(problems);
   if (delta.length === 0) return [binding];
   const origin = bound && ({ kind: 'migrate', from: bound.agent.version, to: version } as const);

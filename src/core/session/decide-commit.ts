@@ -6,6 +6,7 @@ import { type Agent, agentName } from './agent.ts';
 import { loweredEntries } from './entry-provenance.ts';
 import type { SessionFold } from './fold.ts';
 import { ledgerProblems } from './ledger-problems.ts';
+import type { Redactor } from './redact.ts';
 import {
   changeState,
   type Mutation,
@@ -98,8 +99,9 @@ export const decideCommit = (
   fold: SessionFold,
   command: CommitCommand,
   actor: Actor,
+  redactor: Redactor,
 ): EventDraft<'state.committed'> | undefined => {
-  const change = changeState(fold.state, command.change);
+  const change = changeState(fold.state, command.change, redactor);
   if (change.delta.length === 0 && command.origin?.kind !== 'lift') return undefined;
   const problems = [...ledgerProblems(change.state, change.delta), ...ownProblems(fold, change, command.agents)];
   if (problems.length > 0) throw stateInvalid(problems);

@@ -5,6 +5,7 @@ import { type CommitCommand, decideCommit } from './decide-commit.ts';
 import { applyFileChanges, countChanges } from './file-entries.ts';
 import type { SessionFold } from './fold.ts';
 import { isSameJson } from './patch-between.ts';
+import type { Redactor } from './redact.ts';
 
 type Snapshotted = PayloadOf<'files.snapshotted'>;
 
@@ -48,13 +49,14 @@ export const decideFiles = (
   fold: SessionFold,
   { files, conflicts, why, agents }: FilesCommand,
   actor: Actor,
+  redactor: Redactor,
 ): readonly EventDraft[] => {
   const { changes, cause } = files;
   const isChange = changes.length > 0 && files.origin?.kind !== 'folder' && files.origin?.kind !== 'git';
   const change = (draft: Parameters<typeof applyFileChanges>[0]) =>
     applyFileChanges(draft, changes, cause ?? { after: fold.seq });
   const by = cause || actor === outsideActor ? 'tool' : 'member';
-  const commit = isChange && decideCommit(fold, { type: 'commit', change, by, cause, why, agents }, actor);
+  const commit = isChange && decideCommit(fold, { type: 'commit', change, by, cause, why, agents }, actor, redactor);
   return [
     ...(conflicts ? [{ type: 'files.conflicted', payload: conflicts, actor, turn: fold.turn } as const] : []),
     ...(isKnown(fold, files) ? [] : [snapshotDraft(fold, files, actor)]),

@@ -13,7 +13,8 @@ import {
 import type { Agent } from './agent.ts';
 import { countChanges } from './file-entries.ts';
 import type { SessionFold } from './fold.ts';
-import { changeState, valueAt } from './state-change.ts';
+import type { Redactor } from './redact.ts';
+import { changeState, stateInvalid, valueAt } from './state-change.ts';
 
 /** What a new session takes over from another's state: what is known and planned, without how it came about. */
 const carried = ['facts', 'pins', 'decisions', 'plan', 'progress'] as const satisfies readonly (keyof State)[];
@@ -36,10 +37,10 @@ type Committed = PayloadOf<'state.committed'>;
 const commitDraft = (
   before: State,
   operations: readonly PatchOperation[],
-  actor: Actor,
+  { actor, redactor }: { readonly actor: Actor; readonly redactor: Redactor },
   about: Pick<Committed, 'provenance' | 'entryProvenance' | 'why' | 'origin'>,
 ): { draft: EventDraft; state: State } => {
-  const { state, delta, inverse } = changeState(before, operations);
+  const { state, delta, inverse } = changeState(before, operations, redactor);
   return {
     draft: { type: 'state.committed', actor, turn: 0, payload: { delta: [...delta], inverse: [...inverse], ...about } },
     state,
@@ -54,13 +55,17 @@ const provenanceOfCarried = (from: SessionFold): Readonly<Record<string, Provena
   );
 
 /** The first events of a session: who it is, whose agent, what it knows already. What is carried over keeps its provenance. */
-export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft, ...EventDraft[]] => {
+export const decideOpen = (
+  opening: Opening,
+  actor: Actor,
+  redactor: Redactor,
+): readonly [EventDraft, ...EventDraft[]] => {
   const { title, metadata, agent, carry, calledBy, filesOf, budget = agent?.budget } = opening;
   const ref = agent && { name: agent.name, version: agent.version };
   const drafts: EventDraft[] = [];
   let state = emptyState;
   const commit = (operations: readonly PatchOperation[], about: Parameters<typeof commitDraft>[3]) => {
-    const made = commitDraft(state, operations, actor, about);
+    const made = commitDraft(state, operations, { actor, redactor }, about);
     state = made.state;
     drafts.push(made.draft);
   };
@@ -70,6 +75,8 @@ export const decideOpen = (opening: Opening, actor: Actor): readonly [EventDraft
     if (initial.length > 0) {
       const operations = initial.map(([id, value]) => ({ op: 'add', path: pointerOf('own', id), value }) as const);
       commit(operations, { provenance: 'verified', why: `the initial state of ${agent.name}` });
+      const problems = agent.problems(state.own);
+      if (problems.length > 0) throw stateInvalid(problems);
     }
   }
   if (budget) drafts.push({ type: 'budget.set', payload: { limits: budget }, actor, turn: 0 });

@@ -5,6 +5,7 @@ import { statuses } from '../../schema/statuses.ts';
 import { decide } from './decide.ts';
 import { noFiles } from './files-fold.ts';
 import type { SessionFold } from './fold.ts';
+import { nothingSecret } from './redact.ts';
 import { type ActiveRun, noRuns } from './run-fold.ts';
 
 const actor = 'member:ann' as Actor;
@@ -44,25 +45,27 @@ const run: ActiveRun = {
 
 describe('a decision about a session with a run at work', () => {
   test('[LIFE1] a pause waits for the next safe point', () => {
-    const { drafts, command } = decide(state({ run }), { type: 'pause' }, actor);
+    const { drafts, command } = decide(state({ run }), { type: 'pause' }, actor, nothingSecret);
     expect(drafts.map(({ type }) => type)).toEqual(['session.pausing']);
     expect(command).toBe('requestPause');
-    expect(decide(state(), { type: 'pause' }, actor).drafts[0]!.type).toBe('session.paused');
+    expect(decide(state(), { type: 'pause' }, actor, nothingSecret).drafts[0]!.type).toBe('session.paused');
   });
 
   test('[REW2] a rewind is refused until the run has ended', () => {
-    expect(() => decide(state({ run }), { type: 'rewind', target: state() }, actor)).toThrow(/run is at work/);
+    expect(() => decide(state({ run }), { type: 'rewind', target: state() }, actor, nothingSecret)).toThrow(
+      /run is at work/,
+    );
   });
 
   test('[LIFE1] a close is refused until the run has ended', () => {
-    expect(() => decide(state({ run }), { type: 'close', now: 0 }, actor)).toThrow(/run is at work/);
+    expect(() => decide(state({ run }), { type: 'close', now: 0 }, actor, nothingSecret)).toThrow(/run is at work/);
   });
 
   test('[LIFE1] a session that is pausing can be resumed, and neither closed nor rewound', () => {
     const pausing = state({ status: 'pausing', run });
-    expect(decide(pausing, { type: 'resume' }, actor).drafts[0]!.type).toBe('session.resumed');
+    expect(decide(pausing, { type: 'resume' }, actor, nothingSecret).drafts[0]!.type).toBe('session.resumed');
     for (const type of ['close', 'reopen', 'archive', 'restore'] as const) {
-      expect(() => decide(pausing, { type, now: 0 }, actor), type).toThrow(
+      expect(() => decide(pausing, { type, now: 0 }, actor, nothingSecret), type).toThrow(
         expect.objectContaining({ code: 'ILLEGAL_TRANSITION' }),
       );
     }
@@ -74,7 +77,7 @@ describe('a decision', () => {
     const messages = [{ id: newId('msg'), role: 'user', content: [{ type: 'text', text: 'hi' }] }] as const;
     const allowed = statuses.filter((status) => {
       try {
-        decide(state({ status }), { type: 'append', messages: [...messages] as never }, actor);
+        decide(state({ status }), { type: 'append', messages: [...messages] as never }, actor, nothingSecret);
         return true;
       } catch {
         return false;
@@ -91,8 +94,10 @@ describe('a decision', () => {
     });
     const open = state({ openCalls: { __proto__x: { tool: 't', seq: 4 } } });
     expect(() =>
-      decide(open, { type: 'append', messages: [result('__proto__x'), result('__proto__x')] }, actor),
+      decide(open, { type: 'append', messages: [result('__proto__x'), result('__proto__x')] }, actor, nothingSecret),
     ).toThrow(/no open call/);
-    expect(() => decide(state(), { type: 'append', messages: [result('__proto__')] }, actor)).toThrow(/no open call/);
+    expect(() => decide(state(), { type: 'append', messages: [result('__proto__')] }, actor, nothingSecret)).toThrow(
+      /no open call/,
+    );
   });
 });

@@ -14,6 +14,7 @@ import type { Decision } from './decision.ts';
 import { isMidTurn, type SessionFold, sound } from './fold.ts';
 import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
 import { isLive } from './live-lineage.ts';
+import type { Redactor } from './redact.ts';
 import { endRunningCalls, interruptedCalls, settleOpenCalls } from './settle-calls.ts';
 
 /** What a caller wants of a session. A rewind and a fork bring the fold at the point that they go to. */
@@ -172,7 +173,7 @@ const refuseOutdatedSummary = (
 const needsState: ReadonlySet<SessionCommand['type']> = new Set(['append', 'commit', 'compact', 'bind', 'files']);
 
 /** Pure: the events that answer a command on this state, or a PerdureError that says why there are none. */
-export const decide = (state: SessionFold, command: SessionCommand, actor: Actor): Decision => {
+export const decide = (state: SessionFold, command: SessionCommand, actor: Actor, redactor: Redactor): Decision => {
   const one = (draft: EventDraft, allowed: Command): Decision => ({ drafts: [draft], command: allowed });
   const common = { actor, turn: state.turn };
   if (needsState.has(command.type)) sound(state);
@@ -199,7 +200,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       );
     case 'commit': {
       const allowed = allow(state, 'commit');
-      const draft = decideCommit(state, command, actor);
+      const draft = decideCommit(state, command, actor, redactor);
       const snapshot = command.files && snapshotDraft(state, command.files, actor);
       return { drafts: [snapshot, draft].filter((each) => each !== undefined), command: allowed };
     }
@@ -224,9 +225,9 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       return { ...rest, drafts: [...drafts, asked] };
     }
     case 'bind':
-      return { drafts: decideBind(state, command.agent, actor), command: allow(state, 'commit') };
+      return { drafts: decideBind(state, command.agent, actor, redactor), command: allow(state, 'commit') };
     case 'files':
-      return { drafts: decideFiles(state, command, actor), command: allow(state, 'commit') };
+      return { drafts: decideFiles(state, command, actor, redactor), command: allow(state, 'commit') };
     case 'keep':
       return one({ type: 'artifact.kept', payload: command.artifact, ...common }, allow(state, 'commit'));
     case 'tell': {

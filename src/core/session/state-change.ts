@@ -13,6 +13,7 @@ import {
 } from '../../schema/state.ts';
 import { applyOperations, type Container, put, type Spares } from './apply-operations.ts';
 import { isRecord, isSameJson, patchBetween, type Values } from './patch-between.ts';
+import { nothingSecret, type Redactor } from './redact.ts';
 
 /** What a caller's function is given to change. Under `facts`, `scratch` and `own` anything that is JSON goes. */
 export type StateDraft = { -readonly [Part in keyof State]: Record<string, State[Part][string]> };
@@ -206,10 +207,40 @@ const excerpt = (state: State, paths: readonly string[]): State => {
 };
 
 /** Nothing is stored that does not lead where it should. */
-const assertReaches = (from: State, delta: readonly StoredOperation[], to: State, paths: readonly string[]): void => {
+const assertReaches = (
+  from: State,
+  delta: readonly StoredOperation[],
+  wanted: readonly { readonly path: string; readonly value: unknown }[],
+): void => {
+  const paths = wanted.map(({ path }) => path);
   const reached = applyDelta(excerpt(from, paths), delta);
-  const astray = paths.find((path) => !isSameJson(valueAt(reached, path), valueAt(to, path)));
-  if (astray) throw new Error(`the delta leads to another ${astray} than it should`);
+  const astray = wanted.find(({ path, value }) => !isSameJson(valueAt(reached, path), value));
+  if (astray) throw new Error(`the delta leads to another ${astray.path} than it should`);
+};
+
+const refuseProblems = (differences: readonly Difference[]): void => {
+  const problems = differences.flatMap(problemsOf);
+  if (problems.length > 0) throw stateInvalid(problems);
+};
+
+/** No secret comes into the state, as a key neither. A key that was there before its secret was known stays what it is. */
+const withoutSecrets = (
+  before: State,
+  differences: readonly Difference[],
+  redactor: Redactor,
+): readonly Difference[] => {
+  const clean = differences.map((difference): Difference => {
+    const { path, old, now } = difference;
+    const value = redactor.json(now as Json);
+    if (old !== undefined) return value === now ? difference : { path, old, now: value };
+    const [part, ...id] = segmentsOfPointer(path);
+    const place = pointerOf(part!, ...id.map((segment) => redactor.text(segment)));
+    return place === path && value === now ? difference : { path: place, old: valueAt(before, place), now: value };
+  });
+  if (clean.every((each, place) => each === differences[place])) return differences;
+  const byPath = [...new Map(clean.map((each) => [each.path, each])).values()];
+  refuseProblems(byPath);
+  return byPath;
 };
 
 /** The copies that the draft of a mutation made of collections, with all that it touched put back. Nobody can ask for what it led to any more. */
@@ -233,17 +264,22 @@ const sparesOf = (before: State, { state, touched }: Wanted): Spares => {
 const copyOf = (delta: readonly StoredOperation[]): StoredOperation[] => JSON.parse(JSON.stringify(delta));
 
 /** Lets a caller's function, or a patch, change the state; what comes out is the smallest delta and its inverse, and nothing of the caller's. */
-export const changeState = (before: State, change: Mutation | readonly PatchOperation[]): StateChange => {
+export const changeState = (
+  before: State,
+  change: Mutation | readonly PatchOperation[],
+  redactor: Redactor = nothingSecret,
+): StateChange => {
   const wanted = wantedState(before, change);
-  const differences = differencesBetween(before, wanted);
-  const problems = differences.flatMap(problemsOf);
-  if (problems.length > 0) throw stateInvalid(problems);
+  const asked = differencesBetween(before, wanted);
+  refuseProblems(asked);
+  const differences = withoutSecrets(before, asked, redactor);
   const delta = copyOf(differences.flatMap(({ path, old, now }) => operationsFor(path, old, now)));
-  const paths = differences.map(({ path }) => path);
-  assertReaches(before, delta, wanted.state, paths);
+  const reaches = differences.map(({ path, now }) => ({ path, value: now }));
+  assertReaches(before, delta, reaches);
   const state = applyDelta(before, delta, sparesOf(before, wanted));
   const inverse = differences.flatMap(({ path, old }) => operationsFor(path, valueAt(state, path), old));
-  assertReaches(state, inverse, before, paths);
+  const takesBack = differences.map(({ path, old }) => ({ path, value: old }));
+  assertReaches(state, inverse, takesBack);
   known.set(delta, { from: before, to: state });
   return { state, delta, inverse };
 };

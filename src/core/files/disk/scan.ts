@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { NewBlob } from '../../ports/blobs.ts';
+import { holdsOneOf } from '../../session/redact.ts';
 import { maxRulesBytes } from '../ignore-rules.ts';
 import { defaultScopes, ignoredIn, ignoreFile, type Scope, scopeOf } from '../ignore-scopes.ts';
 import type { LeftOutReason } from '../left-out.ts';
@@ -32,7 +33,7 @@ export interface ScanOptions {
   /** The scan before; what has not changed since is taken from it. */
   readonly previous?: ScannedFolder | undefined;
   readonly maxFileBytes: number;
-  /** Files that hold one of these are left out. */
+  /** What holds one of these, in its name too, is left out. */
   readonly secrets: readonly string[];
   /** Told of every file and tree that is not in the scan before, and awaited. */
   readonly found: (blob: NewBlob) => Promise<void> | undefined;
@@ -54,14 +55,14 @@ export const unknownHash = '';
 class Scanner {
   readonly leftOut = new Map<string, LeftOutReason>();
   readonly #options: ScanOptions;
-  readonly #secrets: readonly Buffer[];
+  readonly #holdsSecret: (bytes: Uint8Array) => boolean;
   readonly #folderStamp: ReturnType<typeof folderStamps>;
   #folders = 0;
 
   constructor(options: ScanOptions) {
     this.#options = options;
     this.#folderStamp = folderStamps(options.folder);
-    this.#secrets = options.secrets.filter((secret) => secret !== '').map((secret) => Buffer.from(secret));
+    this.#holdsSecret = holdsOneOf(options.secrets);
   }
 
   /** Gives the previous one itself where nothing has changed. */
@@ -139,6 +140,7 @@ class Scanner {
       // What is listed and is not there has gone meanwhile, or has a name that is not UTF-8.
       if (!stats) return name.includes('\ufffd') ? this.#leaveOut(folder, name, 'unreadable') : undefined;
       if (nameProblem(name)) return this.#leaveOut(folder, name, 'unreadable');
+      if (this.#holdsSecret(Buffer.from(name))) return this.#leaveOut(folder, name, 'secret');
       if (stats.isFile()) return await this.#file(folder, name, stats, before);
       if (stats.isSymbolicLink()) return this.#link(folder, name, before);
       if (!isFolder) return this.#leaveOut(folder, name, 'special');
@@ -163,9 +165,7 @@ class Scanner {
   ): Promise<Scanned | undefined> {
     if (stats.size > this.#options.maxFileBytes) return this.#leaveOut(folder, name, 'too-big');
     const { bytes, mode, stamp, isRacy } = readFile(folder.held.at(name), this.#options.maxFileBytes);
-    if (this.#secrets.some((secret) => Buffer.from(bytes.buffer).includes(secret))) {
-      return this.#leaveOut(folder, name, 'secret');
-    }
+    if (this.#holdsSecret(bytes)) return this.#leaveOut(folder, name, 'secret');
     const hash = hashOf(bytes);
     const size = bytes.length;
     if (before?.kind !== 'file' || hash !== before.hash) await this.#options.found({ hash, bytes });
@@ -175,6 +175,7 @@ class Scanner {
   #link(folder: FolderInScan, name: string, before: Scanned | undefined): Scanned | undefined {
     const target = readLink(folder.held.at(name));
     if (target === undefined) return this.#leaveOut(folder, name, 'unreadable');
+    if (this.#holdsSecret(Buffer.from(target))) return this.#leaveOut(folder, name, 'secret');
     return before?.kind === 'link' && before.target === target ? before : { kind: 'link', target };
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventDraft, SessionEvent } from '../../../schema/event.ts';
+import type { EventDraft } from '../../../schema/event.ts';
 import { makePlace, placeHere, type WorktreePlace } from '../../files/disk/place.ts';
 import { tryLock } from '../../files/disk/place-lock.ts';
 import type { SessionKey } from '../../ports/store.ts';
@@ -8,7 +8,8 @@ import { type FilesWriter, RunFiles } from '../../run/run-files.ts';
 import { agentName } from '../../session/agent.ts';
 import type { SessionFold } from '../../session/fold.ts';
 import { statusesThatAllow } from '../../session/lifecycle.ts';
-import { encodeAll, eventsOf, payloadBytes, refusal, turnAside } from '../execute.ts';
+import { appendDrafts } from '../append-drafts.ts';
+import { refusal, turnAside } from '../execute.ts';
 import type { Scope } from '../scope.ts';
 
 const maxDecisions = 10;
@@ -16,21 +17,23 @@ const lookMs = 50;
 
 /** Tells of a person's folder while no run does. */
 const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
-  const { store, folds, clock } = scope;
+  const { folds } = scope;
   const decide: FilesWriter['decide'] = async (decideOn) => {
     for (let attempt = 0; ; attempt++) {
       const fold = await folds.head(key);
       const drafts: readonly EventDraft[] = decideOn(fold) ?? [];
-      const events = encodeAll(drafts);
-      if (!events) return [];
-      const request = { ...key, writer: { kind: 'outside' as const }, at: clock.now(), events, onHead: fold.seq };
-      const outcome = await store.append({ ...request, whileStatus: statusesThatAllow('commit') });
-      if (outcome.outcome === 'appended') {
-        const written: readonly SessionEvent[] = eventsOf(key, drafts, outcome);
-        folds.advance(key, fold, written, payloadBytes(events));
-        return written;
+      if (drafts.length === 0) return [];
+      const written = await appendDrafts(scope, key, drafts, {
+        writer: { kind: 'outside' },
+        onHead: fold.seq,
+        whileStatus: statusesThatAllow('commit'),
+      });
+      if ('events' in written) {
+        folds.advance(key, fold, written.events, written.bytes);
+        return written.events;
       }
       folds.forget(key);
+      const { outcome } = written;
       if (outcome.outcome !== 'conflict' || attempt >= maxDecisions) {
         throw refusal(key, outcome, { drafts, command: 'commit' });
       }

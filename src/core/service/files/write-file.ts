@@ -68,6 +68,17 @@ const placed = async (read: ReadTree, root: BlobHash, { path, segments }: FilePa
   return edited;
 };
 
+/** A snapshot of the worktree would leave it out again, and nobody would know why. */
+const refuseSecret = async (scope: Scope, path: string, bytes: Uint8Array): Promise<void> => {
+  const redactor = await scope.secrets.redactor();
+  if (redactor.bytes(bytes) === bytes && redactor.text(path) === path) return;
+  throw new PerdureError(
+    'INVALID_INPUT',
+    `${redactor.text(path)} holds a secret of this workspace, and files are kept: let a tool that names the secret put it where it is needed`,
+    { details: { path: redactor.text(path) } },
+  );
+};
+
 export const writeFile = async (
   scope: Scope,
   key: SessionKey,
@@ -79,6 +90,7 @@ export const writeFile = async (
   const place = parseFilePath(input);
   const { path } = place;
   const bytes = contentBytes(path, content);
+  await refuseSecret(scope, path, bytes);
   const hash = await hashContent(bytes);
   const body = { write: path, hash, mode, expect, why: about.why };
   const seq = await changeFiles(scope, key, { ...about, body }, async (read, root) => {
