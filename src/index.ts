@@ -25,12 +25,18 @@ export type { SessionFiles } from './core/service/files/session-files.ts';
 export type { DeleteOptions, WriteOptions, WrittenFile } from './core/service/files/write-file.ts';
 export type { ForkOptions } from './core/service/fork.ts';
 export type { BlobCount, Collected, GcOptions, GcProgress } from './core/service/gc.ts';
-export type { Identity } from './core/service/identities.ts';
+export type { Identity } from './core/service/identity.ts';
 export type { OpenOptions } from './core/service/open-session.ts';
 export type { DiffPlace, PlaceRef } from './core/service/places.ts';
+export type { Audit, AuditPage } from './core/service/registry/audit.ts';
+export type { Authenticated } from './core/service/registry/authenticate.ts';
+export type { KeyRequest, Keys, NewKey } from './core/service/registry/keys.ts';
+export type { MemberChange, Members, NewMember } from './core/service/registry/members.ts';
+export type { Workspace, Workspaces } from './core/service/registry/workspaces.ts';
 export type { Replay, ReplayOptions } from './core/service/replay.ts';
 export type { Retry } from './core/service/retry.ts';
 export type { Run, RunResult } from './core/service/runs.ts';
+export type { ScopedRuntime } from './core/service/scoped-runtime.ts';
 export type { SendInput, SendOptions } from './core/service/send.ts';
 export type { Session } from './core/service/session.ts';
 export type { SnapshotPolicy } from './core/service/session-folds.ts';
@@ -43,13 +49,26 @@ export type { Summarize } from './core/session/compaction.ts';
 export type { Context } from './core/session/context.ts';
 export type { Artifact } from './core/session/files-fold.ts';
 export { defineScript, type Script } from './models/script.ts';
-export { openRuntime, type Runtime, type RuntimeOptions, type ScopedRuntime } from './runtime.ts';
+export { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts';
+export type { Area } from './schema/areas.ts';
+export type { AuditEntry } from './schema/audit-entry.ts';
 export { type ErrorCode, isPerdureError, PerdureError } from './schema/error.ts';
 export type { EventType, PayloadOf, SessionEvent } from './schema/event.ts';
-export type { Actor, CallId, MemberId, MessageId, RunId, SessionId, WorkspaceId } from './schema/ids.ts';
+export type {
+  Actor,
+  AuditId,
+  CallId,
+  KeyId,
+  MemberId,
+  MessageId,
+  RunId,
+  SessionId,
+  WorkspaceId,
+} from './schema/ids.ts';
 export type { Json, Metadata } from './schema/json.ts';
+export type { KeyInfo } from './schema/key-info.ts';
 export type { Holder, Status } from './schema/lifecycle.ts';
-export type { MemberRole, Profile } from './schema/member.ts';
+export type { Member, MemberRole, Profile } from './schema/member.ts';
 export type { Message, MessageInput, Role, ToolOutcome } from './schema/message.ts';
 export type { Point } from './schema/point.ts';
 export type { PatchOperation, Provenance, State } from './schema/state.ts';

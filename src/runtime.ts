@@ -2,14 +2,12 @@ import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from './core/ports/clock.ts';
 import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Store } from './core/ports/store.ts';
-import type { Worker, WorkerOptions } from './core/run/worker.ts';
-import type { Approvals } from './core/service/approvals.ts';
-import type { ChangesOptions, SessionChange } from './core/service/changes.ts';
-import type { Collected, GcOptions } from './core/service/gc.ts';
-import type { Identity } from './core/service/identities.ts';
+import type { Identity } from './core/service/identity.ts';
+import type { Authenticated } from './core/service/registry/authenticate.ts';
+import type { Workspaces } from './core/service/registry/workspaces.ts';
 import type { Timing } from './core/service/scope.ts';
+import type { ScopedRuntime } from './core/service/scoped-runtime.ts';
 import type { SnapshotPolicy } from './core/service/session-folds.ts';
-import type { Sessions } from './core/service/sessions.ts';
 import type { Agent } from './core/session/agent.ts';
 import type { ModelsConfig } from './models/models-config.ts';
 import { PerdureError } from './schema/error.ts';
@@ -31,21 +29,13 @@ export interface RuntimeOptions {
   readonly onWarning?: (problem: unknown) => void;
 }
 
-/** The runtime as one member of one workspace sees it. */
-export interface ScopedRuntime {
-  readonly sessions: Sessions;
-  readonly approvals: Approvals;
-  /** Removes the blobs of the workspace that no log names. Beside it everybody may be at work. */
-  gc(options?: GcOptions): Promise<Collected>;
-  /** The sessions of the workspace that change, each with its head: at least once, until the signal, the loop or the runtime ends it. */
-  changes(options?: ChangesOptions): AsyncGenerator<SessionChange, void, void>;
-  /** Works on runs in this process. */
-  worker(options?: WorkerOptions): Worker;
-}
-
 export interface Runtime extends ScopedRuntime {
   /** Acts as a member of a workspace. Without it: the member `local` of the workspace `local`, an admin. */
   as(identity: Identity): ScopedRuntime;
+  /** Whom a key stands for; undefined when it is none, was revoked, has expired, or its member is gone. */
+  authenticate(token: string): Promise<Authenticated | undefined>;
+  /** All of the store. */
+  readonly workspaces: Workspaces;
   /** Waits for what is under way and ends followers; idempotent. */
   close(): Promise<void>;
 }
@@ -129,16 +119,11 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     await store.close();
     throw refused;
   });
-  const as: Runtime['as'] = (identity) => ({
-    sessions: identities.sessionsFor(identity),
-    approvals: identities.approvalsFor(identity),
-    gc: (gcOptions) => identities.collect(identity, gcOptions),
-    changes: (changesOptions) => identities.changesFor(identity, changesOptions),
-    worker: (workerOptions) => identities.workerFor(identity, workerOptions),
-  });
   return {
-    as,
-    ...as({ workspace: 'local', member: 'local', role: 'admin' }),
+    as: identities.as,
+    authenticate: identities.authenticate,
+    workspaces: identities.workspaces,
+    ...identities.as({ workspace: 'local', member: 'local', role: 'admin' }),
     close: async () => {
       closing.abort();
       await identities.settle();

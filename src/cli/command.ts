@@ -1,6 +1,6 @@
+import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import type { Session } from '../core/service/session.ts';
 import type { Sessions } from '../core/service/sessions.ts';
-import type { ScopedRuntime } from '../runtime.ts';
 import type { Config } from './config/config.ts';
 import type { Ending } from './exit-codes.ts';
 import type { Person } from './runs/person.ts';

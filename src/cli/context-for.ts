@@ -1,5 +1,6 @@
+import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import type { Session } from '../core/service/session.ts';
-import type { Runtime, RuntimeOptions, ScopedRuntime } from '../runtime.ts';
+import type { Runtime, RuntimeOptions } from '../runtime.ts';
 import { SessionId, WorkspaceId } from '../schema/ids.ts';
 import type { Context } from './command.ts';
 import type { Config } from './config/config.ts';

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import {
   Actor,
   ApprovalId,
+  AuditId,
   CallId,
   type IdPrefix,
+  KeyId,
   MemberId,
   MessageId,
   memberActor,
@@ -13,7 +15,15 @@ import {
   WorkspaceId,
 } from './ids.ts';
 
-const schemas = { ses: SessionId, run: RunId, call: CallId, apr: ApprovalId, msg: MessageId } as const;
+const schemas = {
+  ses: SessionId,
+  run: RunId,
+  call: CallId,
+  apr: ApprovalId,
+  msg: MessageId,
+  key: KeyId,
+  aud: AuditId,
+} as const;
 const prefixes = Object.keys(schemas) as readonly IdPrefix[];
 
 const body = '01jd3v8m9k5x7q2w4e6r8t0y1a';

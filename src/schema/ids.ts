@@ -9,6 +9,8 @@ export type RunId = `run_${string}` & z.$brand<'RunId'>;
 export type CallId = `call_${string}` & z.$brand<'CallId'>;
 export type ApprovalId = `apr_${string}` & z.$brand<'ApprovalId'>;
 export type MessageId = `msg_${string}` & z.$brand<'MessageId'>;
+export type KeyId = `key_${string}` & z.$brand<'KeyId'>;
+export type AuditId = `aud_${string}` & z.$brand<'AuditId'>;
 
 interface IdOf {
   ses: SessionId;
@@ -16,6 +18,8 @@ interface IdOf {
   call: CallId;
   apr: ApprovalId;
   msg: MessageId;
+  key: KeyId;
+  aud: AuditId;
 }
 export type IdPrefix = keyof IdOf;
 
@@ -32,6 +36,8 @@ export const RunId = idSchema('run');
 export const CallId = idSchema('call');
 export const ApprovalId = idSchema('apr');
 export const MessageId = idSchema('msg');
+export const KeyId = idSchema('key');
+export const AuditId = idSchema('aud');
 
 const base32 = (bytes: Uint8Array): string => {
   let text = '';

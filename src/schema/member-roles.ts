@@ -1,1 +1,8 @@
+/** Each may do what those before it may. */
 export const memberRoles = ['viewer', 'member', 'approver', 'admin'] as const;
+
+type Role = (typeof memberRoles)[number];
+
+export const isAtLeast = (role: Role, least: Role): boolean => memberRoles.indexOf(role) >= memberRoles.indexOf(least);
+
+export const lowerRole = (a: Role, b: Role): Role => (isAtLeast(a, b) ? b : a);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MemberId } from './ids.ts';
 import { Text } from './json.ts';
 import { memberRoles } from './member-roles.ts';
 
@@ -8,6 +9,14 @@ export type MemberRole = z.infer<typeof MemberRole>;
 /** What agents are told of whom they work for. */
 export const Profile = z.strictObject({ name: Text.min(1).max(200).optional(), about: Text.max(2000).optional() });
 export type Profile = z.infer<typeof Profile>;
+
+export const Member = z.strictObject({
+  id: MemberId,
+  role: MemberRole,
+  profile: Profile.optional(),
+  addedAt: z.int(),
+});
+export type Member = z.infer<typeof Member>;
 
 /** Who asked for something, as it was when they did. */
 export const Requester = z.strictObject({ role: MemberRole, profile: Profile.optional() });

@@ -56,7 +56,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
     let target: Runtime;
     let number = 0;
     /** A new workspace in the target for each import. */
-    const elsewhere = () => target.as({ workspace: `import-${++number}`, member: 'ann' }).sessions;
+    const elsewhere = () => target.as({ workspace: `import-${++number}`, member: 'ann', role: 'admin' }).sessions;
 
     beforeAll(async () => {
       for (const kind of [from, to]) places.push(await newStorePlace(kind));
@@ -146,7 +146,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       const two = filesOf({ 'src/a': 'a', 'src/large': large, b: '' });
       const later = filesOf({ later: 'not of the fork' });
       const artifact = contentOf('artifact');
-      const { sessions } = source.as({ workspace, member: 'ann' });
+      const { sessions } = source.as({ workspace, member: 'ann', role: 'admin' });
       const session = await sessions.open();
       await putFiles(sourceStore, workspace, [...one, ...two, ...later, artifact]);
       const keyOf = ({ id }: Session) => ({ workspace, session: id });
@@ -158,7 +158,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       const bundle = await collect(fork.export());
       const blobs = linesOf(bundle).flatMap((line) => JSON.parse(line).blob?.hash ?? []);
       expect(blobs.toSorted()).toEqual([...new Set([...one, ...two, artifact].map(({ hash }) => hash))].toSorted());
-      const copies = target.as({ workspace: `import-${++number}`, member: 'ann' });
+      const copies = target.as({ workspace: `import-${++number}`, member: 'ann', role: 'admin' });
       const told = async () => copies.gc({ isDryRun: true });
       await copies.sessions.import(inChunks(bundle));
       const copy = await copies.sessions.get(fork.id);
@@ -173,7 +173,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
     test('[BUN5] puts again what is missing here; and what is missing there is not exported', async () => {
       const name = `files-${++number}`;
       const workspace = WorkspaceId.parse(name);
-      const { sessions } = source.as({ workspace, member: 'ann' });
+      const { sessions } = source.as({ workspace, member: 'ann', role: 'admin' });
       const session = await sessions.open();
       const files = filesOf({ 'a/b': 'b', c: 'c' });
       await putFiles(sourceStore, workspace, files);

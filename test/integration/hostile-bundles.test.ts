@@ -204,11 +204,13 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
   });
 
   test.each(Object.entries(hostileFiles))('[BUN4] files with %s refuse the whole', async (_, [events, blobs]) => {
-    const { sessions } = runtime.as({ workspace: 'hostile-files', member: 'ann' });
+    const { sessions } = runtime.as({ workspace: 'hostile-files', member: 'ann', role: 'admin' });
     const importing = sessions.import(whole(madeBundle(events, blobs).bytes));
     await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
     expect((await sessions.list()).sessions).toEqual([]);
-    const { garbage, young } = await runtime.as({ workspace: 'hostile-files', member: 'ann' }).gc({ isDryRun: true });
+    const { garbage, young } = await runtime
+      .as({ workspace: 'hostile-files', member: 'ann', role: 'admin' })
+      .gc({ isDryRun: true });
     expect([garbage.blobs, young.blobs]).toEqual([0, 0]);
   });
 
@@ -222,7 +224,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
   });
 
   test('[BUN4, FILE1] what is as we would write it is taken over: files, folders, links, an empty tree, an artifact', async () => {
-    const { sessions } = runtime.as({ workspace: 'good-files', member: 'ann' });
+    const { sessions } = runtime.as({ workspace: 'good-files', member: 'ann', role: 'admin' });
     const rows = [
       ['e', 'folder', 0o700, hashOf(treeBytes([]))],
       ['f', 'folder', 0o755, treeHash(row('a'))],
@@ -263,7 +265,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
   });
 
   test('[BUN1] a fork as its parent had it, and what goes on in a paused session, are taken over', async () => {
-    const { sessions } = runtime.as({ workspace: 'forks', member: 'ann' });
+    const { sessions } = runtime.as({ workspace: 'forks', member: 'ann', role: 'admin' });
     const paused: MadeEvent = { type: 'session.paused', payload: {} };
     const made = [madeFork([opened, message()], forkHere, { turn: 1 }), madeBundle([opened, paused, message()]).bytes];
     for (const bytes of made) {
@@ -274,7 +276,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
   });
 
   test('[BUN3, EV2] what a release to come wrote is taken over, and refused when it is read', async () => {
-    const { sessions } = runtime.as({ workspace: 'newer', member: 'ann' });
+    const { sessions } = runtime.as({ workspace: 'newer', member: 'ann', role: 'admin' });
     for (const newer of [message({ type: 'future.thing', payload: 'any' }), message({ version: 99, payload: '{}' })]) {
       const { session, bytes } = madeBundle([opened, newer]);
       expect((await sessions.import(whole(bytes))).sessions).toEqual([{ session, added: 2 }]);
@@ -285,11 +287,13 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
   });
 
   test('[BUN1, CARRY1] what was carried over is taken over, pins with their facts', async () => {
-    const source = await runtime.as({ workspace: 'source', member: 'ann' }).sessions.open();
+    const source = await runtime.as({ workspace: 'source', member: 'ann', role: 'admin' }).sessions.open();
     await source.commit((draft) => Object.assign(draft.facts, { port: 1 }), { provenance: 'unverified' });
     await source.pin('port');
-    const carried = await runtime.as({ workspace: 'source', member: 'ann' }).sessions.open({ carryFrom: source.id });
-    const { sessions } = runtime.as({ workspace: 'target', member: 'ann' });
+    const carried = await runtime
+      .as({ workspace: 'source', member: 'ann', role: 'admin' })
+      .sessions.open({ carryFrom: source.id });
+    const { sessions } = runtime.as({ workspace: 'target', member: 'ann', role: 'admin' });
     await sessions.import(carried.export());
     expect(await (await sessions.get(carried.id)).state()).toEqual(await carried.state());
   });

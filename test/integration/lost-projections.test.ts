@@ -13,7 +13,7 @@ describe.each(storeKinds)('projections that were lost on %s', (kind) => {
     await runtime.close();
     await place.remove();
   });
-  const sessionsOf = (workspace: string) => runtime.as({ workspace, member: 'ann' }).sessions;
+  const sessionsOf = (workspace: string) => runtime.as({ workspace, member: 'ann', role: 'admin' }).sessions;
   const work = async (workspace: string) => {
     const session = await sessionsOf(workspace).open();
     await session.append({ role: 'user', content: 'go' });

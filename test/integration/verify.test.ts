@@ -84,7 +84,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
   test.each(Object.entries(besideTheLog))(
     '[HASH4, FOLD5, QRY4] %s is found, and put right from the log',
     async (_, { change, seq }) => {
-      const { sessions } = runtime.as({ workspace: `beside-${++places}`, member: 'ann' });
+      const { sessions } = runtime.as({ workspace: `beside-${++places}`, member: 'ann', role: 'admin' });
       const session = await talk(sessions);
       const sound = await session.verify();
       const summary = await session.summary();
@@ -132,13 +132,13 @@ describe.each(storeKinds)('verify on %s', (kind) => {
 
   test('[HASH4, FOLD1] a snapshot that says something else than the log is found, and dropped by a repair', async () => {
     const often = await openRuntime({ store: place.address, snapshots: { everyEvents: 4, everyBytes: 1e9 } });
-    const { sessions } = often.as({ workspace: 'snapshots', member: 'ann' });
+    const { sessions } = often.as({ workspace: 'snapshots', member: 'ann', role: 'admin' });
     const session = await talk(sessions);
     await session.commit((draft) => Object.assign(draft.facts, { port: 8080 }));
     for (let more = 0; more < 3; more++) await session.append({ role: 'user', content: 'more' });
     await often.close();
     const restarted = await openRuntime({ store: place.address });
-    const again = restarted.as({ workspace: 'snapshots', member: 'ann' }).sessions;
+    const again = restarted.as({ workspace: 'snapshots', member: 'ann', role: 'admin' }).sessions;
     const broken = await again.get(session.id);
     expect(await broken.verify()).toMatchObject({ ok: true, events: 15 });
     const [right, wrong] = ['{"port":8080}', '{"port":6666}'].map((text) => Buffer.from(text).toString('base64'));
@@ -176,7 +176,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
   });
 
   test('[QRY4] a repair does not cover up that the end of a log is missing', async () => {
-    const { sessions } = runtime.as({ workspace: 'cut', member: 'ann' });
+    const { sessions } = runtime.as({ workspace: 'cut', member: 'ann', role: 'admin' });
     const session = await talk(sessions);
     await place.edit((events) => `delete from ${events} where session = '${session.id}' and seq > 8`);
     await sessions.rebuildProjections();
@@ -235,14 +235,14 @@ describe.each(storeKinds)('verify on %s', (kind) => {
   });
 
   test('[FAULT2, QRY4] a summary that cannot be read is listed and said, and made anew from the log', async () => {
-    const { sessions } = runtime.as({ workspace: 'summaries', member: 'ann' });
+    const { sessions } = runtime.as({ workspace: 'summaries', member: 'ann', role: 'admin' });
     const [broken, odd, sound] = [await sessions.open(), await sessions.open({ title: 'odd' }), await sessions.open()];
     const spoil = (id: string, summary: string) =>
       place.edit((_, prefix) => `update ${prefix}sessions set summary = '${summary}' where id = '${id}'`);
     await spoil(broken.id, 'no JSON');
     await spoil(odd.id, '{}');
     const restarted = await openRuntime({ store: place.address });
-    const again = restarted.as({ workspace: 'summaries', member: 'ann' }).sessions;
+    const again = restarted.as({ workspace: 'summaries', member: 'ann', role: 'admin' }).sessions;
     const listed = (await again.list()).sessions;
     expect(new Set(listed.map(({ id }) => id))).toEqual(new Set([broken.id, odd.id, sound.id]));
     expect(listed.find(({ id }) => id === odd.id)?.title).toContain('repair --projections');

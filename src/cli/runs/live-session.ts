@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ScopedRuntime } from '../../core/service/scoped-runtime.ts';
 import type { Session } from '../../core/service/session.ts';
-import type { ScopedRuntime } from '../../runtime.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { RunId } from '../../schema/ids.ts';

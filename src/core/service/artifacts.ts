@@ -89,7 +89,7 @@ const readArtifact = async (scope: Scope, key: SessionKey, name: string): Promis
 };
 
 export const sessionArtifacts = (scope: Scope, key: SessionKey): SessionArtifacts =>
-  scope.underWay.of<SessionArtifacts>({
+  scope.give<SessionArtifacts>('artifacts', {
     keep: (name, content, options) => keepArtifact(scope, key, name, content, options),
     list: () => artifactsOf(scope, key),
     read: (name) => readArtifact(scope, key, name),

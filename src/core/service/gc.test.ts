@@ -84,7 +84,7 @@ describe('a collection', () => {
     const { beside, runtime, age, has } = await begin();
     await put(beside, loose);
     age();
-    await runtime.as({ workspace: 'other', member: 'ann' }).gc({ graceMs: 0 });
+    await runtime.as({ workspace: 'other', member: 'ann', role: 'admin' }).gc({ graceMs: 0 });
     expect(has(loose)).toBe(true);
   });
 

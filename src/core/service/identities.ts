@@ -1,38 +1,32 @@
 import { z } from 'zod';
-import { MemberId, memberActor, WorkspaceId } from '../../schema/ids.ts';
-import { MemberRole, Profile } from '../../schema/member.ts';
+import { memberActor } from '../../schema/ids.ts';
 import { blobsOf } from '../files/blobs-of.ts';
 import { Worktrees } from '../files/disk/worktrees.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import { Previews } from '../run/previews.ts';
-import { RunWorker, type Worker, type WorkerOptions } from '../run/worker.ts';
+import { RunWorker, type Worker } from '../run/worker.ts';
 import { type Agent, agentRegistry } from '../session/agent.ts';
 import { parseInput } from '../session/event-codec.ts';
 import type { Secret } from '../session/redact.ts';
-import { type Approvals, approvalsOf } from './approvals.ts';
+import { approvalsOf } from './approvals.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
-import { type ChangesOptions, readChanges, type SessionChange } from './changes.ts';
-import { type Collected, collectGarbage, type GcOptions } from './gc.ts';
+import { readChanges } from './changes.ts';
+import { collectGarbage } from './gc.ts';
+import { guardWith } from './guard.ts';
+import { type Identity, ParsedIdentity } from './identity.ts';
+import { permissions } from './permissions.ts';
+import { auditOf, auditTrail } from './registry/audit.ts';
+import { type Authenticated, authenticate } from './registry/authenticate.ts';
+import { keysOf } from './registry/keys.ts';
+import { membersOf } from './registry/members.ts';
+import { type Workspaces, workspacesOf } from './registry/workspaces.ts';
 import type { Scope, Timing } from './scope.ts';
+import type { RuntimeVerbs, ScopedRuntime } from './scoped-runtime.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './session-folds.ts';
-import { type Sessions, sessionsOf } from './sessions.ts';
+import { sessionsOf } from './sessions.ts';
 import { KnownSecrets } from './vault/known-secrets.ts';
-
-const Identity = z.strictObject({
-  workspace: WorkspaceId,
-  member: MemberId,
-  role: MemberRole.default('member'),
-  profile: Profile.optional(),
-});
-/** Who somebody is, which is for the caller to know. Without a role: `member`. */
-export interface Identity {
-  readonly workspace: string;
-  readonly member: string;
-  readonly role?: MemberRole;
-  readonly profile?: Profile;
-}
 
 const Timings = z.strictObject({ modelBackoffMs: z.number().nonnegative().default(1000) });
 const Snapshots = z.strictObject({ everyEvents: z.number().positive(), everyBytes: z.number().positive() });
@@ -54,12 +48,9 @@ export interface IdentityOptions {
 }
 
 export interface Identities {
-  /** The sessions as a member of a workspace sees them. */
-  sessionsFor(identity: Identity): Sessions;
-  approvalsFor(identity: Identity): Approvals;
-  workerFor(identity: Identity, options?: WorkerOptions): Worker;
-  collect(identity: Identity, options?: GcOptions): Promise<Collected>;
-  changesFor(identity: Identity, options?: ChangesOptions): AsyncGenerator<SessionChange, void, void>;
+  as(identity: Identity): ScopedRuntime;
+  readonly workspaces: Workspaces;
+  authenticate(token: string): Promise<Authenticated | undefined>;
   /** Waits for the calls under way, and for what is being written beside them. */
   settle(): Promise<void>;
 }
@@ -85,12 +76,12 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   const shared = {
     store,
     queue: store,
+    records: store,
     models,
     clock,
     folds,
     agents,
     closing,
-    underWay,
     onWarning,
     previews: new Previews(),
     timing: parseInput('timing', Timings, timing),
@@ -100,22 +91,44 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     secrets: new KnownSecrets(secrets, async (known) => known ?? { version: 0, secrets: [] }),
   };
   const scopeFor = (identity: Identity): Scope => {
-    const { workspace, member, role, profile } = parseInput('the identity', Identity, identity);
-    const blobs = blobsOf(store, workspace);
-    return { ...shared, blobs, workspace, actor: memberActor(member), requester: { role, profile } };
+    const { workspace, profile, ...caller } = parseInput('the identity', ParsedIdentity, identity);
+    const { member, role } = caller;
+    const audited = auditTrail({ records: store, workspace, caller, clock, onWarning });
+    const guard = guardWith(permissions, caller, audited);
+    return {
+      ...shared,
+      blobs: blobsOf(store, workspace),
+      workspace,
+      actor: memberActor(member),
+      requester: { role, profile },
+      caller,
+      give: (name, handle) => underWay.of(guard(name, handle)),
+    };
   };
   const workers = new Set<Worker>();
-  return {
-    sessionsFor: (identity) => underWay.of(sessionsOf(scopeFor(identity))),
-    approvalsFor: (identity) => underWay.of(approvalsOf(scopeFor(identity))),
-    workerFor: (identity, workerOptions) => {
-      const worker = new RunWorker(scopeFor(identity), workerOptions);
+  const verbsOf = (scope: Scope): RuntimeVerbs => ({
+    gc: (gcOptions) => collectGarbage({ ...scope, store }, gcOptions),
+    changes: (changesOptions) => readChanges(scope, changesOptions),
+    worker: (workerOptions) => {
+      const worker = new RunWorker(scope, workerOptions);
       workers.add(worker);
       return worker;
     },
-    collect: (identity, options) =>
-      underWay.of({ collect: async () => collectGarbage({ ...scopeFor(identity), store }, options) }).collect(),
-    changesFor: (identity, options) => readChanges(scopeFor(identity), options),
+  });
+  return {
+    as: (identity) => {
+      const scope = scopeFor(identity);
+      return {
+        sessions: scope.give('sessions', sessionsOf(scope)),
+        approvals: scope.give('approvals', approvalsOf(scope)),
+        members: scope.give('members', membersOf(scope)),
+        keys: scope.give('keys', keysOf(scope)),
+        audit: scope.give('audit', auditOf(scope)),
+        ...scope.give('runtime', verbsOf(scope)),
+      };
+    },
+    workspaces: underWay.of(workspacesOf(store, clock)),
+    authenticate: (token) => authenticate(store, clock, token),
     settle: async () => {
       await Promise.all([...workers].map((worker) => worker.stop()));
       await underWay.settle();

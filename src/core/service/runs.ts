@@ -95,7 +95,7 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
     }
     throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed, or the wait was ended: the run goes on');
   };
-  return {
+  return scope.give<Run>('run', {
     id,
     session: key.session,
     events: (options = {}) => {
@@ -107,7 +107,7 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
     cancel: async () => {
       await cancelRun(scope, key, id);
     },
-  };
+  });
 };
 
 const isOfSession = ({ type }: SessionEvent): boolean => type.startsWith('session.');

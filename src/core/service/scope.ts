@@ -5,11 +5,12 @@ import type { Blobs } from '../ports/blobs.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { Queue } from '../ports/queue.ts';
+import type { Records } from '../ports/records.ts';
 import type { SessionKey, Store } from '../ports/store.ts';
 import type { Previews } from '../run/previews.ts';
 import type { Agent } from '../session/agent.ts';
 import type { Redactor } from '../session/redact.ts';
-import type { CallsUnderWay } from './calls-under-way.ts';
+import type { Caller, GiveHandle } from './guard.ts';
 import type { SessionFolds } from './session-folds.ts';
 
 /** Waits, so that tests need not have them. */
@@ -29,6 +30,7 @@ export interface Secrets {
 export interface Scope {
   readonly store: Store;
   readonly queue: Queue;
+  readonly records: Records;
   readonly blobs: Blobs;
   readonly models: ResolveModel;
   readonly previews: Previews;
@@ -49,9 +51,11 @@ export interface Scope {
   readonly actor: Actor;
   /** Of the same member. */
   readonly requester: Requester;
+  readonly caller: Caller;
+  /** Every handle goes out through it. */
+  readonly give: GiveHandle;
   /** Aborted when the runtime closes, so that followers end. */
   readonly closing: AbortSignal;
-  readonly underWay: CallsUnderWay;
 }
 
 export const keyOf = (scope: Scope, session: SessionId): SessionKey => ({ workspace: scope.workspace, session });

@@ -158,7 +158,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
   const move = async (command: SessionCommand): Promise<void> => {
     await run(command);
   };
-  return scope.underWay.of<Session>({
+  return scope.give<Session>('session', {
     id,
     files: sessionFiles(scope, key),
     artifacts: sessionArtifacts(scope, key),

@@ -28,7 +28,7 @@ export interface SessionFiles {
 }
 
 export const sessionFiles = (scope: Scope, key: SessionKey): SessionFiles =>
-  scope.underWay.of<SessionFiles>({
+  scope.give<SessionFiles>('files', {
     list: (options) => listFiles(scope, key, options),
     read: (path, options) => readFile(scope, key, path, options),
     write: (path, content, options) => writeFile(scope, key, path, content, options),

@@ -1,0 +1,89 @@
+import type { Area } from '../../schema/areas.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import type { KeyId, MemberId } from '../../schema/ids.ts';
+import type { MemberRole } from '../../schema/member.ts';
+import { isAtLeast } from '../../schema/member-roles.ts';
+
+/** Who calls: a member, and by which key where it was one. */
+export interface Caller {
+  readonly member: MemberId;
+  readonly role: MemberRole;
+  readonly key?: KeyId | undefined;
+  /** What the key is limited to. */
+  readonly areas?: readonly Area[] | undefined;
+}
+
+/** What a verb takes. */
+export interface Permission {
+  readonly role: MemberRole;
+  /** Without one, a key of any area will do. */
+  readonly area?: Area | undefined;
+  /** Kept in the audit log whatever its role; those that take more than a member are in any case. */
+  readonly isAudited?: true | undefined;
+  /** Its answer is no promise: a refusal is thrown at once. */
+  readonly isDirect?: true | undefined;
+}
+
+export type PermissionTable = Readonly<Record<string, Readonly<Record<string, Permission>>>>;
+
+/** Keeps what was asked before the work, and how it ended. */
+export type Audited = <T>(verb: string, target: string | undefined, work: () => Promise<T>) => Promise<T>;
+
+/** The same handle, by the name that it has in the table of permissions; what its caller may not do fails with FORBIDDEN. */
+export type GiveHandle = <Handle extends object>(name: string, handle: Handle) => Handle;
+
+const forbidden = (verb: string, message: string, details: object): PerdureError =>
+  new PerdureError('FORBIDDEN', message, { details: { verb, ...details } });
+
+export const refusalOf = (caller: Caller, verb: string, permission: Permission): PerdureError | undefined => {
+  const { role, area } = permission;
+  if (!isAtLeast(caller.role, role)) {
+    const message = `${verb} takes the role ${role}, and ${caller.member} acts as ${caller.role}: ask somebody who has it`;
+    return forbidden(verb, message, { needs: role, role: caller.role });
+  }
+  if (!area || !caller.areas || caller.areas.includes(area)) return undefined;
+  const message = `${verb} is of the area ${area}, and the key is limited to ${caller.areas.join(', ')}: use another key`;
+  return forbidden(verb, message, { area, areas: caller.areas });
+};
+
+const isAudited = (permission: Permission): boolean =>
+  permission.isAudited === true || isAtLeast(permission.role, 'approver');
+
+const maxTargetChars = 200;
+
+/** What a verb is asked of comes first, by its name or in a field of it. */
+const targetOf = ([first]: readonly unknown[]): string | undefined => {
+  const { id, member } = Object(first) as { readonly id?: unknown; readonly member?: unknown };
+  const target = [first, id, member].find((each) => typeof each === 'string');
+  return typeof target === 'string' ? target.slice(0, maxTargetChars).toWellFormed() : undefined;
+};
+
+type Call = (...args: readonly unknown[]) => unknown;
+
+export const guardWith = (table: PermissionTable, caller: Caller, audited: Audited): GiveHandle => {
+  const guarded =
+    (verb: string, permission: Permission, call: Call): Call =>
+    (...args) => {
+      const refusal = refusalOf(caller, verb, permission);
+      const work = async () => {
+        if (refusal) throw refusal;
+        return call(...args);
+      };
+      if (isAudited(permission)) return audited(verb, targetOf(args), work);
+      if (!refusal) return call(...args);
+      if (permission.isDirect) throw refusal;
+      return work();
+    };
+  return <Handle extends object>(name: string, handle: Handle) => {
+    const entries = Object.entries(handle).map(([method, value]) => {
+      if (typeof value !== 'function') return [method, value];
+      const permission = table[name]?.[method];
+      if (!permission) throw new Error(`${name}.${method} has no permission`);
+      return [method, guarded(`${name}.${method}`, permission, value as Call)];
+    });
+    return Object.fromEntries(entries) as Handle;
+  };
+};
+
+/** How a failure is told in the audit log. */
+export const outcomeOf = (error: unknown): string => (isPerdureError(error) ? error.code : 'DEFECT');

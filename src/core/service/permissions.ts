@@ -1,0 +1,144 @@
+import type { Area } from '../../schema/areas.ts';
+import type { MemberRole } from '../../schema/member.ts';
+import type { Approvals } from './approvals.ts';
+import type { SessionArtifacts } from './artifacts.ts';
+import type { SessionFiles } from './files/session-files.ts';
+import type { Permission } from './guard.ts';
+import type { Audit } from './registry/audit.ts';
+import type { Keys } from './registry/keys.ts';
+import type { Members } from './registry/members.ts';
+import type { Run } from './runs.ts';
+import type { RuntimeVerbs } from './scoped-runtime.ts';
+import type { Session } from './session.ts';
+import type { Sessions } from './sessions.ts';
+
+type Method = (...args: never[]) => unknown;
+/** What is answered at once cannot be written down before: nothing privileged may be. */
+type DirectPermission = Permission & { readonly role: 'viewer' | 'member'; readonly isDirect: true };
+
+/** Every method of a handle, so that none without a permission compiles. */
+type PermissionsOf<Handle> = {
+  readonly [Name in keyof Handle as Handle[Name] extends Method ? Name : never]: Handle[Name] extends Method
+    ? ReturnType<Handle[Name]> extends Promise<unknown>
+      ? Permission
+      : DirectPermission
+    : never;
+};
+
+interface Handles {
+  readonly sessions: Sessions;
+  readonly session: Session;
+  readonly run: Run;
+  readonly files: SessionFiles;
+  readonly artifacts: SessionArtifacts;
+  readonly approvals: Approvals;
+  readonly members: Members;
+  readonly keys: Keys;
+  readonly audit: Audit;
+  readonly runtime: RuntimeVerbs;
+}
+
+const take = <Role extends MemberRole>(role: Role, area: Area) => ({ role, area }) as const;
+const direct = <Role extends 'viewer' | 'member'>(role: Role, area: Area) => ({ role, area, isDirect: true }) as const;
+
+const read = take('viewer', 'sessions');
+const follow = direct('viewer', 'sessions');
+const change = take('member', 'sessions');
+const readFile = take('viewer', 'files');
+const changeFile = take('member', 'files');
+/** The approval's own rule decides further. */
+const settle = { ...take('member', 'approvals'), isAudited: true } as const;
+const maintain = take('admin', 'maintenance');
+const manageMembers = take('admin', 'members');
+const manageKeys = take('admin', 'keys');
+
+/** What each verb takes, on every surface: the least role, and the area that a key must not leave out. */
+export const permissions = {
+  sessions: {
+    open: change,
+    get: read,
+    list: read,
+    export: direct('member', 'sessions'),
+    import: maintain,
+    commits: read,
+    toolCalls: read,
+    rebuildProjections: maintain,
+  },
+  session: {
+    summary: read,
+    append: change,
+    describe: change,
+    events: follow,
+    transcript: read,
+    context: read,
+    pause: change,
+    resume: change,
+    close: change,
+    reopen: change,
+    archive: change,
+    restore: change,
+    send: change,
+    cancel: change,
+    answer: change,
+    approve: settle,
+    deny: settle,
+    handoff: change,
+    limit: change,
+    previews: follow,
+    state: read,
+    commit: change,
+    lift: change,
+    commits: read,
+    toolCalls: read,
+    watch: follow,
+    revert: change,
+    adopt: change,
+    diff: read,
+    bind: change,
+    pin: change,
+    unpin: change,
+    compact: change,
+    recall: read,
+    track: direct('member', 'sessions'),
+    retry: change,
+    replay: change,
+    fork: change,
+    rewind: change,
+    tree: read,
+    verify: read,
+    export: direct('member', 'sessions'),
+  },
+  run: { events: follow, result: read, ended: read, cancel: change },
+  files: {
+    list: readFile,
+    read: readFile,
+    write: changeFile,
+    delete: changeFile,
+    diff: readFile,
+    changes: readFile,
+    history: readFile,
+    restore: changeFile,
+    copyTo: readFile,
+  },
+  artifacts: { keep: changeFile, list: readFile, read: readFile },
+  approvals: { list: take('viewer', 'approvals'), approve: settle, deny: settle },
+  members: {
+    me: { role: 'viewer' },
+    list: manageMembers,
+    add: manageMembers,
+    change: manageMembers,
+    remove: manageMembers,
+  },
+  keys: { create: manageKeys, list: manageKeys, rotate: manageKeys, revoke: manageKeys },
+  audit: { list: take('admin', 'audit') },
+  runtime: { gc: maintain, changes: follow, worker: direct('member', 'maintenance') },
+} as const satisfies { readonly [Name in keyof Handles]: PermissionsOf<Handles[Name]> };
+
+type Table = typeof permissions;
+/** `session.append`, `keys.create`, … */
+export type Verb = { [Name in keyof Table]: `${Name}.${keyof Table[Name] & string}` }[keyof Table];
+
+export const permissionFor = (verb: Verb): Permission => {
+  const [handle, method] = verb.split('.') as [keyof Table, string];
+  return (permissions[handle] as Readonly<Record<string, Permission>>)[method]!;
+};

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { PerdureError } from '../../../schema/error.ts';
+import { MemberId, type WorkspaceId } from '../../../schema/ids.ts';
+import { Member, MemberRole, Profile } from '../../../schema/member.ts';
+import type { Records } from '../../ports/records.ts';
+import { parseInput } from '../../session/event-codec.ts';
+import type { Caller } from '../guard.ts';
+import type { Scope } from '../scope.ts';
+import { allRecords, changeRecords, writeOf } from './change-records.ts';
+import { StoredKey } from './stored-key.ts';
+
+const NewMember = z.strictObject({ id: MemberId, role: MemberRole.default('member'), profile: Profile.optional() });
+const MemberChange = z.strictObject({ role: MemberRole.optional(), profile: Profile.optional() });
+
+export type NewMember = Omit<z.input<typeof NewMember>, 'id'> & { readonly id: string };
+export type MemberChange = z.input<typeof MemberChange>;
+
+export interface Members {
+  /** Who calls, with the profile that the workspace knows where none was brought. */
+  me(): Promise<Caller & { readonly profile?: Profile | undefined }>;
+  /** By id. */
+  list(): Promise<readonly Member[]>;
+  add(member: NewMember): Promise<Member>;
+  change(id: string, change: MemberChange): Promise<Member>;
+  /** With all keys of the member: who is added under the same id later has none of them. */
+  remove(id: string): Promise<void>;
+}
+
+/** The member as it is kept, with its version. */
+export const findMember = async (records: Records, workspace: WorkspaceId, id: MemberId) => {
+  const found = await records.record(workspace, 'member', id);
+  return found && { member: Member.parse(found.body), version: found.version };
+};
+
+export const mustFindMember = async (records: Records, workspace: WorkspaceId, id: MemberId) => {
+  const found = await findMember(records, workspace, id);
+  if (found) return found;
+  throw new PerdureError('MEMBER_NOT_FOUND', `${workspace} has no member ${id}: \`perdure members ls\` lists them`, {
+    details: { workspace, member: id },
+  });
+};
+
+export const membersOf = ({ records, workspace, clock, caller, requester }: Scope): Members => ({
+  me: async () => {
+    const profile = requester.profile ?? (await findMember(records, workspace, caller.member))?.member.profile;
+    return { ...caller, ...(profile && { profile }) };
+  },
+  list: async () => (await allRecords(records, workspace, 'member')).map(({ body }) => Member.parse(body)),
+  add: async (input) => {
+    const member: Member = { ...parseInput('the member', NewMember, input), addedAt: clock.now() };
+    if (await records.writeRecords(workspace, [writeOf('member', member, 0)])) return member;
+    throw new PerdureError('CONFLICT', `${workspace} has a member ${member.id} already`, {
+      details: { workspace, member: member.id },
+    });
+  },
+  change: async (input, given) => {
+    const id = parseInput('the member', MemberId, input);
+    const { role, profile } = parseInput('the change', MemberChange, given);
+    return changeRecords(records, workspace, async () => {
+      const { member, version } = await mustFindMember(records, workspace, id);
+      const changed = { ...member, role: role ?? member.role, profile: profile ?? member.profile };
+      return { writes: [writeOf('member', changed, version)], result: changed };
+    });
+  },
+  remove: async (input) => {
+    const id = parseInput('the member', MemberId, input);
+    await changeRecords(records, workspace, async () => {
+      const { version } = await mustFindMember(records, workspace, id);
+      const revokedAt = clock.now();
+      const keys = (await allRecords(records, workspace, 'key')).flatMap((record) => {
+        const key = StoredKey.parse(record.body);
+        if (key.member !== id || key.revokedAt !== undefined) return [];
+        return [writeOf('key', { ...key, revokedAt }, record.version)];
+      });
+      return { writes: [{ kind: 'member', id, onVersion: version, body: undefined }, ...keys], result: undefined };
+    });
+  },
+});

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { PerdureError } from '../../../schema/error.ts';
+import { registryWorkspace, WorkspaceId } from '../../../schema/ids.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Records } from '../../ports/records.ts';
+import { parseInput } from '../../session/event-codec.ts';
+import { allRecords, writeOf } from './change-records.ts';
+
+const Workspace = z.strictObject({ id: WorkspaceId, addedAt: z.int() });
+export type Workspace = z.infer<typeof Workspace>;
+
+export interface Workspaces {
+  add(id: string): Promise<Workspace>;
+  /** By id. `local` is there from the beginning. */
+  list(): Promise<readonly Workspace[]>;
+  /** Fails with WORKSPACE_NOT_FOUND when there is none. */
+  get(id: string): Promise<Workspace>;
+}
+
+const local: Workspace = { id: WorkspaceId.parse('local'), addedAt: 0 };
+
+export const workspacesOf = (records: Records, clock: Clock): Workspaces => ({
+  add: async (input) => {
+    const id = parseInput('the workspace', WorkspaceId, input);
+    const workspace: Workspace = { id, addedAt: clock.now() };
+    const write = writeOf('workspace', workspace, 0);
+    if (id !== local.id && (await records.writeRecords(registryWorkspace, [write]))) return workspace;
+    throw new PerdureError('CONFLICT', `there is a workspace ${id} already`, { details: { workspace: id } });
+  },
+  list: async () => {
+    const added = (await allRecords(records, registryWorkspace, 'workspace')).map(({ body }) => Workspace.parse(body));
+    return [...added, local].sort((a, b) => (a.id < b.id ? -1 : 1));
+  },
+  get: async (input) => {
+    const id = parseInput('the workspace', WorkspaceId, input);
+    if (id === local.id) return local;
+    const found = await records.record(registryWorkspace, 'workspace', id);
+    if (found) return Workspace.parse(found.body);
+    throw new PerdureError(
+      'WORKSPACE_NOT_FOUND',
+      `there is no workspace ${id}: add it with \`perdure workspaces add ${id}\``,
+      {
+        details: { workspace: id },
+      },
+    );
+  },
+});

@@ -1,0 +1,26 @@
+import type { Worker, WorkerOptions } from '../run/worker.ts';
+import type { Approvals } from './approvals.ts';
+import type { ChangesOptions, SessionChange } from './changes.ts';
+import type { Collected, GcOptions } from './gc.ts';
+import type { Audit } from './registry/audit.ts';
+import type { Keys } from './registry/keys.ts';
+import type { Members } from './registry/members.ts';
+import type { Sessions } from './sessions.ts';
+
+export interface RuntimeVerbs {
+  /** Removes the blobs of the workspace that no log names. Beside it everybody may be at work. */
+  gc(options?: GcOptions): Promise<Collected>;
+  /** The sessions of the workspace that change, each with its head: at least once, until the signal, the loop or the runtime ends it. */
+  changes(options?: ChangesOptions): AsyncGenerator<SessionChange, void, void>;
+  /** Works on runs in this process. */
+  worker(options?: WorkerOptions): Worker;
+}
+
+/** The runtime as one member of one workspace sees it. */
+export interface ScopedRuntime extends RuntimeVerbs {
+  readonly sessions: Sessions;
+  readonly approvals: Approvals;
+  readonly members: Members;
+  readonly keys: Keys;
+  readonly audit: Audit;
+}

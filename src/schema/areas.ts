@@ -1,0 +1,19 @@
+import { z } from 'zod';
+
+/** The parts of what a runtime can do that a key can be limited to. */
+export const areas = [
+  'sessions',
+  'files',
+  'approvals',
+  'agents',
+  'usage',
+  'members',
+  'keys',
+  'vault',
+  'webhooks',
+  'audit',
+  'maintenance',
+] as const;
+
+export const Area = z.enum(areas);
+export type Area = z.infer<typeof Area>;
