@@ -22,10 +22,15 @@ export interface SnapshotWithChanges extends Snapshot {
   readonly changes: readonly ChangedFile[];
 }
 
+export interface RestoredWorktree extends Omit<Restored, 'changes'> {
+  /** Files and links. */
+  readonly changed: number;
+}
+
 /** What the thread can be asked to do. */
 export interface FileTasks {
   snapshot(options: WorktreeOptions & Cached): SnapshotWithChanges;
-  restore(options: RestoreOptions & Cached): Restored;
+  restore(options: RestoreOptions & Cached): RestoredWorktree;
   changes(options: Compared): readonly FileChange[];
   diff(options: Compared): readonly FileDiff[];
 }
@@ -42,7 +47,8 @@ export type ToFilesThread =
   | ({ readonly answer: number } & Settled)
   | { readonly end: true };
 
-/** How a task ended, or what it wants of its store. */
+/** How a task ended, or what it wants of its store. Long lists hold the other side up less as JSON than as values. */
 export type FromFilesThread =
-  | ({ readonly task: number } & Settled)
+  | { readonly task: number; readonly json: string }
+  | { readonly task: number; readonly error: ErrorData }
   | { readonly ask: number; readonly of: number; readonly method: keyof Blobs; readonly argument: unknown };

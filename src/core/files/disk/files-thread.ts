@@ -117,7 +117,8 @@ const tasks: { [Name in TaskName]: (options: OptionsOf<Name>, blobs: Blobs) => P
   restore: (options, blobs) =>
     withCache(options, async (cache) => {
       const done = await restoreSnapshot(options, cache, blobs);
-      return [done.restored, done.cache];
+      const { changes, ...restored } = done.restored;
+      return [{ ...restored, changed: changedFiles(changes).length }, done.cache];
     }),
   changes: changesBetween,
   diff: async (compared, blobs) => {
@@ -131,7 +132,7 @@ const tasks: { [Name in TaskName]: (options: OptionsOf<Name>, blobs: Blobs) => P
 
 const run = async (task: number, name: TaskName, options: unknown): Promise<void> => {
   try {
-    tell({ task, value: await tasks[name](options as never, blobsOf(task)) });
+    tell({ task, json: JSON.stringify(await tasks[name](options as never, blobsOf(task))) });
   } catch (error) {
     tell({ task, error: toErrorData(error) });
   }

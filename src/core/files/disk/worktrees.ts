@@ -12,6 +12,8 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+type TaskEnd = Extract<FromFilesThread, { task: number }>;
+
 const entry = new URL(`./files-thread${extname(import.meta.url)}`, import.meta.url);
 
 const settle = async (work: () => Promise<unknown>): Promise<Settled> => {
@@ -101,18 +103,18 @@ export class Worktrees {
   }
 
   async #receive(thread: Worker, message: FromFilesThread): Promise<void> {
-    if ('task' in message) return this.#finish(thread, message.task, message);
+    if ('task' in message) return this.#finish(thread, message);
     const { blobs } = this.#waiting.get(message.of)!;
     const settled = await settle(() => blobs[message.method](message.argument as never));
     thread.postMessage({ answer: message.ask, ...settled } satisfies ToFilesThread);
   }
 
-  #finish(thread: Worker, task: number, settled: Settled): void {
-    const waiting = this.#waiting.get(task);
-    this.#waiting.delete(task);
+  #finish(thread: Worker, end: TaskEnd): void {
+    const waiting = this.#waiting.get(end.task);
+    this.#waiting.delete(end.task);
     if (this.#waiting.size === 0) thread.unref();
-    if ('error' in settled) waiting?.reject(fromErrorData(settled.error));
-    else waiting?.resolve(settled.value);
+    if ('error' in end) waiting?.reject(fromErrorData(end.error));
+    else waiting?.resolve(JSON.parse(end.json));
   }
 
   /** What was under way fails; the next task starts another thread. */

@@ -61,6 +61,6 @@ export const copyFiles = async (
   const { root, trees } = await partOf(scope, await treeAt(scope, key, where), path);
   await makeEmpty(folder);
   const blobs = { ...withBlobs(scope.blobs, trees), putBlobs: async () => undefined };
-  const { changes } = await scope.worktrees.restore({ folder, root }, blobs);
-  return { folder, files: changes.filter((each) => 'after' in each && each.after.kind !== 'folder').length };
+  const { changed } = await scope.worktrees.restore({ folder, root }, blobs);
+  return { folder, files: changed };
 };
