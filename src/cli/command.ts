@@ -1,3 +1,4 @@
+import type { Workspaces } from '../core/service/registry/workspaces.ts';
 import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import type { Session } from '../core/service/session.ts';
 import type { Sessions } from '../core/service/sessions.ts';
@@ -41,6 +42,7 @@ export interface Context {
   readonly sessions: () => Promise<Sessions>;
   /** The store with the agents of the configuration. */
   readonly runtime: () => Promise<ScopedRuntime>;
+  readonly workspaces: () => Promise<Workspaces>;
   readonly config: () => Promise<Config>;
   /** Whoever sits at the terminal; a pipe counts when a command reads lines from anyone. */
   readonly person: (options?: { readonly anyInput: boolean }) => Person | undefined;

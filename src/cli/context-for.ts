@@ -99,9 +99,20 @@ export const contextFor = (
     });
   };
   let opening: Promise<Runtime> | undefined;
-  const runtime = async (): Promise<ScopedRuntime> => {
+  const opened = (): Promise<Runtime> => {
     opening ??= open();
-    return (await opening).as({ workspace, member: 'local', role: 'admin' });
+    return opening;
+  };
+  /** With the profile that `setup` has kept. */
+  const act = async (): Promise<ScopedRuntime> => {
+    const local = { workspace, member: 'local', role: 'admin' } as const;
+    const { profile } = await (await opened()).as(local).members.me();
+    return (await opened()).as({ ...local, profile });
+  };
+  let acting: Promise<ScopedRuntime> | undefined;
+  const runtime = (): Promise<ScopedRuntime> => {
+    acting ??= act();
+    return acting;
   };
   const sessions: Context['sessions'] = async () => (await runtime()).sessions;
   const given = Object.entries({ store: options.store, workspace: options.workspace, config: options.config });
@@ -116,6 +127,7 @@ export const contextFor = (
     config,
     runtime,
     sessions,
+    workspaces: async () => (await opened()).workspaces,
     session: async (named) => {
       const id = parseSessionId(named);
       return (await sessions()).get(id);

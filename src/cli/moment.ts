@@ -15,6 +15,8 @@ const durationMs = (text: string): number | undefined => {
   return amount === undefined ? undefined : Number(amount) * unitMs[unit]!;
 };
 
+const dateMs = (text: string): number => (isoDate.test(text) ? Date.parse(text) : Number.NaN);
+
 /** `24h`, `30min`, in milliseconds. */
 export const parseDuration = (option: string, text: string | undefined): number | undefined => {
   const ms = text === undefined ? undefined : durationMs(text);
@@ -26,10 +28,18 @@ export const parseDuration = (option: string, text: string | undefined): number 
 export const parseMoment = (option: string, text: string | undefined, now: number): number | undefined => {
   if (text === undefined) return undefined;
   const ms = durationMs(text);
-  if (ms !== undefined) return now - ms;
-  const at = isoDate.test(text) ? Date.parse(text) : Number.NaN;
+  const at = ms === undefined ? dateMs(text) : now - ms;
   if (!Number.isNaN(at)) return at;
   throw wrongCall(`${option} is a date such as 2026-03-01 or 2026-03-01T09:30, or 7d, 24h, 30min ago; got "${text}"`);
+};
+
+/** An ISO date, by itself midnight UTC, or in how long: `90d`. In milliseconds. */
+export const parseDeadline = (option: string, text: string | undefined, now: number): number | undefined => {
+  if (text === undefined) return undefined;
+  const ms = durationMs(text);
+  const at = ms === undefined ? dateMs(text) : now + ms;
+  if (at > now) return at;
+  throw wrongCall(`${option} is a date to come such as 2030-03-01, or in how long: 90d, 24h, 30min; got "${text}"`);
 };
 
 export interface TurnRange {

@@ -130,6 +130,16 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect((await Array.fromAsync(session.events()))[0]!.actor).toBe('member:ann');
     });
 
+    test('[PDK1] who acts for the program becomes a member with their first key, and nobody else does', async () => {
+      const workspace = `w-${++workspaces}`;
+      const first = await admin(runtime, workspace).keys.create();
+      expect((await other.authenticate(first.token))?.identity).toMatchObject({ member: 'root', role: 'admin' });
+      expect(await admin(runtime, workspace).members.list()).toMatchObject([{ id: 'root', role: 'admin' }]);
+      const signedIn = await signIn(first.token);
+      await admin(other, workspace).members.remove('root');
+      await expect(signedIn.keys.create()).rejects.toMatchObject({ code: 'MEMBER_NOT_FOUND' });
+    });
+
     test('[PDK1] no two keys have the same secret, also of one member', async () => {
       const { scoped } = await withKey();
       const made = await Promise.all(Array.from({ length: 20 }, () => scoped.keys.create({ member: 'ann' })));

@@ -2,6 +2,7 @@ import type { SessionPage, Sessions } from '../../core/service/sessions.ts';
 import { type Status, statuses } from '../../schema/statuses.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { type Context, defineCommand, flag, text } from '../command.ts';
+import { parseOneOf } from '../one-of.ts';
 import { paintStatus } from '../paint.ts';
 import { parseCount } from '../point.ts';
 import { printableLine } from '../printable.ts';
@@ -17,12 +18,6 @@ const columns: readonly Column[] = [
   { title: 'AGE', align: 'right', leaves: 3 },
   { title: 'TITLE', flexible: true, leaves: 4 },
 ];
-
-const statusOf = (name: string): Status => {
-  const status = statuses.find((each) => each === name);
-  if (status) return status;
-  throw wrongCall(`--status is ${statuses.join(', ')}; got "${name}"`);
-};
 
 const row = ({ id, status, turn, messages, updatedAt, title = '' }: SessionSummary, now: number): readonly string[] => [
   printableLine(id),
@@ -64,7 +59,7 @@ export const ls = defineCommand({
   },
   examples: ['perdure ls', 'perdure ls --status paused', `perdure ls --all --json | jq -r '.sessions[].id'`],
   run: async (context, { options }) => {
-    const status = options.status === undefined ? undefined : statusOf(options.status);
+    const status = parseOneOf('--status', statuses, options.status);
     const limit = parseCount('--limit', options.limit, 1);
     if (options.all && (limit ?? options.cursor) !== undefined) {
       throw wrongCall('--all lists all sessions: leave out --limit and --cursor');

@@ -6,6 +6,7 @@ import { append } from './append.ts';
 import { approvals } from './approvals.ts';
 import { artifacts } from './artifacts.ts';
 import { attach } from './attach.ts';
+import { audit } from './audit.ts';
 import { calls } from './calls.ts';
 import { cancel } from './cancel.ts';
 import { chat } from './chat.ts';
@@ -20,10 +21,12 @@ import { fork } from './fork.ts';
 import { gc } from './gc.ts';
 import { handoff } from './handoff.ts';
 import { importCommand } from './import.ts';
+import { keyCommands } from './keys.ts';
 import { lifecycleCommands } from './lifecycle.ts';
 import { limit } from './limit.ts';
 import { log } from './log.ts';
 import { ls } from './ls.ts';
+import { memberCommands } from './members.ts';
 import { open } from './open.ts';
 import { pin } from './pin.ts';
 import { recall } from './recall.ts';
@@ -33,11 +36,13 @@ import { retry } from './retry.ts';
 import { revert } from './revert.ts';
 import { rewind } from './rewind.ts';
 import { send } from './send.ts';
+import { setup } from './setup.ts';
 import { show } from './show.ts';
 import { state } from './state.ts';
 import { tree } from './tree.ts';
 import { verify } from './verify.ts';
 import { worker } from './worker.ts';
+import { workspaceCommands } from './workspaces.ts';
 
 /** In the order of the help. */
 export const commands: readonly Command[] = [
@@ -82,6 +87,11 @@ export const commands: readonly Command[] = [
   importCommand,
   repair,
   gc,
+  setup,
+  ...memberCommands,
+  ...keyCommands,
+  audit,
+  ...workspaceCommands,
 ];
 
 export const findCommand = (name: string): Command | undefined => commands.find((command) => command.name === name);

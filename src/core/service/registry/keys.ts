@@ -8,7 +8,7 @@ import { isAtLeast, lowerRole } from '../../../schema/member-roles.ts';
 import { parseInput } from '../../session/event-codec.ts';
 import type { Scope } from '../scope.ts';
 import { allRecords, changeRecords, writeOf } from './change-records.ts';
-import { mustFindMember } from './members.ts';
+import { findMember, mustFindMember } from './members.ts';
 import { infoOf, newSecret, StoredKey, tokenOf } from './stored-key.ts';
 
 const KeyRequest = z.strictObject({
@@ -63,6 +63,13 @@ export const keysOf = (scope: Scope): Keys => {
     if (!found) throw keyNotFound(id, 'is no key of this workspace');
     return { key: StoredKey.parse(found.body), version: found.version };
   };
+  /** Who acts without a key is vouched for by the program, and becomes a member with their first key. */
+  const holderOf = async (id: MemberId, addedAt: number) => {
+    if (id !== caller.member || caller.key) return mustFindMember(records, workspace, id);
+    const { role } = caller;
+    const { profile } = scope.requester;
+    return (await findMember(records, workspace, id)) ?? { member: { id, role, profile, addedAt }, version: 0 };
+  };
   const change = async <T extends StoredKey>(input: string, next: (key: StoredKey) => T): Promise<T> => {
     const id = parseInput('the key', KeyId, input);
     return changeRecords(records, workspace, async () => {
@@ -81,7 +88,7 @@ export const keysOf = (scope: Scope): Keys => {
       const { secret, secretHash } = newSecret();
       const id = newId('key');
       const key = await changeRecords(records, workspace, async () => {
-        const { member, version } = await mustFindMember(records, workspace, request.member ?? caller.member);
+        const { member, version } = await holderOf(request.member ?? caller.member, now);
         const role = request.role ?? lowerRole(member.role, caller.role);
         const made: StoredKey = { ...request, id, member: member.id, role, createdAt: now, secretHash };
         refuseWider(scope, made);

@@ -1,0 +1,115 @@
+import type { NewKey } from '../../core/service/registry/keys.ts';
+import { areas } from '../../schema/areas.ts';
+import type { KeyInfo } from '../../schema/key-info.ts';
+import { memberRoles } from '../../schema/member-roles.ts';
+import { type Command, type Context, defineCommand, text, texts } from '../command.ts';
+import { parseDeadline } from '../moment.ts';
+import { parseOneOf } from '../one-of.ts';
+import { printableLine } from '../printable.ts';
+import { type Column, layOutTable } from '../table.ts';
+import { age, isoTime } from '../time.ts';
+
+const columns: readonly Column[] = [
+  { title: 'KEY' },
+  { title: 'MEMBER' },
+  { title: 'ROLE' },
+  { title: 'STATE', leaves: 4 },
+  { title: 'AGE', align: 'right', leaves: 1 },
+  { title: 'AREAS', leaves: 2 },
+  { title: 'NAME', flexible: true, leaves: 3 },
+];
+
+const stateOf = ({ revokedAt, expiresAt }: KeyInfo, now: number): string => {
+  if (revokedAt !== undefined) return 'revoked';
+  if (expiresAt === undefined) return 'valid';
+  return expiresAt <= now ? 'expired' : `until ${isoTime(expiresAt).slice(0, 10)}`;
+};
+
+const tableOf = (keys: readonly KeyInfo[], { out, now }: Context): readonly string[] => {
+  const at = now();
+  const rows = keys.map((key) => [
+    key.id,
+    key.member,
+    key.role,
+    stateOf(key, at),
+    age(key.createdAt, at),
+    key.areas?.join(',') ?? 'all',
+    printableLine(key.name ?? ''),
+  ]);
+  return layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
+};
+
+/** The token alone on stdout, so that it can be piped to where it belongs. */
+const hand = async (context: Context, made: NewKey): Promise<void> => {
+  await context.answer(made, () => [made.token]);
+  await context.note(`${made.key.id} is a key of ${made.key.member}. Keep it now: it is shown this once.`);
+};
+
+export const keyCommands: readonly Command[] = [
+  defineCommand({
+    name: 'keys create',
+    summary: 'make a key for a member, and show it once',
+    args: ['[MEMBER]'],
+    options: {
+      name: text('NAME', 'what it is for'),
+      role: text('ROLE', `${memberRoles.join(', ')}; without it the member's`),
+      area: texts('AREA', `limit it to ${areas.join(', ')}; without it to nothing`),
+      expires: text('TIME', 'when it ends: 90d, or a date; without it never'),
+    },
+    notes: ['Without MEMBER for yourself. In effect is the lower role of key and member.'],
+    examples: [
+      'perdure keys create',
+      'perdure keys create ann --name laptop --expires 90d',
+      'perdure keys create ci --role viewer --area sessions --area files',
+    ],
+    makesStore: true,
+    run: async (context, { args: [member], options }) => {
+      const request = {
+        member,
+        name: options.name,
+        role: parseOneOf('--role', memberRoles, options.role),
+        areas: options.area?.map((area) => parseOneOf('--area', areas, area)!),
+        expiresAt: parseDeadline('--expires', options.expires, context.now()),
+      };
+      await hand(context, await (await context.runtime()).keys.create(request));
+      return undefined;
+    },
+  }),
+  defineCommand({
+    name: 'keys ls',
+    summary: 'list the keys of the workspace, oldest first',
+    args: [],
+    options: {},
+    examples: ['perdure keys ls', `perdure keys ls --json | jq -r '.[] | select(.revokedAt | not) | .id'`],
+    run: async (context) => {
+      const all = await (await context.runtime()).keys.list();
+      await context.answer(all, () =>
+        all.length > 0 ? tableOf(all, context) : 'no keys yet: `perdure keys create` makes one',
+      );
+      return undefined;
+    },
+  }),
+  defineCommand({
+    name: 'keys rotate',
+    summary: 'give a key another secret; the old one stops at once',
+    args: ['KEY'],
+    options: {},
+    examples: ['perdure keys rotate key_…'],
+    run: async (context, { args: [id] }) => {
+      await hand(context, await (await context.runtime()).keys.rotate(id!));
+      return undefined;
+    },
+  }),
+  defineCommand({
+    name: 'keys revoke',
+    summary: 'end a key at once and for good',
+    args: ['KEY'],
+    options: {},
+    examples: ['perdure keys revoke key_…'],
+    run: async (context, { args: [id] }) => {
+      const key = await (await context.runtime()).keys.revoke(id!);
+      await context.answer(key, () => `${key.id} of ${key.member} is revoked`);
+      return undefined;
+    },
+  }),
+];

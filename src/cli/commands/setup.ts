@@ -1,0 +1,41 @@
+import { isPerdureError } from '../../schema/error.ts';
+import { type Context, defineCommand, text } from '../command.ts';
+import { printableLine } from '../printable.ts';
+import { wrongCall } from '../wrong-call.ts';
+
+const askName = async ({ person }: Context): Promise<string> => {
+  const asked = person();
+  if (!asked?.isTerminal) throw wrongCall('setup asks for your name on a terminal: elsewhere give it with --name');
+  try {
+    asked.prompt('your name, as agents are told it: ');
+    const name = (await asked.nextLine())?.trim();
+    if (name) return name;
+  } finally {
+    asked.close();
+  }
+  throw wrongCall('setup needs a name: nothing was kept');
+};
+
+export const setup = defineCommand({
+  name: 'setup',
+  summary: 'say who you are, which agents are told',
+  args: [],
+  options: {
+    name: text('NAME', 'your display name, without being asked'),
+    about: text('TEXT', 'more that agents should know of you'),
+  },
+  notes: ['Kept as the profile of the member `local` of the workspace.'],
+  examples: ['perdure setup', 'perdure setup --name Ann'],
+  makesStore: true,
+  run: async (context, { options: { name: given, about } }) => {
+    const name = given ?? (await askName(context));
+    const { members } = await context.runtime();
+    const profile = { name, ...(about !== undefined && { about }) };
+    const member = await members.change('local', { profile }).catch((error) => {
+      if (!isPerdureError(error, 'MEMBER_NOT_FOUND')) throw error;
+      return members.add({ id: 'local', role: 'admin', profile });
+    });
+    await context.answer(member, () => `agents are told that they work for ${printableLine(name)}`);
+    return undefined;
+  },
+});

@@ -1,0 +1,30 @@
+import { type Command, defineCommand } from '../command.ts';
+
+export const workspaceCommands: readonly Command[] = [
+  defineCommand({
+    name: 'workspaces ls',
+    summary: 'list the workspaces of the store',
+    args: [],
+    options: {},
+    examples: ['perdure workspaces ls'],
+    run: async (context) => {
+      const all = await (await context.workspaces()).list();
+      await context.answer(all, () => all.map(({ id }) => id));
+      return undefined;
+    },
+  }),
+  defineCommand({
+    name: 'workspaces add',
+    summary: 'add a workspace to the store',
+    args: ['NAME'],
+    options: {},
+    notes: ['`perdure members add MEMBER --workspace NAME` adds who works there.'],
+    examples: ['perdure workspaces add acme'],
+    makesStore: true,
+    run: async (context, { args: [name] }) => {
+      const workspace = await (await context.workspaces()).add(name!);
+      await context.answer(workspace, () => `the workspace ${workspace.id} is there`);
+      return undefined;
+    },
+  }),
+];
