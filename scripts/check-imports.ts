@@ -35,12 +35,12 @@ const parts: Record<string, Part> = {
   'src/stores/postgres/': store,
   'src/models/': behindPort,
   'src/tools/': { mayImport: [schema, ports, files] },
-  'src/servers/': edge,
+  'src/servers/': { mayImport: [schema, service, ports, 'src/runtime.ts'] },
   'src/adapters/': edge,
   'src/importers/': edge,
   'src/client/': { mayImport: [schema], browser: true },
   'src/testing/': { mayImport: [schema, ports, session, 'src/stores/*'] },
-  'src/cli/': { mayImport: ['src/client/', schema, service, 'src/runtime.ts'] },
+  'src/cli/': { mayImport: ['src/client/', 'src/servers/', schema, service, 'src/runtime.ts'] },
   // A program like those of users, who import `perdure` and `perdure/tools`.
   'src/cli/config/': {
     mayImport: ['src/cli/', schema, service, 'src/runtime.ts', 'src/index.ts', 'src/tools/index.ts'],

@@ -2,6 +2,7 @@ import type { Workspaces } from '../core/service/registry/workspaces.ts';
 import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import type { Session } from '../core/service/session.ts';
 import type { Sessions } from '../core/service/sessions.ts';
+import type { Runtime } from '../runtime.ts';
 import type { Config } from './config/config.ts';
 import type { Ending } from './exit-codes.ts';
 import type { Person } from './runs/person.ts';
@@ -43,6 +44,10 @@ export interface Context {
   /** The store with the agents of the configuration. */
   readonly runtime: () => Promise<ScopedRuntime>;
   readonly workspaces: () => Promise<Workspaces>;
+  /** The same without a member, for those who serve others. */
+  readonly wholeRuntime: () => Promise<Runtime>;
+  /** The store's address, without its password. */
+  readonly storeName: () => string;
   readonly config: () => Promise<Config>;
   /** Whoever sits at the terminal; a pipe counts when a command reads lines from anyone. */
   readonly person: (options?: { readonly anyInput: boolean }) => Person | undefined;

@@ -99,15 +99,15 @@ export const contextFor = (
     });
   };
   let opening: Promise<Runtime> | undefined;
-  const opened = (): Promise<Runtime> => {
+  const wholeRuntime = (): Promise<Runtime> => {
     opening ??= open();
     return opening;
   };
   /** With the profile that `setup` has kept. */
   const act = async (): Promise<ScopedRuntime> => {
     const local = { workspace, member: 'local', role: 'admin' } as const;
-    const { profile } = await (await opened()).as(local).members.me();
-    return (await opened()).as({ ...local, profile });
+    const { profile } = await (await wholeRuntime()).as(local).members.me();
+    return (await wholeRuntime()).as({ ...local, profile });
   };
   let acting: Promise<ScopedRuntime> | undefined;
   const runtime = (): Promise<ScopedRuntime> => {
@@ -125,9 +125,11 @@ export const contextFor = (
     interrupted,
     onInterrupt,
     config,
+    wholeRuntime,
+    storeName: () => withoutSecrets(address, address),
     runtime,
     sessions,
-    workspaces: async () => (await opened()).workspaces,
+    workspaces: async () => (await wholeRuntime()).workspaces,
     session: async (named) => {
       const id = parseSessionId(named);
       return (await sessions()).get(id);

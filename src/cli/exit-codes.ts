@@ -55,6 +55,9 @@ const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   SECRET_NOT_FOUND: 'failure',
   WEBHOOK_NOT_FOUND: 'failure',
   VAULT_LOCKED: 'failure',
+  KEY_IN_USE: 'failure',
+  ROUTE_NOT_FOUND: 'failure',
+  METHOD_NOT_ALLOWED: 'failure',
 };
 
 export interface Failure {

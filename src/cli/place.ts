@@ -1,5 +1,6 @@
 import type { DiffPlace } from '../core/service/places.ts';
 import { SessionId } from '../schema/ids.ts';
+import { attemptOfText } from '../schema/place.ts';
 import { parsePoint } from './point.ts';
 import { wrongCall } from './wrong-call.ts';
 
@@ -10,9 +11,8 @@ const parseBranch = (text: string): SessionId => {
 };
 
 const parseAttempt = (text: string): DiffPlace | undefined => {
-  const [, turn, attempt] = /^(?:turn:)?(\d{1,15})#(\d{1,15})$/.exec(text) ?? [];
-  if (turn === undefined) return undefined;
-  if (Number(turn) > 0 && Number(attempt) > 0) return { turn: Number(turn), attempt: Number(attempt) };
+  const place = attemptOfText(text);
+  if (!place || (place.turn > 0 && place.attempt > 0)) return place;
   throw wrongCall(`"${text}" is no attempt at a turn: turns and attempts are counted from 1`);
 };
 

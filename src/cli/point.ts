@@ -1,13 +1,12 @@
+import { pointOfText } from '../schema/place.ts';
 import type { Point } from '../schema/point.ts';
 import { wrongCall } from './wrong-call.ts';
 
 /** `turn:3` and `3` are the end of turn 3, `seq:17` is event 17. */
 export const parsePoint = (text: string): Point => {
-  const [, kind = 'turn', digits] = /^(?:(turn|seq):)?(\d{1,15})$/.exec(text) ?? [];
-  if (digits === undefined) {
-    throw wrongCall(`"${text}" is not a point: write turn:3 (or just 3) for the end of a turn, seq:17 for an event`);
-  }
-  return kind === 'seq' ? { seq: Number(digits) } : { turn: Number(digits) };
+  const point = pointOfText(text);
+  if (point) return point;
+  throw wrongCall(`"${text}" is not a point: write turn:3 (or just 3) for the end of a turn, seq:17 for an event`);
 };
 
 export const pointName = (point: Point): string => ('seq' in point ? `event ${point.seq}` : `turn ${point.turn}`);

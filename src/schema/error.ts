@@ -45,6 +45,9 @@ export const errorCodes = [
   'SECRET_NOT_FOUND',
   'WEBHOOK_NOT_FOUND',
   'VAULT_LOCKED',
+  'KEY_IN_USE',
+  'ROUTE_NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 

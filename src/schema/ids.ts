@@ -27,9 +27,11 @@ const isId = (prefix: IdPrefix, text: unknown): boolean =>
   typeof text === 'string' && text.startsWith(`${prefix}_`) && idBody.test(text.slice(prefix.length + 1));
 
 const idSchema = <P extends IdPrefix>(prefix: P) =>
-  z.custom<IdOf[P]>((text) => isId(prefix, text), {
-    error: `expected an id such as ${prefix}_01jd3v8m9k5x7q2w4e6r8t0y1a`,
-  });
+  z
+    .custom<IdOf[P]>((text) => isId(prefix, text), {
+      error: `expected an id such as ${prefix}_01jd3v8m9k5x7q2w4e6r8t0y1a`,
+    })
+    .meta({ type: 'string', examples: [`${prefix}_01jd3v8m9k5x7q2w4e6r8t0y1a`] });
 
 export const SessionId = idSchema('ses');
 export const RunId = idSchema('run');
@@ -58,6 +60,14 @@ const timeText = (ms: number): string => {
   let text = '';
   for (let rest = ms, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text;
   return text;
+};
+
+/** When an id was made, by the clock of its maker. */
+export const idTime = (id: string): number => {
+  const text = id.slice(id.indexOf('_') + 1);
+  let ms = 0;
+  for (let at = 0; at < 10; at++) ms = ms * 32 + alphabet.indexOf(text[at]!);
+  return ms;
 };
 
 let lastMs = -1;

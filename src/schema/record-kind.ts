@@ -8,4 +8,5 @@ export type RecordKind =
   | 'webhook'
   | 'delivery'
   | 'hook-cursor'
-  | 'audit';
+  | 'audit'
+  | 'reply';

@@ -36,6 +36,7 @@ import { retry } from './retry.ts';
 import { revert } from './revert.ts';
 import { rewind } from './rewind.ts';
 import { send } from './send.ts';
+import { serve } from './serve.ts';
 import { setup } from './setup.ts';
 import { show } from './show.ts';
 import { state } from './state.ts';
@@ -59,6 +60,7 @@ export const commands: readonly Command[] = [
   handoff,
   limit,
   agents,
+  serve,
   worker,
   demo,
   ls,

@@ -61,14 +61,14 @@ const standingsOf = (run: RunContext, { id, session }: Run) =>
   runStandings(run.scope, keyOf(run.scope, session), { id, admittedAt: 1, signal: run.signal });
 
 const untilRest = async (run: RunContext, asked: Run): Promise<RunResult> => {
-  for await (const standing of standingsOf(run, asked)) if (standing) return standing;
+  for await (const standing of standingsOf(run, asked)) if (standing.status !== 'running') return standing;
   throw run.signal.reason;
 };
 
 /** Looked at anew after the log has said that it waits: whoever goes on with it from now on tells the parent (`tellCaller`). */
 const untilItGoesOn = async (run: RunContext, asked: Run, leave: (() => void) | undefined): Promise<void> => {
   for await (const standing of standingsOf(run, asked)) {
-    if (!standing || hasEnded(standing)) return;
+    if (standing.status === 'running' || hasEnded(standing)) return;
     leave?.();
     if (leave) throw waitsForChild;
   }

@@ -1,11 +1,14 @@
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
-import { PatchOperation, Pointer, Provenance } from '../../schema/state.ts';
+import { PatchOperation, Pointer, Provenance, type State } from '../../schema/state.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { CommitCommand } from '../session/decide-commit.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { canonical } from '../session/input-hash.ts';
 import { provenanceOf } from '../session/provenance.ts';
 import { type Mutation, stateInvalid, valueAt } from '../session/state-change.ts';
 import { type CommitRecord, commitRecord } from './commits.ts';
@@ -17,6 +20,8 @@ const Options = z.strictObject({
   provenance: Provenance.optional(),
   derivedFrom: z.array(z.int().positive()).max(1000).optional(),
   by: z.enum(['member', 'model']).default('member'),
+  /** The tag of the state that the change was made for (`stateTag`); of another it is refused with PRECONDITION_FAILED. */
+  onState: z.string().max(100).optional(),
 });
 /**
  * `by: 'model'` is for what a model concluded: it takes the lowest provenance among the turn's inputs, or among the events named in
@@ -49,8 +54,26 @@ const sourcesOf = async (scope: Scope, key: SessionKey, seqs: readonly number[] 
   );
 };
 
-const run = async (scope: Scope, key: SessionKey, command: Omit<CommitCommand, 'type' | 'agents'>) => {
-  const [event] = await execute(scope, key, { ...command, type: 'commit', agents: scope.agents });
+/** Stands for the content of a state: the same for the same, whatever came between. */
+export const stateTag = (state: State): string => hash('sha256', JSON.stringify(canonical(state)), 'base64url');
+
+const stateMoved = ({ session }: SessionKey): PerdureError =>
+  new PerdureError('PRECONDITION_FAILED', 'the state is not the one that the change was made for: read it again', {
+    details: { session },
+  });
+
+const run = async (
+  scope: Scope,
+  key: SessionKey,
+  asked: Omit<CommitCommand, 'type' | 'agents'>,
+  onState?: string | undefined,
+) => {
+  const command = { ...asked, type: 'commit', agents: scope.agents } as const;
+  const onlyThere = async ({ state }: SessionFold) => {
+    if (stateTag(state) !== onState) throw stateMoved(key);
+    return command;
+  };
+  const [event] = await execute(scope, key, onState === undefined ? command : onlyThere);
   return event && commitRecord(event as SessionEvent<'state.committed'>);
 };
 
@@ -61,14 +84,15 @@ export const commitState = async (
   change: Change,
   input: CommitOptions = {},
 ): Promise<CommitRecord | undefined> => {
-  const { why, provenance, derivedFrom, by } = parseInput('the commit', Options, input);
-  return run(scope, key, {
+  const { why, provenance, derivedFrom, by, onState } = parseInput('the commit', Options, input);
+  const command = {
     change: parseChange(change),
     why,
     provenance,
     by,
     derivedFrom: await sourcesOf(scope, key, derivedFrom),
-  });
+  };
+  return run(scope, key, command, onState);
 };
 
 const Lift = z.strictObject({ to: Provenance, why: Text.min(1).max(2000) });

@@ -1,7 +1,8 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
-import { SessionId } from '../../schema/ids.ts';
-import { Point } from '../../schema/point.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import { type Attempt, Place } from '../../schema/place.ts';
+import type { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -9,19 +10,8 @@ import { resolvePoint } from './points.ts';
 import { readForward } from './read-log.ts';
 import { keyOf, type Scope } from './scope.ts';
 
-const Attempt = z.strictObject({ turn: z.int().positive(), attempt: z.int().positive() });
-const Place = z.union(
-  [
-    Attempt,
-    z.strictObject({ session: SessionId, seq: z.int().positive() }),
-    z.strictObject({ session: SessionId, turn: z.int().nonnegative() }),
-    z.strictObject({ session: SessionId }),
-    Point,
-  ],
-  { error: 'expected {seq}, {turn}, {turn, attempt}, or one of these with {session} for another branch' },
-);
 /** A point of this session, of another (then with its id), or of an attempt at a turn, counted from 1. */
-export type DiffPlace = z.input<typeof Place>;
+export type DiffPlace = Place;
 
 /** A place as it was found. */
 export interface PlaceRef {

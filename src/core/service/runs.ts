@@ -3,7 +3,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { MessageId, RunId, SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
-import type { RunStatus, Usage, WaitReason } from '../../schema/run.ts';
+import { type RunStatus, runEnds, type Usage, type WaitReason } from '../../schema/run.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -12,6 +12,13 @@ import { cancelRun } from './cancel.ts';
 import { endAtOnce } from './end-at-once.ts';
 import { Following, readEvents } from './events.ts';
 import type { Scope } from './scope.ts';
+
+/** A run that is at work, or is to be. */
+export interface RunUnderWay {
+  readonly run: RunId;
+  readonly status: 'running';
+  readonly usage: Usage;
+}
 
 export interface RunResult {
   readonly run: RunId;
@@ -33,6 +40,8 @@ export interface Run {
   readonly session: SessionId;
   /** Its events from the admission on, as they come, until it ends; `after` a seq to go on from there. */
   events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
+  /** How it stands now. */
+  standing(): Promise<RunResult | RunUnderWay>;
   /** When it has ended, or waits for somebody, or was paused. */
   result(options?: z.input<typeof Waiting>): Promise<RunResult>;
   /** When it has ended, however long it waits before. */
@@ -46,14 +55,15 @@ const Waiting = Following.omit({ after: true });
 const joinedRun = (event: SessionEvent, message: MessageId | undefined, id: RunId): RunId | undefined =>
   event.type === 'message.appended' && event.payload.message.id === message && event.run !== id ? event.run : undefined;
 
-export const hasEnded = ({ status }: RunResult): boolean => status !== 'waiting' && status !== 'paused';
+const ends: ReadonlySet<string> = new Set(runEnds);
+export const hasEnded = ({ status }: RunResult | RunUnderWay): boolean => ends.has(status);
 
-/** How a run stands now, and again after everything that happens: undefined while it is at work. Its end is the last. */
+/** How a run stands now, and again after everything that happens. Its end is the last. */
 export async function* runStandings(
   scope: Scope,
   key: SessionKey,
   of: { readonly id: RunId; readonly admittedAt: number; readonly signal?: AbortSignal | undefined },
-): AsyncGenerator<RunResult | undefined, void, void> {
+): AsyncGenerator<RunResult | RunUnderWay, void, void> {
   const { id, admittedAt, signal } = of;
   const head = await scope.folds.head(key);
   let run = id;
@@ -73,7 +83,7 @@ export async function* runStandings(
     wait = waitAfter(wait, event, run);
     if (event.seq > head.seq) hold = holdAfter(hold, event);
     const rest = hold ?? wait;
-    if (event.seq >= head.seq) yield rest && { ...rest, run: id, usage };
+    if (event.seq >= head.seq) yield { ...(rest ?? { status: 'running' }), run: id, usage };
   }
 }
 
@@ -91,7 +101,7 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
   const outcome = async (mayRest: boolean, options: z.input<typeof Waiting> = {}): Promise<RunResult> => {
     const { signal } = parseInput('the query', Waiting, options);
     for await (const standing of runStandings(scope, key, { id, admittedAt, signal })) {
-      if (standing && (mayRest || hasEnded(standing))) return standing;
+      if (standing.status !== 'running' && (mayRest || hasEnded(standing))) return standing;
     }
     throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed, or the wait was ended: the run goes on');
   };
@@ -101,6 +111,10 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
     events: (options = {}) => {
       const { after = admittedAt - 1, signal } = parseInput('the query', Following, options);
       return endAtOnce(signal, (ending) => eventsAfter(after, ending));
+    },
+    standing: async () => {
+      for await (const standing of runStandings(scope, key, { id, admittedAt })) return standing;
+      throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed: the run goes on');
     },
     result: (options) => outcome(true, options),
     ended: (options) => outcome(false, options),

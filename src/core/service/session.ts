@@ -28,6 +28,7 @@ import { diffPlaces, type SessionDiff } from './diff.ts';
 import { type EventsOptions, readEvents } from './events.ts';
 import { type ExecuteOptions, execute } from './execute.ts';
 import { type SessionFiles, sessionFiles } from './files/session-files.ts';
+import { findRun } from './find-run.ts';
 import { type ForkOptions, forkSession } from './fork.ts';
 import { handOver } from './handoff.ts';
 import { limitSession } from './limit.ts';
@@ -47,6 +48,7 @@ import { sessionNotFound } from './session-folds.ts';
 import { callTracking } from './track.ts';
 import { readTranscript, type TranscriptEntry, type TranscriptOptions } from './transcript.ts';
 import { readTree, type TreeNode } from './tree.ts';
+import { type SessionUsage, usageOf } from './usage.ts';
 import { type Verification, type VerifyOptions, verifySession } from './verify.ts';
 import { watchCommits } from './watch.ts';
 import { type DeclarationsFor, type ToolClient, type ToolSet, type Tracked, wrapTools } from './wrap-tools.ts';
@@ -63,7 +65,7 @@ export interface Session {
     messages: MessageInput | readonly MessageInput[],
     options?: z.input<typeof AppendOptions>,
   ): Promise<readonly SessionEvent<'message.appended'>[]>;
-  describe(about: { readonly title?: string; readonly metadata?: Metadata }): Promise<void>;
+  describe(about: { readonly title?: string | undefined; readonly metadata?: Metadata | undefined }): Promise<void>;
   events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
   transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
   /** What a model would be given next. */
@@ -71,12 +73,14 @@ export interface Session {
   /** At the next safe point of a run; with `withinMs`, by then at the latest: a call that is cut off is told as interrupted, or run again. */
   pause(options?: PauseOptions): Promise<void>;
   resume(): Promise<void>;
-  close(options?: { readonly reason?: string }): Promise<void>;
+  close(options?: { readonly reason?: string | undefined }): Promise<void>;
   reopen(): Promise<void>;
   archive(): Promise<void>;
   restore(): Promise<void>;
   /** Stores the input and makes the run that will answer it; a worker takes it from there. */
   send(input: SendInput, options?: SendOptions): Promise<Run>;
+  /** A run of this session that was admitted before, here or elsewhere. */
+  run(id: string): Promise<Run>;
   /** Ends the run under way at once, or the one named; gives its id, if there was one. */
   cancel(run?: RunId): Promise<RunId | undefined>;
   /** Answers what the agent asked, by the id of its call. */
@@ -87,6 +91,8 @@ export interface Session {
   handoff(options: { readonly to: 'human' | 'agent'; readonly reason?: string | undefined }): Promise<void>;
   /** What the session may use in all. A run that waits for its budget goes on. */
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
+  /** What it has used so far, and what it may use in all. */
+  usage(): Promise<SessionUsage>;
   /** What is being written and done by workers of this process. */
   previews(listener: (preview: Preview) => void): () => void;
   /** The typed state, now or at a point. */
@@ -103,7 +109,7 @@ export interface Session {
   toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
   /** Every commit that matches, as it comes, from this call on. */
   watch(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
-  revert(seq: number, options?: { readonly why?: string }): Promise<CommitRecord | undefined>;
+  revert(seq: number, options?: { readonly why?: string | undefined }): Promise<CommitRecord | undefined>;
   adopt(branch: Session | SessionId, options?: AdoptOptions): Promise<Adoption>;
   diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
   /** Binds the session to an agent, or to another version of its agent. */
@@ -127,7 +133,7 @@ export interface Session {
   /** Plays a turn again on a fork against what was recorded, or with another model or agent, and tells where it departs. */
   replay(options: ReplayOptions): Promise<Replay>;
   fork(options?: ForkOptions): Promise<Session>;
-  rewind(options: { readonly to: Point; readonly reason?: string }): Promise<void>;
+  rewind(options: { readonly to: Point; readonly reason?: string | undefined }): Promise<void>;
   tree(): Promise<TreeNode>;
   verify(options?: VerifyOptions): Promise<Verification>;
   /** One portable file with the session and the lineage it needs. */
@@ -177,6 +183,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       return events as readonly SessionEvent<'message.appended'>[];
     },
     send: (input, options) => admitInput(scope, key, input, options),
+    run: (wanted) => findRun(scope, key, wanted),
     cancel: async (wanted) => cancelRun(scope, key, parseInput('the run', RunId.optional(), wanted)),
     answer: async (question, text) =>
       move({
@@ -194,6 +201,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
         parseInput('the limits', Limits, limits),
         parseInput('the options', WithReason, options).reason,
       ),
+    usage: () => usageOf(scope, key),
     previews: (listener) => scope.previews.listen(key, listener),
     describe: async (about) => move({ type: 'describe', ...parseInput('the description', Description, about) }),
     events: (options) => readEvents(scope, key, options),

@@ -11,6 +11,7 @@ import { type OpenOptions, openSession } from './open-session.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { type Session, sessionHandle } from './session.ts';
 import { sessionNotFound } from './session-folds.ts';
+import { type SessionUsage, usageOf } from './usage.ts';
 import { writeBundle } from './write-bundle.ts';
 
 const ListOptions = z.strictObject({
@@ -26,12 +27,19 @@ export interface SessionPage {
   readonly cursor?: string;
 }
 
+export interface UsagePage {
+  readonly usage: readonly SessionUsage[];
+  readonly cursor?: string;
+}
+
 export interface Sessions {
   open(options?: OpenOptions): Promise<Session>;
   /** Fails with SESSION_NOT_FOUND when there is none. */
   get(id: string): Promise<Session>;
   /** Newest change first. */
   list(options?: ListOptions): Promise<SessionPage>;
+  /** What sessions have used, in the order of `list`. */
+  usage(options?: ListOptions): Promise<UsagePage>;
   /** One portable file with these sessions and the lineage they need. */
   export(ids: readonly string[]): AsyncIterable<Uint8Array>;
   import(bundle: AsyncIterable<Uint8Array>): Promise<Imported>;
@@ -54,6 +62,15 @@ const parseCursor = (cursor: string | undefined) => {
   return { updatedAt: Number(updatedAt), id: parsed.data };
 };
 
+const listSessions = async (scope: Scope, options: ListOptions = {}): Promise<SessionPage> => {
+  const { status, limit, cursor } = parseInput('the query', ListOptions, options);
+  const statuses = typeof status === 'string' ? [status] : status;
+  const query = { status: statuses, limit: limit + 1, after: parseCursor(cursor) };
+  const found = await scope.store.list(scope.workspace, query);
+  const sessions = found.slice(0, limit);
+  return { sessions, ...(found.length > limit && { cursor: cursorOf(sessions.at(-1)!) }) };
+};
+
 export const sessionsOf = (scope: Scope): Sessions => ({
   open: async (options = {}) => sessionHandle(scope, await openSession(scope, options)),
   get: async (id) => {
@@ -61,13 +78,10 @@ export const sessionsOf = (scope: Scope): Sessions => ({
     if (!(await scope.store.head(key))) throw sessionNotFound(key);
     return sessionHandle(scope, key.session);
   },
-  list: async (options = {}) => {
-    const { status, limit, cursor } = parseInput('the query', ListOptions, options);
-    const statuses = typeof status === 'string' ? [status] : status;
-    const query = { status: statuses, limit: limit + 1, after: parseCursor(cursor) };
-    const found = await scope.store.list(scope.workspace, query);
-    const sessions = found.slice(0, limit);
-    return { sessions, ...(found.length > limit && { cursor: cursorOf(sessions.at(-1)!) }) };
+  list: (options) => listSessions(scope, options),
+  usage: async (options) => {
+    const { sessions, ...page } = await listSessions(scope, options);
+    return { ...page, usage: await Promise.all(sessions.map(({ id }) => usageOf(scope, keyOf(scope, id)))) };
   },
   export: (ids) => writeBundle(scope, parseInput('the session ids', z.array(SessionId).min(1), ids)),
   import: (bundle) => importBundle(scope, bundle),

@@ -11,7 +11,10 @@ import {
   upcastPayload,
 } from '../../schema/event.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
+import { invalidInput, parseInput } from '../../schema/parse-input.ts';
 import { maxPayloadBytes, type NewEvent, type StoredEvent } from '../ports/store.ts';
+
+export { invalidInput, parseInput } from '../../schema/parse-input.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -21,21 +24,6 @@ export const encodeJson = (value: unknown): Uint8Array => {
   return new Uint8Array(buffer, byteOffset, length);
 };
 export const decodeJson = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
-
-/** Where and what, in one line, for the person who sent it. */
-export const invalidInput = (subject: string, error: z.ZodError): PerdureError => {
-  const issues = error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
-  const lines = issues.slice(0, 5).map(({ path, message }) => (path ? `${path}: ${message}` : message));
-  return new PerdureError('INVALID_INPUT', `${subject} is not valid: ${lines.join('; ')}`, {
-    details: { issues: issues.slice(0, 50) },
-  });
-};
-
-export const parseInput = <S extends z.ZodType>(subject: string, schema: S, input: unknown): z.infer<S> => {
-  const parsed = schema.safeParse(input);
-  if (!parsed.success) throw invalidInput(subject, parsed.error);
-  return parsed.data;
-};
 
 /** The bytes of a payload that is valid; refuses what is too large. */
 export const encodeValid = <T extends EventType>(type: T, valid: PayloadOf<T>): Uint8Array => {

@@ -1,0 +1,22 @@
+import type { SessionId } from '../../schema/ids.ts';
+import type { Limits, Spent } from '../../schema/run.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { Scope } from './scope.ts';
+
+/** What a session has used, and may use in all. */
+export interface SessionUsage {
+  readonly session: SessionId;
+  readonly agent?: { readonly name: string; readonly version: number } | undefined;
+  readonly spent: Spent;
+  readonly limits: Limits;
+}
+
+export const usageOf = async (scope: Scope, key: SessionKey): Promise<SessionUsage> => {
+  const { agent, spent, limits } = await scope.folds.outline(key);
+  return {
+    session: key.session,
+    ...(agent && { agent }),
+    spent,
+    limits,
+  };
+};

@@ -1,0 +1,219 @@
+import { z } from 'zod';
+import { eventDefinitions } from '../event.ts';
+import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
+import { Json } from '../json.ts';
+import { Message, toolOutcomes } from '../message.ts';
+import { Limits, runEnds, Usage, waitReasons } from '../run.ts';
+import { type Collection, collections, ledgerEntries, StoredOperation } from '../state.ts';
+import { SessionSummary } from '../summary.ts';
+
+const Seq = z.int().nonnegative();
+const record = <S extends z.ZodType>(entry: S) => z.record(z.string(), entry);
+
+export const SummaryView = SessionSummary.meta({ id: 'Session' });
+export const SessionPageView = z.strictObject({ sessions: z.array(SummaryView), cursor: z.string().optional() });
+
+const ledger = Object.fromEntries(collections.map((each) => [each, record(ledgerEntries[each])])) as {
+  [C in Collection]: z.ZodRecord<z.ZodString, (typeof ledgerEntries)[C]>;
+};
+export const StateView = z.strictObject({ ...ledger, own: record(Json) }).meta({ id: 'State' });
+
+export const TranscriptView = z.strictObject({
+  entries: z.array(
+    z.strictObject({
+      seq: Seq,
+      turn: Seq,
+      at: z.int(),
+      actor: Actor,
+      run: RunId.optional(),
+      message: Message,
+    }),
+  ),
+});
+
+export const ContextView = z.strictObject({
+  system: z.string(),
+  messages: z.array(Message),
+  from: Seq,
+  tokens: z.number(),
+});
+
+export const CommitView = eventDefinitions['state.committed'].payload
+  .extend({
+    session: SessionId,
+    seq: Seq,
+    turn: Seq,
+    at: z.int(),
+    actor: Actor,
+    entries: z.array(z.string()),
+  })
+  .meta({ id: 'Commit' });
+export const CommitsView = z.strictObject({ commits: z.array(CommitView) });
+/** Absent when nothing changed. */
+export const MaybeCommitView = z.strictObject({ commit: CommitView.optional() });
+
+export const CallView = z
+  .strictObject({
+    session: SessionId,
+    callId: z.string(),
+    tool: z.string(),
+    status: z.enum(['running', ...toolOutcomes]),
+    run: RunId.optional(),
+    turn: Seq,
+    seq: Seq,
+    at: z.int(),
+    actor: Actor,
+    endedSeq: Seq.optional(),
+    durationMs: z.number().optional(),
+    inputHash: z.string(),
+    outputHash: z.string().optional(),
+  })
+  .meta({ id: 'ToolCall' });
+export const CallsView = z.strictObject({ calls: z.array(CallView) });
+
+const PlaceRef = z.strictObject({ session: SessionId, seq: Seq });
+const changesOf = <S extends z.ZodType>(entry: S) =>
+  z.array(z.strictObject({ id: z.string(), before: entry.optional(), after: entry.optional() }));
+const changes = Object.fromEntries(collections.map((each) => [each, changesOf(ledgerEntries[each])])) as unknown as {
+  [C in Collection]: z.ZodArray<
+    z.ZodObject<{
+      id: z.ZodString;
+      before: z.ZodOptional<(typeof ledgerEntries)[C]>;
+      after: z.ZodOptional<(typeof ledgerEntries)[C]>;
+    }>
+  >;
+};
+export const DiffView = z.strictObject({
+  from: PlaceRef,
+  to: PlaceRef,
+  ...changes,
+  own: changesOf(Json),
+  patch: z.array(StoredOperation),
+});
+
+export interface Node {
+  readonly summary: z.infer<typeof SessionSummary>;
+  readonly forks: readonly Node[];
+}
+export const TreeView: z.ZodType<Node> = z
+  .strictObject({
+    summary: SummaryView,
+    get forks() {
+      return z.array(TreeView);
+    },
+  })
+  .meta({ id: 'Tree' }) as z.ZodType<Node>;
+
+export const VerificationView = z.discriminatedUnion('ok', [
+  z.strictObject({ ok: z.literal(true), events: Seq, hash: z.string() }),
+  z.strictObject({
+    ok: z.literal(false),
+    events: Seq,
+    bad: z.strictObject({ seq: Seq, reason: z.string(), path: z.string().optional(), blob: z.string().optional() }),
+  }),
+]);
+
+export const RunView = z.strictObject({ run: RunId, session: SessionId }).meta({ id: 'Run' });
+export const RunResultView = z
+  .strictObject({
+    run: RunId,
+    /** `running` also for one that waits for its turn. */
+    status: z.enum(['running', 'waiting', 'paused', ...runEnds]),
+    output: Json.optional(),
+    error: z.strictObject({ code: z.string(), message: z.string() }).optional(),
+    waitingFor: z.enum(waitReasons).optional(),
+    reason: z.string().optional(),
+    waitsIn: SessionId.optional(),
+    usage: Usage,
+  })
+  .meta({ id: 'RunResult' });
+
+const ChangedFile = z.strictObject({
+  path: z.string(),
+  change: z.enum(['created', 'modified', 'deleted', 'renamed']),
+  from: z.string().optional(),
+});
+export const AdoptionView = z.strictObject({
+  commit: CommitView.optional(),
+  adopted: z.array(z.string()),
+  conflicts: z.array(
+    z.strictObject({ path: z.string(), base: Json.optional(), ours: Json.optional(), theirs: Json.optional() }),
+  ),
+  files: z.strictObject({ changes: z.array(ChangedFile), conflicts: z.array(z.string()) }),
+});
+
+export const RetryView = z.strictObject({
+  message: Message,
+  turn: Seq.optional(),
+  run: RunId.optional(),
+});
+
+export const ReplayView = z.strictObject({
+  session: SessionId,
+  departures: z.array(
+    z.strictObject({
+      step: Seq,
+      what: z.enum(['request', 'call', 'outcome', 'end']),
+      recorded: Json,
+      replayed: Json,
+    }),
+  ),
+});
+
+export const CompactionView = z.strictObject({
+  compaction: z
+    .strictObject({ from: Seq, to: Seq, summary: z.string(), evicted: z.array(z.string()) })
+    .optional(),
+});
+
+export const RecallView = z.strictObject({ key: z.string(), value: z.unknown() });
+
+export const ApprovalView = z
+  .strictObject({
+    id: ApprovalId,
+    session: SessionId,
+    callId: z.string(),
+    tool: z.string(),
+    inputHash: z.string(),
+    summary: z.string(),
+    requestedBy: Actor,
+    requestedAt: z.int(),
+    roles: z.array(z.string()).optional(),
+    notRequester: z.boolean().optional(),
+    expiresAt: z.int().optional(),
+  })
+  .meta({ id: 'Approval' });
+export const ApprovalsView = z.strictObject({ approvals: z.array(ApprovalView) });
+
+export const UsageView = z
+  .strictObject({
+    session: SessionId,
+    agent: z.strictObject({ name: z.string(), version: z.int() }).optional(),
+    spent: z.strictObject({
+      turns: Seq,
+      tokens: Seq,
+      usd: z.number(),
+      unpriced: Seq,
+      activeMs: z.number(),
+    }),
+    limits: Limits,
+  })
+  .meta({ id: 'SessionUsage' });
+export const UsagePageView = z.strictObject({ usage: z.array(UsageView), cursor: z.string().optional() });
+
+export const AgentsView = z.strictObject({
+  agents: z.array(
+    z.strictObject({
+      name: z.string(),
+      version: z.int(),
+      model: z.string().optional(),
+      tools: z.array(
+        z.strictObject({ name: z.string(), description: z.string(), effects: z.enum(['none', 'idempotent', 'once']) }),
+      ),
+    }),
+  ),
+});
+
+export const ImportedView = z.strictObject({
+  sessions: z.array(z.strictObject({ session: SessionId, added: Seq })),
+});

@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { type Context, Hono } from 'hono';
+import { z } from 'zod';
+import type { Runtime } from '../../runtime.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
+import { parseInput } from '../../schema/parse-input.ts';
+import { eventStream } from './event-stream.ts';
+import { jsonText } from './json-text.ts';
+import { corsHeaders, type OriginRules, refuseForeign } from './origin-check.ts';
+import { problemResponse } from './problem.ts';
+import { type Rate, RateLimit } from './rate-limit.ts';
+import { limited, readJson } from './read-body.ts';
+import { readQuery } from './read-query.ts';
+import { bytes, type Route, stream } from './route.ts';
+import { routes } from './routes/index.ts';
+
+/** What the server tells of its work, for logs, metrics and spans. */
+export interface Observer {
+  answered(request: Answered): void;
+  failed(error: unknown, request: string): void;
+  streams(change: 1 | -1): void;
+}
+
+export interface Answered {
+  readonly id: string;
+  readonly method: string;
+  /** The route, not the address: that may hold names. */
+  readonly route: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly session?: string | undefined;
+  readonly workspace?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+export interface AppOptions {
+  readonly runtime: Runtime;
+  readonly rules: () => OriginRules;
+  readonly rate: Rate;
+  readonly beatMs: number;
+  readonly observer: Observer;
+  /** Aborted when the server stops: streams end. */
+  readonly stopping: AbortSignal;
+  /** Checks answers against their schemas; for tests. */
+  readonly checksAnswers: boolean;
+}
+
+const defaultMaxBytes = 1024 * 1024;
+
+type Authenticated = NonNullable<Awaited<ReturnType<Runtime['authenticate']>>>;
+
+const unauthenticated = new PerdureError(
+  'UNAUTHENTICATED',
+  'a key is needed: send authorization: Bearer pdk_…; `perdure keys create` makes one',
+);
+
+const tokenOf = (headers: Headers): string | undefined => {
+  const [, token] = /^Bearer (pdk_[\x21-\x7e]{1,500})$/i.exec(headers.get('authorization') ?? '') ?? [];
+  return token;
+};
+
+interface Variables {
+  readonly requestId: string;
+  readonly route?: string;
+  readonly session?: string | undefined;
+  readonly who?: Authenticated;
+}
+type Env = { readonly Variables: Variables };
+
+const honoPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
+
+const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+};
+
+const requestId = (headers: Headers): string => {
+  const given = headers.get('x-request-id');
+  return given && /^[\w.-]{8,100}$/.test(given) ? given : randomUUID();
+};
+
+/** Everything that is served, as one function from requests to responses. */
+export const httpApp = (options: AppOptions): Hono<Env> => {
+  const { runtime, observer, rules } = options;
+  const byKey = new RateLimit(options.rate);
+  const app = new Hono<Env>();
+
+  const identify = async (headers: Headers): Promise<Authenticated> => {
+    const token = tokenOf(headers);
+    const found = token === undefined ? undefined : await runtime.authenticate(token);
+    if (!found) throw unauthenticated;
+    return found;
+  };
+
+  const limitRate = ({ identity, key }: Authenticated): void => {
+    const waitSeconds = byKey.take(`${identity.workspace}/${key.id}`);
+    if (waitSeconds === undefined) return;
+    throw new PerdureError('RATE_LIMITED', `too many requests with this key: try again in ${waitSeconds} s`, {
+      details: { retryAfterSeconds: waitSeconds },
+    });
+  };
+
+  const obey = async (context: Context<Env>, route: Route, who: Authenticated): Promise<Response> => {
+    const request = context.req.raw;
+    const { headers } = request;
+    const { params = {}, query = {}, body } = route;
+    const scoped = runtime.as(who.identity);
+    await scoped.check(route.verb); // before anything is read
+    const asked = {
+      params: parseInput('the path', z.strictObject(params), context.req.param()),
+      query: parseInput('the query', z.strictObject(query), readQuery(new URL(request.url), query)),
+      body: body && body !== bytes ? parseInput('the body', body, await readJson(request, route.maxBytes ?? defaultMaxBytes)) : undefined,
+    };
+    const given = headers.get('idempotency-key');
+    const idempotencyKey = given === null ? undefined : parseInput('the header idempotency-key', IdempotencyKeyText, given);
+    const call = {
+      ...asked,
+      runtime: scoped,
+      headers,
+      idempotencyKey,
+      signal: AbortSignal.any([request.signal, options.stopping]),
+      content: limited(request, route.maxBytes ?? defaultMaxBytes),
+      events: (source: Parameters<typeof eventStream>[0]) => {
+        observer.streams(1);
+        return eventStream(source, {
+          signal: AbortSignal.any([request.signal, options.stopping]),
+          beatMs: options.beatMs,
+          mayGoOn: async () => (await runtime.authenticate(tokenOf(headers) ?? '')) !== undefined,
+          onFailure: (error) => {
+            observer.failed(error, context.get('requestId'));
+            const code = error instanceof PerdureError ? error.code : 'DEFECT';
+            return { event: 'error', data: { code, ...(error instanceof PerdureError && { detail: error.message }) } };
+          },
+          onEnd: () => observer.streams(-1),
+        });
+      },
+    };
+    const work = () => route.handle(call as never);
+    const keeps = idempotencyKey !== undefined && route.method === 'POST' && !route.keepsKey;
+    const value = keeps
+      ? await scoped.once({ key: idempotencyKey, of: `${route.name} ${new URL(request.url).pathname}`, body: asked as never }, work as never)
+      : await work();
+    if (value instanceof Response) return value;
+    const { answer, status = 200 } = route;
+    if (!answer || answer === bytes || answer === stream) return new Response(null, { status: 204 });
+    if (options.checksAnswers) answer.parse(JSON.parse(jsonText(value)));
+    return new Response(jsonText(value), { status, headers: { 'content-type': 'application/json' } });
+  };
+
+  app.use(async (context, next) => {
+    const began = performance.now();
+    const request = context.req.raw;
+    const id = requestId(request.headers);
+    context.set('requestId', id);
+    try {
+      refuseForeign(request, rules());
+      if (request.method === 'OPTIONS') context.res = new Response(null, { status: 204 });
+      else await next();
+    } catch (error) {
+      context.res = failure(error, id);
+    }
+    const { status } = context.res;
+    for (const [name, value] of Object.entries({ ...securityHeaders, ...corsHeaders(request, rules()) })) {
+      context.res.headers.set(name, value);
+    }
+    context.res.headers.set('x-request-id', id);
+    const who = context.get('who');
+    observer.answered({
+      id,
+      method: request.method,
+      route: context.get('route') ?? 'none',
+      status,
+      durationMs: performance.now() - began,
+      session: context.get('session'),
+      workspace: who?.identity.workspace,
+      key: who?.key.id,
+    });
+  });
+
+  const failure = (error: unknown, id: string): Response => {
+    const retryAfter = error instanceof PerdureError ? error.details['retryAfterSeconds'] : undefined;
+    if (!(error instanceof PerdureError)) observer.failed(error, id);
+    return problemResponse(error, id, {
+      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+      ...(error === unauthenticated && { 'www-authenticate': 'Bearer realm="perdure"' }),
+    });
+  };
+
+  for (const route of routes) {
+    app.on(route.method, honoPath(route.path), async (context) => {
+      context.set('route', route.path);
+      context.set('session', context.req.param('session'));
+      const who = await identify(context.req.raw.headers);
+      context.set('who', who);
+      limitRate(who);
+      return obey(context, route, who);
+    });
+  }
+  app.onError((error, context) => failure(error, context.get('requestId')));
+  app.notFound((context) => {
+    const here = new URL(context.req.url).pathname;
+    const known = routes.some(({ path }) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(here));
+    const error = known
+      ? new PerdureError('METHOD_NOT_ALLOWED', `${context.req.method} is not done here: /v1/openapi.json says what is`)
+      : new PerdureError('ROUTE_NOT_FOUND', 'there is nothing here: /v1/openapi.json says what there is');
+    return failure(error, context.get('requestId'));
+  });
+  return app;
+};

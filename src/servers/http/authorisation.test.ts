@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { operationsOf, sampleOf, type SampleRoute } from '../../../test/api-samples.ts';
+import { startTestServer } from '../../../test/http-server.ts';
+import type { MemberRole } from '../../schema/member.ts';
+import { isAtLeast, memberRoles } from '../../schema/member-roles.ts';
+
+/** Streams do not end by themselves: their head is enough. */
+const statusOf = async (address: string, init: RequestInit): Promise<{ status: number; code?: string }> => {
+  const leaving = new AbortController();
+  const response = await fetch(address, { ...init, signal: leaving.signal });
+  const isProblem = response.headers.get('content-type') === 'application/problem+json';
+  const code = isProblem ? ((await response.json()) as { code: string }).code : undefined;
+  leaving.abort();
+  return { status: response.status, ...(code !== undefined && { code }) };
+};
+
+test('[HTTP7] every route, every role, own and foreign workspace: who may is answered, who may not is refused', async () => {
+  const { server, keys, foreignKeys, json } = await startTestServer({ checksAnswers: false });
+  const document = await json('/v1/openapi.json', { key: '' });
+  const routes = operationsOf(document);
+  expect(routes.length).toBeGreaterThan(60);
+  const wrong: string[] = [];
+  const check = (what: string, holds: boolean): void => {
+    if (!holds) wrong.push(what);
+  };
+  const ask = (route: SampleRoute, own: Record<string, string>, key?: string) => {
+    const { address, init } = sampleOf(route, own);
+    const headers = { ...init.headers, ...(key !== undefined && { authorization: `Bearer ${key}` }) };
+    return statusOf(`${server.url}${address}`, { ...init, headers });
+  };
+  for (const route of routes) {
+    const { id: session } = await json('/v1/sessions', { method: 'POST', body: {} });
+    const needs = route['x-perdure-role'] as MemberRole;
+    check(`${route.operationId} without a key`, (await ask(route, { session })).status === 401);
+    for (const role of memberRoles) {
+      const may = isAtLeast(role, needs);
+      const own = await ask(route, { session }, keys[role]);
+      const isAnswered = own.status !== 401 && own.code !== 'FORBIDDEN' && own.status < 500;
+      const what = `${route.operationId} as ${role}`;
+      check(`${what}: ${own.status} ${own.code}`, may ? isAnswered : own.code === 'FORBIDDEN');
+      const foreign = await ask(route, { session }, foreignKeys[role]);
+      const isHidden = route.path.includes('{session}') ? foreign.code === 'SESSION_NOT_FOUND' : foreign.status < 500;
+      check(`${what} elsewhere: ${foreign.status} ${foreign.code}`, may ? isHidden : foreign.code === 'FORBIDDEN');
+    }
+  }
+  expect(wrong).toEqual([]);
+}, 120_000);

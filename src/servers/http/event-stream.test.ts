@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { eventStream, type StreamOptions } from './event-stream.ts';
+import type { Frame } from './route.ts';
+
+const start = (frames: (signal: AbortSignal) => AsyncIterable<Frame>, options: Partial<StreamOptions> = {}) =>
+  eventStream(
+    { frames },
+    {
+      signal: new AbortController().signal,
+      beatMs: 1000,
+      mayGoOn: async () => true,
+      onFailure: () => ({ event: 'error', data: {} }),
+      onEnd: () => {},
+      ...options,
+    },
+  );
+
+async function* forever(made: { count: number; ended?: boolean }, signal: AbortSignal): AsyncGenerator<Frame> {
+  try {
+    while (!signal.aborted) yield { id: String(++made.count), event: 'event', data: 'x'.repeat(10_000) };
+  } finally {
+    made.ended = true;
+  }
+}
+
+test('[HTTP8] a source is read no further than a client that does not read leaves room for', async () => {
+  const made = { count: 0 };
+  const response = start((signal) => forever(made, signal));
+  const reader = response.body!.getReader();
+  await reader.read();
+  await sleep(50);
+  const read = made.count;
+  expect(read).toBeLessThan(60);
+  await sleep(50);
+  expect(made.count).toBe(read);
+  await reader.cancel();
+});
+
+test('[HTTP8] a client that goes away ends the source and what watches over it', async () => {
+  const made = { count: 0, ended: false };
+  let ended = 0;
+  const response = start((signal) => forever(made, signal), { onEnd: () => ended++ });
+  const reader = response.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  await expect.poll(() => made.ended).toBe(true);
+  expect(ended).toBe(1);
+});
+
+test('[HTTP9] a stream whose key does not count any more ends at the next beat', async () => {
+  let counts = true;
+  const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  };
+  const response = start(silent, { beatMs: 20, mayGoOn: async () => counts });
+  const reader = response.body!.getReader();
+  await reader.read();
+  counts = false;
+  const rest = async () => {
+    for (;;) if ((await reader.read()).done) return 'ended';
+  };
+  expect(await rest()).toBe('ended');
+});
+
+test('[HTTP8] frames have their id, event and data; what is shown and not kept has no id', async () => {
+  const frames = async function* (): AsyncGenerator<Frame> {
+    yield { id: '1', event: 'message.appended', data: { text: 'two\nlines' } };
+    await sleep(20);
+  };
+  let show: (preview: unknown) => void = () => {};
+  const response = eventStream(
+    {
+      frames,
+      previews: (listener) => {
+        show = listener;
+        return () => {};
+      },
+    },
+    {
+      signal: new AbortController().signal,
+      beatMs: 1000,
+      mayGoOn: async () => true,
+      onFailure: () => ({ event: 'error', data: {} }),
+      onEnd: () => {},
+    },
+  );
+  show({ text: 'as it is written' });
+  const text = await response.text();
+  expect(text).toContain('id: 1\nevent: message.appended\ndata: {"text":"two\\nlines"}\n\n');
+  expect(text).toContain('event: preview\ndata: {"text":"as it is written"}\n\n');
+  expect(text).not.toMatch(/id: .*\nevent: preview/);
+});

@@ -1,0 +1,137 @@
+import type { EventSource, Frame } from './route.ts';
+import { jsonText } from './json-text.ts';
+
+/** Bounds of what is kept for a client that reads slower than is written. */
+const maxWaitingBytes = 256 * 1024;
+const maxPreviews = 256;
+
+const textOf = ({ id, event, data }: Frame): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${jsonText(data)}\n\n`;
+
+export interface StreamOptions {
+  readonly signal: AbortSignal;
+  readonly beatMs: number;
+  /** Asked at every beat, and before more is sent after a while: false ends the stream. */
+  readonly mayGoOn: () => Promise<boolean>;
+  readonly onFailure: (error: unknown) => Frame;
+  /** When the stream has ended, however. */
+  readonly onEnd: () => void;
+}
+
+/** What waits for one client. The source is read no further than this has room. */
+class Outbox {
+  readonly #encoder = new TextEncoder();
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #previews: unknown[] = [];
+  #wake: (() => void) | undefined;
+  #room: (() => void) | undefined;
+  isDone = false;
+
+  async put(text: string): Promise<void> {
+    const chunk = this.#encoder.encode(text);
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    this.ring();
+    if (this.#bytes < maxWaitingBytes || this.isDone) return;
+    await new Promise<void>((resolve) => {
+      this.#room = resolve;
+    });
+  }
+
+  preview(preview: unknown): void {
+    if (this.#previews.length >= maxPreviews) this.#previews.shift();
+    this.#previews.push(preview);
+    this.ring();
+  }
+
+  ring(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+
+  end(): void {
+    this.isDone = true;
+    this.ring();
+    this.#room?.();
+  }
+
+  /** Undefined at the end. */
+  async take(): Promise<Uint8Array | undefined> {
+    while (this.#bytes === 0 && this.#previews.length === 0) {
+      if (this.isDone) return undefined;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    const shown = this.#previews.map((data) => this.#encoder.encode(textOf({ event: 'preview', data })));
+    const chunks = [...this.#chunks, ...shown];
+    this.#chunks = [];
+    this.#previews = [];
+    this.#bytes = 0;
+    this.#room?.();
+    this.#room = undefined;
+    return Buffer.concat(chunks);
+  }
+}
+
+const recheckMs = 1000;
+
+export const eventStream = (source: EventSource, options: StreamOptions): Response => {
+  const ending = new AbortController();
+  const signal = AbortSignal.any([options.signal, ending.signal]);
+  const outbox = new Outbox();
+  let checkedAt = performance.now();
+  const check = async (): Promise<void> => {
+    checkedAt = performance.now();
+    if (!(await options.mayGoOn())) ending.abort();
+  };
+  const pump = async (): Promise<void> => {
+    try {
+      for await (const frame of source.frames(signal)) {
+        if (performance.now() - checkedAt > recheckMs) await check();
+        if (signal.aborted) return;
+        await outbox.put(textOf(frame));
+      }
+    } catch (error) {
+      if (!signal.aborted) await outbox.put(textOf(options.onFailure(error)));
+    }
+  };
+  const beat = setInterval(() => {
+    check().then(
+      () => outbox.put(': beat\n\n'),
+      () => ending.abort(),
+    );
+  }, options.beatMs);
+  const stopPreviews = source.previews?.((preview) => outbox.preview(preview));
+  let ended = false;
+  const end = (): void => {
+    if (ended) return;
+    ended = true;
+    clearInterval(beat);
+    stopPreviews?.();
+    ending.abort();
+    outbox.end();
+    options.onEnd();
+  };
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: () => {
+        void outbox.put(': open\n\n');
+        void pump().finally(end);
+      },
+      pull: async (controller) => {
+        const chunk = await outbox.take();
+        if (chunk) controller.enqueue(chunk);
+        else controller.close();
+      },
+      cancel: end,
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, {
+    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+  });
+};

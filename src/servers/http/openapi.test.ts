@@ -1,0 +1,22 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { expect, test } from 'vitest';
+import { permissionFor } from '../../core/service/permissions.ts';
+import { openApi } from './openapi.ts';
+import { routes } from './routes/index.ts';
+
+test("[HTTP2] the description of the API passes Redocly's linter without an error", async () => {
+  const config = await createConfig({ extends: ['recommended'] });
+  const problems = await lintFromString({ source: JSON.stringify(openApi(routes, '0.0.1')), config });
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  expect(errors.map(({ message, location }) => `${message} ${location[0]?.pointer}`)).toEqual([]);
+});
+
+test('[HTTP2] every route is described, with who may ask for it', () => {
+  const { paths } = openApi(routes, '0.0.1') as { paths: Record<string, Record<string, Record<string, unknown>>> };
+  for (const { path, method, verb, name } of routes) {
+    const operation = paths[path]?.[method.toLowerCase()];
+    expect(operation).toMatchObject({ operationId: name, 'x-perdure-role': permissionFor(verb).role });
+  }
+  const names = routes.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+});

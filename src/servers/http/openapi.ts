@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { permissionFor } from '../../core/service/permissions.ts';
+import { isList } from './read-query.ts';
+import { bytes, type Route, stream } from './route.ts';
+
+type Schema = Record<string, unknown>;
+
+const problem = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'request'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'What happened, and what to do next.' },
+    code: { type: 'string', description: 'To branch on.' },
+    details: { type: 'object' },
+    request: { type: 'string', description: 'The id under which the server has logged it.' },
+  },
+};
+
+/** Collects the schemas that have a name of their own, so that each stands once. */
+class Components {
+  readonly schemas: Record<string, Schema> = { Problem: problem };
+
+  of(schema: z.ZodType, io: 'input' | 'output'): Schema {
+    const { $schema: _, $defs = {}, ...own } = z.toJSONSchema(schema, {
+      io,
+      unrepresentable: 'any',
+      target: 'draft-2020-12',
+    }) as Schema & { $defs?: Record<string, Schema> };
+    for (const [name, definition] of Object.entries($defs)) this.#add(name, definition);
+    const named = own as Schema & { id?: string };
+    if (typeof named.id !== 'string') return withComponentRefs(own);
+    this.#add(named.id, own);
+    return { $ref: `#/components/schemas/${named.id}` };
+  }
+
+  #add(name: string, { id: _, ...definition }: Schema): void {
+    this.schemas[name] = withComponentRefs(definition);
+  }
+}
+
+/** `#/$defs/X` is where a schema by itself has what it names; here it is a component. `#` is the schema itself. */
+const withComponentRefs = (schema: Schema): Schema =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as Schema;
+
+const parameters = (
+  components: Components,
+  place: 'path' | 'query',
+  shape: z.ZodRawShape = {},
+): readonly Schema[] =>
+  Object.entries(shape).map(([name, schema]) => {
+    const own = components.of(schema as z.ZodType, 'input');
+    const isRequired = place === 'path' || !(schema as z.ZodType).safeParse(undefined).success;
+    return {
+      name,
+      in: place,
+      required: isRequired,
+      schema: own,
+      ...(isList(schema) && { style: 'form', explode: true }),
+    };
+  });
+
+const headers = ({ method, name }: Route): readonly Schema[] => {
+  const text = (header: string, description: string) => ({
+    name: header,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  });
+  return [
+    ...(method === 'POST' || method === 'PUT' || method === 'DELETE'
+      ? [text('Idempotency-Key', 'The same key with the same request is done once, and answered the same again.')]
+      : []),
+    ...(name === 'readState' ? [text('If-None-Match', 'Answers 304 when the state still has this ETag.')] : []),
+    ...(name === 'commitState' ? [text('If-Match', 'Refuses with 412 when the state has another ETag.')] : []),
+    ...(name.endsWith('Events') ? [text('Last-Event-ID', 'Goes on after this event.')] : []),
+  ];
+};
+
+const answerOf = (components: Components, { answer, status = 200, name }: Route): Schema => {
+  if (!answer) return { 204: { description: 'Done.' } };
+  const content =
+    answer === bytes
+      ? { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }
+      : answer === stream
+        ? { 'text/event-stream': { schema: { type: 'string' } }, ...(name === 'readEvents' && { 'application/json': { schema: { type: 'object' } } }) }
+        : { 'application/json': { schema: components.of(answer, 'output') } };
+  return {
+    [status]: { description: status === 202 ? 'Taken on.' : 'As asked.', content },
+    ...(name === 'readState' && { 304: { description: 'The state is still the one with that ETag.' } }),
+  };
+};
+
+const failure = (description: string) => ({
+  description,
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+});
+
+const failures = {
+  400: failure('What was asked for is not valid.'),
+  401: failure('No key, or none that counts.'),
+  403: failure('The role or the areas of the key do not reach so far.'),
+  404: failure('There is no such thing in this workspace.'),
+  409: failure('It cannot be done as things are.'),
+  429: failure('Too many requests with this key: see Retry-After.'),
+};
+
+const operation = (components: Components, route: Route): Schema => {
+  const { name, summary, about, body, params, query } = route;
+  const { role, area = 'sessions' } = permissionFor(route.verb);
+  return {
+    operationId: name,
+    summary,
+    ...(about && { description: about }),
+    tags: [area],
+    'x-perdure-role': role,
+    'x-perdure-area': area,
+    parameters: [...parameters(components, 'path', params), ...parameters(components, 'query', query), ...headers(route)],
+    ...(body && {
+      requestBody: {
+        required: body === bytes || !body.safeParse({}).success,
+        content:
+          body === bytes
+            ? { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }
+            : { 'application/json': { schema: components.of(body, 'input') } },
+      },
+    }),
+    responses: { ...answerOf(components, route), ...failures },
+  };
+};
+
+/** The whole of the API as OpenAPI 3.1, from the table of routes. */
+export const openApi = (routes: readonly Route[], version: string): Schema => {
+  const components = new Components();
+  const paths: Record<string, Schema> = {};
+  for (const route of routes) {
+    paths[route.path] ??= {};
+    paths[route.path]![route.method.toLowerCase()] = operation(components, route);
+  }
+  const areas = new Set(routes.map(({ verb }) => permissionFor(verb).area ?? 'sessions'));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Perdure',
+      version,
+      summary: 'Durable sessions for agents',
+      description: 'Every request acts as one member of one workspace: that of its key.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'This server.' }],
+    security: [{ key: [] }],
+    tags: [...areas].map((name) => ({ name, description: `What belongs to ${name}.` })),
+    paths,
+    components: {
+      securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'A key: pdk_…' } },
+      schemas: components.schemas,
+    },
+  };
+};

@@ -1,0 +1,64 @@
+import { type ErrorCode, PerdureError } from '../../schema/error.ts';
+import { jsonText } from './json-text.ts';
+
+/** Total, so that no new code goes out as a defect. */
+export const statusOf: Record<ErrorCode, number> = {
+  INVALID_INPUT: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  APPROVAL_FORBIDDEN: 403,
+  WRITER_FORBIDDEN: 403,
+  SESSION_NOT_FOUND: 404,
+  POINT_NOT_FOUND: 404,
+  BLOB_NOT_FOUND: 404,
+  FILE_NOT_FOUND: 404,
+  RUN_NOT_FOUND: 404,
+  APPROVAL_NOT_FOUND: 404,
+  MEMBER_NOT_FOUND: 404,
+  KEY_NOT_FOUND: 404,
+  WORKSPACE_NOT_FOUND: 404,
+  SECRET_NOT_FOUND: 404,
+  WEBHOOK_NOT_FOUND: 404,
+  ROUTE_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  SESSION_EXISTS: 409,
+  ILLEGAL_TRANSITION: 409,
+  REVERT_CONFLICT: 409,
+  ADOPT_CONFLICT: 409,
+  SESSION_BUSY: 409,
+  APPROVAL_SETTLED: 409,
+  CONFLICT: 409,
+  FENCED: 409,
+  BUNDLE_CONFLICT: 409,
+  KEY_IN_USE: 409,
+  PRECONDITION_FAILED: 412,
+  PAYLOAD_TOO_LARGE: 413,
+  KEY_REUSED: 422,
+  STATE_INVALID: 422,
+  AGENT_INVALID: 422,
+  TOOL_INVALID: 422,
+  BUNDLE_INVALID: 422,
+  RATE_LIMITED: 429,
+  EVENT_DAMAGED: 500,
+  EVENT_UNSUPPORTED: 500,
+  STORE_CORRUPT: 500,
+  STORE_NEWER: 500,
+  AGENT_VERSION_UNAVAILABLE: 503,
+  HOSTED_MODEL_UNAVAILABLE: 503,
+  STORE_BUSY: 503,
+  STORE_UNAVAILABLE: 503,
+  VAULT_LOCKED: 503,
+  RUNTIME_CLOSED: 503,
+  FILE_UNAVAILABLE: 503,
+  STORE_FULL: 507,
+};
+
+/** RFC 9457. What is no PerdureError is a defect: the client gets the id under which it was logged, and nothing else. */
+export const problemResponse = (error: unknown, request: string, headers: Record<string, string> = {}): Response => {
+  const known = error instanceof PerdureError ? error : undefined;
+  const status = known ? statusOf[known.code] : 500;
+  const code = known?.code ?? 'DEFECT';
+  const detail = known?.message ?? 'something went wrong here that should not: the log of the server has it by the id of the request';
+  const body = { type: `urn:perdure:error:${code}`, title: code, status, detail, code, details: known?.details ?? {}, request };
+  return new Response(jsonText(body), { status, headers: { 'content-type': 'application/problem+json', ...headers } });
+};

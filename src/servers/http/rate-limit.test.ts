@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { RateLimit } from './rate-limit.ts';
+
+test('[HTTP5] a key may ask as often as its rate allows, and a burst at once', () => {
+  let now = 0;
+  const limit = new RateLimit({ perSecond: 2, burst: 3 }, () => now);
+  expect([1, 2, 3].map(() => limit.take('a'))).toEqual([undefined, undefined, undefined]);
+  expect(limit.take('a')).toBe(1);
+  expect(limit.take('b')).toBeUndefined();
+  now += 500;
+  expect(limit.take('a')).toBeUndefined();
+  expect(limit.take('a')).toBe(1);
+  now += 60_000;
+  expect([1, 2, 3, 4].map(() => limit.take('a'))).toEqual([undefined, undefined, undefined, 1]);
+});
+
+test('[HTTP5] names that are never asked for again take no memory for good', () => {
+  const limit = new RateLimit({ perSecond: 1, burst: 1 }, () => 0);
+  limit.take('first');
+  for (let each = 0; each < 10_000; each++) limit.take(String(each));
+  expect(limit.take('first')).toBeUndefined();
+});

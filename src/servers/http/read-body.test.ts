@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { readJson } from './read-body.ts';
+
+const asked = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = { 'content-type': 'application/json' }): Request =>
+  new Request('http://localhost/', { method: 'POST', body, headers });
+
+test('[HTTP6] a body that is larger than allowed is refused, whether its length is told or not', async () => {
+  await expect(readJson(asked('"123456789"'), 10)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
+  const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1024)) });
+  const request = new Request('http://localhost/', { method: 'POST', body: endless, duplex: 'half' } as RequestInit);
+  await expect(readJson(request, 10_000)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
+});
+
+test.for([
+  ['bytes that are no UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
+  ['what is no JSON', '{"a":'],
+  ['arrays in arrays without end', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+  ['objects in objects without end', `${'{"a":'.repeat(300)}1${'}'.repeat(300)}`],
+] as const)('[HTTP6] %s are refused as invalid input', async ([, body]) => {
+  await expect(readJson(asked(body), 10_000_000)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+test('[HTTP6] brackets within texts do not count as depth', async () => {
+  const text = '['.repeat(1000);
+  expect(await readJson(asked(JSON.stringify({ text: `${text}\\"` })), 10_000)).toEqual({ text: `${text}\\"` });
+});
+
+test('[HTTP6] a body of another type is refused', async () => {
+  await expect(readJson(asked('{}', { 'content-type': 'text/plain' }), 10)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});

@@ -1,0 +1,67 @@
+import { PerdureError } from '../../schema/error.ts';
+
+const tooLarge = (maxBytes: number): PerdureError =>
+  new PerdureError('PAYLOAD_TOO_LARGE', `the body is larger than ${maxBytes} bytes, which this route takes at most`, {
+    details: { maxBytes },
+  });
+
+/** A length that is told is believed, so that nothing is read in vain; what is not told is counted. */
+export async function* limited(request: Request, maxBytes: number): AsyncGenerator<Uint8Array, void, void> {
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (!request.body) return;
+  let size = 0;
+  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    yield chunk;
+  }
+}
+
+const maxDepth = 256;
+
+/** Before it is parsed: schemas go down by recursion. */
+const isTooDeep = (text: string): boolean => {
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (isText) {
+      if (char === 0x5c) at++;
+      else if (char === 0x22) isText = false;
+    } else if (char === 0x22) isText = true;
+    else if (char === 0x5b || char === 0x7b) {
+      if (++depth > maxDepth) return true;
+    } else if (char === 0x5d || char === 0x7d) depth--;
+  }
+  return false;
+};
+
+const invalid = (why: string): PerdureError => new PerdureError('INVALID_INPUT', `the body ${why}`);
+
+const textOf = (content: Uint8Array): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(content);
+  } catch {
+    throw invalid('is not UTF-8: send JSON in UTF-8');
+  }
+};
+
+const parsed = (text: string): unknown => {
+  if (isTooDeep(text)) throw invalid(`is nested deeper than ${maxDepth} levels`);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw invalid(`is not JSON: ${(error as Error).message}`);
+  }
+};
+
+/** No body is an empty object: most routes need nothing. */
+export const readJson = async (request: Request, maxBytes: number): Promise<unknown> => {
+  const content = Buffer.concat(await Array.fromAsync(limited(request, maxBytes)));
+  if (content.length === 0) return {};
+  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/json' && type !== 'application/json-patch+json') {
+    throw invalid('is not declared as JSON: send content-type: application/json');
+  }
+  return parsed(textOf(content));
+};

@@ -1,0 +1,196 @@
+import { expect, test } from 'vitest';
+import { startTestServer, type TestServer } from '../../../test/http-server.ts';
+
+const post = (body: unknown = {}) => ({ method: 'POST', body });
+
+const openSession = async ({ json }: TestServer, body: unknown = {}): Promise<string> =>
+  `/v1/sessions/${(await json('/v1/sessions', post(body))).id}`;
+
+const runOnce = async (server: TestServer, session: string, input = 'Go') => {
+  const { run } = await server.json(`${session}/runs`, post({ input }));
+  return server.json(`${session}/runs/${run}?wait=true`);
+};
+
+test('[HTTP1] a session is opened, described, listed, and driven by a loop of its own', async () => {
+  const server = await startTestServer();
+  const { json } = server;
+  const session = await openSession(server, { title: 'First', metadata: { team: 'a' } });
+  const { events } = await json(
+    `${session}/messages`,
+    post({ messages: [{ role: 'user', content: 'Hello' }, { role: 'assistant', content: 'Hi.' }] }),
+  );
+  expect(events).toHaveLength(2);
+  await json(session, { method: 'PATCH', body: { title: 'Second' } });
+  expect(await json(session)).toMatchObject({ title: 'Second', messages: 2, status: 'active' });
+  const { sessions } = await json('/v1/sessions?status=active&status=open&limit=10');
+  expect(sessions).toHaveLength(1);
+  const { entries } = await json(`${session}/transcript`);
+  expect(entries.map(({ message }: { message: { role: string } }) => message.role)).toEqual(['user', 'assistant']);
+  expect(await json(`${session}/context`)).toMatchObject({ from: expect.any(Number) });
+  expect(await json(`${session}/verify`)).toMatchObject({ ok: true });
+  expect(await json(`${session}/tree`)).toMatchObject({ forks: [] });
+});
+
+test('[HTTP1] an input is answered by a run, which can be looked at, waited for and read as it goes', async () => {
+  const server = await startTestServer();
+  const { json, ask } = server;
+  const session = await openSession(server, { agent: { name: 'tester' } });
+  const result = await runOnce(server, session);
+  expect(result).toMatchObject({ status: 'succeeded', output: 'Done.' });
+  expect(await json(`${session}/runs/${result.run}`)).toMatchObject({ status: 'succeeded' });
+  const text = await (await ask(`${session}/runs/${result.run}/events`)).text();
+  expect(text).toContain('event: run.ended');
+  const { calls } = await json(`${session}/tool-calls?tool=echo&lastTurns=1`);
+  expect(calls).toMatchObject([{ tool: 'echo', status: 'ok' }]);
+  expect((await json('/v1/tool-calls?status=ok')).calls).toHaveLength(1);
+  expect(await json(`${session}/usage`)).toMatchObject({ spent: { turns: 1 } });
+  expect((await json('/v1/usage')).usage).toHaveLength(1);
+  expect((await json('/v1/agents')).agents).toMatchObject([{ name: 'tester', tools: [{ name: 'echo' }] }]);
+});
+
+test('[HTTP1] the state is read by its tag, changed by a patch, compared and taken back', async () => {
+  const server = await startTestServer();
+  const { json, ask } = server;
+  const session = await openSession(server);
+  const before = await ask(`${session}/state`);
+  const etag = before.headers.get('etag')!;
+  expect((await ask(`${session}/state`, { headers: { 'if-none-match': etag } })).status).toBe(304);
+  const patch = { patch: [{ op: 'add', path: '/facts/port', value: 8080 }], why: 'because' };
+  const change = { method: 'PATCH', body: patch, headers: { 'if-match': etag } };
+  const { commit } = await json(`${session}/state`, change);
+  expect(commit).toMatchObject({ entries: ['/facts/port'], why: 'because' });
+  expect((await ask(`${session}/state`, change)).status).toBe(412);
+  expect(await json(`${session}/state`)).toMatchObject({ facts: { port: 8080 } });
+  expect((await json(`${session}/commits?path=/facts/*`)).commits).toHaveLength(1);
+  expect((await json('/v1/commits')).commits).toHaveLength(1);
+  expect(await json(`${session}/diff?from=seq:1&to=seq:${commit.seq}`)).toMatchObject({ facts: [{ id: 'port', after: 8080 }] });
+  await json(`${session}/lift`, post({ paths: ['/facts/port'], to: 'verified', why: 'looked' }));
+  expect(await json(`${session}/commits/${commit.seq}/revert`, post())).toMatchObject({ commit: { origin: { kind: 'revert' } } });
+  const again = { method: 'PATCH', body: { patch: [{ op: 'add', path: '/facts/host', value: 'here' }] } };
+  await json(`${session}/state`, again);
+  await json(`${session}/pins/host`, { method: 'PUT' });
+  expect(await json(`${session}/state`)).toMatchObject({ pins: { host: true } });
+  await json(`${session}/pins/host`, { method: 'DELETE' });
+  expect(await json(`${session}/compact`, post())).toEqual({});
+});
+
+test('[HTTP1] a session is forked, rewound, adopted, retried, handed over, paused and closed', async () => {
+  const server = await startTestServer();
+  const { json } = server;
+  const session = await openSession(server, { agent: { name: 'tester' } });
+  await runOnce(server, session);
+  const fork = await json(`${session}/fork`, post({ at: { turn: 1 }, title: 'Other way' }));
+  expect(fork).toMatchObject({ parent: session.split('/').at(-1), title: 'Other way' });
+  await json(`/v1/sessions/${fork.id}/state`, { method: 'PATCH', body: { patch: [{ op: 'add', path: '/facts/a', value: 1 }] } });
+  expect(await json(`${session}/adopt`, post({ branch: fork.id }))).toMatchObject({ adopted: ['/facts/a'] });
+  const { run } = await json(`${session}/retry`, post({ turn: 1 }));
+  await json(`${session}/runs/${run}?wait=true`);
+  expect(await json(`${session}/replay`, post({ turn: 2 }))).toMatchObject({ departures: [] });
+  await json(`${session}/rewind`, post({ to: { turn: 0 }, reason: 'again' }));
+  expect(await json(`${session}/handoff`, post({ to: 'human' }))).toMatchObject({ holder: 'human' });
+  await json(`${session}/handoff`, post({ to: 'agent' }));
+  await json(`${session}/limits`, post({ limits: { turns: 50 } }));
+  expect(await json(`${session}/cancel`, post())).toEqual({});
+  expect(await json(`${session}/bind`, post({ name: 'tester' }))).toMatchObject({ agent: { name: 'tester' } });
+  for (const [verb, status] of [
+    ['pause', 'paused'],
+    ['resume', 'active'],
+    ['close', 'closed'],
+    ['archive', 'archived'],
+    ['restore', 'closed'],
+    ['reopen', 'active'],
+  ]) {
+    expect(await json(`${session}/${verb}`, post())).toMatchObject({ status });
+  }
+});
+
+test('[HTTP1] files are written, read, compared and restored, and artifacts are kept', async () => {
+  const server = await startTestServer();
+  const { json, ask } = server;
+  const session = await openSession(server);
+  const put = (text: string) =>
+    ask(`${session}/files/content?path=a.txt`, { method: 'PUT', headers: { 'content-type': 'application/octet-stream' }, body: text });
+  const { seq } = (await (await put('one')).json()) as { seq: number };
+  await put('two');
+  expect(await (await ask(`${session}/files/content?path=a.txt`)).text()).toBe(JSON.stringify('two'));
+  expect((await json(`${session}/files`)).files).toMatchObject([{ path: 'a.txt', kind: 'file' }]);
+  expect((await json(`${session}/files/history?path=a.txt`)).versions).toHaveLength(2);
+  const now = (await json(session)).seq;
+  expect((await json(`${session}/files/diff?from=seq:${seq}&to=seq:${now}`)).unified).toContain('+"two"');
+  expect((await json(`${session}/files/changes?from=seq:${seq}&to=seq:${now}`)).changes).toHaveLength(1);
+  expect(await json(`${session}/files/restore`, post({ to: { seq }, isDryRun: true }))).toMatchObject({ changes: [{ path: 'a.txt' }] });
+  await json(`${session}/artifacts/report.txt?path=a.txt`, { method: 'PUT' });
+  expect((await json(`${session}/artifacts`)).artifacts).toMatchObject([{ name: 'report.txt' }]);
+  const downloaded = await ask(`${session}/artifacts/report.txt`);
+  expect(downloaded.headers.get('content-disposition')).toContain('attachment');
+  expect(await downloaded.text()).toBe(JSON.stringify('two'));
+  await json(`${session}/files/content?path=a.txt`, { method: 'DELETE' });
+  expect((await json(`${session}/files`)).files).toEqual([]);
+});
+
+test('[HTTP1] a session is exported and taken over again', async () => {
+  const server = await startTestServer();
+  const { ask, json, runtime } = server;
+  const session = await openSession(server);
+  const bundle = new Uint8Array(await (await ask(`${session}/export`)).arrayBuffer());
+  await runtime.workspaces.add('elsewhere');
+  const imported = await fetch(`${server.server.url}/v1/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.foreignKeys.admin}` },
+    body: bundle,
+  });
+  expect(await imported.json()).toMatchObject({ sessions: [{ added: 1 }] });
+  expect(await json('/v1/gc', post({ isDryRun: true }))).toMatchObject({ removed: { blobs: 0 } });
+  expect(await json('/v1/rebuild-projections', post())).toMatchObject({ events: expect.any(Number) });
+});
+
+test('[HTTP3] the same key with the same request is done once, and answered the same again', async () => {
+  const server = await startTestServer();
+  const { json, ask } = server;
+  const keyed = (key: string, body: unknown) => ({ ...post(body), headers: { 'idempotency-key': key } });
+  const first = await json('/v1/sessions', keyed('k1', { title: 'Once' }));
+  expect(await json('/v1/sessions', keyed('k1', { title: 'Once' }))).toEqual(first);
+  expect((await ask('/v1/sessions', keyed('k1', { title: 'Twice' }))).status).toBe(422);
+  expect((await json('/v1/sessions')).sessions).toHaveLength(1);
+  const session = `/v1/sessions/${first.id}`;
+  const message = { messages: [{ role: 'user', content: 'Hello' }] };
+  const { events } = await json(`${session}/messages`, keyed('k2', message));
+  expect((await json(`${session}/messages`, keyed('k2', message))).events).toEqual(events);
+});
+
+test('[HTTP1] what went wrong is told as RFC 9457 says, with the code and what to do next', async () => {
+  const { ask } = await startTestServer();
+  const missing = await ask('/v1/sessions/ses_01jd3v8m9k5x7q2w4e6r8t0y1a');
+  expect(missing.status).toBe(404);
+  expect(missing.headers.get('content-type')).toBe('application/problem+json');
+  expect(await missing.json()).toMatchObject({ code: 'SESSION_NOT_FOUND', status: 404, request: expect.any(String) });
+  expect((await ask('/v1/sessions', { key: '' })).status).toBe(401);
+  expect((await ask('/v1/sessions', { key: 'pdk_local.x.y' })).status).toBe(401);
+  expect((await ask('/v1/nothing')).status).toBe(404);
+  expect((await ask('/v1/sessions', { method: 'DELETE' })).status).toBe(405);
+  expect((await ask('/v1/sessions?limit=0')).status).toBe(400);
+  expect((await ask('/v1/sessions?nonsense=1')).status).toBe(400);
+});
+
+test('[HTTP7] members, keys and the audit log', async () => {
+  const server = await startTestServer();
+  const { json, ask, keys } = server;
+  expect(await json('/v1/me')).toMatchObject({ member: 'the-admin', role: 'admin' });
+  await json('/v1/members', post({ id: 'ada', role: 'member', profile: { name: 'Ada' } }));
+  const { key, token } = await json('/v1/keys', post({ member: 'ada', areas: ['files'] }));
+  expect((await ask('/v1/sessions', { key: token })).status).toBe(403);
+  expect((await ask('/v1/me', { key: token })).status).toBe(200);
+  const session = await openSession(server);
+  expect((await ask(`${session}/files`, { key: token })).status).toBe(200);
+  const rotated = await json(`/v1/keys/${key.id}/rotate`, post());
+  expect((await ask('/v1/me', { key: token })).status).toBe(401);
+  await json(`/v1/keys/${key.id}`, { method: 'DELETE' });
+  expect((await ask('/v1/me', { key: rotated.token })).status).toBe(401);
+  expect((await ask('/v1/keys', { key: keys.viewer })).status).toBe(403);
+  await json('/v1/members/ada', { method: 'PATCH', body: { role: 'viewer' } });
+  await json('/v1/members/ada', { method: 'DELETE' });
+  const { entries } = await json('/v1/audit?limit=100');
+  const told = entries.map(({ verb, member, outcome }: Record<string, string>) => `${member} ${verb} ${outcome}`);
+  expect(told).toContain('the-viewer keys.list FORBIDDEN');
+  expect(told).toContain('the-admin keys.rotate done');
+});

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { ApprovalId, RunId, SessionId } from '../../../schema/ids.ts';
+import { Text } from '../../../schema/json.ts';
+import { ToolCallId } from '../../../schema/message.ts';
+import { PointText } from '../../../schema/place.ts';
+
+/** Of paths. */
+export const inSession = { session: SessionId };
+export const inRun = { ...inSession, run: RunId };
+export const ofApproval = { approval: ApprovalId };
+export const ofCall = { ...inSession, call: ToolCallId };
+
+/** Of queries, where all is text. */
+const digits = z.string().regex(/^\d{1,15}$/, { error: 'expected a whole number' });
+export const Whole = digits.transform(Number).meta({ type: 'integer', minimum: 0 });
+export const Positive = digits
+  .transform(Number)
+  .refine((number) => number > 0, { error: 'expected a whole number from 1 on' })
+  .meta({ type: 'integer', minimum: 1 });
+export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+export const limitUpTo = (most: number) =>
+  Positive.refine((number) => number <= most, { error: `expected ${most} at most` }).meta({
+    type: 'integer',
+    minimum: 1,
+    maximum: most,
+  });
+export const Path = Text.min(1).max(4096);
+
+export const atPoint = { at: PointText.optional() };
+
+/** Of bodies. */
+export const withReason = z.strictObject({ reason: Text.max(2000).optional() });
+export const nothing = z.strictObject({});

@@ -1,0 +1,200 @@
+import { z } from 'zod';
+import { ArtifactName } from '../../../schema/event.ts';
+import { Text } from '../../../schema/json.ts';
+import { Place, PlaceText } from '../../../schema/place.ts';
+import {
+  ArtifactsView,
+  ArtifactView,
+  FileChangesView,
+  FileHistoryView,
+  FilesDiffView,
+  FilesView,
+  RestoredFilesView,
+  WrittenFileView,
+} from '../../../schema/views/files.ts';
+import { bytes, defineRoute, type RouteCall } from '../route.ts';
+import { atPoint, Flag, inSession, limitUpTo, Path, Positive } from './fields.ts';
+
+const maxFileBytes = 64 * 1024 * 1024;
+const Hash = z.string().regex(/^[0-9a-f]{64}$/);
+const where = { ...atPoint, setAside: Positive.optional() };
+
+/** Never shown as a page: what a session holds may be hostile. */
+const download = (content: Uint8Array, name: string, mediaType = 'application/octet-stream'): Response =>
+  new Response(content as Uint8Array<ArrayBuffer>, {
+    headers: {
+      'content-type': mediaType,
+      'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(name)}`,
+      'content-security-policy': "default-src 'none'; sandbox",
+      'cache-control': 'no-store',
+    },
+  });
+
+const bodyOf = async ({ content }: Pick<RouteCall<never, never, never>, 'content'>): Promise<Uint8Array> =>
+  Buffer.concat(await Array.fromAsync(content));
+
+export const fileRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/files',
+    name: 'listFiles',
+    verb: 'files.list',
+    summary: 'The files of the session, now or at a point',
+    params: inSession,
+    query: { ...where, path: Path.optional() },
+    answer: FilesView,
+    handle: async ({ runtime, params, query }) => ({
+      files: (await (await runtime.sessions.get(params.session)).files.list(query)),
+    }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/files/content',
+    name: 'readFile',
+    verb: 'files.read',
+    summary: 'What a file holds',
+    params: inSession,
+    query: { ...where, path: Path },
+    answer: bytes,
+    handle: async ({ runtime, params, query: { path, ...at } }) => {
+      const content = await (await runtime.sessions.get(params.session)).files.read(path, at);
+      return download(content, path.split('/').at(-1)!);
+    },
+  }),
+  defineRoute({
+    method: 'PUT',
+    path: '/v1/sessions/{session}/files/content',
+    name: 'writeFile',
+    verb: 'files.write',
+    summary: 'Writes a file; the next tool of a run finds it in the worktree',
+    params: inSession,
+    query: {
+      path: Path,
+      /** Of who may read, write and execute it, as digits of base 8. */
+      mode: z
+        .string()
+        .regex(/^[0-7]{3}$/)
+        .transform((text) => Number.parseInt(text, 8))
+        .meta({ type: 'string', pattern: '^[0-7]{3}$' })
+        .optional(),
+      expect: z.union([Hash, z.literal('none')]).optional(),
+      why: Text.max(2000).optional(),
+    },
+    body: bytes,
+    maxBytes: maxFileBytes,
+    answer: WrittenFileView,
+    handle: async ({ runtime, params, query: { path, expect, ...options }, content, idempotencyKey }) =>
+      (await runtime.sessions.get(params.session)).files.write(path, await bodyOf({ content }), {
+        ...options,
+        idempotencyKey,
+        ...(expect !== undefined && { expect: expect === 'none' ? null : expect }),
+      }),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/v1/sessions/{session}/files/content',
+    name: 'deleteFile',
+    verb: 'files.delete',
+    summary: 'Deletes a file, or a folder with all that it holds',
+    params: inSession,
+    query: { path: Path, expect: Hash.optional(), why: Text.max(2000).optional() },
+    handle: async ({ runtime, params, query: { path, ...options }, idempotencyKey }) => {
+      await (await runtime.sessions.get(params.session)).files.delete(path, { ...options, idempotencyKey });
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/files/diff',
+    name: 'diffFiles',
+    verb: 'files.diff',
+    summary: 'What leads from the files of one place to those of another, unified and structured',
+    params: inSession,
+    query: { from: PlaceText, to: PlaceText },
+    answer: FilesDiffView,
+    handle: async ({ runtime, params, query }) =>
+      (await (await runtime.sessions.get(params.session)).files.diff(query.from, query.to)),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/files/changes',
+    name: 'listFileChanges',
+    verb: 'files.changes',
+    summary: 'The same without the texts',
+    params: inSession,
+    query: { from: PlaceText, to: PlaceText },
+    answer: FileChangesView,
+    handle: async ({ runtime, params, query }) => ({
+      changes: (await (await runtime.sessions.get(params.session)).files.changes(query.from, query.to)),
+    }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/files/history',
+    name: 'readFileHistory',
+    verb: 'files.history',
+    summary: 'What became of a file, newest first, under the names that it had',
+    params: inSession,
+    query: { path: Path, limit: limitUpTo(1000).optional(), includeRewound: Flag.optional() },
+    answer: FileHistoryView,
+    handle: async ({ runtime, params, query: { path, ...options } }) => ({
+      versions: (await (await runtime.sessions.get(params.session)).files.history(path, options)),
+    }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/files/restore',
+    name: 'restoreFiles',
+    verb: 'files.restore',
+    summary: 'The files become those of a place; a dry run tells what would change',
+    params: inSession,
+    body: z.strictObject({
+      to: Place,
+      paths: z.array(Path).min(1).max(1000).optional(),
+      isDryRun: z.boolean().optional(),
+      why: Text.max(2000).optional(),
+    }),
+    answer: RestoredFilesView,
+    handle: async ({ runtime, params, body: { to, ...options } }) =>
+      (await (await runtime.sessions.get(params.session)).files.restore(to, options)),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/artifacts',
+    name: 'listArtifacts',
+    verb: 'artifacts.list',
+    summary: 'What was kept by name, for people',
+    params: inSession,
+    answer: ArtifactsView,
+    handle: async ({ runtime, params }) => ({
+      artifacts: (await (await runtime.sessions.get(params.session)).artifacts.list()),
+    }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/artifacts/{name}',
+    name: 'readArtifact',
+    verb: 'artifacts.read',
+    summary: 'Downloads one',
+    params: { ...inSession, name: ArtifactName },
+    answer: bytes,
+    handle: async ({ runtime, params }) =>
+      download(await (await runtime.sessions.get(params.session)).artifacts.read(params.name), params.name),
+  }),
+  defineRoute({
+    method: 'PUT',
+    path: '/v1/sessions/{session}/artifacts/{name}',
+    name: 'keepArtifact',
+    verb: 'artifacts.keep',
+    summary: 'Keeps the body, or with `path` a file of the session, by this name',
+    params: { ...inSession, name: ArtifactName },
+    query: { mediaType: Text.min(1).max(200).optional(), path: Path.optional() },
+    body: bytes,
+    maxBytes: maxFileBytes,
+    answer: ArtifactView,
+    handle: async ({ runtime, params, query: { path, mediaType }, content, idempotencyKey }) => {
+      const { artifacts } = await runtime.sessions.get(params.session);
+      const kept = path === undefined ? await bodyOf({ content }) : { path };
+      return (await artifacts.keep(params.name, kept, { mediaType, idempotencyKey }));
+    },
+  }),
+];

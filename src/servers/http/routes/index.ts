@@ -1,0 +1,19 @@
+import type { Route } from '../route.ts';
+import { fileRoutes } from './files.ts';
+import { lifecycleRoutes } from './lifecycle.ts';
+import { registryRoutes } from './registry.ts';
+import { runRoutes } from './runs.ts';
+import { sessionRoutes } from './sessions.ts';
+import { stateRoutes } from './state.ts';
+import { workspaceRoutes } from './workspace.ts';
+
+/** Everything that can be asked for. */
+export const routes: readonly Route[] = [
+  ...sessionRoutes,
+  ...runRoutes,
+  ...stateRoutes,
+  ...lifecycleRoutes,
+  ...fileRoutes,
+  ...workspaceRoutes,
+  ...registryRoutes,
+];

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { Area } from '../../../schema/areas.ts';
+import { AuditEntry } from '../../../schema/audit-entry.ts';
+import { AuditId, KeyId, MemberId } from '../../../schema/ids.ts';
+import { KeyInfo } from '../../../schema/key-info.ts';
+import { Member, MemberRole, Profile } from '../../../schema/member.ts';
+import { defineRoute } from '../route.ts';
+import { limitUpTo, nothing } from './fields.ts';
+
+const ofMember = { member: MemberId };
+const ofKey = { key: KeyId };
+const NewKey = z.strictObject({ key: KeyInfo, token: z.string().meta({ description: 'Shown this once.' }) });
+
+export const registryRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/v1/me',
+    name: 'readMe',
+    verb: 'members.me',
+    summary: 'Whom this key stands for, and what it may do',
+    answer: z.strictObject({
+      member: MemberId,
+      role: MemberRole,
+      key: KeyId.optional(),
+      areas: z.array(Area).optional(),
+      profile: Profile.optional(),
+    }),
+    handle: async ({ runtime }) => (await runtime.members.me()),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/members',
+    name: 'listMembers',
+    verb: 'members.list',
+    summary: 'The members of the workspace',
+    answer: z.strictObject({ members: z.array(Member) }),
+    handle: async ({ runtime }) => ({ members: [...(await runtime.members.list())] }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/members',
+    name: 'addMember',
+    verb: 'members.add',
+    summary: 'Adds a member',
+    body: z.strictObject({ id: MemberId, role: MemberRole.optional(), profile: Profile.optional() }),
+    status: 201,
+    answer: Member,
+    handle: ({ runtime, body }) => runtime.members.add(body),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/v1/members/{member}',
+    name: 'changeMember',
+    verb: 'members.change',
+    summary: 'Gives a member another role or profile',
+    params: ofMember,
+    body: z.strictObject({ role: MemberRole.optional(), profile: Profile.optional() }),
+    answer: Member,
+    handle: ({ runtime, params, body }) => runtime.members.change(params.member, body),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/v1/members/{member}',
+    name: 'removeMember',
+    verb: 'members.remove',
+    summary: 'Removes a member with all their keys',
+    params: ofMember,
+    handle: ({ runtime, params }) => runtime.members.remove(params.member),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/keys',
+    name: 'listKeys',
+    verb: 'keys.list',
+    summary: 'The keys of the workspace, without their secrets',
+    answer: z.strictObject({ keys: z.array(KeyInfo) }),
+    handle: async ({ runtime }) => ({ keys: [...(await runtime.keys.list())] }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/keys',
+    name: 'createKey',
+    verb: 'keys.create',
+    summary: 'Makes a key; its token is shown this once',
+    about: 'An Idempotency-Key does not count here: a token is not kept, so that a second request makes a second key.',
+    body: z.strictObject({
+      member: MemberId.optional(),
+      name: KeyInfo.shape.name,
+      role: MemberRole.optional(),
+      areas: z.array(Area).min(1).optional(),
+      expiresAt: KeyInfo.shape.expiresAt,
+    }),
+    keepsKey: true,
+    status: 201,
+    answer: NewKey,
+    handle: ({ runtime, body }) => runtime.keys.create(body),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/keys/{key}/rotate',
+    name: 'rotateKey',
+    verb: 'keys.rotate',
+    summary: 'A new secret under the same id; the old one stops at once',
+    params: ofKey,
+    body: nothing,
+    keepsKey: true,
+    answer: NewKey,
+    handle: ({ runtime, params }) => runtime.keys.rotate(params.key),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/v1/keys/{key}',
+    name: 'revokeKey',
+    verb: 'keys.revoke',
+    summary: 'Revokes a key at once',
+    params: ofKey,
+    answer: KeyInfo,
+    handle: ({ runtime, params }) => runtime.keys.revoke(params.key),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/audit',
+    name: 'listAudit',
+    verb: 'audit.list',
+    summary: 'Who used which privileged verb, newest first',
+    query: { limit: limitUpTo(1000).optional(), cursor: AuditId.optional() },
+    answer: z.strictObject({ entries: z.array(AuditEntry), cursor: z.string().optional() }),
+    handle: async ({ runtime, query }) => (await runtime.audit.list(query)),
+  }),
+];

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import type { SessionEvent } from '../../../schema/event.ts';
+import { Text } from '../../../schema/json.ts';
+import { Message, type MessageInput, UserPart } from '../../../schema/message.ts';
+import { InputPolicy } from '../../../schema/run.ts';
+import { EventPage, EventView } from '../../../schema/views/event.ts';
+import { RunResultView, RunView } from '../../../schema/views/session.ts';
+import { maxPayloadBytes } from '../../../core/ports/store.ts';
+import { PerdureError } from '../../../schema/error.ts';
+import { defineRoute, type Frame, stream } from '../route.ts';
+import { Flag, inRun, inSession, limitUpTo, nothing, ofCall, Whole } from './fields.ts';
+
+const content = z.union([Text, z.array(UserPart).min(1)]);
+/** Room for the largest payload that a log takes, and what is around it. */
+const maxBytes = maxPayloadBytes + 1024 * 1024;
+
+async function* asFrames(events: AsyncIterable<SessionEvent>): AsyncGenerator<Frame, void, void> {
+  for await (const event of events) yield { id: String(event.seq), event: event.type, data: event };
+}
+
+/** Where a reader goes on: what the browser says of itself when it connects again counts before what the address says. */
+const cursorOf = (headers: Headers, after: number | undefined): number => {
+  const last = headers.get('last-event-id');
+  if (last === null || last === '') return after ?? 0;
+  if (/^\d{1,15}$/.test(last)) return Number(last);
+  throw new PerdureError('INVALID_INPUT', 'last-event-id is not the id of an event: leave it out to read from `after`');
+};
+
+const wantsStream = (headers: Headers): boolean => (headers.get('accept') ?? '').includes('text/event-stream');
+
+/** Plain text is one text part, and the id may be left to us: the library judges. */
+const MessageBody = z.union([Message, z.looseObject({ role: z.enum(['system', 'user', 'assistant', 'tool']) })]);
+
+export const runRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/messages',
+    name: 'appendMessages',
+    verb: 'session.append',
+    summary: 'Adds messages of a loop of your own; a user message opens a turn',
+    params: inSession,
+    body: z.strictObject({ messages: z.array(MessageBody).min(1).max(1000) }),
+    maxBytes,
+    keepsKey: true,
+    status: 201,
+    answer: z.strictObject({ events: z.array(EventView) }),
+    handle: async ({ runtime, params, body, idempotencyKey }) => {
+      const session = await runtime.sessions.get(params.session);
+      return { events: (await session.append(body.messages as readonly MessageInput[], { idempotencyKey })) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/runs',
+    name: 'sendInput',
+    verb: 'session.send',
+    summary: 'Stores an input and makes the run that will answer it',
+    params: inSession,
+    body: z.strictObject({ input: content, policy: InputPolicy.optional() }),
+    maxBytes,
+    keepsKey: true,
+    status: 202,
+    answer: RunView,
+    handle: async ({ runtime, params, body: { input, policy }, idempotencyKey }) => {
+      const session = await runtime.sessions.get(params.session);
+      const run = await session.send(input, { idempotencyKey, policy });
+      return { run: run.id, session: run.session };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/runs/{run}',
+    name: 'readRun',
+    verb: 'session.run',
+    summary: 'How a run stands; with `wait`, when it has ended or waits for somebody',
+    params: inRun,
+    query: { wait: Flag.optional() },
+    answer: RunResultView,
+    handle: async ({ runtime, params, query, signal }) => {
+      const run = await (await runtime.sessions.get(params.session)).run(params.run);
+      return (query.wait ? run.result({ signal }) : run.standing());
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/runs/{run}/cancel',
+    name: 'cancelRun',
+    verb: 'session.cancel',
+    summary: 'Ends a run at once',
+    params: inRun,
+    body: nothing,
+    handle: async ({ runtime, params }) => {
+      await (await runtime.sessions.get(params.session)).cancel(params.run);
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/cancel',
+    name: 'cancelCurrentRun',
+    verb: 'session.cancel',
+    summary: 'Ends the run under way at once, if there is one',
+    params: inSession,
+    body: nothing,
+    answer: z.strictObject({ run: inRun.run.optional() }),
+    handle: async ({ runtime, params }) => {
+      const run = await (await runtime.sessions.get(params.session)).cancel();
+      return run ? { run } : {};
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/answers/{call}',
+    name: 'answerQuestion',
+    verb: 'session.answer',
+    summary: 'Answers what the agent asked, by the id of its call',
+    params: ofCall,
+    body: z.strictObject({ text: Text.max(100_000) }),
+    handle: async ({ runtime, params, body }) => {
+      await (await runtime.sessions.get(params.session)).answer(params.call, body.text);
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/events',
+    name: 'readEvents',
+    verb: 'session.events',
+    summary: 'The log: as it is written, or with `follow=false` what there is',
+    about:
+      'Server-sent events: `id` is the seq, `event` the type, `data` the event. Frames named `preview` have no id and are not part of the log. After a break, `Last-Event-ID` or `after` goes on with no gap and no repeat. With `follow=false` one page as JSON, or as a stream that ends where `accept: text/event-stream` is sent.',
+    params: inSession,
+    query: { after: Whole.optional(), follow: Flag.optional(), limit: limitUpTo(1000).optional(), previews: Flag.optional() },
+    answer: stream,
+    handle: async ({ runtime, params, query, headers, events }) => {
+      const session = await runtime.sessions.get(params.session);
+      const { follow = true, limit = 200, previews = true } = query;
+      const after = cursorOf(headers, query.after);
+      if (follow || wantsStream(headers)) {
+        return events({
+          frames: (signal) => asFrames(session.events({ after, follow, signal })),
+          ...(follow && previews && { previews: (listener) => session.previews(listener) }),
+        });
+      }
+      return Response.json(await pageOf(session.events({ after }), after, limit));
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/runs/{run}/events',
+    name: 'readRunEvents',
+    verb: 'session.run',
+    summary: 'The events of one run, until it ends',
+    params: inRun,
+    query: { after: Whole.optional() },
+    answer: stream,
+    handle: async ({ runtime, params, query, headers, events }) => {
+      const session = await runtime.sessions.get(params.session);
+      const run = await session.run(params.run);
+      const isAfter = headers.get('last-event-id') !== null || query.after !== undefined;
+      const after = isAfter ? cursorOf(headers, query.after) : undefined;
+      return events({
+        frames: (signal) => asFrames(run.events({ ...(after !== undefined && { after }), signal })),
+        previews: (listener) => session.previews(listener),
+      });
+    },
+  }),
+];
+
+const maxPageBytes = 8 * 1024 * 1024;
+
+const pageOf = async (
+  events: AsyncGenerator<SessionEvent, void, void>,
+  after: number,
+  limit: number,
+): Promise<z.input<typeof EventPage>> => {
+  const page: SessionEvent[] = [];
+  let size = 0;
+  for await (const event of events) {
+    if (page.length === limit || size > maxPageBytes) return { events: page, after: page.at(-1)!.seq, more: true };
+    page.push(event);
+    size += JSON.stringify(event.payload).length;
+  }
+  return { events: page, after: page.at(-1)?.seq ?? after, more: false };
+};

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { PerdureError } from '../../../schema/error.ts';
+import { SessionId } from '../../../schema/ids.ts';
+import { Metadata, Text } from '../../../schema/json.ts';
+import { Status } from '../../../schema/lifecycle.ts';
+import { Limits } from '../../../schema/run.ts';
+import { ImportedView, SessionPageView, SummaryView, TreeView, VerificationView } from '../../../schema/views/session.ts';
+import { bytes, defineRoute } from '../route.ts';
+import { Flag, inSession, limitUpTo } from './fields.ts';
+
+const Description = z.strictObject({ title: Text.max(500).optional(), metadata: Metadata.optional() });
+
+/** What of a bundle one request may bring. */
+const maxBundleBytes = 1024 * 1024 * 1024;
+
+export const sessionRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions',
+    name: 'listSessions',
+    verb: 'sessions.list',
+    summary: 'The sessions of the workspace, newest change first',
+    query: {
+      status: z.array(Status).optional(),
+      limit: limitUpTo(1000).optional(),
+      cursor: z.string().max(200).optional(),
+    },
+    answer: SessionPageView,
+    handle: ({ runtime, query }) => runtime.sessions.list(query),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/sessions',
+    name: 'openSession',
+    verb: 'sessions.open',
+    summary: 'Opens a session',
+    about: 'A session with an agent answers inputs; one without is driven by a loop of your own. Its files begin empty.',
+    body: Description.extend({
+      /** The name of an agent that the server holds, in its newest version or the one named. */
+      agent: z.strictObject({ name: Text.min(1).max(100), version: z.int().positive().optional() }).optional(),
+      budget: Limits.optional(),
+      carryFrom: SessionId.optional(),
+    }),
+    status: 201,
+    answer: SummaryView,
+    handle: async ({ runtime, body: { agent, ...options } }) => {
+      const session = await runtime.sessions.open({
+        ...options,
+        ...(agent && { agent: runtime.agents.get(agent.name, agent.version) }),
+      });
+      return session.summary();
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}',
+    name: 'readSession',
+    verb: 'session.summary',
+    summary: 'A session as listings show it',
+    params: inSession,
+    answer: SummaryView,
+    handle: async ({ runtime, params }) => (await runtime.sessions.get(params.session)).summary(),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/v1/sessions/{session}',
+    name: 'describeSession',
+    verb: 'session.describe',
+    summary: 'Gives it another title or other metadata',
+    params: inSession,
+    body: Description,
+    answer: SummaryView,
+    handle: async ({ runtime, params, body }) => {
+      if (Object.keys(body).length === 0) throw new PerdureError('INVALID_INPUT', 'give a title or metadata');
+      const session = await runtime.sessions.get(params.session);
+      await session.describe(body);
+      return session.summary();
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/tree',
+    name: 'readTree',
+    verb: 'session.tree',
+    summary: 'The family of forks that it belongs to',
+    params: inSession,
+    answer: TreeView,
+    handle: async ({ runtime, params }) => (await runtime.sessions.get(params.session)).tree(),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/verify',
+    name: 'verifySession',
+    verb: 'session.verify',
+    summary: 'Reads the whole log and tells whether it is as it was written',
+    params: inSession,
+    query: { quick: Flag.optional() },
+    answer: VerificationView,
+    handle: async ({ runtime, params, query: { quick } }) =>
+      (await runtime.sessions.get(params.session)).verify({ ...(quick !== undefined && { isQuick: quick }) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/export',
+    name: 'exportSession',
+    verb: 'session.export',
+    summary: 'One portable file with the session and the lineage it needs',
+    params: inSession,
+    answer: bytes,
+    handle: async ({ runtime, params }) => {
+      const session = await runtime.sessions.get(params.session);
+      const body = ReadableStream.from(session.export()) as unknown as ReadableStream;
+      return new Response(body, {
+        headers: {
+          'content-type': 'application/octet-stream',
+          'content-disposition': `attachment; filename="${params.session}.perdure"`,
+        },
+      });
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/import',
+    name: 'importSessions',
+    verb: 'sessions.import',
+    summary: 'Takes over the sessions of a bundle, whole or not at all',
+    body: bytes,
+    maxBytes: maxBundleBytes,
+    keepsKey: true,
+    answer: ImportedView,
+    handle: ({ runtime, content }) => runtime.sessions.import(content),
+  }),
+];

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { SessionId } from '../../../schema/ids.ts';
+import { Text } from '../../../schema/json.ts';
+import { Status } from '../../../schema/lifecycle.ts';
+import { AgentsView, ApprovalsView, UsagePageView, UsageView } from '../../../schema/views/session.ts';
+import { defineRoute } from '../route.ts';
+import { inSession, limitUpTo, nothing, ofApproval } from './fields.ts';
+
+const Count = z.strictObject({ blobs: z.int(), bytes: z.int() });
+
+export const workspaceRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/v1/agents',
+    name: 'listAgents',
+    verb: 'agents.list',
+    summary: 'The agents that this server holds',
+    answer: AgentsView,
+    handle: async ({ runtime }) => ({ agents: runtime.agents.list() }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/usage',
+    name: 'listUsage',
+    verb: 'sessions.usage',
+    summary: 'What the sessions have used, in the order of their listing',
+    query: { status: z.array(Status).optional(), limit: limitUpTo(1000).optional(), cursor: z.string().max(200).optional() },
+    answer: UsagePageView,
+    handle: async ({ runtime, query }) => (await runtime.sessions.usage(query)),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/usage',
+    name: 'readUsage',
+    verb: 'session.usage',
+    summary: 'What the session has used, and may use in all',
+    params: inSession,
+    answer: UsageView,
+    handle: async ({ runtime, params }) => (await (await runtime.sessions.get(params.session)).usage()),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/approvals',
+    name: 'listApprovals',
+    verb: 'approvals.list',
+    summary: 'Calls that wait for somebody to allow them',
+    answer: ApprovalsView,
+    handle: async ({ runtime }) => ({ approvals: (await runtime.approvals.list()) }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/approvals/{approval}/approve',
+    name: 'approveCall',
+    verb: 'approvals.approve',
+    summary: 'Allows the call; once for good',
+    params: ofApproval,
+    body: nothing,
+    keepsKey: true,
+    answer: z.strictObject({ session: SessionId }),
+    handle: async ({ runtime, params }) => ({ session: await runtime.approvals.approve(params.approval) }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/approvals/{approval}/deny',
+    name: 'denyCall',
+    verb: 'approvals.deny',
+    summary: 'Forbids the call; once for good',
+    params: ofApproval,
+    body: z.strictObject({ reason: Text.max(2000).optional() }),
+    keepsKey: true,
+    answer: z.strictObject({ session: SessionId }),
+    handle: async ({ runtime, params, body }) => ({ session: await runtime.approvals.deny(params.approval, body.reason) }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/gc',
+    name: 'collectGarbage',
+    verb: 'runtime.gc',
+    summary: 'Removes blobs that no log names; a dry run tells what would go',
+    body: z.strictObject({ isDryRun: z.boolean().optional(), graceMs: z.number().nonnegative().optional() }),
+    answer: z.object({ named: z.int(), young: Count, garbage: Count, removed: Count }),
+    handle: async ({ runtime, body }) => (await runtime.gc(body)),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/rebuild-projections',
+    name: 'rebuildProjections',
+    verb: 'sessions.rebuildProjections',
+    summary: 'Makes all that is kept beside the logs anew from them',
+    body: nothing,
+    answer: z.strictObject({ events: z.int() }),
+    handle: async ({ runtime }) => ({ events: await runtime.sessions.rebuildProjections() }),
+  }),
+];

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { startTestServer, type TestServer } from '../../../test/http-server.ts';
+
+const openSession = async ({ json }: TestServer, body: unknown = {}): Promise<string> =>
+  `/v1/sessions/${(await json('/v1/sessions', { method: 'POST', body })).id}`;
+
+const say = ({ json }: TestServer, session: string, content: string) =>
+  json(`${session}/messages`, { method: 'POST', body: { messages: [{ role: 'user', content }] } });
+
+async function* framesOf(response: Response): AsyncGenerator<Record<string, string>> {
+  let rest = '';
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream()) as unknown as AsyncIterable<string>) {
+    rest += chunk;
+    const blocks = rest.split('\n\n');
+    rest = blocks.pop()!;
+    for (const block of blocks) {
+      const fields = block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]);
+      yield Object.fromEntries(fields);
+    }
+  }
+}
+
+test('[HTTP8] a reader that comes back with the last id it saw misses nothing and sees nothing twice', async () => {
+  const server = await startTestServer();
+  const session = await openSession(server);
+  for (const text of ['a', 'b', 'c']) await say(server, session, text);
+  const seen: number[] = [];
+  for (let last = ''; seen.length < 6; ) {
+    const leaving = new AbortController();
+    const headers = last === '' ? {} : { 'last-event-id': last };
+    const response = await server.ask(`${session}/events`, { headers, signal: leaving.signal });
+    if (seen.length === 2) await say(server, session, 'd');
+    if (seen.length === 4) await say(server, session, 'e');
+    let taken = 0;
+    for await (const { id } of framesOf(response)) {
+      if (id === undefined) continue;
+      seen.push(Number(id));
+      last = id;
+      if (++taken === 2) break;
+    }
+    leaving.abort();
+  }
+  expect(seen).toEqual([1, 2, 3, 4, 5, 6]);
+});
+
+test('[HTTP8] a bounded read is one page of JSON, or a stream that ends', async () => {
+  const server = await startTestServer();
+  const session = await openSession(server);
+  for (const text of ['a', 'b', 'c']) await say(server, session, text);
+  const page = await server.json(`${session}/events?follow=false&limit=2`);
+  expect(page).toMatchObject({ after: 2, more: true });
+  const next = await server.json(`${session}/events?follow=false&after=${page.after}`);
+  expect(next).toMatchObject({ after: 4, more: false });
+  const stream = await server.ask(`${session}/events?follow=false`, { headers: { accept: 'text/event-stream' } });
+  expect((await stream.text()).match(/^id: /gm)).toHaveLength(4);
+});
+
+test('[HTTP9] a stream ends soon after its key was revoked', async () => {
+  const server = await startTestServer();
+  const session = await openSession(server);
+  const { key, token } = await server.json('/v1/keys', { method: 'POST', body: { role: 'viewer' } });
+  const response = await server.ask(`${session}/events`, { key: token });
+  await server.json(`/v1/keys/${key.id}`, { method: 'DELETE' });
+  expect(await response.text()).toContain('session.opened');
+});
+
+test('[HTTP10] stopping ends streams and lets requests under way come to their end', async () => {
+  const server = await startTestServer();
+  const session = await openSession(server);
+  const stream = await server.ask(`${session}/events`);
+  const under = say(server, session, 'late');
+  await sleep(5);
+  const stopped = server.server.stop();
+  await under.catch(() => undefined);
+  await stopped;
+  expect(await stream.text()).toContain('session.opened');
+  await expect(server.ask(session)).rejects.toThrow();
+});
+
+test('[HTTP1] pages say what runs here, without a script and without a key', async () => {
+  const { ask } = await startTestServer({ store: 'sqlite:somewhere' });
+  for (const path of ['/', '/v1/docs']) {
+    const page = await ask(path, { key: '' });
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const text = await page.text();
+    expect(text).toContain('Perdure');
+    expect(text).not.toContain('<script');
+  }
+  expect((await ask('/healthz', { key: '' })).status).toBe(200);
+  expect((await ask('/readyz', { key: '' })).status).toBe(200);
+});
+
+test('[HTTP5] beyond its rate a key is told when to ask again', async () => {
+  const { ask } = await startTestServer({ rate: { perSecond: 1, burst: 3 } });
+  const answers = await Promise.all([1, 2, 3, 4, 5].map(() => ask('/v1/me')));
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(Number(refused[0]!.headers.get('retry-after'))).toBeGreaterThan(0);
+});
+
+test('[HTTP6] a body beyond what its route takes is 413, and the server goes on', async () => {
+  const server = await startTestServer();
+  const session = await openSession(server);
+  const large = await server.ask(`${session}/fork`, { method: 'POST', body: { title: 'x'.repeat(2_000_000) } });
+  expect(large.status).toBe(413);
+  expect(await server.json(session)).toMatchObject({ seq: 1 });
+});
