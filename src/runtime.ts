@@ -36,6 +36,8 @@ export interface Runtime extends ScopedRuntime {
   authenticate(token: string): Promise<Authenticated | undefined>;
   /** All of the store. */
   readonly workspaces: Workspaces;
+  /** Whether the store answers. */
+  isReady(): Promise<boolean>;
   /** Waits for what is under way and ends followers; idempotent. */
   close(): Promise<void>;
 }
@@ -123,6 +125,14 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     as: identities.as,
     authenticate: identities.authenticate,
     workspaces: identities.workspaces,
+    isReady: async () => {
+      try {
+        await identities.workspaces.list();
+        return true;
+      } catch {
+        return false;
+      }
+    },
     ...identities.as({ workspace: 'local', member: 'local', role: 'admin' }),
     close: async () => {
       closing.abort();

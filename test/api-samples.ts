@@ -14,7 +14,7 @@ export interface SampleRoute extends Operation {
 }
 
 export const operationsOf = (document: Record<string, unknown>): readonly SampleRoute[] =>
-  Object.entries(document['paths'] as Record<string, Record<string, Operation>>).flatMap(([path, methods]) =>
+  Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
 
@@ -46,7 +46,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   commitState: { patch: [{ op: 'add', path: '/facts/port', value: 1 }] },
   liftProvenance: { paths: ['/facts/port'], to: 'verified', why: 'looked' },
   rewindSession: { to: { seq: 1 } },
-  adoptBranch: { branch: parameters['session'] },
+  adoptBranch: { branch: parameters.session },
   retryTurn: { turn: 1 },
   replayTurn: { turn: 1 },
   handOffSession: { to: 'human' },

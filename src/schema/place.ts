@@ -46,7 +46,12 @@ const parsedBy = <S extends z.ZodType>(read: (text: string) => unknown, schema: 
     .meta({ type: 'string', examples: [example], description: expected });
 
 /** A point as a query writes it. */
-export const PointText = parsedBy(pointOfText, Point, 'expected turn:3 (or just 3) for the end of a turn, seq:17 for an event', 'turn:3');
+export const PointText = parsedBy(
+  pointOfText,
+  Point,
+  'expected turn:3 (or just 3) for the end of a turn, seq:17 for an event',
+  'turn:3',
+);
 
 const placeOfText = (text: string): unknown => {
   if (!text.startsWith('ses_')) return attemptOfText(text) ?? pointOfText(text);

@@ -1,5 +1,5 @@
-import { PerdureError } from '../../schema/error.ts';
 import type { Runtime } from '../../runtime.ts';
+import { PerdureError } from '../../schema/error.ts';
 import { type Call, type Context, defineCommand, flag, text, texts } from '../command.ts';
 import { parseCount } from '../point.ts';
 
@@ -46,7 +46,9 @@ class Workers {
   async #look(): Promise<void> {
     for (const { id } of await this.#runtime.workspaces.list()) {
       if (this.#working.has(id)) continue;
-      const worker = this.#runtime.as({ workspace: id, member: 'local', role: 'admin' }).worker({ concurrency: this.#concurrency });
+      const worker = this.#runtime
+        .as({ workspace: id, member: 'local', role: 'admin' })
+        .worker({ concurrency: this.#concurrency });
       this.#working.set(id, worker);
       await worker.start();
     }
@@ -70,7 +72,8 @@ const listen = async (runtime: Runtime, context: Context, { options: given }: Ca
     try {
       return await tryPort(tried);
     } catch (error) {
-      if (!(error instanceof PerdureError) || error.details['port'] === undefined || tried === usualPort + triedPorts) throw error;
+      if (!(error instanceof PerdureError) || error.details.port === undefined || tried === usualPort + triedPorts)
+        throw error;
     }
   }
 };

@@ -25,16 +25,22 @@ const infoOf = ({ name, version, model, tools }: Agent): AgentInfo => ({
 });
 
 export const agentsOf = ({ agents }: Scope): Agents => {
-  const all = [...agents.values()].sort((a, b) => (a.name === b.name ? b.version - a.version : a.name < b.name ? -1 : 1));
+  const all = [...agents.values()].sort((a, b) =>
+    a.name === b.name ? b.version - a.version : a.name < b.name ? -1 : 1,
+  );
   return {
     list: () => all.map(infoOf),
     get: (name, version) => {
       const found = all.find((agent) => agent.name === name && (version === undefined || agent.version === version));
       if (found) return found;
       const there = all.map((agent) => `${agent.name} ${agent.version}`).join(', ') || 'none';
-      throw new PerdureError('AGENT_INVALID', `there is no agent ${name}${version === undefined ? '' : ` ${version}`} here: there is ${there}`, {
-        details: { name, version },
-      });
+      throw new PerdureError(
+        'AGENT_INVALID',
+        `there is no agent ${name}${version === undefined ? '' : ` ${version}`} here: there is ${there}`,
+        {
+          details: { name, version },
+        },
+      );
     },
   };
 };

@@ -28,7 +28,10 @@ const isOpen = (error: unknown): boolean =>
 const answerOf = ({ body }: StoredRecord, bodyHash: string): Json => {
   const kept = body as unknown as Kept;
   if (kept.bodyHash !== bodyHash) {
-    throw new PerdureError('KEY_REUSED', 'this idempotency key was used for something else: take a new key for a new request');
+    throw new PerdureError(
+      'KEY_REUSED',
+      'this idempotency key was used for something else: take a new key for a new request',
+    );
   }
   if (kept.answer !== undefined) return kept.answer;
   throw new PerdureError(

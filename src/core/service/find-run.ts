@@ -19,7 +19,11 @@ export const findRun = async (scope: Scope, key: SessionKey, wanted: string): Pr
     const event = decodeEvent(key.workspace, stored);
     if (event.type === 'input.admitted' && event.payload.run === id) return runHandle(scope, key, id, event.seq);
   }
-  throw new PerdureError('RUN_NOT_FOUND', `${key.session} has no run ${id}: \`perdure log ${key.session}\` tells which there are`, {
-    details: { session: key.session, run: id },
-  });
+  throw new PerdureError(
+    'RUN_NOT_FOUND',
+    `${key.session} has no run ${id}: \`perdure log ${key.session}\` tells which there are`,
+    {
+      details: { session: key.session, run: id },
+    },
+  );
 };

@@ -46,7 +46,7 @@ export const refusalOf = (caller: Caller, verb: string, permission: Permission):
   return forbidden(verb, message, { area, areas: caller.areas });
 };
 
-const isAudited = (permission: Permission): boolean =>
+export const isAudited = (permission: Permission): boolean =>
   permission.isAudited === true || isAtLeast(permission.role, 'approver');
 
 const maxTargetChars = 200;

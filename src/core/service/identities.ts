@@ -10,13 +10,15 @@ import { RunWorker, type Worker } from '../run/worker.ts';
 import { type Agent, agentRegistry } from '../session/agent.ts';
 import { parseInput } from '../session/event-codec.ts';
 import type { Secret } from '../session/redact.ts';
+import { agentsOf } from './agents.ts';
 import { approvalsOf } from './approvals.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
 import { readChanges } from './changes.ts';
+import { doOnce } from './do-once.ts';
 import { collectGarbage } from './gc.ts';
-import { guardWith } from './guard.ts';
+import { guardWith, isAudited, refusalOf } from './guard.ts';
 import { type Identity, ParsedIdentity } from './identity.ts';
-import { permissions } from './permissions.ts';
+import { permissionFor, permissions, type Verb } from './permissions.ts';
 import { auditOf, auditTrail } from './registry/audit.ts';
 import { type Authenticated, authenticate } from './registry/authenticate.ts';
 import { keysOf } from './registry/keys.ts';
@@ -102,11 +104,21 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       actor: memberActor(member),
       requester: { role, profile },
       caller,
+      audited,
       give: (name, handle) => underWay.of(guard(name, handle)),
     };
   };
   const workers = new Set<Worker>();
   const verbsOf = (scope: Scope): RuntimeVerbs => ({
+    once: (request, work) => doOnce(scope, request, work),
+    check: async (verb) => {
+      const permission = permissionFor(verb as Verb);
+      const refusal = refusalOf(scope.caller, verb, permission);
+      const refuse = async () => {
+        throw refusal;
+      };
+      if (refusal) await (isAudited(permission) ? scope.audited(verb, undefined, refuse) : refuse());
+    },
     gc: (gcOptions) => collectGarbage({ ...scope, store }, gcOptions),
     changes: (changesOptions) => readChanges(scope, changesOptions),
     worker: (workerOptions) => {
@@ -120,6 +132,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       const scope = scopeFor(identity);
       return {
         sessions: scope.give('sessions', sessionsOf(scope)),
+        agents: scope.give('agents', agentsOf(scope)),
         approvals: scope.give('approvals', approvalsOf(scope)),
         members: scope.give('members', membersOf(scope)),
         keys: scope.give('keys', keysOf(scope)),

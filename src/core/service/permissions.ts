@@ -1,5 +1,6 @@
 import type { Area } from '../../schema/areas.ts';
 import type { MemberRole } from '../../schema/member.ts';
+import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals.ts';
 import type { SessionArtifacts } from './artifacts.ts';
 import type { SessionFiles } from './files/session-files.ts';
@@ -31,6 +32,7 @@ interface Handles {
   readonly run: Run;
   readonly files: SessionFiles;
   readonly artifacts: SessionArtifacts;
+  readonly agents: Agents;
   readonly approvals: Approvals;
   readonly members: Members;
   readonly keys: Keys;
@@ -56,8 +58,10 @@ const manageKeys = take('admin', 'keys');
 export const permissions = {
   sessions: {
     open: change,
-    get: read,
+    /** What is done with it has an area of its own. */
+    get: { role: 'viewer' },
     list: read,
+    usage: take('viewer', 'usage'),
     export: direct('member', 'sessions'),
     import: maintain,
     commits: read,
@@ -78,12 +82,14 @@ export const permissions = {
     archive: change,
     restore: change,
     send: change,
+    run: read,
     cancel: change,
     answer: change,
     approve: settle,
     deny: settle,
     handoff: change,
     limit: change,
+    usage: take('viewer', 'usage'),
     previews: follow,
     state: read,
     commit: change,
@@ -108,7 +114,7 @@ export const permissions = {
     verify: read,
     export: direct('member', 'sessions'),
   },
-  run: { events: follow, result: read, ended: read, cancel: change },
+  run: { events: follow, standing: read, result: read, ended: read, cancel: change },
   files: {
     list: readFile,
     read: readFile,
@@ -121,6 +127,7 @@ export const permissions = {
     copyTo: readFile,
   },
   artifacts: { keep: changeFile, list: readFile, read: readFile },
+  agents: { list: direct('viewer', 'agents'), get: { role: 'viewer', isDirect: true } },
   approvals: { list: take('viewer', 'approvals'), approve: settle, deny: settle },
   members: {
     me: { role: 'viewer' },
@@ -131,7 +138,13 @@ export const permissions = {
   },
   keys: { create: manageKeys, list: manageKeys, rotate: manageKeys, revoke: manageKeys },
   audit: { list: take('admin', 'audit') },
-  runtime: { gc: maintain, changes: follow, worker: direct('member', 'maintenance') },
+  runtime: {
+    once: { role: 'viewer' },
+    check: { role: 'viewer' },
+    gc: maintain,
+    changes: follow,
+    worker: direct('member', 'maintenance'),
+  },
 } as const satisfies { readonly [Name in keyof Handles]: PermissionsOf<Handles[Name]> };
 
 type Table = typeof permissions;

@@ -10,7 +10,7 @@ import type { SessionKey, Store } from '../ports/store.ts';
 import type { Previews } from '../run/previews.ts';
 import type { Agent } from '../session/agent.ts';
 import type { Redactor } from '../session/redact.ts';
-import type { Caller, GiveHandle } from './guard.ts';
+import type { Audited, Caller, GiveHandle } from './guard.ts';
 import type { SessionFolds } from './session-folds.ts';
 
 /** Waits, so that tests need not have them. */
@@ -52,6 +52,7 @@ export interface Scope {
   /** Of the same member. */
   readonly requester: Requester;
   readonly caller: Caller;
+  readonly audited: Audited;
   /** Every handle goes out through it. */
   readonly give: GiveHandle;
   /** Aborted when the runtime closes, so that followers end. */

@@ -1,6 +1,9 @@
+import type { Json } from '../../schema/json.ts';
 import type { Worker, WorkerOptions } from '../run/worker.ts';
+import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals.ts';
 import type { ChangesOptions, SessionChange } from './changes.ts';
+import type { OnceRequest } from './do-once.ts';
 import type { Collected, GcOptions } from './gc.ts';
 import type { Audit } from './registry/audit.ts';
 import type { Keys } from './registry/keys.ts';
@@ -12,6 +15,10 @@ export interface RuntimeVerbs {
   gc(options?: GcOptions): Promise<Collected>;
   /** The sessions of the workspace that change, each with its head: at least once, until the signal, the loop or the runtime ends it. */
   changes(options?: ChangesOptions): AsyncGenerator<SessionChange, void, void>;
+  /** Does something once under a key of this member, and gives the first answer to who asks again within a day. */
+  once<Answer extends Json>(request: OnceRequest, work: () => Promise<Answer>): Promise<Answer>;
+  /** Fails with FORBIDDEN when the caller may not do this; of what is privileged, that is written down. */
+  check(verb: string): Promise<void>;
   /** Works on runs in this process. */
   worker(options?: WorkerOptions): Worker;
 }
@@ -19,6 +26,7 @@ export interface RuntimeVerbs {
 /** The runtime as one member of one workspace sees it. */
 export interface ScopedRuntime extends RuntimeVerbs {
   readonly sessions: Sessions;
+  readonly agents: Agents;
   readonly approvals: Approvals;
   readonly members: Members;
   readonly keys: Keys;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Actor, SessionId } from '../ids.ts';
 import { eventDefinitions } from '../event.ts';
+import { Actor, SessionId } from '../ids.ts';
 
 const Hash = z.string();
 const Entry = z.discriminatedUnion('kind', [

@@ -161,9 +161,7 @@ export const ReplayView = z.strictObject({
 });
 
 export const CompactionView = z.strictObject({
-  compaction: z
-    .strictObject({ from: Seq, to: Seq, summary: z.string(), evicted: z.array(z.string()) })
-    .optional(),
+  compaction: z.strictObject({ from: Seq, to: Seq, summary: z.string(), evicted: z.array(z.string()) }).optional(),
 });
 
 export const RecallView = z.strictObject({ key: z.string(), value: z.unknown() });

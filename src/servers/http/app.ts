@@ -112,10 +112,14 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     const asked = {
       params: parseInput('the path', z.strictObject(params), context.req.param()),
       query: parseInput('the query', z.strictObject(query), readQuery(new URL(request.url), query)),
-      body: body && body !== bytes ? parseInput('the body', body, await readJson(request, route.maxBytes ?? defaultMaxBytes)) : undefined,
+      body:
+        body && body !== bytes
+          ? parseInput('the body', body, await readJson(request, route.maxBytes ?? defaultMaxBytes))
+          : undefined,
     };
     const given = headers.get('idempotency-key');
-    const idempotencyKey = given === null ? undefined : parseInput('the header idempotency-key', IdempotencyKeyText, given);
+    const idempotencyKey =
+      given === null ? undefined : parseInput('the header idempotency-key', IdempotencyKeyText, given);
     const call = {
       ...asked,
       runtime: scoped,
@@ -141,7 +145,10 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     const work = () => route.handle(call as never);
     const keeps = idempotencyKey !== undefined && route.method === 'POST' && !route.keepsKey;
     const value = keeps
-      ? await scoped.once({ key: idempotencyKey, of: `${route.name} ${new URL(request.url).pathname}`, body: asked as never }, work as never)
+      ? await scoped.once(
+          { key: idempotencyKey, of: `${route.name} ${new URL(request.url).pathname}`, body: asked as never },
+          work as never,
+        )
       : await work();
     if (value instanceof Response) return value;
     const { answer, status = 200 } = route;
@@ -181,7 +188,7 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
   });
 
   const failure = (error: unknown, id: string): Response => {
-    const retryAfter = error instanceof PerdureError ? error.details['retryAfterSeconds'] : undefined;
+    const retryAfter = error instanceof PerdureError ? error.details.retryAfterSeconds : undefined;
     if (!(error instanceof PerdureError)) observer.failed(error, id);
     return problemResponse(error, id, {
       ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),

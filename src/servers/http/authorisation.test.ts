@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { operationsOf, sampleOf, type SampleRoute } from '../../../test/api-samples.ts';
+import { operationsOf, type SampleRoute, sampleOf } from '../../../test/api-samples.ts';
 import { startTestServer } from '../../../test/http-server.ts';
 import type { MemberRole } from '../../schema/member.ts';
 import { isAtLeast, memberRoles } from '../../schema/member-roles.ts';

@@ -1,5 +1,5 @@
-import type { EventSource, Frame } from './route.ts';
 import { jsonText } from './json-text.ts';
+import type { EventSource, Frame } from './route.ts';
 
 /** Bounds of what is kept for a client that reads slower than is written. */
 const maxWaitingBytes = 256 * 1024;

@@ -24,7 +24,11 @@ class Components {
   readonly schemas: Record<string, Schema> = { Problem: problem };
 
   of(schema: z.ZodType, io: 'input' | 'output'): Schema {
-    const { $schema: _, $defs = {}, ...own } = z.toJSONSchema(schema, {
+    const {
+      $schema: _,
+      $defs = {},
+      ...own
+    } = z.toJSONSchema(schema, {
       io,
       unrepresentable: 'any',
       target: 'draft-2020-12',
@@ -45,11 +49,7 @@ class Components {
 const withComponentRefs = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as Schema;
 
-const parameters = (
-  components: Components,
-  place: 'path' | 'query',
-  shape: z.ZodRawShape = {},
-): readonly Schema[] =>
+const parameters = (components: Components, place: 'path' | 'query', shape: z.ZodRawShape = {}): readonly Schema[] =>
   Object.entries(shape).map(([name, schema]) => {
     const own = components.of(schema as z.ZodType, 'input');
     const isRequired = place === 'path' || !(schema as z.ZodType).safeParse(undefined).success;
@@ -86,7 +86,10 @@ const answerOf = (components: Components, { answer, status = 200, name }: Route)
     answer === bytes
       ? { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }
       : answer === stream
-        ? { 'text/event-stream': { schema: { type: 'string' } }, ...(name === 'readEvents' && { 'application/json': { schema: { type: 'object' } } }) }
+        ? {
+            'text/event-stream': { schema: { type: 'string' } },
+            ...(name === 'readEvents' && { 'application/json': { schema: { type: 'object' } } }),
+          }
         : { 'application/json': { schema: components.of(answer, 'output') } };
   return {
     [status]: { description: status === 202 ? 'Taken on.' : 'As asked.', content },
@@ -118,7 +121,11 @@ const operation = (components: Components, route: Route): Schema => {
     tags: [area],
     'x-perdure-role': role,
     'x-perdure-area': area,
-    parameters: [...parameters(components, 'path', params), ...parameters(components, 'query', query), ...headers(route)],
+    parameters: [
+      ...parameters(components, 'path', params),
+      ...parameters(components, 'query', query),
+      ...headers(route),
+    ],
     ...(body && {
       requestBody: {
         required: body === bytes || !body.safeParse({}).success,

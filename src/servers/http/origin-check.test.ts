@@ -28,7 +28,9 @@ test.for([
   { host: 'localhost:4000', origin: 'null' },
   { host: 'localhost:4000', origin: 'https://app.example.org.evil.example' },
 ])('[HTTP4] %o is refused', (headers) => {
-  expect(() => refuseForeign(asked(headers as Record<string, string>), rules)).toThrow(expect.objectContaining({ code: 'FORBIDDEN' }));
+  expect(() => refuseForeign(asked(headers as Record<string, string>), rules)).toThrow(
+    expect.objectContaining({ code: 'FORBIDDEN' }),
+  );
 });
 
 test('[HTTP4] only origins that were named are told that they may read', () => {

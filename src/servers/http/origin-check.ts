@@ -38,7 +38,8 @@ export const corsHeaders = (request: Request, { origins }: OriginRules): Record<
   if (origin === null || !origins.includes(origin)) return {};
   return {
     'access-control-allow-origin': origin,
-    'access-control-allow-headers': 'authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id',
+    'access-control-allow-headers':
+      'authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id',
     'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
     'access-control-expose-headers': 'etag, retry-after, x-request-id',
     'access-control-max-age': '600',

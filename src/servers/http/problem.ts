@@ -58,7 +58,17 @@ export const problemResponse = (error: unknown, request: string, headers: Record
   const known = error instanceof PerdureError ? error : undefined;
   const status = known ? statusOf[known.code] : 500;
   const code = known?.code ?? 'DEFECT';
-  const detail = known?.message ?? 'something went wrong here that should not: the log of the server has it by the id of the request';
-  const body = { type: `urn:perdure:error:${code}`, title: code, status, detail, code, details: known?.details ?? {}, request };
+  const detail =
+    known?.message ??
+    'something went wrong here that should not: the log of the server has it by the id of the request';
+  const body = {
+    type: `urn:perdure:error:${code}`,
+    title: code,
+    status,
+    detail,
+    code,
+    details: known?.details ?? {},
+    request,
+  };
   return new Response(jsonText(body), { status, headers: { 'content-type': 'application/problem+json', ...headers } });
 };

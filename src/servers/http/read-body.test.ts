@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { readJson } from './read-body.ts';
 
-const asked = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = { 'content-type': 'application/json' }): Request =>
-  new Request('http://localhost/', { method: 'POST', body, headers });
+const asked = (
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = { 'content-type': 'application/json' },
+): Request => new Request('http://localhost/', { method: 'POST', body, headers });
 
 test('[HTTP6] a body that is larger than allowed is refused, whether its length is told or not', async () => {
   await expect(readJson(asked('"123456789"'), 10)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
@@ -26,5 +28,7 @@ test('[HTTP6] brackets within texts do not count as depth', async () => {
 });
 
 test('[HTTP6] a body of another type is refused', async () => {
-  await expect(readJson(asked('{}', { 'content-type': 'text/plain' }), 10)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(readJson(asked('{}', { 'content-type': 'text/plain' }), 10)).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  });
 });

@@ -15,10 +15,10 @@ type Primitive = string | number | boolean | null | undefined;
 type ReadonlyDeep<T> = unknown extends T
   ? T
   : T extends Primitive
-  ? T
-  : T extends readonly (infer Each)[]
-    ? readonly ReadonlyDeep<Each>[]
-    : { readonly [Name in keyof T]: ReadonlyDeep<T[Name]> };
+    ? T
+    : T extends readonly (infer Each)[]
+      ? readonly ReadonlyDeep<Each>[]
+      : { readonly [Name in keyof T]: ReadonlyDeep<T[Name]> };
 
 type Values<S extends Shape> = z.infer<z.ZodObject<S>>;
 
@@ -72,7 +72,9 @@ export interface RouteDefinition<P extends Shape, Q extends Shape, B extends z.Z
   readonly answer?: A | typeof bytes | typeof stream;
   /** The library itself keeps the key with what was asked; without it the server keeps the answer. */
   readonly keepsKey?: true;
-  handle(call: RouteCall<Values<P>, Values<Q>, z.infer<B>>): Promise<ReadonlyDeep<z.output<A>> | Response | void>;
+  handle(
+    call: RouteCall<Values<P>, Values<Q>, z.infer<B>>,
+  ): Promise<ReadonlyDeep<z.output<A>> | Response> | Promise<void>;
 }
 
 export interface Route extends Omit<RouteDefinition<Shape, Shape, z.ZodType, z.ZodType>, 'handle'> {

@@ -17,7 +17,12 @@ test('[HTTP1] a session is opened, described, listed, and driven by a loop of it
   const session = await openSession(server, { title: 'First', metadata: { team: 'a' } });
   const { events } = await json(
     `${session}/messages`,
-    post({ messages: [{ role: 'user', content: 'Hello' }, { role: 'assistant', content: 'Hi.' }] }),
+    post({
+      messages: [
+        { role: 'user', content: 'Hello' },
+        { role: 'assistant', content: 'Hi.' },
+      ],
+    }),
   );
   expect(events).toHaveLength(2);
   await json(session, { method: 'PATCH', body: { title: 'Second' } });
@@ -63,9 +68,13 @@ test('[HTTP1] the state is read by its tag, changed by a patch, compared and tak
   expect(await json(`${session}/state`)).toMatchObject({ facts: { port: 8080 } });
   expect((await json(`${session}/commits?path=/facts/*`)).commits).toHaveLength(1);
   expect((await json('/v1/commits')).commits).toHaveLength(1);
-  expect(await json(`${session}/diff?from=seq:1&to=seq:${commit.seq}`)).toMatchObject({ facts: [{ id: 'port', after: 8080 }] });
+  expect(await json(`${session}/diff?from=seq:1&to=seq:${commit.seq}`)).toMatchObject({
+    facts: [{ id: 'port', after: 8080 }],
+  });
   await json(`${session}/lift`, post({ paths: ['/facts/port'], to: 'verified', why: 'looked' }));
-  expect(await json(`${session}/commits/${commit.seq}/revert`, post())).toMatchObject({ commit: { origin: { kind: 'revert' } } });
+  expect(await json(`${session}/commits/${commit.seq}/revert`, post())).toMatchObject({
+    commit: { origin: { kind: 'revert' } },
+  });
   const again = { method: 'PATCH', body: { patch: [{ op: 'add', path: '/facts/host', value: 'here' }] } };
   await json(`${session}/state`, again);
   await json(`${session}/pins/host`, { method: 'PUT' });
@@ -81,7 +90,10 @@ test('[HTTP1] a session is forked, rewound, adopted, retried, handed over, pause
   await runOnce(server, session);
   const fork = await json(`${session}/fork`, post({ at: { turn: 1 }, title: 'Other way' }));
   expect(fork).toMatchObject({ parent: session.split('/').at(-1), title: 'Other way' });
-  await json(`/v1/sessions/${fork.id}/state`, { method: 'PATCH', body: { patch: [{ op: 'add', path: '/facts/a', value: 1 }] } });
+  await json(`/v1/sessions/${fork.id}/state`, {
+    method: 'PATCH',
+    body: { patch: [{ op: 'add', path: '/facts/a', value: 1 }] },
+  });
   expect(await json(`${session}/adopt`, post({ branch: fork.id }))).toMatchObject({ adopted: ['/facts/a'] });
   const { run } = await json(`${session}/retry`, post({ turn: 1 }));
   await json(`${session}/runs/${run}?wait=true`);
@@ -109,7 +121,11 @@ test('[HTTP1] files are written, read, compared and restored, and artifacts are 
   const { json, ask } = server;
   const session = await openSession(server);
   const put = (text: string) =>
-    ask(`${session}/files/content?path=a.txt`, { method: 'PUT', headers: { 'content-type': 'application/octet-stream' }, body: text });
+    ask(`${session}/files/content?path=a.txt`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: text,
+    });
   const { seq } = (await (await put('one')).json()) as { seq: number };
   await put('two');
   expect(await (await ask(`${session}/files/content?path=a.txt`)).text()).toBe(JSON.stringify('two'));
@@ -118,7 +134,9 @@ test('[HTTP1] files are written, read, compared and restored, and artifacts are 
   const now = (await json(session)).seq;
   expect((await json(`${session}/files/diff?from=seq:${seq}&to=seq:${now}`)).unified).toContain('+"two"');
   expect((await json(`${session}/files/changes?from=seq:${seq}&to=seq:${now}`)).changes).toHaveLength(1);
-  expect(await json(`${session}/files/restore`, post({ to: { seq }, isDryRun: true }))).toMatchObject({ changes: [{ path: 'a.txt' }] });
+  expect(await json(`${session}/files/restore`, post({ to: { seq }, isDryRun: true }))).toMatchObject({
+    changes: [{ path: 'a.txt' }],
+  });
   await json(`${session}/artifacts/report.txt?path=a.txt`, { method: 'PUT' });
   expect((await json(`${session}/artifacts`)).artifacts).toMatchObject([{ name: 'report.txt' }]);
   const downloaded = await ask(`${session}/artifacts/report.txt`);

@@ -42,6 +42,8 @@ export interface HttpServer {
 
 const silent: Observer = { answered: () => {}, failed: () => {}, streams: () => {} };
 const headerBytes = 16 * 1024;
+/** How often connections that have come to rest are closed when it stops. */
+const idleMs = 20;
 
 const listen = async (server: Server, host: string, port: number): Promise<number> => {
   const failed = once(server, 'error').then(([error]) => {
@@ -53,7 +55,10 @@ const listen = async (server: Server, host: string, port: number): Promise<numbe
   } catch (cause) {
     const { code } = cause as { code?: string };
     if (code === 'EADDRINUSE') {
-      throw new PerdureError('INVALID_INPUT', `port ${port} is taken: give another with --port, or 0 for any`, { cause, details: { port } });
+      throw new PerdureError('INVALID_INPUT', `port ${port} is taken: give another with --port, or 0 for any`, {
+        cause,
+        details: { port },
+      });
     }
     throw cause;
   }
@@ -100,7 +105,13 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
   });
   const server = createAdaptorServer({
     fetch: app.fetch,
-    serverOptions: { maxHeaderSize: headerBytes, headersTimeout: 10_000, requestTimeout: 300_000, keepAliveTimeout: 5000, insecureHTTPParser: false },
+    serverOptions: {
+      maxHeaderSize: headerBytes,
+      headersTimeout: 10_000,
+      requestTimeout: 300_000,
+      keepAliveTimeout: 5000,
+      insecureHTTPParser: false,
+    },
   }) as Server;
   server.maxHeadersCount = 100;
   const bound = await listen(server, host, port);
@@ -110,10 +121,11 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
     const closed = once(server, 'close');
     server.close();
     stopping.abort();
-    server.closeIdleConnections();
+    const idle = setInterval(() => server.closeIdleConnections(), idleMs);
     const late = setTimeout(() => server.closeAllConnections(), drainMs);
     await closed;
     clearTimeout(late);
+    clearInterval(idle);
   };
   return {
     url,

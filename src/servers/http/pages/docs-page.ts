@@ -6,9 +6,19 @@ interface Operation {
   readonly description?: string;
   readonly tags: readonly string[];
   readonly 'x-perdure-role': string;
-  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean; readonly schema: unknown }[];
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required: boolean;
+    readonly schema: unknown;
+  }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: unknown }>> };
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Readonly<Record<string, { readonly schema: unknown }>> }>>;
+  readonly responses: Readonly<
+    Record<
+      string,
+      { readonly description: string; readonly content?: Readonly<Record<string, { readonly schema: unknown }>> }
+    >
+  >;
 }
 
 const typeOf = (schema: unknown): string => {
@@ -38,8 +48,8 @@ ${requestBody ? `<h3>Body</h3>${contentOf(requestBody.content)}` : ''}<h3>${stat
 
 /** The API to read, drawn from its own description. */
 export const docsPage = (document: Record<string, unknown>): Response => {
-  const paths = document['paths'] as Record<string, Record<string, Operation>>;
-  const { schemas } = document['components'] as { readonly schemas: Record<string, unknown> };
+  const paths = document.paths as Record<string, Record<string, Operation>>;
+  const { schemas } = document.components as { readonly schemas: Record<string, unknown> };
   const all = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   );
@@ -49,7 +59,8 @@ export const docsPage = (document: Record<string, unknown>): Response => {
       `<h2 id="${area}">${area}</h2>${members.map(({ method, path, operation }) => operationOf(method, path, operation)).join('')}`,
   );
   const named = Object.entries(schemas).map(
-    ([name, schema]) => `<details id="schema-${name}"><summary><code>${name}</code></summary>${asJson(schema)}</details>`,
+    ([name, schema]) =>
+      `<details id="schema-${name}"><summary><code>${name}</code></summary>${asJson(schema)}</details>`,
   );
   const nav = [...areas.keys()].map((area) => `<a href="#${area}">${area}</a>`).join('');
   return page(

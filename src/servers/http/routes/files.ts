@@ -44,7 +44,7 @@ export const fileRoutes = [
     query: { ...where, path: Path.optional() },
     answer: FilesView,
     handle: async ({ runtime, params, query }) => ({
-      files: (await (await runtime.sessions.get(params.session)).files.list(query)),
+      files: await (await runtime.sessions.get(params.session)).files.list(query),
     }),
   }),
   defineRoute({
@@ -112,7 +112,7 @@ export const fileRoutes = [
     query: { from: PlaceText, to: PlaceText },
     answer: FilesDiffView,
     handle: async ({ runtime, params, query }) =>
-      (await (await runtime.sessions.get(params.session)).files.diff(query.from, query.to)),
+      await (await runtime.sessions.get(params.session)).files.diff(query.from, query.to),
   }),
   defineRoute({
     method: 'GET',
@@ -124,7 +124,7 @@ export const fileRoutes = [
     query: { from: PlaceText, to: PlaceText },
     answer: FileChangesView,
     handle: async ({ runtime, params, query }) => ({
-      changes: (await (await runtime.sessions.get(params.session)).files.changes(query.from, query.to)),
+      changes: await (await runtime.sessions.get(params.session)).files.changes(query.from, query.to),
     }),
   }),
   defineRoute({
@@ -137,7 +137,7 @@ export const fileRoutes = [
     query: { path: Path, limit: limitUpTo(1000).optional(), includeRewound: Flag.optional() },
     answer: FileHistoryView,
     handle: async ({ runtime, params, query: { path, ...options } }) => ({
-      versions: (await (await runtime.sessions.get(params.session)).files.history(path, options)),
+      versions: await (await runtime.sessions.get(params.session)).files.history(path, options),
     }),
   }),
   defineRoute({
@@ -155,7 +155,7 @@ export const fileRoutes = [
     }),
     answer: RestoredFilesView,
     handle: async ({ runtime, params, body: { to, ...options } }) =>
-      (await (await runtime.sessions.get(params.session)).files.restore(to, options)),
+      await (await runtime.sessions.get(params.session)).files.restore(to, options),
   }),
   defineRoute({
     method: 'GET',
@@ -166,7 +166,7 @@ export const fileRoutes = [
     params: inSession,
     answer: ArtifactsView,
     handle: async ({ runtime, params }) => ({
-      artifacts: (await (await runtime.sessions.get(params.session)).artifacts.list()),
+      artifacts: await (await runtime.sessions.get(params.session)).artifacts.list(),
     }),
   }),
   defineRoute({
@@ -194,7 +194,7 @@ export const fileRoutes = [
     handle: async ({ runtime, params, query: { path, mediaType }, content, idempotencyKey }) => {
       const { artifacts } = await runtime.sessions.get(params.session);
       const kept = path === undefined ? await bodyOf({ content }) : { path };
-      return (await artifacts.keep(params.name, kept, { mediaType, idempotencyKey }));
+      return await artifacts.keep(params.name, kept, { mediaType, idempotencyKey });
     },
   }),
 ];

@@ -104,7 +104,7 @@ export const lifecycleRoutes = [
     }),
     answer: AdoptionView,
     handle: async ({ runtime, params, body: { branch, ...options } }) =>
-      (await (await runtime.sessions.get(params.session)).adopt(branch, options)),
+      await (await runtime.sessions.get(params.session)).adopt(branch, options),
   }),
   defineRoute({
     method: 'POST',

@@ -25,7 +25,7 @@ export const registryRoutes = [
       areas: z.array(Area).optional(),
       profile: Profile.optional(),
     }),
-    handle: async ({ runtime }) => (await runtime.members.me()),
+    handle: async ({ runtime }) => await runtime.members.me(),
   }),
   defineRoute({
     method: 'GET',
@@ -125,6 +125,6 @@ export const registryRoutes = [
     summary: 'Who used which privileged verb, newest first',
     query: { limit: limitUpTo(1000).optional(), cursor: AuditId.optional() },
     answer: z.strictObject({ entries: z.array(AuditEntry), cursor: z.string().optional() }),
-    handle: async ({ runtime, query }) => (await runtime.audit.list(query)),
+    handle: async ({ runtime, query }) => await runtime.audit.list(query),
   }),
 ];

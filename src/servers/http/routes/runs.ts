@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import { maxPayloadBytes } from '../../../core/ports/store.ts';
+import { PerdureError } from '../../../schema/error.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
 import { Message, type MessageInput, UserPart } from '../../../schema/message.ts';
 import { InputPolicy } from '../../../schema/run.ts';
-import { EventPage, EventView } from '../../../schema/views/event.ts';
+import { type EventPage, EventView } from '../../../schema/views/event.ts';
 import { RunResultView, RunView } from '../../../schema/views/session.ts';
-import { maxPayloadBytes } from '../../../core/ports/store.ts';
-import { PerdureError } from '../../../schema/error.ts';
 import { defineRoute, type Frame, stream } from '../route.ts';
 import { Flag, inRun, inSession, limitUpTo, nothing, ofCall, Whole } from './fields.ts';
 
@@ -46,7 +46,7 @@ export const runRoutes = [
     answer: z.strictObject({ events: z.array(EventView) }),
     handle: async ({ runtime, params, body, idempotencyKey }) => {
       const session = await runtime.sessions.get(params.session);
-      return { events: (await session.append(body.messages as readonly MessageInput[], { idempotencyKey })) };
+      return { events: await session.append(body.messages as readonly MessageInput[], { idempotencyKey }) };
     },
   }),
   defineRoute({
@@ -78,7 +78,7 @@ export const runRoutes = [
     answer: RunResultView,
     handle: async ({ runtime, params, query, signal }) => {
       const run = await (await runtime.sessions.get(params.session)).run(params.run);
-      return (query.wait ? run.result({ signal }) : run.standing());
+      return query.wait ? run.result({ signal }) : run.standing();
     },
   }),
   defineRoute({
@@ -128,7 +128,12 @@ export const runRoutes = [
     about:
       'Server-sent events: `id` is the seq, `event` the type, `data` the event. Frames named `preview` have no id and are not part of the log. After a break, `Last-Event-ID` or `after` goes on with no gap and no repeat. With `follow=false` one page as JSON, or as a stream that ends where `accept: text/event-stream` is sent.',
     params: inSession,
-    query: { after: Whole.optional(), follow: Flag.optional(), limit: limitUpTo(1000).optional(), previews: Flag.optional() },
+    query: {
+      after: Whole.optional(),
+      follow: Flag.optional(),
+      limit: limitUpTo(1000).optional(),
+      previews: Flag.optional(),
+    },
     answer: stream,
     handle: async ({ runtime, params, query, headers, events }) => {
       const session = await runtime.sessions.get(params.session);

@@ -4,7 +4,13 @@ import { SessionId } from '../../../schema/ids.ts';
 import { Metadata, Text } from '../../../schema/json.ts';
 import { Status } from '../../../schema/lifecycle.ts';
 import { Limits } from '../../../schema/run.ts';
-import { ImportedView, SessionPageView, SummaryView, TreeView, VerificationView } from '../../../schema/views/session.ts';
+import {
+  ImportedView,
+  SessionPageView,
+  SummaryView,
+  TreeView,
+  VerificationView,
+} from '../../../schema/views/session.ts';
 import { bytes, defineRoute } from '../route.ts';
 import { Flag, inSession, limitUpTo } from './fields.ts';
 
@@ -34,7 +40,8 @@ export const sessionRoutes = [
     name: 'openSession',
     verb: 'sessions.open',
     summary: 'Opens a session',
-    about: 'A session with an agent answers inputs; one without is driven by a loop of your own. Its files begin empty.',
+    about:
+      'A session with an agent answers inputs; one without is driven by a loop of your own. Its files begin empty.',
     body: Description.extend({
       /** The name of an agent that the server holds, in its newest version or the one named. */
       agent: z.strictObject({ name: Text.min(1).max(100), version: z.int().positive().optional() }).optional(),

@@ -114,7 +114,7 @@ export const stateRoutes = [
     }),
     answer: CommitView,
     handle: async ({ runtime, params, body: { paths, ...options } }) =>
-      (await (await runtime.sessions.get(params.session)).lift(paths, options)),
+      await (await runtime.sessions.get(params.session)).lift(paths, options),
   }),
   defineRoute({
     method: 'GET',
@@ -126,7 +126,7 @@ export const stateRoutes = [
     query: { ...commitQuery, ...turns },
     answer: CommitsView,
     handle: async ({ runtime, params, query }) => ({
-      commits: (await (await runtime.sessions.get(params.session)).commits(withTurns(query))),
+      commits: await (await runtime.sessions.get(params.session)).commits(withTurns(query)),
     }),
   }),
   defineRoute({
@@ -153,7 +153,7 @@ export const stateRoutes = [
     query: { ...callQuery, ...turns },
     answer: CallsView,
     handle: async ({ runtime, params, query }) => ({
-      calls: (await (await runtime.sessions.get(params.session)).toolCalls(withTurns(query))),
+      calls: await (await runtime.sessions.get(params.session)).toolCalls(withTurns(query)),
     }),
   }),
   defineRoute({
@@ -164,7 +164,7 @@ export const stateRoutes = [
     summary: 'Across the workspace: what changed the states, newest first',
     query: commitQuery,
     answer: CommitsView,
-    handle: async ({ runtime, query }) => ({ commits: (await runtime.sessions.commits(query)) }),
+    handle: async ({ runtime, query }) => ({ commits: await runtime.sessions.commits(query) }),
   }),
   defineRoute({
     method: 'GET',
@@ -174,7 +174,7 @@ export const stateRoutes = [
     summary: 'Across the workspace: tool calls, newest first',
     query: callQuery,
     answer: CallsView,
-    handle: async ({ runtime, query }) => ({ calls: (await runtime.sessions.toolCalls(query)) }),
+    handle: async ({ runtime, query }) => ({ calls: await runtime.sessions.toolCalls(query) }),
   }),
   defineRoute({
     method: 'GET',
@@ -186,7 +186,7 @@ export const stateRoutes = [
     query: { from: PlaceText, to: PlaceText },
     answer: DiffView,
     handle: async ({ runtime, params, query }) =>
-      (await (await runtime.sessions.get(params.session)).diff(query.from, query.to)),
+      await (await runtime.sessions.get(params.session)).diff(query.from, query.to),
   }),
   defineRoute({
     method: 'GET',
@@ -198,7 +198,7 @@ export const stateRoutes = [
     query: { ...atPoint, lastTurns: Positive.optional() },
     answer: TranscriptView,
     handle: async ({ runtime, params, query }) => ({
-      entries: (await (await runtime.sessions.get(params.session)).transcript(query)),
+      entries: await (await runtime.sessions.get(params.session)).transcript(query),
     }),
   }),
   defineRoute({
@@ -210,8 +210,7 @@ export const stateRoutes = [
     params: inSession,
     query: { ...atPoint, maxTokens: Positive.optional() },
     answer: ContextView,
-    handle: async ({ runtime, params, query }) =>
-      (await (await runtime.sessions.get(params.session)).context(query)),
+    handle: async ({ runtime, params, query }) => await (await runtime.sessions.get(params.session)).context(query),
   }),
   defineRoute({
     method: 'POST',
@@ -238,7 +237,7 @@ export const stateRoutes = [
     answer: RecallView,
     handle: async ({ runtime, params, query }) => ({
       key: query.key,
-      value: (await (await runtime.sessions.get(params.session)).recall(query.key)),
+      value: await (await runtime.sessions.get(params.session)).recall(query.key),
     }),
   }),
   defineRoute({

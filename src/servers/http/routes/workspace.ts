@@ -3,12 +3,29 @@ import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { Status } from '../../../schema/lifecycle.ts';
 import { AgentsView, ApprovalsView, UsagePageView, UsageView } from '../../../schema/views/session.ts';
-import { defineRoute } from '../route.ts';
-import { inSession, limitUpTo, nothing, ofApproval } from './fields.ts';
+import { defineRoute, type Frame, stream } from '../route.ts';
+import { inSession, limitUpTo, nothing, ofApproval, Whole } from './fields.ts';
 
 const Count = z.strictObject({ blobs: z.int(), bytes: z.int() });
 
+async function* hints(
+  changes: AsyncIterable<{ readonly session: string; readonly head: number }>,
+): AsyncGenerator<Frame, void, void> {
+  for await (const change of changes) yield { event: 'changed', data: change };
+}
+
 export const workspaceRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/v1/events',
+    name: 'watchWorkspace',
+    verb: 'runtime.changes',
+    summary: 'Hints of what changes in the workspace: {session, head}, at least once',
+    query: { after: Whole.optional() },
+    answer: stream,
+    handle: async ({ runtime, query, events }) =>
+      events({ frames: (signal) => hints(runtime.changes({ ...query, signal })) }),
+  }),
   defineRoute({
     method: 'GET',
     path: '/v1/agents',
@@ -24,9 +41,13 @@ export const workspaceRoutes = [
     name: 'listUsage',
     verb: 'sessions.usage',
     summary: 'What the sessions have used, in the order of their listing',
-    query: { status: z.array(Status).optional(), limit: limitUpTo(1000).optional(), cursor: z.string().max(200).optional() },
+    query: {
+      status: z.array(Status).optional(),
+      limit: limitUpTo(1000).optional(),
+      cursor: z.string().max(200).optional(),
+    },
     answer: UsagePageView,
-    handle: async ({ runtime, query }) => (await runtime.sessions.usage(query)),
+    handle: async ({ runtime, query }) => await runtime.sessions.usage(query),
   }),
   defineRoute({
     method: 'GET',
@@ -36,7 +57,7 @@ export const workspaceRoutes = [
     summary: 'What the session has used, and may use in all',
     params: inSession,
     answer: UsageView,
-    handle: async ({ runtime, params }) => (await (await runtime.sessions.get(params.session)).usage()),
+    handle: async ({ runtime, params }) => await (await runtime.sessions.get(params.session)).usage(),
   }),
   defineRoute({
     method: 'GET',
@@ -45,7 +66,7 @@ export const workspaceRoutes = [
     verb: 'approvals.list',
     summary: 'Calls that wait for somebody to allow them',
     answer: ApprovalsView,
-    handle: async ({ runtime }) => ({ approvals: (await runtime.approvals.list()) }),
+    handle: async ({ runtime }) => ({ approvals: await runtime.approvals.list() }),
   }),
   defineRoute({
     method: 'POST',
@@ -69,7 +90,9 @@ export const workspaceRoutes = [
     body: z.strictObject({ reason: Text.max(2000).optional() }),
     keepsKey: true,
     answer: z.strictObject({ session: SessionId }),
-    handle: async ({ runtime, params, body }) => ({ session: await runtime.approvals.deny(params.approval, body.reason) }),
+    handle: async ({ runtime, params, body }) => ({
+      session: await runtime.approvals.deny(params.approval, body.reason),
+    }),
   }),
   defineRoute({
     method: 'POST',
@@ -79,7 +102,7 @@ export const workspaceRoutes = [
     summary: 'Removes blobs that no log names; a dry run tells what would go',
     body: z.strictObject({ isDryRun: z.boolean().optional(), graceMs: z.number().nonnegative().optional() }),
     answer: z.object({ named: z.int(), young: Count, garbage: Count, removed: Count }),
-    handle: async ({ runtime, body }) => (await runtime.gc(body)),
+    handle: async ({ runtime, body }) => await runtime.gc(body),
   }),
   defineRoute({
     method: 'POST',
