@@ -269,12 +269,13 @@ export class RunFiles implements Disposable {
     this.#lostBefore = 0;
   }
 
+  /** From what was just taken of it. */
   async #restore(from: BlobHash, root: BlobHash): Promise<void> {
     const { scope } = this.#parts;
     const { folder, cacheFile, aside } = this.place;
     this.#isPrepared = false;
     await writeMark(this.place, { trees: [root], seq: this.#seq, from });
-    const options = { folder, cacheFile, root, aside, secrets: (await scope.secrets.redactor()).forms };
+    const options = { folder, cacheFile, base: from, root, aside, secrets: (await scope.secrets.redactor()).forms };
     const { inTheWay, movedTo } = await scope.worktrees.restore(options, scope.blobs);
     if (movedTo) scope.onWarning(moved(inTheWay, movedTo));
     await this.#agree(root);

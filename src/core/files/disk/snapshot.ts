@@ -9,7 +9,7 @@ export const defaultMaxFileBytes = 32 * 1024 * 1024;
 
 export interface WorktreeOptions {
   readonly folder: string;
-  /** The newest snapshot of this worktree that a log names: what it holds is in the store. */
+  /** The newest snapshot of this worktree that a log names, or that was just taken: what it holds is in the store. */
   readonly base?: BlobHash | undefined;
   readonly maxFileBytes?: number | undefined;
   /** Known secrets: a file that holds one stays out. */
