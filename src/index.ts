@@ -44,6 +44,14 @@ export type { ListOptions, SessionPage, Sessions } from './core/service/sessions
 export type { TranscriptEntry, TranscriptOptions } from './core/service/transcript.ts';
 export type { TreeNode } from './core/service/tree.ts';
 export type { Verification, VerifyOptions } from './core/service/verify.ts';
+export type { Dispatcher, DispatcherOptions } from './core/service/webhooks/dispatcher.ts';
+export type {
+  DeliveryPage,
+  NewWebhook,
+  WebhookChanges,
+  WebhookRequest,
+  Webhooks,
+} from './core/service/webhooks/webhooks.ts';
 export { type Agent, type AgentDefinition, defineAgent } from './core/session/agent.ts';
 export type { Summarize } from './core/session/compaction.ts';
 export type { Context } from './core/session/context.ts';
@@ -73,4 +81,5 @@ export type { Message, MessageInput, Role, ToolOutcome } from './schema/message.
 export type { Point } from './schema/point.ts';
 export type { PatchOperation, Provenance, State } from './schema/state.ts';
 export type { SessionSummary } from './schema/summary.ts';
+export type { Delivery, DeliveryAttempt, Webhook, WebhookEvent, WebhookMessage } from './schema/webhook.ts';
 export { defineTool, type ToolDefinition } from './tools/define-tool.ts';

@@ -8,6 +8,7 @@ import type { Workspaces } from './core/service/registry/workspaces.ts';
 import type { Timing } from './core/service/scope.ts';
 import type { ScopedRuntime } from './core/service/scoped-runtime.ts';
 import type { SnapshotPolicy } from './core/service/session-folds.ts';
+import type { PostRules } from './core/service/webhooks/post.ts';
 import type { Agent } from './core/session/agent.ts';
 import type { ModelsConfig } from './models/models-config.ts';
 import { PerdureError } from './schema/error.ts';
@@ -25,6 +26,8 @@ export interface RuntimeOptions {
   readonly timing?: Partial<Timing>;
   readonly clock?: Clock;
   readonly snapshots?: SnapshotPolicy;
+  /** Where webhooks may go. By default to public addresses over https; to others too where PERDURE_WEBHOOKS_ALLOW_PRIVATE is 1. */
+  readonly webhooks?: Partial<PostRules>;
   /** Told of what went wrong beside the calls, such as a fold snapshot that could not be kept. By default a process warning. */
   readonly onWarning?: (problem: unknown) => void;
 }
@@ -78,6 +81,7 @@ const fields: Record<keyof RuntimeOptions, true> = {
   timing: true,
   clock: true,
   snapshots: true,
+  webhooks: true,
   onWarning: true,
 };
 
@@ -115,6 +119,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     ...places(options),
     secrets: async () => (await import('./models/providers.ts')).knownSecrets(models),
     timing,
+    postRules: { allowPrivate: process.env.PERDURE_WEBHOOKS_ALLOW_PRIVATE === '1', ...options.webhooks },
     closing: closing.signal,
     models: async (model) => (await import('./models/resolve-model.ts')).resolveModels(models)(model),
   }).catch(async (refused) => {

@@ -12,6 +12,7 @@ import {
   newId,
   RunId,
   SessionId,
+  WebhookId,
   WorkspaceId,
 } from './ids.ts';
 
@@ -21,6 +22,7 @@ const schemas = {
   call: CallId,
   apr: ApprovalId,
   msg: MessageId,
+  whk: WebhookId,
   key: KeyId,
   aud: AuditId,
 } as const;

@@ -9,6 +9,7 @@ export type RunId = `run_${string}` & z.$brand<'RunId'>;
 export type CallId = `call_${string}` & z.$brand<'CallId'>;
 export type ApprovalId = `apr_${string}` & z.$brand<'ApprovalId'>;
 export type MessageId = `msg_${string}` & z.$brand<'MessageId'>;
+export type WebhookId = `whk_${string}` & z.$brand<'WebhookId'>;
 export type KeyId = `key_${string}` & z.$brand<'KeyId'>;
 export type AuditId = `aud_${string}` & z.$brand<'AuditId'>;
 
@@ -18,6 +19,7 @@ interface IdOf {
   call: CallId;
   apr: ApprovalId;
   msg: MessageId;
+  whk: WebhookId;
   key: KeyId;
   aud: AuditId;
 }
@@ -38,6 +40,7 @@ export const RunId = idSchema('run');
 export const CallId = idSchema('call');
 export const ApprovalId = idSchema('apr');
 export const MessageId = idSchema('msg');
+export const WebhookId = idSchema('whk');
 export const KeyId = idSchema('key');
 export const AuditId = idSchema('aud');
 

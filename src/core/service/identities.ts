@@ -29,6 +29,9 @@ import type { RuntimeVerbs, ScopedRuntime } from './scoped-runtime.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './session-folds.ts';
 import { sessionsOf } from './sessions.ts';
 import { KnownSecrets } from './vault/known-secrets.ts';
+import { type Dispatcher, WebhookDispatcher } from './webhooks/dispatcher.ts';
+import { defaultPostRules, type PostRules } from './webhooks/post.ts';
+import { webhooksOf } from './webhooks/webhooks.ts';
 
 const Timings = z.strictObject({ modelBackoffMs: z.number().nonnegative().default(1000) });
 const Snapshots = z.strictObject({ everyEvents: z.number().positive(), everyBytes: z.number().positive() });
@@ -47,6 +50,7 @@ export interface IdentityOptions {
   readonly onWarning: (problem: unknown) => void;
   readonly closing: AbortSignal;
   readonly agents?: readonly Agent[] | undefined;
+  readonly postRules?: Partial<PostRules> | undefined;
 }
 
 export interface Identities {
@@ -108,7 +112,8 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       give: (name, handle) => underWay.of(guard(name, handle)),
     };
   };
-  const workers = new Set<Worker>();
+  const postRules = { ...defaultPostRules, ...options.postRules };
+  const workers = new Set<Worker | Dispatcher>();
   const verbsOf = (scope: Scope): RuntimeVerbs => ({
     once: (request, work) => doOnce(scope, request, work),
     check: async (verb) => {
@@ -126,6 +131,11 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       workers.add(worker);
       return worker;
     },
+    dispatcher: (dispatcherOptions) => {
+      const dispatcher = new WebhookDispatcher({ ...scope, postRules }, dispatcherOptions);
+      workers.add(dispatcher);
+      return dispatcher;
+    },
   });
   return {
     as: (identity) => {
@@ -137,6 +147,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
         members: scope.give('members', membersOf(scope)),
         keys: scope.give('keys', keysOf(scope)),
         audit: scope.give('audit', auditOf(scope)),
+        webhooks: scope.give('webhooks', webhooksOf({ ...scope, postRules })),
         ...scope.give('runtime', verbsOf(scope)),
       };
     },

@@ -105,6 +105,14 @@ describe('permissions', () => {
       'keys.rotate',
       'keys.revoke',
       'audit.list',
+      'webhooks.add',
+      'webhooks.list',
+      'webhooks.change',
+      'webhooks.remove',
+      'webhooks.rotate',
+      'webhooks.deliveries',
+      'webhooks.redeliver',
+      'webhooks.test',
       'runtime.gc',
     ]);
   });

@@ -12,6 +12,7 @@ import type { Run } from './runs.ts';
 import type { RuntimeVerbs } from './scoped-runtime.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
+import type { Webhooks } from './webhooks/webhooks.ts';
 
 type Method = (...args: never[]) => unknown;
 /** What is answered at once cannot be written down before: nothing privileged may be. */
@@ -37,6 +38,7 @@ interface Handles {
   readonly members: Members;
   readonly keys: Keys;
   readonly audit: Audit;
+  readonly webhooks: Webhooks;
   readonly runtime: RuntimeVerbs;
 }
 
@@ -53,6 +55,7 @@ const settle = { ...take('member', 'approvals'), isAudited: true } as const;
 const maintain = take('admin', 'maintenance');
 const manageMembers = take('admin', 'members');
 const manageKeys = take('admin', 'keys');
+const manageWebhooks = take('admin', 'webhooks');
 
 /** What each verb takes, on every surface: the least role, and the area that a key must not leave out. */
 export const permissions = {
@@ -138,12 +141,23 @@ export const permissions = {
   },
   keys: { create: manageKeys, list: manageKeys, rotate: manageKeys, revoke: manageKeys },
   audit: { list: take('admin', 'audit') },
+  webhooks: {
+    add: manageWebhooks,
+    list: manageWebhooks,
+    change: manageWebhooks,
+    remove: manageWebhooks,
+    rotate: manageWebhooks,
+    deliveries: manageWebhooks,
+    redeliver: manageWebhooks,
+    test: manageWebhooks,
+  },
   runtime: {
     once: { role: 'viewer' },
     check: { role: 'viewer' },
     gc: maintain,
     changes: follow,
     worker: direct('member', 'maintenance'),
+    dispatcher: direct('member', 'maintenance'),
   },
 } as const satisfies { readonly [Name in keyof Handles]: PermissionsOf<Handles[Name]> };
 

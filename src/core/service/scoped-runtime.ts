@@ -9,6 +9,8 @@ import type { Audit } from './registry/audit.ts';
 import type { Keys } from './registry/keys.ts';
 import type { Members } from './registry/members.ts';
 import type { Sessions } from './sessions.ts';
+import type { Dispatcher, DispatcherOptions } from './webhooks/dispatcher.ts';
+import type { Webhooks } from './webhooks/webhooks.ts';
 
 export interface RuntimeVerbs {
   /** Removes the blobs of the workspace that no log names. Beside it everybody may be at work. */
@@ -21,6 +23,8 @@ export interface RuntimeVerbs {
   check(verb: string): Promise<void>;
   /** Works on runs in this process. */
   worker(options?: WorkerOptions): Worker;
+  /** Sends to the webhooks of the workspace, from this process. */
+  dispatcher(options?: DispatcherOptions): Dispatcher;
 }
 
 /** The runtime as one member of one workspace sees it. */
@@ -31,4 +35,5 @@ export interface ScopedRuntime extends RuntimeVerbs {
   readonly members: Members;
   readonly keys: Keys;
   readonly audit: Audit;
+  readonly webhooks: Webhooks;
 }

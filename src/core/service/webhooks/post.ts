@@ -1,0 +1,121 @@
+import { type LookupAddress, lookup } from 'node:dns';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP } from 'node:net';
+import { promisify } from 'node:util';
+import { isPublicAddress } from './public-address.ts';
+
+export interface PostRules {
+  /** Also to private addresses and without TLS, for receivers on one's own machine or network. */
+  readonly allowPrivate: boolean;
+  readonly timeoutMs: number;
+  readonly resolve: (name: string) => Promise<readonly LookupAddress[]>;
+}
+
+export const defaultPostRules: PostRules = {
+  allowPrivate: false,
+  timeoutMs: 10_000,
+  resolve: (name) => promisify(lookup)(name, { all: true }),
+};
+
+export interface Posted {
+  readonly status: number;
+  /** The beginning of what was said. */
+  readonly answer: string;
+}
+
+const keptBytes = 1024;
+
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
+
+const notPublic = (address: string): string =>
+  `${address} is not a public address: webhooks go to private ones only where that is allowed`;
+
+/** What is wrong with an address before its name is looked up. */
+export const urlProblem = (text: string, { allowPrivate }: Pick<PostRules, 'allowPrivate'>): string | undefined => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    return 'expected an address such as https://example.org/hooks';
+  if (url.username || url.password) return 'an address with a name or a password in it is not kept: leave them out';
+  if (allowPrivate) return undefined;
+  if (url.protocol !== 'https:') return 'webhooks go over https only';
+  const host = hostOf(url);
+  return isIP(host) && !isPublicAddress(host) ? notPublic(host) : undefined;
+};
+
+/** The one address that was checked is the one that is connected to, whatever the name leads to a moment later. */
+const checkedAddress = async (url: URL, { allowPrivate, resolve }: PostRules): Promise<LookupAddress> => {
+  const host = hostOf(url);
+  const family = isIP(host);
+  const found = family ? [{ address: host, family }] : await resolve(host);
+  const refused = allowPrivate ? undefined : found.find(({ address }) => !isPublicAddress(address));
+  if (refused) throw new Error(notPublic(refused.address));
+  if (!found[0]) throw new Error(`${host} has no address`);
+  return found[0];
+};
+
+const beginningOf = async (response: IncomingMessage): Promise<string> => {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of response) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= keptBytes) break;
+    }
+  } catch {
+    // It broke off or took too long: the status is known, and that is what counts.
+  }
+  const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, keptBytes));
+  return text.replaceAll('\0', '\ufffd');
+};
+
+const answerOf = (
+  url: URL,
+  { address, family }: LookupAddress,
+  { headers, body, signal }: { headers: Readonly<Record<string, string>>; body: string; signal: AbortSignal },
+): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'user-agent': 'perdure-webhooks',
+        ...headers,
+      },
+      signal,
+      lookup: (_, options, done) => (options.all ? done(null, [{ address, family }]) : done(null, address, family)),
+    });
+    request.on('response', resolve).on('error', reject).end(body);
+  });
+
+const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+  });
+
+/** No redirect is followed: what leads elsewhere was not checked. */
+export const post = async (
+  address: string,
+  message: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
+  rules: PostRules,
+  stopping: AbortSignal,
+): Promise<Posted> => {
+  const problem = urlProblem(address, rules);
+  if (problem) throw new Error(problem);
+  const url = new URL(address);
+  const signal = AbortSignal.any([AbortSignal.timeout(rules.timeoutMs), stopping]);
+  signal.throwIfAborted();
+  try {
+    const to = await untilAborted(checkedAddress(url, rules), signal);
+    const response = await answerOf(url, to, { ...message, signal });
+    const answer = await beginningOf(response);
+    response.destroy();
+    return { status: response.statusCode ?? 0, answer };
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  }
+};
