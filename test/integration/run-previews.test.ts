@@ -50,3 +50,24 @@ test('[RUN18] what is written and done is shown piece by piece before the log ha
   await (await session.send('Again')).result();
   expect(shown).toHaveLength(before);
 });
+
+test('[RUN18] who comes in the middle of a message is first shown what there was, and nothing of one that is in the log', async () => {
+  const { session, runtime } = await startRuns({ model: scriptedModel(script), tools: [count] });
+  undo.push(() => runtime.close());
+  const late: Preview[] = [];
+  let pieces = 0;
+  session.previews((preview) => {
+    if (preview.type === 'delta' && preview.kind === 'text' && ++pieces === 2)
+      session.previews((each) => late.push(each));
+  });
+  await (await session.send('Go')).result();
+  const joined = late.flatMap((each) => (each.type === 'delta' ? [each] : []));
+  expect(joined[0]).toMatchObject({ offset: 0 });
+  expect(joined.map(({ text }) => text).join('')).toBe('One, and then two.');
+  for (const [place, { offset }] of joined.entries()) {
+    expect(offset).toBe(joined.slice(0, place).reduce((sum, { text }) => sum + text.length, 0));
+  }
+  const after: Preview[] = [];
+  session.previews((each) => after.push(each));
+  expect(after).toEqual([]);
+});

@@ -185,6 +185,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
       ({ kind, text }) => shown.push(kind, text),
     );
   } catch (error) {
+    scope.previews.over(writer.key);
     signal.throwIfAborted();
     if (isPerdureError(error)) throw error;
     return failed(run, model, call, failureOf(error));
@@ -203,6 +204,7 @@ const keepAnswer = async (run: RunContext, drafts: readonly EventDraft[], answer
   const fold = await run.writer.fold();
   const calls = ended.ended === 'answered' ? await callsAtOnce(run, fold, callsOf(answer)) : [];
   await run.writer.record(...drafts, ...calls.map((each) => begin(run, fold, each)));
+  run.scope.previews.over(run.writer.key);
   await Promise.all(calls.map((each) => executeCall(run, fold, each, 1)));
   return ended;
 };

@@ -4,8 +4,17 @@ import type { RedactedStream, Redactor } from '../session/redact.ts';
 
 /** What is shown while it happens and is not part of the log. */
 export type Preview =
-  | ({ readonly type: 'delta'; readonly message: string } & ModelDelta)
-  | { readonly type: 'progress'; readonly callId: string; readonly text: string };
+  /** `offset` counts what was shown of this kind of text in the message before: whoever missed a piece sees that. */
+  ({ readonly type: 'delta'; readonly message: string; readonly offset: number } & ModelDelta) | Progress;
+
+interface Progress {
+  readonly type: 'progress';
+  readonly callId: string;
+  readonly text: string;
+}
+
+/** As it is told by who writes. */
+export type Written = ({ readonly type: 'delta'; readonly message: string } & ModelDelta) | Progress;
 
 type Listener = (preview: Preview) => void;
 
@@ -40,21 +49,47 @@ export class ShownText<Kind> {
 
 const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
+/** The message that is being written, in the order in which its kinds of text began. */
+interface Writing {
+  readonly message: string;
+  readonly texts: Map<ModelDelta['kind'], string>;
+}
+
 /** Shows what is being written and done to those who look on in this process. The log knows nothing of it. */
 export class Previews {
   readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #writing = new Map<string, Writing>();
 
   listen(key: SessionKey, listener: Listener): () => void {
     const name = nameOf(key);
     const all = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, all.add(listener));
+    const { message, texts } = this.#writing.get(name) ?? {};
+    for (const [kind, text] of texts ?? []) listener({ type: 'delta', message: message!, kind, offset: 0, text });
     return () => {
       all.delete(listener);
       if (all.size === 0) this.#listeners.delete(name);
     };
   }
 
-  tell(key: SessionKey, preview: Preview): void {
-    for (const listener of this.#listeners.get(nameOf(key)) ?? []) listener(preview);
+  tell(key: SessionKey, written: Written): void {
+    const name = nameOf(key);
+    const preview = written.type === 'delta' ? { ...written, offset: this.#keep(name, written) } : written;
+    for (const listener of [...(this.#listeners.get(name) ?? [])]) listener(preview);
+  }
+
+  /** The message is in the log, or will never be: who comes now is shown nothing of it. */
+  over(key: SessionKey): void {
+    this.#writing.delete(nameOf(key));
+  }
+
+  /** For those who come later; gives how much there was before. */
+  #keep(name: string, { message, kind, text }: Extract<Written, { type: 'delta' }>): number {
+    const before = this.#writing.get(name);
+    const writing = before?.message === message ? before : { message, texts: new Map() };
+    const shown = writing.texts.get(kind) ?? '';
+    writing.texts.set(kind, shown + text);
+    this.#writing.set(name, writing);
+    return shown.length;
   }
 }

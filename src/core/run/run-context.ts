@@ -4,7 +4,7 @@ import type { Tool } from '../ports/tool.ts';
 import type { Scope } from '../service/scope.ts';
 import type { Agent } from '../session/agent.ts';
 import type { Conversation } from './conversation.ts';
-import type { Preview } from './previews.ts';
+import type { Written } from './previews.ts';
 import type { RunFiles } from './run-files.ts';
 import type { RunWriter } from './run-writer.ts';
 
@@ -22,7 +22,7 @@ export interface RunContext {
   readonly files: RunFiles;
   /** Aborted when the session was taken away from this worker, or the worker stops. */
   readonly signal: AbortSignal;
-  preview(preview: Preview): void;
+  preview(written: Written): void;
   /** Told while a call waits for another session, which then is this worker's to work on too. */
   waitFor(session: SessionId): Disposable;
 }

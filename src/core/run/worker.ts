@@ -18,7 +18,7 @@ import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
 import { endDrafts } from './end-run.ts';
 import { preparing } from './prepare-worktree.ts';
-import type { Preview } from './previews.ts';
+import type { Written } from './previews.ts';
 import { isGone, isNear, processHolder } from './process-holder.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { RunFiles } from './run-files.ts';
@@ -326,7 +326,7 @@ export class RunWorker implements Worker {
       tools: agent.tools,
       files,
       signal,
-      preview: (preview: Preview) => scope.previews.tell(key, preview),
+      preview: (written: Written) => scope.previews.tell(key, written),
       waitFor: (session) => {
         this.#awaited.add(session);
         this.#wake();

@@ -110,7 +110,7 @@ export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayO
       tools,
       files: new RunFiles({ scope, writer, place: placeOf(scope.data, writer.key), run, tools }, await writer.fold()),
       signal: scope.closing,
-      preview: (preview) => scope.previews.tell(fork, preview),
+      preview: (written) => scope.previews.tell(fork, written),
       waitFor: () => ({ [Symbol.dispose]: () => undefined }),
     },
     model,
