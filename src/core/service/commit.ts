@@ -5,13 +5,13 @@ import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
 import { PatchOperation, Pointer, Provenance, type State } from '../../schema/state.ts';
 import type { SessionKey } from '../ports/store.ts';
+import { type CommitRecord, commitRecord } from '../session/commit-record.ts';
 import type { CommitCommand } from '../session/decide-commit.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { canonical } from '../session/input-hash.ts';
 import { provenanceOf } from '../session/provenance.ts';
 import { type Mutation, stateInvalid, valueAt } from '../session/state-change.ts';
-import { type CommitRecord, commitRecord } from './commits.ts';
 import { execute } from './execute.ts';
 import type { Scope } from './scope.ts';
 

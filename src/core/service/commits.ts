@@ -1,39 +1,18 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
-import { indexedPrefix, matchesPattern } from '../../schema/path-pattern.ts';
-import type { Provenance } from '../../schema/state.ts';
+import { indexedPrefix } from '../../schema/path-pattern.ts';
 import type { CallRecord, CommitQuery, SessionKey } from '../ports/store.ts';
+import { type CommitRecord, commitRecord, isMatch } from '../session/commit-record.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { isLive, type LiveRange, liveWithin } from '../session/live-lineage.ts';
-import { entriesTouched } from '../session/state-change.ts';
-import { touchedPaths } from '../session/touched-paths.ts';
 import { liveRecords } from './live-records.ts';
 import { firstLiveTurn } from './points.ts';
 import { CallFilter, CommitFilter, many, type RecordWindow } from './record-filter.ts';
 import type { Scope } from './scope.ts';
 
-export type { CallFilter, CommitFilter };
-
-type Committed = SessionEvent<'state.committed'>;
-
-/** A change of the state: when, in which turn, by whom or what, and what changed. */
-export type CommitRecord = Pick<Committed, 'session' | 'seq' | 'turn' | 'at' | 'actor'> &
-  Committed['payload'] & {
-    /** The entries it changed. */
-    readonly entries: readonly string[];
-  };
-
-export const commitRecord = ({ session, seq, turn, at, actor, payload }: Committed): CommitRecord => ({
-  session,
-  seq,
-  turn,
-  at,
-  actor,
-  ...payload,
-  entries: payload.origin?.kind === 'lift' ? payload.origin.paths : entriesTouched(payload.delta),
-});
+export type { CallFilter, CommitFilter, CommitRecord };
 
 const defaultLimit = 1000;
 /** Whoever wants few is not to wait for many to be looked at. */
@@ -140,12 +119,6 @@ const collect = async <Found extends Place, Kept extends Place>(
 };
 
 /** Whether it touched something that fits both, as far as they are asked for. */
-export const isMatch = (commit: CommitRecord, pattern?: string, levels?: readonly Provenance[]): boolean =>
-  touchedPaths(commit).some(
-    ({ path, provenance }) =>
-      (pattern === undefined || matchesPattern(pattern, path)) && (!levels || levels.includes(provenance)),
-  );
-
 /** Commits that match, newest first: of one session, or without a key of the whole workspace. Answered from an index. */
 export const findCommits = async (
   scope: Scope,
@@ -171,7 +144,7 @@ export const findCommits = async (
   return collect(
     (page) => scope.store.findCommits(scope.workspace, { ...query, ...page }),
     (stored) => {
-      const record = commitRecord(decodeEvent(scope.workspace, stored) as Committed);
+      const record = commitRecord(decodeEvent(scope.workspace, stored) as SessionEvent<'state.committed'>);
       return isMatch(record, path, levels) ? record : undefined;
     },
     isWanted,
@@ -191,7 +164,8 @@ export async function* eachCommit(
   const query = { within: { session: key.session, ranges }, prefix, limit: pageSizeFor(defaultLimit) };
   for (let last: CommitQuery['before']; ; ) {
     const page = await scope.store.findCommits(scope.workspace, { ...query, before: last });
-    for (const stored of page) yield commitRecord(decodeEvent(scope.workspace, stored) as Committed);
+    for (const stored of page)
+      yield commitRecord(decodeEvent(scope.workspace, stored) as SessionEvent<'state.committed'>);
     const end = page.at(-1);
     if (!end || page.length < query.limit) return;
     last = { at: end.at, session: end.session, seq: end.seq };

@@ -4,13 +4,13 @@ import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
 import { entryOf, lowestProvenance, type Provenance, type StoredOperation } from '../../schema/state.ts';
 import type { CommitQuery, SessionKey } from '../ports/store.ts';
+import { type CommitRecord, commitRecord } from '../session/commit-record.ts';
 import type { CommitCommand } from '../session/decide-commit.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import { type SessionFold, sound } from '../session/fold.ts';
 import { isLive, liveWithin } from '../session/live-lineage.ts';
 import { isToolCounter } from '../session/merge-entries.ts';
 import { touchedPaths } from '../session/touched-paths.ts';
-import { type CommitRecord, commitRecord } from './commits.ts';
 import { execute } from './execute.ts';
 import type { Scope } from './scope.ts';
 

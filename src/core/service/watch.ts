@@ -1,6 +1,6 @@
 import type { SessionKey } from '../ports/store.ts';
+import { type CommitRecord, commitRecord, isMatch } from '../session/commit-record.ts';
 import { parseInput } from '../session/event-codec.ts';
-import { type CommitRecord, commitRecord, isMatch } from './commits.ts';
 import { endAtOnce } from './end-at-once.ts';
 import { readEvents } from './events.ts';
 import { many, WatchFilter } from './record-filter.ts';

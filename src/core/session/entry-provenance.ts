@@ -1,6 +1,7 @@
 import { entryOf, lowestProvenance, type PatchOperation, type Provenance } from '../../schema/state.ts';
 import type { SessionFold } from './fold.ts';
-import { entriesTouched, type Mutation, type StateChange, valueAt } from './state-change.ts';
+import { type Mutation, type StateChange, valueAt } from './state-change.ts';
+import { entriesTouched } from './touched-paths.ts';
 
 type Levels = Readonly<Record<string, Provenance>>;
 

@@ -12,7 +12,8 @@ import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
 import { isTurnInput, provenanceOf } from './provenance.ts';
 import { foldRuns, noRuns, type RunFold } from './run-fold.ts';
-import { entriesTouched, tryDelta, valueAt } from './state-change.ts';
+import { tryDelta, valueAt } from './state-change.ts';
+import { entriesTouched } from './touched-paths.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
 export const foldVersion = 11;

@@ -4,7 +4,8 @@ import type { PerdureError } from '../../schema/error.ts';
 import { emptyState, type PatchOperation, pointerOf, type State } from '../../schema/state.ts';
 import { diffStates } from './diff.ts';
 import { ledgerProblems } from './ledger-problems.ts';
-import { applyDelta, changeState, entriesTouched, type StateDraft } from './state-change.ts';
+import { applyDelta, changeState, type StateDraft } from './state-change.ts';
+import { entriesTouched } from './touched-paths.ts';
 
 const id = fc.constantFrom('a', 'b', 'c/d', 'e~f', '__proto__', 'x__proto__', 'constructor', '');
 const json = fc

@@ -3,7 +3,6 @@ import { PerdureError } from '../../schema/error.ts';
 import type { Json } from '../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
 import {
-  entryOf,
   maxPointerChars,
   type PatchOperation,
   pointerOf,
@@ -283,11 +282,6 @@ export const changeState = (
   known.set(delta, { from: before, to: state });
   return { state, delta, inverse };
 };
-
-/** The entries that a delta changes, as paths of two segments; a whole collection that was replaced counts as itself. */
-export const entriesTouched = (delta: readonly StoredOperation[]): readonly string[] => [
-  ...new Set(delta.flatMap(({ op, path }) => (op === 'test' ? [] : [entryOf(path)]))),
-];
 
 export const touchesOwn = (delta: readonly StoredOperation[]): boolean =>
   delta.some(({ path }) => segmentsOfPointer(path)[0] === 'own');

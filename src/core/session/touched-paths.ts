@@ -1,6 +1,6 @@
 import type { PayloadOf } from '../../schema/event.ts';
 import { entryOf } from '../../schema/pointer.ts';
-import type { Provenance } from '../../schema/state.ts';
+import type { Provenance, StoredOperation } from '../../schema/state.ts';
 
 export interface TouchedPath {
   readonly path: string;
@@ -18,3 +18,8 @@ export const touchedPaths = (
   const paths = origin?.kind === 'lift' ? origin.paths : delta.flatMap(({ op, path }) => (op === 'test' ? [] : [path]));
   return [...new Set(paths)].map((path) => ({ path, provenance: entryProvenance?.[entryOf(path)] ?? provenance }));
 };
+
+/** The entries that a delta changes, as paths of two segments; a whole collection that was replaced counts as itself. */
+export const entriesTouched = (delta: readonly StoredOperation[]): readonly string[] => [
+  ...new Set(delta.flatMap(({ op, path }) => (op === 'test' ? [] : [entryOf(path)]))),
+];
