@@ -134,6 +134,7 @@ export const lifecycleRoutes = [
       agent: z.strictObject({ name: Text.max(100), version: z.int().positive().optional() }).optional(),
       /** Such as `anthropic/…`: asked in place of the recorded answers. */
       model: Text.max(200).optional(),
+      live: z.boolean().optional(),
     }),
     answer: ReplayView,
     handle: async ({ runtime, params, body: { agent, ...options } }) =>

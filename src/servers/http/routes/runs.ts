@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { maxPayloadBytes } from '../../../core/ports/store.ts';
-import { PerdureError } from '../../../schema/error.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
 import { Message, type MessageInput, UserPart } from '../../../schema/message.ts';
@@ -8,7 +7,8 @@ import { InputPolicy } from '../../../schema/run.ts';
 import { type EventPage, EventView } from '../../../schema/views/event.ts';
 import { RunResultView, RunView } from '../../../schema/views/session.ts';
 import { defineRoute, type Frame, stream } from '../route.ts';
-import { Flag, inRun, inSession, limitUpTo, nothing, ofCall, Whole } from './fields.ts';
+import { atPoint, Flag, inRun, inSession, limitUpTo, nothing, ofCall, Whole } from './fields.ts';
+import { lastId } from './last-id.ts';
 
 const content = z.union([Text, z.array(UserPart).min(1)]);
 /** Room for the largest payload that a log takes, and what is around it. */
@@ -17,14 +17,6 @@ const maxBytes = maxPayloadBytes + 1024 * 1024;
 async function* asFrames(events: AsyncIterable<SessionEvent>): AsyncGenerator<Frame, void, void> {
   for await (const event of events) yield { id: String(event.seq), event: event.type, data: event };
 }
-
-/** Where a reader goes on: what the browser says of itself when it connects again counts before what the address says. */
-const cursorOf = (headers: Headers, after: number | undefined): number => {
-  const last = headers.get('last-event-id');
-  if (last === null || last === '') return after ?? 0;
-  if (/^\d{1,15}$/.test(last)) return Number(last);
-  throw new PerdureError('INVALID_INPUT', 'last-event-id is not the id of an event: leave it out to read from `after`');
-};
 
 const wantsStream = (headers: Headers): boolean => (headers.get('accept') ?? '').includes('text/event-stream');
 
@@ -126,10 +118,11 @@ export const runRoutes = [
     verb: 'session.events',
     summary: 'The log: as it is written, or with `follow=false` what there is',
     about:
-      'Server-sent events: `id` is the seq, `event` the type, `data` the event. Frames named `preview` have no id and are not part of the log. After a break, `Last-Event-ID` or `after` goes on with no gap and no repeat. With `follow=false` one page as JSON, or as a stream that ends where `accept: text/event-stream` is sent.',
+      'Server-sent events: `id` is the seq, `event` the type, `data` the event. Frames named `preview` have no id and are not part of the log. After a break, `Last-Event-ID` or `after` goes on with no gap and no repeat. With `at`, up to that point and no further. With `follow=false` one page as JSON, or as a stream that ends where `accept: text/event-stream` is sent.',
     params: inSession,
     query: {
       after: Whole.optional(),
+      ...atPoint,
       follow: Flag.optional(),
       limit: limitUpTo(1000).optional(),
       previews: Flag.optional(),
@@ -137,15 +130,15 @@ export const runRoutes = [
     answer: stream,
     handle: async ({ runtime, params, query, headers, events }) => {
       const session = await runtime.sessions.get(params.session);
-      const { follow = true, limit = 200, previews = true } = query;
-      const after = cursorOf(headers, query.after);
+      const { at, follow = at === undefined, limit = 200, previews = true } = query;
+      const after = lastId(headers) ?? query.after ?? 0;
       if (follow || wantsStream(headers)) {
         return events({
-          frames: (signal) => asFrames(session.events({ after, follow, signal })),
+          frames: (signal) => asFrames(session.events({ after, at, follow, signal })),
           ...(follow && previews && { previews: (listener) => session.previews(listener) }),
         });
       }
-      return Response.json(await pageOf(session.events({ after }), after, limit));
+      return Response.json(await pageOf(session.events({ after, at }), after, limit));
     },
   }),
   defineRoute({
@@ -160,8 +153,7 @@ export const runRoutes = [
     handle: async ({ runtime, params, query, headers, events }) => {
       const session = await runtime.sessions.get(params.session);
       const run = await session.run(params.run);
-      const isAfter = headers.get('last-event-id') !== null || query.after !== undefined;
-      const after = isAfter ? cursorOf(headers, query.after) : undefined;
+      const after = lastId(headers) ?? query.after;
       return events({
         frames: (signal) => asFrames(run.events({ ...(after !== undefined && { after }), signal })),
         previews: (listener) => session.previews(listener),

@@ -19,6 +19,14 @@ const Description = z.strictObject({ title: Text.max(500).optional(), metadata: 
 /** What of a bundle one request may bring. */
 const maxBundleBytes = 1024 * 1024 * 1024;
 
+const bundle = (content: AsyncIterable<Uint8Array>, name: string): Response =>
+  new Response(ReadableStream.from(content) as unknown as ReadableStream, {
+    headers: {
+      'content-type': 'application/octet-stream',
+      'content-disposition': `attachment; filename="${name}.perdure"`,
+    },
+  });
+
 export const sessionRoutes = [
   defineRoute({
     method: 'GET',
@@ -116,13 +124,20 @@ export const sessionRoutes = [
     answer: bytes,
     handle: async ({ runtime, params }) => {
       const session = await runtime.sessions.get(params.session);
-      const body = ReadableStream.from(session.export()) as unknown as ReadableStream;
-      return new Response(body, {
-        headers: {
-          'content-type': 'application/octet-stream',
-          'content-disposition': `attachment; filename="${params.session}.perdure"`,
-        },
-      });
+      return bundle(session.export(), params.session);
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/export',
+    name: 'exportSessions',
+    verb: 'sessions.export',
+    summary: 'One portable file with several sessions and the lineage they need',
+    query: { session: z.array(SessionId).min(1).max(100) },
+    answer: bytes,
+    handle: async ({ runtime, query }) => {
+      for (const id of query.session) await runtime.sessions.get(id); // told before the file begins
+      return bundle(runtime.sessions.export(query.session), 'sessions');
     },
   }),
   defineRoute({

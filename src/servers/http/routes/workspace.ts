@@ -1,17 +1,24 @@
 import { z } from 'zod';
+import { clockSkewMs } from '../../../core/ports/changed-since.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { Status } from '../../../schema/lifecycle.ts';
 import { AgentsView, ApprovalsView, UsagePageView, UsageView } from '../../../schema/views/session.ts';
 import { defineRoute, type Frame, stream } from '../route.ts';
 import { inSession, limitUpTo, nothing, ofApproval, Whole } from './fields.ts';
+import { lastId } from './last-id.ts';
 
 const Count = z.strictObject({ blobs: z.int(), bytes: z.int() });
 
+/** The id is a time from which on everything that is not told yet has changed: with it, a reader that connects again misses nothing. */
+const idNow = (): string => String(Date.now() - clockSkewMs);
+
 async function* hints(
   changes: AsyncIterable<{ readonly session: string; readonly head: number }>,
+  after: number | undefined,
 ): AsyncGenerator<Frame, void, void> {
-  for await (const change of changes) yield { event: 'changed', data: change };
+  yield { id: after === undefined ? idNow() : String(after), event: 'watching', data: {} };
+  for await (const change of changes) yield { id: idNow(), event: 'changed', data: change };
 }
 
 export const workspaceRoutes = [
@@ -23,8 +30,10 @@ export const workspaceRoutes = [
     summary: 'Hints of what changes in the workspace: {session, head}, at least once',
     query: { after: Whole.optional() },
     answer: stream,
-    handle: async ({ runtime, query, events }) =>
-      events({ frames: (signal) => hints(runtime.changes({ ...query, signal })) }),
+    handle: async ({ runtime, query, headers, events }) => {
+      const after = lastId(headers) ?? query.after;
+      return events({ frames: (signal) => hints(runtime.changes({ after, signal }), after) });
+    },
   }),
   defineRoute({
     method: 'GET',
