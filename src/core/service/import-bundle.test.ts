@@ -45,7 +45,7 @@ describe('an import', () => {
         seen.push(readdirSync(folder));
       }
     };
-    await runtime.as({ workspace: 'copy', member: 'ann' }).sessions.import(source());
+    await runtime.as({ workspace: 'copy', member: 'ann', role: 'admin' }).sessions.import(source());
     expect(seen).toEqual([[], []]);
     await runtime.close();
   });
