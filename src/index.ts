@@ -43,6 +43,7 @@ export type { SnapshotPolicy } from './core/service/session-folds.ts';
 export type { ListOptions, SessionPage, Sessions } from './core/service/sessions.ts';
 export type { TranscriptEntry, TranscriptOptions } from './core/service/transcript.ts';
 export type { TreeNode } from './core/service/tree.ts';
+export type { SecretInfo, Vault } from './core/service/vault/vault.ts';
 export type { Verification, VerifyOptions } from './core/service/verify.ts';
 export type { Dispatcher, DispatcherOptions } from './core/service/webhooks/dispatcher.ts';
 export type {

@@ -8,6 +8,7 @@ import type { Workspaces } from './core/service/registry/workspaces.ts';
 import type { Timing } from './core/service/scope.ts';
 import type { ScopedRuntime } from './core/service/scoped-runtime.ts';
 import type { SnapshotPolicy } from './core/service/session-folds.ts';
+import { masterKeySource } from './core/service/vault/master-key.ts';
 import type { PostRules } from './core/service/webhooks/post.ts';
 import type { Agent } from './core/session/agent.ts';
 import type { ModelsConfig } from './models/models-config.ts';
@@ -23,6 +24,8 @@ export interface RuntimeOptions {
   readonly models?: ModelsConfig;
   /** Where this machine keeps worktrees; by default PERDURE_DATA, or beside the SQLite file, or `.perdure` in the current folder. */
   readonly data?: string;
+  /** Base64 of 32 bytes, by which vaults are sealed; by default PERDURE_MASTER_KEY, or what is in the file PERDURE_MASTER_KEY_FILE or `master.key` of the data folder. */
+  readonly masterKey?: string;
   readonly timing?: Partial<Timing>;
   readonly clock?: Clock;
   readonly snapshots?: SnapshotPolicy;
@@ -37,6 +40,11 @@ export interface Runtime extends ScopedRuntime {
   as(identity: Identity): ScopedRuntime;
   /** Whom a key stands for; undefined when it is none, was revoked, has expired, or its member is gone. */
   authenticate(token: string): Promise<Authenticated | undefined>;
+  /**
+   * Seals the vaults of all workspaces by another master key: the one that is given (base64 of 32 bytes), or a new one in the key file. Until
+   * it returns both are needed, and when it broke off it is to be called again.
+   */
+  rotateMasterKey(newKey?: string): Promise<{ readonly workspaces: number }>;
   /** All of the store. */
   readonly workspaces: Workspaces;
   /** Whether the store answers. */
@@ -78,6 +86,7 @@ const fields: Record<keyof RuntimeOptions, true> = {
   agents: true,
   models: true,
   data: true,
+  masterKey: true,
   timing: true,
   clock: true,
   snapshots: true,
@@ -110,13 +119,15 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
   ]);
   const closing = new AbortController();
   const { clock = systemClock, snapshots, agents, onWarning = warn, timing } = options;
+  const place = places(options);
   const identities = await Promise.try(identitiesOn, {
     store,
     clock,
     snapshots,
     agents,
     onWarning,
-    ...places(options),
+    ...place,
+    masterKey: masterKeySource(place.data, options.masterKey, process.env),
     secrets: async () => (await import('./models/providers.ts')).knownSecrets(models),
     timing,
     postRules: { allowPrivate: process.env.PERDURE_WEBHOOKS_ALLOW_PRIVATE === '1', ...options.webhooks },
@@ -129,6 +140,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
   return {
     as: identities.as,
     authenticate: identities.authenticate,
+    rotateMasterKey: identities.rotateMasterKey,
     workspaces: identities.workspaces,
     isReady: async () => {
       try {

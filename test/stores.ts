@@ -10,6 +10,8 @@ export interface StorePlace {
   readonly address: string;
   /** Runs SQL behind the store's back, as someone with the database's own tools could. Tables stand behind `prefix`. */
   edit(sql: (events: string, prefix: string) => string): Promise<void>;
+  /** Every value of every table. */
+  values(): Promise<readonly unknown[]>;
   remove(): Promise<void>;
 }
 
@@ -27,6 +29,13 @@ const makers: Record<StoreKind, () => Promise<StorePlace>> = {
         database.exec(sql('events', ''));
         database.close();
       },
+      values: async () => {
+        const database = new DatabaseSync(file);
+        const tables = database.prepare("select name from sqlite_master where type = 'table'").all();
+        const rows = tables.flatMap(({ name }) => database.prepare(`select * from "${name}"`).all());
+        database.close();
+        return rows.flatMap((row) => Object.values(row));
+      },
       remove: () => rm(folder, { recursive: true }),
     };
   },
@@ -39,6 +48,18 @@ const makers: Record<StoreKind, () => Promise<StorePlace>> = {
         await client.connect();
         await client.query(sql('perdure.events', 'perdure.'));
         await client.end();
+      },
+      values: async () => {
+        const client = newPgClient(database.adminUrl);
+        await client.connect();
+        const { rows: tables } = await client.query("select tablename from pg_tables where schemaname = 'perdure'");
+        const values: unknown[] = [];
+        for (const { tablename } of tables) {
+          const { rows } = await client.query({ text: `select * from perdure."${tablename}"`, rowMode: 'array' });
+          values.push(...rows.flat());
+        }
+        await client.end();
+        return values;
       },
       remove: database.drop,
     };

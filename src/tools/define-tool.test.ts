@@ -17,6 +17,8 @@ test.each([
   ['approval', { approval: { roles: [] } }],
   ['approval', { approval: { expiresMs: 1000 } }],
   ['approval', { approval: 'yes' }],
+  ['secrets', { secrets: 'github' }],
+  ['secrets', { secrets: ['a b'] }],
   ['trusted', { trusted: 'yes' }],
   ['execute', { execute: undefined }],
   ['reconcile', { reconcile: 'ask' }],

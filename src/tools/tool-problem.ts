@@ -1,6 +1,7 @@
 import type { ApprovalRule } from '../core/ports/tool.ts';
 import { fieldProblem } from '../schema/field-problem.ts';
 import { memberRoles } from '../schema/member-roles.ts';
+import { isSecretName } from '../schema/secret-name.ts';
 
 const longestMs = 2 ** 31 - 1;
 
@@ -35,6 +36,10 @@ const fields: Readonly<Record<string, { check: (value: unknown) => boolean; want
   effects: {
     check: ifAny((value) => ['none', 'idempotent', 'once'].includes(value as string)),
     wanted: 'none, idempotent or once',
+  },
+  secrets: {
+    check: ifAny((value) => Array.isArray(value) && value.every(isSecretName)),
+    wanted: 'a list of names of secrets',
   },
   usesFiles: { check: ifAny(isBoolean), wanted: 'true or false' },
   timeoutMs: { check: ifAny(isTime), wanted: `a whole number from 1 to ${longestMs}` },

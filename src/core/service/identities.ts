@@ -28,7 +28,8 @@ import type { Scope, Timing } from './scope.ts';
 import type { RuntimeVerbs, ScopedRuntime } from './scoped-runtime.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './session-folds.ts';
 import { sessionsOf } from './sessions.ts';
-import { KnownSecrets } from './vault/known-secrets.ts';
+import type { MasterKeySource } from './vault/master-key.ts';
+import { Vaults } from './vault/vaults.ts';
 import { type Dispatcher, WebhookDispatcher } from './webhooks/dispatcher.ts';
 import { defaultPostRules, type PostRules } from './webhooks/post.ts';
 import { webhooksOf } from './webhooks/webhooks.ts';
@@ -44,6 +45,7 @@ export interface IdentityOptions {
   readonly storeFile?: string | undefined;
   /** Known by the configuration, in every workspace. */
   readonly secrets: () => Promise<readonly Secret[]>;
+  readonly masterKey: MasterKeySource;
   readonly timing?: Partial<Timing> | undefined;
   readonly clock: Clock;
   readonly snapshots?: SnapshotPolicy | undefined;
@@ -57,6 +59,7 @@ export interface Identities {
   as(identity: Identity): ScopedRuntime;
   readonly workspaces: Workspaces;
   authenticate(token: string): Promise<Authenticated | undefined>;
+  rotateMasterKey: Vaults['rotateMasterKey'];
   /** Waits for the calls under way, and for what is being written beside them. */
   settle(): Promise<void>;
 }
@@ -73,6 +76,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     data,
     storeFile,
     secrets,
+    masterKey,
     timing = {},
   } = options;
   const agents = agentRegistry(options.agents ?? []);
@@ -94,8 +98,8 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     worktrees,
     data,
     storeFile,
-    secrets: new KnownSecrets(secrets, async (known) => known ?? { version: 0, secrets: [] }),
   };
+  const vaults = new Vaults({ records: store, clock, masterKey, configured: secrets });
   const scopeFor = (identity: Identity): Scope => {
     const { workspace, profile, ...caller } = parseInput('the identity', ParsedIdentity, identity);
     const { member, role } = caller;
@@ -104,6 +108,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     return {
       ...shared,
       blobs: blobsOf(store, workspace),
+      secrets: vaults.secretsOf(workspace),
       workspace,
       actor: memberActor(member),
       requester: { role, profile },
@@ -147,11 +152,13 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
         members: scope.give('members', membersOf(scope)),
         keys: scope.give('keys', keysOf(scope)),
         audit: scope.give('audit', auditOf(scope)),
+        vault: scope.give('vault', vaults.vaultOf(scope.workspace)),
         webhooks: scope.give('webhooks', webhooksOf({ ...scope, postRules })),
         ...scope.give('runtime', verbsOf(scope)),
       };
     },
     workspaces: underWay.of(workspacesOf(store, clock)),
+    rotateMasterKey: (newKey) => vaults.rotateMasterKey(newKey),
     authenticate: (token) => authenticate(store, clock, token),
     settle: async () => {
       await Promise.all([...workers].map((worker) => worker.stop()));

@@ -12,6 +12,7 @@ import type { Run } from './runs.ts';
 import type { RuntimeVerbs } from './scoped-runtime.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
+import type { Vault } from './vault/vault.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
 type Method = (...args: never[]) => unknown;
@@ -38,6 +39,7 @@ interface Handles {
   readonly members: Members;
   readonly keys: Keys;
   readonly audit: Audit;
+  readonly vault: Vault;
   readonly webhooks: Webhooks;
   readonly runtime: RuntimeVerbs;
 }
@@ -55,6 +57,7 @@ const settle = { ...take('member', 'approvals'), isAudited: true } as const;
 const maintain = take('admin', 'maintenance');
 const manageMembers = take('admin', 'members');
 const manageKeys = take('admin', 'keys');
+const manageSecrets = take('admin', 'vault');
 const manageWebhooks = take('admin', 'webhooks');
 
 /** What each verb takes, on every surface: the least role, and the area that a key must not leave out. */
@@ -141,6 +144,7 @@ export const permissions = {
   },
   keys: { create: manageKeys, list: manageKeys, rotate: manageKeys, revoke: manageKeys },
   audit: { list: take('admin', 'audit') },
+  vault: { set: manageSecrets, list: manageSecrets, remove: manageSecrets, rotate: manageSecrets },
   webhooks: {
     add: manageWebhooks,
     list: manageWebhooks,

@@ -9,6 +9,7 @@ import type { Audit } from './registry/audit.ts';
 import type { Keys } from './registry/keys.ts';
 import type { Members } from './registry/members.ts';
 import type { Sessions } from './sessions.ts';
+import type { Vault } from './vault/vault.ts';
 import type { Dispatcher, DispatcherOptions } from './webhooks/dispatcher.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
@@ -35,5 +36,6 @@ export interface ScopedRuntime extends RuntimeVerbs {
   readonly members: Members;
   readonly keys: Keys;
   readonly audit: Audit;
+  readonly vault: Vault;
   readonly webhooks: Webhooks;
 }

@@ -6,6 +6,8 @@ import type { Secrets } from '../scope.ts';
 export interface VaultContent {
   readonly version: number;
   readonly secrets: readonly Secret[];
+  /** No tool is given them. */
+  readonly masterKeys: readonly Secret[];
 }
 
 interface Known extends VaultContent {
@@ -76,7 +78,7 @@ export class KnownSecrets implements Secrets {
     const startedAt = performance.now();
     const content = await this.#read(this.#known);
     if (content !== this.#known) {
-      const redactor = redactorOf([...content.secrets, ...(await this.#configured())]);
+      const redactor = redactorOf([...content.secrets, ...content.masterKeys, ...(await this.#configured())]);
       this.#known = { ...content, redactor };
     }
     this.#lookedAt = startedAt;

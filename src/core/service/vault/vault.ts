@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { PerdureError } from '../../../schema/error.ts';
+import { registryWorkspace, type WorkspaceId } from '../../../schema/ids.ts';
+import { Text } from '../../../schema/json.ts';
+import { secretNamePattern } from '../../../schema/secret-name.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Records, RecordWrite } from '../../ports/records.ts';
+import { parseInput } from '../../session/event-codec.ts';
+import { leastSecretChars } from '../../session/redact.ts';
+import { allRecords, changeRecords } from '../registry/change-records.ts';
+import { newSealingKey } from './seal.ts';
+import {
+  type DataKey,
+  dataKeyWrite,
+  type MasterKeys,
+  openDataKey,
+  openSecret,
+  readDataKeyBody,
+  SecretBody,
+  sealDataKey,
+  sealSecret,
+} from './vault-records.ts';
+
+export interface SecretInfo {
+  readonly name: string;
+  /** What it is for. */
+  readonly about?: string | undefined;
+  readonly createdAt: number;
+  readonly changedAt: number;
+}
+
+/** Credentials of a workspace, for its tools alone. Nothing gives back a value. */
+export interface Vault {
+  /** Puts a value in, or another in its place. From then on it is kept out of logs, previews, files and models. */
+  set(name: string, value: string, options?: { readonly about?: string | undefined }): Promise<SecretInfo>;
+  /** By name. */
+  list(): Promise<readonly SecretInfo[]>;
+  /** What was removed is no secret any more. */
+  remove(name: string): Promise<void>;
+  /** A new data key, by which every secret is sealed anew. */
+  rotate(): Promise<{ readonly secrets: number }>;
+}
+
+const SecretName = z.string().regex(secretNamePattern, {
+  error: 'expected 1 to 64 letters, digits or _ . -, beginning with a letter or digit',
+});
+const Value = Text.min(leastSecretChars, {
+  error: `is shorter than ${leastSecretChars} characters, which would be taken out of ordinary words too: use a longer one`,
+}).max(32 * 1024);
+const Options = z.strictObject({ about: Text.max(500).optional() });
+
+const infoOf = (name: string, body: unknown): SecretInfo => {
+  const { about, createdAt, changedAt } = SecretBody.parse(body);
+  return { name, ...(about !== undefined && { about }), createdAt, changedAt };
+};
+
+const notFound = (name: string): PerdureError =>
+  new PerdureError('SECRET_NOT_FOUND', `there is no secret ${name} in this workspace`, { details: { secret: name } });
+
+const refuseNamedByItself = (name: string, value: string): void => {
+  if (!name.includes(value)) return;
+  throw new PerdureError(
+    'INVALID_INPUT',
+    'the value is a part of the name, which everybody may see: take another name',
+  );
+};
+
+/** Before it has a data key: a new master key finds all of them. */
+const enlist = async (records: Records, workspace: WorkspaceId): Promise<void> => {
+  await records.writeRecords(registryWorkspace, [{ kind: 'data-key', id: workspace, onVersion: 0, body: {} }]);
+};
+
+export interface VaultParts {
+  readonly records: Records;
+  readonly workspace: WorkspaceId;
+  readonly clock: Clock;
+  readonly masters: MasterKeys;
+  /** Told after each change. */
+  changed(): Promise<void>;
+}
+
+export const vaultOf = ({ records, workspace, clock, masters, changed }: VaultParts): Vault => {
+  const dataKey = async (): Promise<DataKey> => {
+    const known = await masters();
+    const stored = await readDataKeyBody(records, workspace);
+    if (stored) return { ...stored, key: openDataKey(workspace, stored.body, known) };
+    await enlist(records, workspace);
+    const key = newSealingKey();
+    return { key, body: sealDataKey(workspace, key, known[0]), version: 0 };
+  };
+
+  /** With every change the data key is written too: none is made by a key that was replaced meanwhile. */
+  const change = async <T>(decide: (key: DataKey) => Promise<{ write: RecordWrite; result: T }>): Promise<T> => {
+    const result = await changeRecords(records, workspace, async () => {
+      const key = await dataKey();
+      const { write, result: decided } = await decide(key);
+      return { writes: [dataKeyWrite(key.body, key.version), write], result: decided };
+    });
+    await changed();
+    return result;
+  };
+
+  return {
+    set: async (name, value, options = {}) => {
+      parseInput('the name', SecretName, name);
+      parseInput('the value', Value, value);
+      refuseNamedByItself(name, value);
+      const { about } = parseInput('the secret', Options, options);
+      return change(async ({ key }) => {
+        const before = await records.record(workspace, 'secret', name);
+        const now = clock.now();
+        const createdAt = before ? SecretBody.parse(before.body).createdAt : now;
+        const sealed = sealSecret(workspace, name, key, value);
+        const body = { ...(about !== undefined && { about }), createdAt, changedAt: now, sealed };
+        const write: RecordWrite = { kind: 'secret', id: name, onVersion: before?.version ?? 0, body };
+        return { write, result: infoOf(name, body) };
+      });
+    },
+    list: async () => (await allRecords(records, workspace, 'secret')).map(({ id, body }) => infoOf(id, body)),
+    remove: async (name) => {
+      parseInput('the name', SecretName, name);
+      await change(async () => {
+        const before = await records.record(workspace, 'secret', name);
+        if (!before) throw notFound(name);
+        const write: RecordWrite = { kind: 'secret', id: name, onVersion: before.version, body: undefined };
+        return { write, result: undefined };
+      });
+    },
+    rotate: async () => {
+      const result = await changeRecords(records, workspace, async () => {
+        const { key: old, version } = await dataKey();
+        const key = newSealingKey();
+        const all = await allRecords(records, workspace, 'secret');
+        const writes = all.map((each): RecordWrite => {
+          const sealed = sealSecret(workspace, each.id, key, openSecret(workspace, old, each));
+          const body = { ...SecretBody.parse(each.body), sealed };
+          return { kind: 'secret', id: each.id, onVersion: each.version, body: JSON.parse(JSON.stringify(body)) };
+        });
+        const body = sealDataKey(workspace, key, (await masters())[0]);
+        return { writes: [dataKeyWrite(body, version), ...writes], result: { secrets: all.length } };
+      });
+      await changed();
+      return result;
+    },
+  };
+};
