@@ -34,7 +34,7 @@ const parameters: Readonly<Record<string, string>> = {
   to: 'seq:1',
   secret: 'github',
   webhook: 'whk_01jd3v8m9k5x7q2w4e6r8t0y1a',
-  delivery: 'dlv_01jd3v8m9k5x7q2w4e6r8t0y1a',
+  delivery: 'dlv_01jd3v8m9k5x7q2w4e6r8t0y1a_0123456789ab_0123456789abcdef',
 };
 const queries: Readonly<Record<string, string>> = { ...parameters, key: 'turn:1' };
 

@@ -1,3 +1,4 @@
+import type { ScopedRuntime } from '../../core/service/scoped-runtime.ts';
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { type Call, type Context, defineCommand, flag, text, texts } from '../command.ts';
@@ -17,22 +18,28 @@ const triedPorts = 20;
 /** How often it is looked for workspaces that were added elsewhere. */
 const lookMs = 5000;
 
-/** Works for every workspace there is, and those that come. */
-class Workers {
-  readonly #runtime: Runtime;
-  readonly #concurrency: number | undefined;
-  readonly #working = new Map<string, ReturnType<Runtime['worker']>>();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+interface Service {
+  start(): Promise<void> | void;
+  stop(): Promise<void>;
+}
 
-  constructor(runtime: Runtime, concurrency: number | undefined) {
+/** What is done for every workspace there is, and for those that come. */
+class WorkspaceServices {
+  readonly #runtime: Runtime;
+  readonly #servicesOf: (runtime: ScopedRuntime) => readonly Service[];
+  readonly #running = new Map<string, readonly Service[]>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(runtime: Runtime, servicesOf: (runtime: ScopedRuntime) => readonly Service[]) {
     this.#runtime = runtime;
-    this.#concurrency = concurrency;
+    this.#servicesOf = servicesOf;
   }
 
   async start(): Promise<void> {
     await this.#look();
     this.#timer = setInterval(() => {
+      // A store that is away is looked at again.
       this.#looking = this.#look().catch(() => {});
     }, lookMs);
   }
@@ -40,17 +47,15 @@ class Workers {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#looking;
-    await Promise.all([...this.#working.values()].map((worker) => worker.stop()));
+    await Promise.all([...this.#running.values()].flat().map((service) => service.stop()));
   }
 
   async #look(): Promise<void> {
     for (const { id } of await this.#runtime.workspaces.list()) {
-      if (this.#working.has(id)) continue;
-      const worker = this.#runtime
-        .as({ workspace: id, member: 'local', role: 'admin' })
-        .worker({ concurrency: this.#concurrency });
-      this.#working.set(id, worker);
-      await worker.start();
+      if (this.#running.has(id)) continue;
+      const services = this.#servicesOf(this.#runtime.as({ workspace: id, member: 'local', role: 'admin' }));
+      this.#running.set(id, services);
+      for (const service of services) await service.start();
     }
   }
 }
@@ -104,9 +109,12 @@ export const serve = defineCommand({
     const runtime = await context.wholeRuntime();
     const token = await firstKey(context);
     const server = await listen(runtime, context, call);
-    const workers = call.options['no-worker'] ? undefined : new Workers(runtime, concurrency);
+    const services = new WorkspaceServices(runtime, (scoped) => [
+      scoped.dispatcher(),
+      ...(call.options['no-worker'] ? [] : [scoped.worker({ concurrency })]),
+    ]);
     try {
-      await workers?.start();
+      await services.start();
       await context.answer({ url: server.url, ...(token && { key: token }) }, () => [
         `serving ${context.storeName()} at ${server.url}`,
         ...(token ? ['', `admin key, shown this once: ${token}`, ''] : []),
@@ -117,7 +125,7 @@ export const serve = defineCommand({
       await stopped.promise;
     } finally {
       await server.stop();
-      await workers?.stop();
+      await services.stop();
       release();
     }
     return undefined;

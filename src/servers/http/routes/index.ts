@@ -5,6 +5,7 @@ import { registryRoutes } from './registry.ts';
 import { runRoutes } from './runs.ts';
 import { sessionRoutes } from './sessions.ts';
 import { stateRoutes } from './state.ts';
+import { webhookRoutes } from './webhooks.ts';
 import { workspaceRoutes } from './workspace.ts';
 
 /** Everything that can be asked for. */
@@ -16,4 +17,5 @@ export const routes: readonly Route[] = [
   ...fileRoutes,
   ...workspaceRoutes,
   ...registryRoutes,
+  ...webhookRoutes,
 ];

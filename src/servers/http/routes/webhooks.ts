@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { WebhookId } from '../../../schema/ids.ts';
+import { Delivery, DeliveryId, Webhook, WebhookEvent } from '../../../schema/webhook.ts';
+import { defineRoute } from '../route.ts';
+import { limitUpTo, nothing } from './fields.ts';
+
+const ofWebhook = { webhook: WebhookId };
+const events = z.array(WebhookEvent).min(1);
+const NewWebhook = z.strictObject({
+  webhook: Webhook,
+  secret: z.string().meta({ description: 'To check signatures with; shown this once.' }),
+});
+
+export const webhookRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/v1/webhooks',
+    name: 'listWebhooks',
+    verb: 'webhooks.list',
+    summary: 'The addresses that are told what happens, without their secrets',
+    answer: z.strictObject({ webhooks: z.array(Webhook) }),
+    handle: async ({ runtime }) => ({ webhooks: await runtime.webhooks.list() }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/webhooks',
+    name: 'addWebhook',
+    verb: 'webhooks.add',
+    summary: 'Tells an address what happens from now on; its secret is shown this once',
+    about: 'An Idempotency-Key does not count here: a secret is not kept to be told again.',
+    body: z.strictObject({ url: Webhook.shape.url, events }),
+    keepsKey: true,
+    status: 201,
+    answer: NewWebhook,
+    handle: ({ runtime, body }) => runtime.webhooks.add(body),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/v1/webhooks/{webhook}',
+    name: 'changeWebhook',
+    verb: 'webhooks.change',
+    summary: 'Another address, other events, disabled or enabled again',
+    params: ofWebhook,
+    body: z.strictObject({
+      url: Webhook.shape.url.optional(),
+      events: events.optional(),
+      enabled: z.boolean().optional(),
+    }),
+    answer: Webhook,
+    handle: ({ runtime, params, body }) => runtime.webhooks.change(params.webhook, body),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/v1/webhooks/{webhook}',
+    name: 'removeWebhook',
+    verb: 'webhooks.remove',
+    summary: 'Removes it, with its deliveries',
+    params: ofWebhook,
+    handle: ({ runtime, params }) => runtime.webhooks.remove(params.webhook),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/webhooks/{webhook}/rotate',
+    name: 'rotateWebhook',
+    verb: 'webhooks.rotate',
+    summary: 'A new secret; what is sent from now on is signed with it',
+    params: ofWebhook,
+    body: nothing,
+    keepsKey: true,
+    answer: NewWebhook,
+    handle: ({ runtime, params }) => runtime.webhooks.rotate(params.webhook),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/webhooks/{webhook}/test',
+    name: 'testWebhook',
+    verb: 'webhooks.test',
+    summary: 'Sends a test at once, and tells how that went',
+    params: ofWebhook,
+    body: nothing,
+    answer: Delivery,
+    handle: ({ runtime, params }) => runtime.webhooks.test(params.webhook),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/webhooks/{webhook}/deliveries',
+    name: 'listDeliveries',
+    verb: 'webhooks.deliveries',
+    summary: 'What was sent, newest first, with every try',
+    params: ofWebhook,
+    query: { limit: limitUpTo(1000).optional(), cursor: DeliveryId.optional() },
+    answer: z.strictObject({ deliveries: z.array(Delivery), cursor: z.string().optional() }),
+    handle: ({ runtime, params, query }) => runtime.webhooks.deliveries(params.webhook, query),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/deliveries/{delivery}/redeliver',
+    name: 'redeliver',
+    verb: 'webhooks.redeliver',
+    summary: 'Sends it again, under the same id',
+    params: { delivery: DeliveryId },
+    body: nothing,
+    status: 202,
+    answer: Delivery,
+    handle: ({ runtime, params }) => runtime.webhooks.redeliver(params.delivery),
+  }),
+];

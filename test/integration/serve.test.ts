@@ -1,0 +1,73 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test } from 'vitest';
+import { startPerdure } from '../perdure-command.ts';
+
+interface Serving {
+  readonly process: ChildProcess;
+  readonly url: string;
+  readonly key?: string;
+}
+
+const newFolder = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-serve-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+const serve = async (cwd: string, ...args: readonly string[]): Promise<Serving> => {
+  const child = startPerdure(['serve', '--json', ...args], { cwd });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const lines = createInterface({ input: child.stdout });
+  const [line] = (await Promise.race([
+    once(lines, 'line'),
+    once(child, 'exit').then(([code]) => [JSON.stringify({ url: `ended with ${code}` })]),
+  ])) as [string];
+  return { process: child, ...(JSON.parse(line) as { url: string; key?: string }) };
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+const ask = async (url: string, key: string | undefined, path: string, body?: unknown): Promise<any> => {
+  const response = await fetch(`${url}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return response.json();
+};
+
+test('[HTTP10] the first start shows a key once; runs are answered; a signal stops it and the next start goes on', async () => {
+  const folder = await newFolder();
+  const first = await serve(folder, '--port', '0');
+  expect(first.key).toMatch(/^pdk_local\./);
+  const { id } = await ask(first.url, first.key, '/v1/sessions', { agent: { name: 'demo' } });
+  const { run } = await ask(first.url, first.key, `/v1/sessions/${id}/runs`, { input: 'Hello' });
+  const { status } = await ask(first.url, first.key, `/v1/sessions/${id}/runs/${run}?wait=true`);
+  expect(['succeeded', 'waiting']).toContain(status);
+  const stream = await fetch(`${first.url}/v1/sessions/${id}/events`, {
+    headers: { authorization: `Bearer ${first.key}` },
+  });
+  first.process.kill('SIGTERM');
+  expect(await once(first.process, 'exit')).toEqual([0, null]);
+  expect(await stream.text()).toContain('event: session.opened');
+  const second = await serve(folder, '--port', '0', '--no-worker');
+  expect(second.key).toBeUndefined();
+  expect(await ask(second.url, first.key, `/v1/sessions/${id}`)).toMatchObject({ id });
+});
+
+test('[HTTP10] where the usual port is taken it takes the next, and one that was asked for is told as taken', async () => {
+  const folder = await newFolder();
+  const taken = createServer();
+  taken.listen(4730, '127.0.0.1');
+  await Promise.race([once(taken, 'listening'), once(taken, 'error')]);
+  onTestFinished(() => void taken.close());
+  const { url } = await serve(folder);
+  expect(Number(new URL(url).port)).toBeGreaterThan(4730);
+  const refused = await serve(folder, '--port', new URL(url).port);
+  expect(refused.url).toBe('ended with 2');
+});
