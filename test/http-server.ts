@@ -66,7 +66,14 @@ export const startTestServer = async (
   runtimeOptions: Partial<RuntimeOptions> = {},
 ): Promise<TestServer> => {
   const store = runtimeOptions.store ?? `sqlite:${newSqliteFile()}`;
-  const runtime = await openRuntime({ agents: [testAgent], models: { scripts: [script] }, ...runtimeOptions, store });
+  const masterKey = Buffer.alloc(32, 7).toString('base64');
+  const runtime = await openRuntime({
+    masterKey,
+    agents: [testAgent],
+    models: { scripts: [script] },
+    ...runtimeOptions,
+    store,
+  });
   const worker = runtime.worker({ pollMs: 200 });
   await worker.start();
   await runtime.workspaces.add('other');

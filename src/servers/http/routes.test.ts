@@ -212,3 +212,18 @@ test('[HTTP7] members, keys and the audit log', async () => {
   expect(told).toContain('the-viewer keys.list FORBIDDEN');
   expect(told).toContain('the-admin keys.rotate done');
 });
+
+test('[HTTP1] secrets are put in, listed by name and removed; no answer tells a value', async () => {
+  const { json, ask } = await startTestServer();
+  const value = 'a-value-that-nobody-may-see';
+  const answers = [
+    await json('/v1/secrets/github', { method: 'PUT', body: { value, about: 'for issues' } }),
+    await json('/v1/secrets'),
+    await json('/v1/secrets/rotate', post()),
+    await json('/v1/audit'),
+  ];
+  expect(answers[1]).toMatchObject({ secrets: [{ name: 'github', about: 'for issues' }] });
+  expect(JSON.stringify(answers)).not.toContain(value);
+  await json('/v1/secrets/github', { method: 'DELETE' });
+  expect((await ask('/v1/secrets/github', { method: 'DELETE' })).status).toBe(404);
+});

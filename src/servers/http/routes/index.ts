@@ -5,6 +5,7 @@ import { registryRoutes } from './registry.ts';
 import { runRoutes } from './runs.ts';
 import { sessionRoutes } from './sessions.ts';
 import { stateRoutes } from './state.ts';
+import { vaultRoutes } from './vault.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { workspaceRoutes } from './workspace.ts';
 
@@ -17,5 +18,6 @@ export const routes: readonly Route[] = [
   ...fileRoutes,
   ...workspaceRoutes,
   ...registryRoutes,
+  ...vaultRoutes,
   ...webhookRoutes,
 ];
