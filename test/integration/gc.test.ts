@@ -66,11 +66,11 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
       expect({ code, err }).toEqual({ code: 0, err: '' });
       return out;
     };
-    const young = { named, young: count(loose), garbage: none, removed: none };
+    const young = { named, young: count(loose), garbage: none, removed: none, worktrees: [] };
     expect(JSON.parse(await call('--json'))).toEqual({ isDryRun: false, ...young });
     await age();
     const garbage = count(loose);
-    const told = { named, young: none, garbage };
+    const told = { named, young: none, garbage, worktrees: [] };
     expect(JSON.parse(await call('--dry-run', '--json'))).toEqual({ isDryRun: true, ...told, removed: none });
     expect(JSON.parse(await call('--grace', '3d', '--json'))).toMatchObject({ garbage: none });
     expect(await call('--dry-run')).toBe(

@@ -1,14 +1,22 @@
 import type { BlobCount, GcProgress } from '../../core/service/gc.ts';
+import type { OldWorktree } from '../../core/service/gc-worktrees.ts';
 import { defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { parseDuration } from '../moment.ts';
+import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 
 const shown = ({ blobs, bytes }: BlobCount): string => `${count(blobs, 'blob')}, ${count(bytes, 'byte')}`;
 
+const worktreeLine = ({ folder, stays }: OldWorktree, isDryRun: boolean): string => {
+  if (stays !== undefined) return `kept         ${printable(folder)}: ${printable(stays)}`;
+  const gone = isDryRun ? 'would go     ' : 'removed      ';
+  return `${gone}${printable(folder)}: its session is archived, and the log has all of its files`;
+};
+
 export const gc = defineCommand({
   name: 'gc',
-  summary: 'remove the content of files that no session names any more',
+  summary: 'remove the content of files that no session names any more, and worktrees of archived sessions',
   args: [],
   options: {
     'dry-run': flag('tell what would go and why; remove nothing'),
@@ -17,6 +25,7 @@ export const gc = defineCommand({
   notes: [
     'Safe while sessions are at work, as long as the grace is longer than a snapshot or an import takes until it is in the log.',
     'Where a session names what is missing or damaged, nothing is removed.',
+    'A worktree with anything that no snapshot has stays, and is named; what was moved aside of one stays for 30 days.',
   ],
   examples: ['perdure gc --dry-run', 'perdure gc', 'perdure gc --grace 7d'],
   run: async (context, { options }) => {
@@ -33,12 +42,13 @@ export const gc = defineCommand({
       () => `${progress.named} named, ${progress.looked} looked at, ${progress.removed} removed`,
       () => runtime.gc({ isDryRun, graceMs, onProgress }),
     );
-    const { named, young, garbage, removed } = collected;
+    const { named, young, garbage, removed, worktrees } = collected;
     const gone = isDryRun ? `would go     ${shown(garbage)}` : `removed      ${shown(removed)}`;
     await context.answer({ isDryRun, ...collected }, () => [
       `${gone}: no session names them, and nobody used them for ${grace}`,
       `kept         ${count(named, 'blob')} that sessions name`,
       `kept         ${shown(young)}: no session names them yet, and somebody used them within ${grace}`,
+      ...worktrees.map((each) => worktreeLine(each, isDryRun)),
     ]);
   },
 });

@@ -53,7 +53,7 @@ describe('a collection', () => {
     const gone = loose.filter(({ hash }) => !named.has(hash));
     const garbage = { blobs: gone.length, bytes: gone.reduce((sum, { bytes }) => sum + bytes.length, 0) };
     const none = { blobs: 0, bytes: 0 };
-    const told = { named: named.size, young: none, garbage };
+    const told = { named: named.size, young: none, garbage, worktrees: [] };
     expect(await runtime.gc({ isDryRun: true })).toEqual({ ...told, removed: none });
     expect(has(loose)).toBe(true);
     expect(await runtime.gc()).toEqual({ ...told, removed: garbage });

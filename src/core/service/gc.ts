@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
-import type { WorkspaceId } from '../../schema/ids.ts';
 import { blobsOf } from '../files/blobs-of.ts';
 import { type BlobProblem, blobProblemOf, Reach } from '../files/reach.ts';
 import { emptyTree } from '../files/tree.ts';
@@ -9,6 +8,8 @@ import type { RuntimeStore } from '../ports/runtime-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { reachOf, readBlobEvents } from './blob-events.ts';
+import { collectWorktrees, type OldWorktree } from './gc-worktrees.ts';
+import type { Scope } from './scope.ts';
 
 /** Longer than anybody takes from putting a blob to the event that names it. */
 const defaultGraceMs = 24 * 3_600_000;
@@ -41,12 +42,12 @@ export interface Collected {
   readonly garbage: BlobCount;
   /** Of the garbage; what was used meanwhile stayed. */
   readonly removed: BlobCount;
+  /** Of archived sessions, on this machine. */
+  readonly worktrees: readonly OldWorktree[];
 }
 
-interface Place {
+interface Place extends Scope {
   readonly store: RuntimeStore;
-  readonly workspace: WorkspaceId;
-  readonly closing: AbortSignal;
 }
 
 const countOf = (blobs: readonly LooseBlob[]): BlobCount => ({
@@ -151,5 +152,6 @@ export const collectGarbage = async (place: Place, options: GcOptions = {}): Pro
     removed.push(...page.filter(({ hash }) => gone.has(hash)));
     count('removed', gone.size);
   }
-  return { named: progress.named, young, garbage: countOf(garbage), removed: countOf(removed) };
+  const worktrees = await collectWorktrees(place, isDryRun);
+  return { named: progress.named, young, garbage: countOf(garbage), removed: countOf(removed), worktrees };
 };

@@ -69,7 +69,7 @@ const snapshotOf = async (
   return { type: 'files.snapshotted', payload, actor: scope.actor, turn: 0 };
 };
 
-const isAtWork = async (scope: Scope, key: SessionKey): Promise<boolean | undefined> => {
+export const isAtWork = async (scope: Scope, key: SessionKey): Promise<boolean | undefined> => {
   const head = await scope.store.head(keyOf(scope, key.session));
   return head && head.summary.status !== 'closed' && head.summary.status !== 'archived';
 };

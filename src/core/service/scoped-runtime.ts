@@ -14,7 +14,7 @@ import type { Dispatcher, DispatcherOptions } from './webhooks/dispatcher.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
 export interface RuntimeVerbs {
-  /** Removes the blobs of the workspace that no log names. Beside it everybody may be at work. */
+  /** Removes the blobs of the workspace that no log names, and the worktrees here that archived sessions do not need. Beside it everybody may be at work. */
   gc(options?: GcOptions): Promise<Collected>;
   /** The sessions of the workspace that change, each with its head: at least once, until the signal, the loop or the runtime ends it. */
   changes(options?: ChangesOptions): AsyncGenerator<SessionChange, void, void>;

@@ -2,6 +2,7 @@ import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
 import type { PayloadOf } from '../../../schema/event.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
 import type { BlobHash } from '../../ports/blobs.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import { emptyTree } from '../tree.ts';
@@ -25,9 +26,11 @@ export interface WorktreePlace {
   readonly isBound: boolean;
 }
 
-/** Everything of a session in one folder of the data folder, but for a person's own. */
-export const placeOf = (data: string, { workspace, session }: SessionKey, boundTo?: string): WorktreePlace => {
-  const home = join(data, 'worktrees', workspace, session);
+/** Where the homes of sessions are. */
+export const homesOf = (data: string, workspace: WorkspaceId): string => join(data, 'worktrees', workspace);
+
+/** Everything of a session in one folder, but for a person's own. */
+export const placeIn = (home: string, boundTo?: string): WorktreePlace => {
   const isBound = boundTo !== undefined;
   const kind = isBound ? 'bound' : 'own';
   return {
@@ -41,6 +44,9 @@ export const placeOf = (data: string, { workspace, session }: SessionKey, boundT
     isBound,
   };
 };
+
+export const placeOf = (data: string, { workspace, session }: SessionKey, boundTo?: string): WorktreePlace =>
+  placeIn(join(homesOf(data, workspace), session), boundTo);
 
 /** A session that works in a person's own folder on another machine has one of its own here. */
 export const placeHere = async (

@@ -5,6 +5,7 @@ import { ignoredInTree } from '../ignored-in-tree.ts';
 import { nameProblem } from '../path.ts';
 import { findEntry, type ReadTree, treeReader } from '../read-tree.ts';
 import { isSameEntry, rootMode } from '../tree.ts';
+import { withoutPutting } from '../without-putting.ts';
 import { ChangeApplier } from './apply-changes.ts';
 import { inPortions } from './in-portions.ts';
 import { moveAside } from './move-aside.ts';
@@ -89,12 +90,6 @@ const rescanned = async (
   }
   return { kind: 'folder', mode, hash, entries };
 };
-
-const withoutPutting = (blobs: Blobs): Blobs => ({
-  putBlobs: async () => undefined,
-  readBlob: (hash) => blobs.readBlob(hash),
-  hasBlobs: (hashes) => blobs.hasBlobs(hashes),
-});
 
 /** While the worktree is looked at, what it will most likely need is brought: what the target has and the scan before had not. */
 const stageAhead = async (staging: Staging, before: ScannedFolder, root: BlobHash, read: ReadTree): Promise<void> => {

@@ -1,0 +1,153 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { defineAgent, defineScript, openRuntime, type Runtime, type Session } from '../../src/index.ts';
+import { writeTool } from '../../src/tools/index.ts';
+import { callCli } from '../call-cli.ts';
+
+let root: string;
+let runtime: Runtime;
+const agent = defineAgent({ name: 'writer', version: 1, model: 'scripted/test', tools: [writeTool] });
+const script = defineScript({
+  name: 'test',
+  everyTurn: true,
+  steps: [
+    { when: { answers: 0 }, calls: [{ tool: 'write', input: { path: 'a.txt', content: 'one' } }] },
+    { text: 'Done.' },
+  ],
+});
+const open = (data = 'data') =>
+  openRuntime({
+    store: `sqlite:${join(root, 'perdure.db')}`,
+    data: join(root, data),
+    agents: [agent],
+    models: { scripts: [script] },
+  });
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'perdure-gc-worktrees-')));
+  runtime = await open();
+});
+afterEach(async () => {
+  await runtime.close();
+  await rm(root, { recursive: true });
+});
+
+const homeOf = ({ id }: Session) => join(root, 'data', 'worktrees', 'local', id);
+const worked = async (files?: { cwd: string }, on = runtime): Promise<Session> => {
+  const session = await on.sessions.open({ agent, ...(files && { files }) });
+  await session.send('Write');
+  await on.worker({ session: session.id, pollMs: 50 }).runUntilIdle();
+  return session;
+};
+const archived = async (): Promise<Session> => {
+  const session = await worked();
+  await session.close();
+  await session.archive();
+  return session;
+};
+const collected = async (isDryRun = false) => (await runtime.gc({ isDryRun })).worktrees;
+
+test('[GC5] worktrees of archived sessions go when the log has their files, and come back from it', async () => {
+  const [session, active, closed] = [await archived(), await worked(), await worked()];
+  await closed.close();
+  const told = [{ session: session.id, folder: join(homeOf(session), 'files') }];
+  expect(await collected(true)).toEqual(told);
+  expect(existsSync(told[0]!.folder)).toBe(true);
+  expect(await collected()).toEqual(told);
+  expect(readdirSync(join(root, 'data', 'worktrees', 'local')).sort()).toEqual([active.id, closed.id].sort());
+  expect(await collected()).toEqual([]);
+  await session.restore();
+  await session.reopen();
+  await session.send('Write');
+  await runtime.worker({ session: session.id, pollMs: 50 }).runUntilIdle();
+  expect(readFileSync(join(homeOf(session), 'files', 'a.txt'), 'utf8')).toBe('one');
+});
+
+test('[GC5] one that the log has left behind goes too', async () => {
+  const session = await worked();
+  await session.files.write('b.txt', 'from elsewhere');
+  await session.close();
+  await session.archive();
+  expect(await collected()).toEqual([{ session: session.id, folder: join(homeOf(session), 'files') }]);
+});
+
+test.each([
+  ['what was changed by hand', (home: string) => writeFileSync(join(home, 'files', 'a.txt'), 'by hand'), /no snapshot/],
+  ['what snapshots leave out', (home: string) => mkdirSync(join(home, 'files', 'node_modules')), /node_modules/],
+  [
+    'what was moved aside',
+    (home: string) => {
+      mkdirSync(join(home, 'aside', 'moved-1'), { recursive: true });
+      writeFileSync(join(home, 'aside', 'moved-1', 'big.log'), 'x');
+    },
+    /30 days/,
+  ],
+])('[GC5] a worktree with %s stays, and that is told', async (_, change, why) => {
+  const session = await archived();
+  change(homeOf(session));
+  const before = readdirSync(homeOf(session), { recursive: true }).sort();
+  for (const isDryRun of [true, false]) {
+    expect(await collected(isDryRun)).toEqual([
+      { session: session.id, folder: join(homeOf(session), 'files'), stays: expect.stringMatching(why) },
+    ]);
+    expect(readdirSync(homeOf(session), { recursive: true }).sort()).toEqual(before);
+  }
+});
+
+test('[GC5] what was moved aside goes after 30 days', async () => {
+  const session = await archived();
+  const moved = join(homeOf(session), 'aside', 'moved-1');
+  mkdirSync(moved, { recursive: true });
+  const days = (count: number) => Date.now() / 1000 - count * 86_400;
+  utimesSync(moved, days(29), days(29));
+  expect(await collected(true)).toMatchObject([{ stays: expect.any(String) }]);
+  utimesSync(moved, days(31), days(31));
+  await collected();
+  expect(existsSync(homeOf(session))).toBe(false);
+});
+
+test('[GC5] after a crash at any step the next collection goes on', async () => {
+  const [moved, removed, changed] = [await archived(), await archived(), await archived()];
+  renameSync(homeOf(moved), `${homeOf(moved)}.leaving`);
+  renameSync(homeOf(removed), `${homeOf(removed)}.gone`);
+  await rm(join(`${homeOf(removed)}.gone`, 'files', 'a.txt'));
+  writeFileSync(join(homeOf(changed), 'files', 'mine.txt'), 'by hand');
+  renameSync(homeOf(changed), `${homeOf(changed)}.leaving`);
+  expect(await collected()).toEqual([
+    { session: moved.id, folder: join(homeOf(moved), 'files') },
+    { session: changed.id, folder: join(homeOf(changed), 'files'), stays: expect.stringContaining('no snapshot') },
+  ]);
+  expect(readdirSync(join(root, 'data', 'worktrees', 'local'))).toEqual([changed.id]);
+  expect(readFileSync(join(homeOf(changed), 'files', 'mine.txt'), 'utf8')).toBe('by hand');
+});
+
+test("[GC5, FILE23] a person's folder is free when its session was closed elsewhere, and none of its files go", async () => {
+  const own = join(root, 'own');
+  mkdirSync(own);
+  const session = await worked({ cwd: own });
+  const elsewhere = await open('elsewhere');
+  const there = await elsewhere.sessions.get(session.id);
+  await there.close();
+  await there.archive();
+  await elsewhere.close();
+  expect(readdirSync(own).sort()).toEqual(['.perdure', 'a.txt']);
+  await collected(true);
+  expect(readdirSync(own).sort()).toEqual(['.perdure', 'a.txt']);
+  expect(await collected()).toEqual([]);
+  expect(readdirSync(own)).toEqual(['a.txt']);
+});
+
+test('[GC5, CLI1] the command line tells which worktrees would go and which stay, and why', async () => {
+  const [session, changed] = [await archived(), await archived()];
+  writeFileSync(join(homeOf(changed), 'files', 'mine.txt'), 'by hand');
+  process.env.PERDURE_DATA = join(root, 'data');
+  try {
+    const { out } = await callCli(['gc', '--dry-run', '--store', `sqlite:${join(root, 'perdure.db')}`]);
+    expect(out).toContain(`would go     ${join(homeOf(session), 'files')}: `);
+    expect(out).toContain(`kept         ${join(homeOf(changed), 'files')}: `);
+  } finally {
+    delete process.env.PERDURE_DATA;
+  }
+});
