@@ -32,6 +32,7 @@ const changeSigns = { add: '+', replace: '~', remove: '-', test: '=' } as const;
 
 const originText = (origin: NonNullable<PayloadOf<'files.snapshotted'>['origin']>): string => {
   if (origin.kind === 'folder') return origin.path;
+  if (origin.kind === 'revert') return `before ${origin.seq}`;
   return origin.kind === 'git' ? `${origin.repository} at ${origin.commit}` : `${origin.session} at seq:${origin.seq}`;
 };
 

@@ -50,6 +50,7 @@ const FilesOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('session'), session: SessionId, seq: Seq }),
   z.strictObject({ kind: z.literal('restore'), session: SessionId, seq: Seq }),
   z.strictObject({ kind: z.literal('adopt'), session: SessionId, seq: Seq }),
+  z.strictObject({ kind: z.literal('revert'), seq: Seq }),
 ]);
 const AgentRef = z.strictObject({ name: Text.min(1).max(100), version: z.int().positive() });
 

@@ -125,6 +125,14 @@ test('[CLI1, STATE1, REV1] commit changes the state, revert takes that back, and
   );
   const [moved] = (await asked(id, (session) => session.commits())).filter(({ why }) => why === 'it moved');
   expect(await refused(['revert', id, `seq:${moved!.seq}`])).toMatchObject({ exit: 1, code: 'REVERT_CONFLICT' });
+  const adopted = await asked(id, async (session) => {
+    const branch = await session.fork();
+    await branch.files.write('a.txt', 'theirs');
+    return (await session.adopt(branch)).commit!.seq;
+  });
+  expect(await said(['revert', id, String(adopted)])).toBe(
+    `reverted commit ${adopted} with event ${adopted + 2}: -/filesModified/a.txt\n  deleted a.txt\n`,
+  );
   const invalid = ['commit', id, '--patch', '[{"op":"add","path":"/plan/x","value":1}]'];
   expect(await refused(invalid)).toMatchObject({ exit: 2, code: 'STATE_INVALID' });
 });

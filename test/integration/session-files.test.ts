@@ -380,6 +380,56 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
+  test('[FILE36, REV1] taking an adoption back takes its files back too; that can be taken back, and the branch adopted again', async () => {
+    const session = await begin({ a: '1', b: '1', gone: '1' });
+    const branch = await session.fork();
+    await branch.files.write('b', 'theirs');
+    await branch.files.write('d/new', 'theirs');
+    await branch.files.delete('gone');
+    const { commit } = await session.adopt(branch);
+    await session.files.write('a', 'later');
+    const taken = (await session.revert(commit!.seq))!;
+    expect(taken.files.map(({ change, path }) => `${change} ${path}`)).toEqual([
+      'modified b',
+      'deleted d/new',
+      'created gone',
+    ]);
+    const without = { a: 'later', b: '1', gone: '1' };
+    expect(await texts(session)).toEqual(without);
+    expect(Object.keys((await session.state()).filesModified).sort()).toEqual(['a', 'b', 'gone']);
+    const history = await session.files.history('d/new');
+    expect(history.map(({ change, seq }) => [change, seq])).toEqual([
+      ['deleted', taken.seq],
+      ['created', commit!.seq],
+    ]);
+    const again = (await session.revert(taken.seq))!;
+    const all = { a: 'later', b: 'theirs', 'd/new': 'theirs' };
+    expect(await texts(session)).toEqual(all);
+    await session.revert(again.seq);
+    expect(await texts(session)).toEqual(without);
+    await session.adopt(branch);
+    expect(await texts(session)).toEqual(all);
+    expect(await session.verify()).toMatchObject({ ok: true });
+  });
+
+  test('[FILE36, REV1] where a file has changed since, an adoption is not taken back; other commits leave the files', async () => {
+    const session = await begin({ a: '1' });
+    const branch = await session.fork();
+    await branch.files.write('a', 'theirs');
+    const { commit } = await session.adopt(branch);
+    await session.files.write('a', 'later');
+    const before = await seqOf(session);
+    await expect(session.revert(commit!.seq)).rejects.toMatchObject({ code: 'REVERT_CONFLICT' });
+    expect(await seqOf(session)).toBe(before);
+    expect(await session.revert(before)).toMatchObject({ files: [] });
+    expect(await texts(session)).toEqual({ a: 'later' });
+    await expect(session.revert(commit!.seq)).rejects.toMatchObject({
+      code: 'REVERT_CONFLICT',
+      message: expect.stringContaining('a changed again'),
+      details: { paths: ['a'] },
+    });
+  });
+
   test('[FILE37] artifacts are kept by name, with type and size, over rewinds, in forks and carried over', async () => {
     const session = await begin({ 'out/report.md': '# Report' });
     await session.append({ role: 'user', content: 'report' });

@@ -1,5 +1,7 @@
 import { defineCommand, text } from '../command.ts';
 import { changedEntries } from '../commit-table.ts';
+import { changedFileText } from '../files/file-text.ts';
+import { hanging } from '../hanging.ts';
 import { parseCount } from '../point.ts';
 
 export const revert = defineCommand({
@@ -9,6 +11,7 @@ export const revert = defineCommand({
   options: { why: text('TEXT', 'why, for the log') },
   notes: [
     'Refused where a later commit touched the same: take that back first. `perdure log SESSION --commits` lists them.',
+    'Of an adoption the files are taken back too. Those of other commits stay as they are: see `perdure files restore`.',
   ],
   examples: [`perdure revert ses_… 17 --why 'the port was right'`],
   run: async (context, { args: [named, seq], options: { why } }) => {
@@ -17,7 +20,10 @@ export const revert = defineCommand({
     const record = await session.revert(target, { ...(why !== undefined && { why }) });
     await context.answer(record ?? null, () =>
       record
-        ? `reverted commit ${target} with event ${record.seq}: ${changedEntries(record)}`
+        ? [
+            `reverted commit ${target} with event ${record.seq}: ${changedEntries(record)}`,
+            ...record.files.flatMap((each) => hanging('  ', changedFileText(each), context.out.columns)),
+          ]
         : `commit ${target} changed no value: there is nothing to take back`,
     );
   },

@@ -35,7 +35,7 @@ const partingOf = (ours: Reach, theirs: Reach): number | undefined => {
 };
 
 /** An adoption that was taken back leaves the same on both sides what was so before it. */
-const standsAt = ({ commits }: AdoptionMark): number => commits[0] - (commits.length % 2 === 1 ? 0 : 1);
+const standsAt = ({ before, commits }: AdoptionMark): number => (commits.length % 2 === 1 ? commits[0] : before);
 
 const adoptionsIn = ({ adopted }: SessionFold, reach: Reach): readonly { own: number; other: number }[] =>
   Object.entries(adopted).flatMap(([session, marks]) =>

@@ -2,14 +2,23 @@ import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
-import { entryOf, lowestProvenance, type Provenance, type StoredOperation } from '../../schema/state.ts';
+import {
+  type ChangedFile,
+  entryOf,
+  lowestProvenance,
+  type Provenance,
+  type StoredOperation,
+} from '../../schema/state.ts';
+import { treeOf } from '../files/tree.ts';
 import type { CommitQuery, SessionKey } from '../ports/store.ts';
+import { joinFiles } from '../run/join-files.ts';
 import { type CommitRecord, commitRecord } from '../session/commit-record.ts';
-import type { CommitCommand } from '../session/decide-commit.ts';
+import type { CommitWithFiles, NewFiles } from '../session/decide-files.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import { type SessionFold, sound } from '../session/fold.ts';
 import { isLive, liveWithin } from '../session/live-lineage.ts';
 import { isToolCounter } from '../session/merge-entries.ts';
+import { isSameJson } from '../session/patch-between.ts';
 import { touchedPaths } from '../session/touched-paths.ts';
 import { execute } from './execute.ts';
 import type { Scope } from './scope.ts';
@@ -140,25 +149,71 @@ const restoredProvenance = (
     }),
   );
 
+/** The snapshot that came with a commit, as one of the same origin; the files of others are not theirs to take back. */
+const snapshotOf = async (
+  scope: Scope,
+  key: SessionKey,
+  { seq, origin }: CommitRecord,
+): Promise<number | undefined> => {
+  if (origin?.kind !== 'adopt' && origin?.kind !== 'revert') return undefined;
+  const [stored] = await scope.store.read(key, { after: seq - 2, upTo: seq - 1, limit: 1 });
+  const event = stored && decodeEvent(key.workspace, stored);
+  return event?.type === 'files.snapshotted' && isSameJson(event.payload.origin, origin) ? event.seq : undefined;
+};
+
+/** The files without what came with a commit; undefined when none did. */
+const filesWithout = async (
+  scope: Scope,
+  key: SessionKey,
+  fold: SessionFold,
+  commit: CommitRecord,
+): Promise<NewFiles | undefined> => {
+  const snapshot = await snapshotOf(scope, key, commit);
+  if (snapshot === undefined) return undefined;
+  const base = treeOf(await scope.folds.at(key, snapshot));
+  const theirs = treeOf(await scope.folds.at(key, snapshot - 1));
+  const ours = treeOf(fold);
+  const { tree, changes, conflicts } = await joinFiles(scope, { base, ours, theirs, on: ours });
+  if (conflicts) {
+    const { paths } = conflicts;
+    throw new PerdureError(
+      'REVERT_CONFLICT',
+      `commit ${commit.seq} cannot be reverted: ${paths.slice(0, 10).join(', ')} changed again; restore or write the files you want`,
+      { details: { seq: commit.seq, paths } },
+    );
+  }
+  return { tree, changes, leftOut: fold.files?.leftOut ?? {}, origin: { kind: 'revert', seq: commit.seq } };
+};
+
+/** A commit that took another back. */
+export interface Reversal extends CommitRecord {
+  /** What it changed in the files: those of an adoption are taken back with it. */
+  readonly files: readonly ChangedFile[];
+}
+
 /** Takes a commit back by its inverse. Refused where a later one touched the same, since taking this back would take that back too. */
 export const revertCommit = async (
   scope: Scope,
   key: SessionKey,
   seq: number,
   options: RevertOptions = {},
-): Promise<CommitRecord | undefined> => {
+): Promise<Reversal | undefined> => {
   parseInput('the commit', Seq, seq);
   const { why = `reverts ${seq}` } = parseInput('the revert', Options, options);
   const commit = await readCommit(scope, key, seq);
   if (!commit) throw noSuchCommit(key, seq);
-  const [event] = await execute(scope, key, async (outline): Promise<CommitCommand> => {
+  let files: NewFiles | undefined;
+  const events = await execute(scope, key, async (outline): Promise<CommitWithFiles> => {
     const fold = sound(outline);
     if (!isLive(fold.live, seq)) throw noSuchCommit(key, seq);
     const later = standing(await commitsSince(scope, key, fold, commit), commit, fold);
     refuseOverlaps(commit, later);
     const entryProvenance = restoredProvenance(commit, await scope.folds.at(key, seq - 1), fold, later);
     const origin = commit.origin?.kind === 'lift' ? commit.origin : ({ kind: 'revert', seq } as const);
-    return { type: 'commit', change: commit.inverse, why, by: 'member', origin, entryProvenance, agents: scope.agents };
+    files = await filesWithout(scope, key, fold, commit);
+    const change = commit.inverse;
+    return { type: 'commit', change, why, by: 'member', origin, entryProvenance, agents: scope.agents, files };
   });
-  return event && commitRecord(event as SessionEvent<'state.committed'>);
+  const event = events.find(({ type }) => type === 'state.committed') as SessionEvent<'state.committed'> | undefined;
+  return event && { ...commitRecord(event), files: files?.changes ?? [] };
 };

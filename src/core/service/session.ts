@@ -40,7 +40,7 @@ import { recallKey } from './recall.ts';
 import type { WatchFilter } from './record-filter.ts';
 import { type Replay, type ReplayOptions, replayTurn } from './replay.ts';
 import { type Retry, retryTurn } from './retry.ts';
-import { revertCommit } from './revert.ts';
+import { type Reversal, revertCommit } from './revert.ts';
 import type { Run } from './runs.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { admitInput, type SendInput, type SendOptions } from './send.ts';
@@ -109,7 +109,8 @@ export interface Session {
   toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
   /** Every commit that matches, as it comes, from this call on. */
   watch(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
-  revert(seq: number, options?: { readonly why?: string | undefined }): Promise<CommitRecord | undefined>;
+  /** Takes a commit back; with an adoption its files too, those of other commits stay as they are. */
+  revert(seq: number, options?: { readonly why?: string | undefined }): Promise<Reversal | undefined>;
   adopt(branch: Session | SessionId, options?: AdoptOptions): Promise<Adoption>;
   diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
   /** Binds the session to an agent, or to another version of its agent. */

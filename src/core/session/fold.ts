@@ -16,7 +16,7 @@ import { tryDelta, valueAt } from './state-change.ts';
 import { entriesTouched } from './touched-paths.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
-export const foldVersion = 11;
+export const foldVersion = 12;
 
 /** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
 export interface SessionFold extends RunFold, FilesFold {
@@ -64,6 +64,8 @@ export interface SessionFold extends RunFold, FilesFold {
 /** How much of a branch was taken over, and by which commit; after that each commit that took the one before it back. */
 export interface AdoptionMark {
   readonly theirs: number;
+  /** The session just before it and the snapshot that came with it. */
+  readonly before: number;
   readonly commits: readonly [number, ...number[]];
 }
 
@@ -134,12 +136,13 @@ const provenanceAfter = (
 const maxAdoptions = 32;
 
 const adoptedAfter = (
-  before: SessionFold['adopted'],
+  { adopted: before, files }: SessionFold,
   seq: number,
   { origin }: PayloadOf<'state.committed'>,
 ): SessionFold['adopted'] => {
   if (origin?.kind === 'adopt') {
-    const mark: AdoptionMark = { theirs: origin.seq, commits: [seq] };
+    const isWithFiles = files?.seq === seq - 1;
+    const mark: AdoptionMark = { theirs: origin.seq, before: seq - (isWithFiles ? 2 : 1), commits: [seq] };
     return { ...before, [origin.session]: [...(before[origin.session] ?? []), mark].slice(-maxAdoptions) };
   }
   if (origin?.kind !== 'revert') return before;
@@ -183,7 +186,7 @@ const committed = (before: SessionFold, event: SessionEvent<'state.committed'>):
     ...before,
     state,
     provenance: provenanceAfter(before.provenance, state, payload),
-    adopted: adoptedAfter(before.adopted, seq, payload),
+    adopted: adoptedAfter(before, seq, payload),
   };
 };
 

@@ -80,8 +80,25 @@ const foundChange = async (
   return moved?.change === 'renamed' ? { change: 'renamed', from: moved.from } : { change: 'created' };
 };
 
-/** A revert gives back what the state told, not what a file was. */
-const isOfFiles = ({ origin }: CommitRecord): boolean => origin === undefined || origin.kind === 'adopt';
+/** A revert gives back what the state told: what became of the files, only the snapshot that came with it tells. */
+const revertedChange = async (scope: Scope, key: SessionKey, place: FilePath, commit: CommitRecord) => {
+  const { files } = await scope.folds.at(key, commit.seq);
+  return files?.seq === commit.seq - 1 ? foundChange(scope, key, place, commit) : undefined;
+};
+
+const changeOf = async (
+  scope: Scope,
+  key: SessionKey,
+  place: FilePath,
+  commit: CommitRecord,
+): Promise<Change | undefined> => {
+  const { entries, origin } = commit;
+  const isNamed = entries.includes(entry(place.path));
+  if (!isNamed && !entries.some((each) => foldersOf(place).includes(each))) return undefined;
+  if (origin?.kind === 'revert') return revertedChange(scope, key, place, commit);
+  if (origin && origin.kind !== 'adopt') return undefined;
+  return isNamed ? toldChange(scope, key, place.path, commit) : foundChange(scope, key, place, commit);
+};
 
 /** The changes of one path before an event, newest first. */
 async function* versionsOf(
@@ -92,14 +109,10 @@ async function* versionsOf(
 ): AsyncGenerator<FileVersion, void, void> {
   const { path, segments } = place;
   const top = segments.length > 1 ? entry(`${segments[0]}/`) : entry(path);
-  const folders = new Set(foldersOf(place));
   const found = merged(eachCommit(scope, key, top, window), eachCommit(scope, key, everything, window));
   for await (const commit of found) {
-    if (!isOfFiles(commit)) continue;
-    const { session, seq, turn, at, actor, cause, why, entries } = commit;
-    const change = entries.includes(entry(path))
-      ? await toldChange(scope, key, path, commit)
-      : entries.some((each) => folders.has(each)) && (await foundChange(scope, key, place, commit));
+    const { session, seq, turn, at, actor, cause, why } = commit;
+    const change = await changeOf(scope, key, place, commit);
     if (change) yield { path, ...change, session, seq, turn, at, actor, cause, why };
   }
 }
