@@ -63,11 +63,12 @@ const asideProblem = async ({ clock }: Scope, aside: string): Promise<string | u
   return undefined;
 };
 
+/** Every file is read: no earlier scan is trusted with what is to be removed. */
 const filesProblem = async (scope: Scope, key: SessionKey, home: string): Promise<string | undefined> => {
-  const { folder, cacheFile } = placeIn(home);
+  const { folder } = placeIn(home);
   if ((await namesIn(folder)).length === 0) return undefined;
   const base = treeOf(await scope.folds.head(key));
-  const options = { folder, cacheFile, base, secrets: (await scope.secrets.redactor()).forms };
+  const options = { folder, base, secrets: (await scope.secrets.redactor()).forms };
   const there = await scope.worktrees.snapshot(options, withoutPutting(scope.blobs));
   const leftOut = Object.values(leftOutOf(there)).flatMap(({ paths }) => paths);
   if (leftOut.length > 0) return `it holds what snapshots leave out: ${leftOut.slice(0, 5).join(', ')}`;

@@ -1,6 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Stamp } from './read-file.ts';
 import type { Scanned, ScannedFolder } from './scan.ts';
 
@@ -59,9 +58,9 @@ export const readStatCache = (file: string): StatCache | undefined => {
   }
 };
 
+/** Into a folder that is there: one that was removed meanwhile is not made anew. */
 export const writeStatCache = (file: string, { secrets, root }: StatCache): void => {
   const text = JSON.stringify([secrets, rowOf('', root)]);
-  mkdirSync(dirname(file), { recursive: true });
   const draft = `${file}.draft`;
   writeFileSync(draft, `${hash('sha256', text, 'hex')}\n${text}`, { mode: 0o600 });
   renameSync(draft, file);
