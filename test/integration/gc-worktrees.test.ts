@@ -35,6 +35,11 @@ afterEach(async () => {
 });
 
 const homeOf = ({ id }: Session) => join(root, 'data', 'worktrees', 'local', id);
+/** But for what the runtime notes beside it. */
+const contentOf = (session: Session): readonly string[] =>
+  readdirSync(homeOf(session), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /^(files|aside)/.test(name))
+    .sort();
 const worked = async (files?: { cwd: string }, on = runtime): Promise<Session> => {
   const session = await on.sessions.open({ agent, ...(files && { files }) });
   await session.send('Write');
@@ -87,12 +92,12 @@ test.each([
 ])('[GC5] a worktree with %s stays, and that is told', async (_, change, why) => {
   const session = await archived();
   change(homeOf(session));
-  const before = readdirSync(homeOf(session), { recursive: true }).sort();
+  const before = contentOf(session);
   for (const isDryRun of [true, false]) {
     expect(await collected(isDryRun)).toEqual([
       { session: session.id, folder: join(homeOf(session), 'files'), stays: expect.stringMatching(why) },
     ]);
-    expect(readdirSync(homeOf(session), { recursive: true }).sort()).toEqual(before);
+    expect(contentOf(session)).toEqual(before);
   }
 });
 

@@ -13,8 +13,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { LedgerDraft, Tool, ToolContext } from '../../src/core/ports/tool.ts';
+import { type LedgerDraft, type Tool, type ToolContext, ToolFailure } from '../../src/core/ports/tool.ts';
 import { defineAgent, defineScript, openRuntime } from '../../src/index.ts';
+import { PerdureError } from '../../src/schema/error.ts';
 import type { Json } from '../../src/schema/json.ts';
 import { emptyState } from '../../src/schema/state.ts';
 import { findRipgrep, searchByRipgrep } from '../../src/tools/files/ripgrep.ts';
@@ -22,6 +23,7 @@ import { searchFiles } from '../../src/tools/files/search-files.ts';
 import {
   builtInTools,
   editTool,
+  keepTool,
   listTool,
   planTool,
   readTool,
@@ -99,6 +101,33 @@ test("[TOOL1] the runtime's own folder is not for tools", async () => {
     for (const [tool, input] of reaching(path))
       await expect(use(tool, input)).rejects.toThrow('belongs to the runtime');
   }
+});
+
+test('[FILE25, TOOL1] a file is kept as an artifact by its name or another, and what cannot be kept is told', async () => {
+  const { folder } = await start({ 'out/report.md': '# One', 'plain.bin': new Uint8Array([0, 255]) });
+  const kept: unknown[] = [];
+  const context = newToolContext(folder, {
+    keepArtifact: async (...artifact) => {
+      if (artifact[0] === '..') throw new PerdureError('INVALID_INPUT', 'that is no name');
+      kept.push(artifact);
+    },
+  });
+  const keep = (input: Json) => useTool(keepTool, input, context);
+  expect(await keep({ path: 'out/report.md' })).toEqual({ name: 'report.md', bytes: 5 });
+  await keep({ path: './plain.bin', name: 'result', mediaType: 'application/x-result' });
+  expect(kept).toEqual([
+    ['report.md', Buffer.from('# One'), { path: 'out/report.md' }],
+    ['result', Buffer.from([0, 255]), { path: 'plain.bin', mediaType: 'application/x-result' }],
+  ]);
+  writeFileSync(join(folder, 'big'), '');
+  truncateSync(join(folder, 'big'), 32 * 1024 * 1024 + 1);
+  symlinkSync('/etc/hostname', join(folder, 'link'));
+  for (const path of ['big', 'gone', 'out', 'link', '../x', '/etc/hostname', '.perdure/x']) {
+    await expect(keep({ path })).rejects.toThrow(ToolFailure);
+  }
+  await expect(keep({ path: 'big' })).rejects.toThrow('larger than');
+  await expect(keep({ path: 'out/report.md', name: '..' })).rejects.toThrow(new ToolFailure('that is no name'));
+  expect(kept).toHaveLength(2);
 });
 
 test('[TOOL2] a write makes folders, replaces the whole file and keeps its mode', async () => {

@@ -204,6 +204,32 @@ test('[FILE38] a restore shows what it changes; in a person’s own folder that 
   expect(await mine()).toBe('1');
 });
 
+test('[FILE38, FILE20] what was set aside is listed, read and copied by the event that says so', async () => {
+  const own = join(folder, 'own');
+  mkdirSync(own);
+  const session = await runtime.sessions.open({ files: { cwd: own } });
+  await session.files.write('a.txt', 'from elsewhere\n');
+  writeFileSync(join(own, 'a.txt'), 'by hand\n');
+  await session.files.restore({ seq: 1 }, { paths: ['a.txt'] });
+  const events = await Array.fromAsync(session.events());
+  const seq = String(events.find(({ type }) => type === 'files.conflicted')!.seq);
+  expect(await cli(['files', 'cat', session.id, 'a.txt', '--set-aside', seq], pipe)).toMatchObject({
+    code: 0,
+    out: 'from elsewhere\n',
+  });
+  expect(await json('files', 'ls', session.id, '--set-aside', `seq:${seq}`)).toMatchObject([{ path: 'a.txt' }]);
+  const copy = join(folder, 'copy');
+  await cli(['files', 'get', session.id, '--set-aside', seq, '--to', copy]);
+  expect(readFileSync(join(copy, 'a.txt'), 'utf8')).toBe('from elsewhere\n');
+  const ls = (...options: readonly string[]) => refused(['files', 'ls', session.id, ...options]);
+  expect(await ls('--set-aside', '1')).toMatchObject({ exit: 1, code: 'POINT_NOT_FOUND' });
+  expect(await ls('--set-aside', 'soon')).toMatchObject({ exit: 2 });
+  expect(await ls('--set-aside', seq, '--at', '0')).toMatchObject({
+    exit: 2,
+    message: expect.stringContaining('--at'),
+  });
+});
+
 test('[FILE38] artifacts are kept, listed and written out', async () => {
   const { id } = await begin();
   const file = join(folder, 'chart.png');
