@@ -11,6 +11,9 @@ export const recordOf = ({ kind, id, version, at, dueAt, body }: RecordRow): Sto
   body: JSON.parse(body),
 });
 
+/** Sorts behind every id, so that a list that begins at the end is found like one that goes on. */
+export const behindAllIds = '\u{10ffff}';
+
 /** No kind has a space. */
 export const recordName = ({ kind, id }: RecordRef): string => `${kind} ${id}`;
 

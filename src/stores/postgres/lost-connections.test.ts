@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
 import { type PostgresProxy, startProxy } from '../../../test/postgres-proxy.ts';
 import type { SessionKey, Store } from '../../core/ports/store.ts';
@@ -99,4 +99,45 @@ test('[FAULT1] a read whose connection breaks is asked again', async () => {
     proxy.mode = mode;
     expect((await store.head(key))?.seq).toBe(1);
   }
+});
+
+describe('a write of records whose connection breaks', () => {
+  /** Where nothing else is on the way that could be lost in its place. */
+  const begin = async () => {
+    const quiet = await startProxy(database.url);
+    const records = await openPostgresStore({ url: quiet.url });
+    onTestFinished(async () => {
+      quiet.mode = 'pass';
+      await records.close();
+      await quiet.close();
+    });
+    const { workspace } = newKey();
+    const writes = ['a', 'b'].map((id) => ({ kind: 'member', id, onVersion: 0, body: {} }) as const);
+    const ids = async () => (await records.records(workspace, 'member', { limit: 10 })).map(({ id }) => id);
+    expect(await ids()).toEqual([]);
+    return { quiet, ids, write: () => records.writeRecords(workspace, writes) };
+  };
+
+  test('[FAULT1, REC2] before the server has it is sent again', async () => {
+    const { quiet, ids, write } = await begin();
+    quiet.mode = 'lose-request';
+    expect(await write()).toBe(true);
+    expect(await ids()).toEqual(['a', 'b']);
+  });
+
+  test('[FAULT1, REC2] after the commit was sent fails with an unknown outcome, and is there whole', async () => {
+    const { quiet, ids, write } = await begin();
+    quiet.mode = 'lose-answer';
+    await expect(write()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', details: { outcome: 'unknown' } });
+    expect(await ids()).toEqual(['a', 'b']);
+    expect(await write()).toBe(false);
+  });
+
+  test('[FAULT1, REC2] and never reaches the server fails soon, and nothing of it is there', async () => {
+    const { quiet, ids, write } = await begin();
+    quiet.mode = 'refuse';
+    await expect(write()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    quiet.mode = 'pass';
+    expect(await ids()).toEqual([]);
+  });
 });

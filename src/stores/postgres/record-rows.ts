@@ -1,9 +1,9 @@
 import type { RecordQuery, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
-import { areOnVersion, type RecordRow, recordName, recordOf } from '../stored-record.ts';
+import { areOnVersion, behindAllIds, type RecordRow, recordName, recordOf } from '../stored-record.ts';
 import { type Database, exchange, prepared } from './database.ts';
-import { isConnectionLost } from './store-error.ts';
+import { isConnectionLost, unknownOutcome } from './store-error.ts';
 
 const select = (name: string, which: string) =>
   prepared(
@@ -13,7 +13,7 @@ const select = (name: string, which: string) =>
 
 const one = select('find_record', 'and id = $3');
 const ascending = select('list_records', 'and id > $3 order by id limit $4');
-const descending = select('list_records_back', 'and ($3::text is null or id < $3) order by id desc limit $4');
+const descending = select('list_records_back', 'and id < $3 order by id desc limit $4');
 const due = select('find_due_records', 'and due_at <= $3 order by due_at, id limit $4');
 
 /** In one order, as all writers lock them. */
@@ -55,7 +55,7 @@ export const findRecord = async (
 const queryFor = (workspace: WorkspaceId, kind: RecordKind, query: RecordQuery) => {
   if ('dueBy' in query) return due(workspace, kind, query.dueBy, query.limit);
   const { after, order, limit } = query;
-  if (order === 'descending') return descending(workspace, kind, after ?? null, limit);
+  if (order === 'descending') return descending(workspace, kind, after ?? behindAllIds, limit);
   return ascending(workspace, kind, after ?? '', limit);
 };
 
@@ -103,7 +103,8 @@ export const writeRecords = (
     });
   // Before the commit was sent nothing has happened: a connection that turned out to be dead costs another try.
   return write().catch((error: unknown) => {
-    if (sent || !isConnectionLost(error)) throw error;
+    if (!isConnectionLost(error)) throw error;
+    if (sent) throw unknownOutcome(error);
     return write();
   });
 };

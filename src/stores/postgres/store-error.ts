@@ -100,6 +100,6 @@ export const storeError = (error: unknown): unknown => {
 export const unknownOutcome = (cause: unknown): PerdureError =>
   new PerdureError(
     'STORE_UNAVAILABLE',
-    'the connection to PostgreSQL was lost while the append was committed, and whether it landed could not be found out: repeat it with the same idempotency key, or read the session first',
+    'the connection to PostgreSQL was lost while this was committed, and whether it landed could not be found out: repeat it with the same idempotency key, or look first',
     { details: { outcome: 'unknown' }, cause },
   );

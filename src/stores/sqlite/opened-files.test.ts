@@ -1,20 +1,26 @@
 import { existsSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
-import type { SessionKey, Store } from '../../core/ports/store.ts';
+import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
+import type { SessionKey } from '../../core/ports/store.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
 import { rawText } from '../../testing/contract/new-events.ts';
 import { append, expectSound, mustAppend, openSession } from '../../testing/contract/session-log.ts';
 
-const begin = async (file: string): Promise<{ store: Store; key: SessionKey }> => {
+const begin = async (file: string): Promise<{ store: RuntimeStore; key: SessionKey }> => {
   const store = await openSqlite(file);
   const key = newKey();
   await openSession(store, key);
   return { store, key };
 };
 
-const expectRefused = async (store: Store, key: SessionKey): Promise<void> => {
-  const refused = await Promise.allSettled([append(store, key, [rawText('a')]), append(store, key, [rawText('b')])]);
+const expectRefused = async (store: RuntimeStore, key: SessionKey): Promise<void> => {
+  const record = { kind: 'member', id: 'a', onVersion: 0, body: {} } as const;
+  const refused = await Promise.allSettled([
+    append(store, key, [rawText('a')]),
+    append(store, key, [rawText('b')]),
+    store.writeRecords(key.workspace, [record]),
+  ]);
   const reason = { code: 'STORE_UNAVAILABLE', message: expect.stringContaining('deleted or replaced') };
   expect(refused).toMatchObject(refused.map(() => ({ status: 'rejected', reason })));
 };

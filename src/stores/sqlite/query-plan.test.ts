@@ -7,6 +7,7 @@ import { blobEvents } from './find-blob-events.ts';
 import { callsOfSpan, callsOfWorkspace } from './find-calls.ts';
 import { commitsOfSpan, commitsOfWorkspace } from './find-commits.ts';
 import { migrate } from './migrations.ts';
+import { recordQueries } from './record-rows.ts';
 
 const workspace = newWorkspace();
 const before = { at: 5_000, session: newId('ses'), seq: 5 };
@@ -99,6 +100,19 @@ describe('query plans', () => {
     ]);
     expect(planned({ tool: 'edit', since: 1_000, until: 2_000 })).toEqual([
       'SEARCH tool_calls USING INDEX tool_calls_by_tool (workspace=? AND tool=? AND at>? AND at<?)',
+    ]);
+  });
+
+  test('[REC4] records are found by their ids or their times, however many there are, and nothing is sorted', () => {
+    const { one, ...lists } = recordQueries;
+    const planned = (text: string, values: SQLInputValue[]) =>
+      planOf({ text, values: [workspace, 'audit', ...values] });
+    const byId = 'SEARCH records USING INDEX sqlite_autoindex_records_1';
+    expect(planned(one, ['a'])).toEqual([`${byId} (workspace=? AND kind=? AND id=?)`]);
+    expect(planned(lists.ascending, ['a', 10])).toEqual([`${byId} (workspace=? AND kind=? AND id>?)`]);
+    expect(planned(lists.descending, ['a', 10])).toEqual([`${byId} (workspace=? AND kind=? AND id<?)`]);
+    expect(planned(lists.due, [5, 10])).toEqual([
+      'SEARCH records USING INDEX records_due (workspace=? AND kind=? AND due_at<?)',
     ]);
   });
 });

@@ -2,9 +2,17 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { RecordQuery, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
-import { areOnVersion, type RecordRow, recordOf } from '../stored-record.ts';
+import { areOnVersion, behindAllIds, type RecordRow, recordOf } from '../stored-record.ts';
 
-const columns = 'kind, id, version, at, due_at AS dueAt, body';
+const select = (which: string): string =>
+  `SELECT kind, id, version, at, due_at AS dueAt, body FROM records WHERE workspace = ?1 AND kind = ?2 ${which}`;
+
+export const recordQueries = {
+  one: select('AND id = ?3'),
+  ascending: select('AND id > ?3 ORDER BY id LIMIT ?4'),
+  descending: select('AND id < ?3 ORDER BY id DESC LIMIT ?4'),
+  due: select('AND due_at <= ?3 ORDER BY due_at, id LIMIT ?4'),
+} as const;
 
 export interface RecordRows {
   one(workspace: WorkspaceId, kind: RecordKind, id: string): StoredRecord | undefined;
@@ -14,12 +22,10 @@ export interface RecordRows {
 }
 
 export const openRecordRows = (db: DatabaseSync): RecordRows => {
-  const select = (which: string) =>
-    db.prepare(`SELECT ${columns} FROM records WHERE workspace = ?1 AND kind = ?2 ${which}`);
-  const one = select('AND id = ?3');
-  const ascending = select('AND id > ?3 ORDER BY id LIMIT ?4');
-  const descending = select('AND (?3 IS NULL OR id < ?3) ORDER BY id DESC LIMIT ?4');
-  const due = select('AND due_at <= ?3 ORDER BY due_at, id LIMIT ?4');
+  const one = db.prepare(recordQueries.one);
+  const ascending = db.prepare(recordQueries.ascending);
+  const descending = db.prepare(recordQueries.descending);
+  const due = db.prepare(recordQueries.due);
   const put = db.prepare(
     'INSERT OR REPLACE INTO records (workspace, kind, id, at, due_at, body) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -27,7 +33,7 @@ export const openRecordRows = (db: DatabaseSync): RecordRows => {
   const rowsFor = (workspace: WorkspaceId, kind: RecordKind, query: RecordQuery) => {
     if ('dueBy' in query) return due.all(workspace, kind, query.dueBy, query.limit);
     const { after, order, limit } = query;
-    if (order === 'descending') return descending.all(workspace, kind, after ?? null, limit);
+    if (order === 'descending') return descending.all(workspace, kind, after ?? behindAllIds, limit);
     return ascending.all(workspace, kind, after ?? '', limit);
   };
   const found: RecordRows['one'] = (workspace, kind, id) => {

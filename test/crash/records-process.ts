@@ -1,0 +1,16 @@
+/** A process that writes pairs of records, on the version before, until it is killed. Argument: the address of the store. */
+import { WorkspaceId } from '../../src/schema/ids.ts';
+import { openStoreAt } from '../open-store.ts';
+
+const store = await openStoreAt(process.argv[2]!);
+const workspace = WorkspaceId.parse('local');
+const ids = ['a', 'b'];
+for (let count = 0; ; ) {
+  const now = await Promise.all(ids.map((id) => store.record(workspace, 'member', id)));
+  count = Math.max(count, ...now.map((record) => Number(record?.body ?? 0))) + 1;
+  const writes = ids.map(
+    (id, place) => ({ kind: 'member', id, onVersion: now[place]?.version ?? 0, body: count }) as const,
+  );
+  if (!(await store.writeRecords(workspace, writes))) throw new Error('somebody else wrote');
+  process.send!(count);
+}
