@@ -44,6 +44,9 @@ const listInto = (root: string, folder: string, all: Record<string, string>): Re
   return all;
 };
 
+// A file may be called __proto__.
+export const listFolder = (path: string): Listing => listInto(path, '', Object.create(null));
+
 const made: string[] = [];
 export const removeWorktrees = (): void => {
   for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
@@ -69,7 +72,6 @@ export const newWorktree = (): WorktreeFolder => {
       symlinkSync(target, at(name));
     },
     remove: (name) => rmSync(at(name), { recursive: true, force: true }),
-    // A file may be called __proto__.
-    list: () => listInto(path, '', Object.create(null)),
+    list: () => listFolder(path),
   };
 };

@@ -1,24 +1,57 @@
-/** A process that works on a worktree until it is killed. Argument: the plan as JSON. Tells the root of each snapshot that it finished. */
-import { Worktrees } from '../../src/core/files/disk/worktrees.ts';
-import { FolderBlobs } from './folder-blobs.ts';
+/** A process that works on the run of a session when it is told which, and dies where it is told to. Argument: the place as JSON. */
+import { once } from 'node:events';
+import { watch } from 'node:fs';
+import { join } from 'node:path';
+import type { SessionId } from '../../src/schema/ids.ts';
+import { openStoreAt } from '../open-store.ts';
+import { overrideStore } from '../override-store.ts';
+import { fill, fillingAgent, openFilling } from './filling-agent.ts';
 
-export interface FilesPlan {
-  readonly folder: string;
-  readonly cacheFile: string;
-  readonly blobs: string;
-  /** Snapshots are taken, or these are restored in turns. */
-  readonly roots: readonly string[];
+export interface FilesPlace {
+  readonly address: string;
+  /** Where worktrees are. */
+  readonly data: string;
 }
 
-const plan = JSON.parse(process.argv[2]!) as FilesPlan;
-const { folder, cacheFile, roots } = plan;
-const blobs = new FolderBlobs(plan.blobs);
-const worktrees = new Worktrees();
-const { root } = await worktrees.snapshot({ folder, cacheFile }, blobs);
-process.send!({ begun: root });
-process.once('message', async () => {
-  for (let round = 0; ; round++) {
-    if (roots.length > 0) await worktrees.restore({ folder, cacheFile, root: roots[round % roots.length]! }, blobs);
-    else process.send!({ taken: (await worktrees.snapshot({ folder, cacheFile }, blobs)).root });
-  }
+/** So long after it puts blobs for the nth time, or begins to write new content aside, or to put it into place. */
+export interface Death {
+  readonly at: 'put' | 'aside' | 'place';
+  readonly nth: number;
+  readonly afterMs: number;
+}
+
+export interface FilesWork {
+  readonly session: SessionId;
+  /** What a call fills the worktree with. */
+  readonly version: string;
+  /** Without it, it finishes the run. */
+  readonly death?: Death;
+}
+
+const { address, data } = JSON.parse(process.argv[2]!) as FilesPlace;
+let work: FilesWork | undefined;
+
+let met = 0;
+const meet = (at: Death['at']): void => {
+  const death = work?.death;
+  if (death?.at === at && ++met === death.nth) setTimeout(() => process.kill(process.pid, 'SIGKILL'), death.afterMs);
+};
+
+const store = await openStoreAt(address);
+const dying = overrideStore(store, {
+  putBlobs: (...blobs) => {
+    meet('put');
+    return store.putBlobs(...blobs);
+  },
 });
+const agent = fillingAgent((folder) => fill(folder, work!.version));
+const runtime = await openFilling(dying, data, agent);
+process.send!('ready');
+[work] = (await once(process, 'message')) as [FilesWork];
+const { session, death } = work;
+if (death && death.at !== 'put') {
+  watch(join(data, 'worktrees', 'local', session, 'files'), (_, name) => meet(name === '.perdure' ? 'aside' : 'place'));
+}
+await runtime.worker({ session }).runUntilIdle();
+await runtime.close();
+process.exit();

@@ -1,132 +1,177 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, expect, test } from 'vitest';
-import { restoreSnapshot } from '../../src/core/files/disk/restore.ts';
-import { takeSnapshot } from '../../src/core/files/disk/snapshot.ts';
-import { readStatCache } from '../../src/core/files/disk/stat-cache.ts';
-import { listTree, readContent, treeReader } from '../../src/core/files/read-tree.ts';
-import { type Listing, newWorktree, removeWorktrees, type WorktreeFolder } from '../worktree-folder.ts';
-import type { FilesPlan } from './files-process.ts';
-import { FolderBlobs } from './folder-blobs.ts';
-
-afterEach(removeWorktrees);
+import { describe, expect, test } from 'vitest';
+import { hashOf } from '../../src/core/files/tree.ts';
+import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
+import type { Runtime, Session } from '../../src/index.ts';
+import { type SessionId, WorkspaceId } from '../../src/schema/ids.ts';
+import { openStoreAt } from '../open-store.ts';
+import { newStorePlace, type StoreKind, storeKinds } from '../stores.ts';
+import { type Listing, listFolder } from '../worktree-folder.ts';
+import type { FilesPlace, FilesWork } from './files-process.ts';
+import { filesOfVersion, fill, fillingAgent, openFilling } from './filling-agent.ts';
 
 const kills = Math.max(20, Number(process.env.PERDURE_KILLS) / 2);
-const fileCount = 300;
+const workspace = WorkspaceId.parse('local');
 const entry = fileURLToPath(new URL('./files-process.ts', import.meta.url));
 
-const fill = ({ write, link }: WorktreeFolder, version: string): void => {
-  for (let index = 0; index < fileCount; index++) {
-    write(
-      `${index % 7}/${index % 30}/${index}`,
-      `${version} ${index}\n`.repeat(1 + ((index * 37) % 400)),
-      index % 3 ? 0o644 : 0o755,
-    );
-  }
-  write(`only-in-${version}/a/b`, version);
-  link(`link-of-${version}`, version);
+const newFolder = (): string => mkdtempSync(join(tmpdir(), 'perdure-crash-'));
+
+/** Long contents by their hashes, so that a difference can be shown. */
+const listed = (folder: string): Listing =>
+  Object.fromEntries(
+    Object.entries(listFolder(folder)).map(([path, what]) => [
+      path,
+      what.length < 1000 ? what : hashOf(Buffer.from(what)),
+    ]),
+  );
+
+/** What a folder that is made for this holds. */
+const listingOf = async (make: (folder: string) => unknown): Promise<Listing> => {
+  const folder = newFolder();
+  await make(folder);
+  const listing = listed(folder);
+  rmSync(folder, { recursive: true });
+  return listing;
 };
+const versionListing = (version: string) => listingOf((folder) => fill(folder, version));
+const listingAt = (session: Session, turn: number) =>
+  listingOf((folder) => session.files.copyTo(folder, { at: { turn } }));
 
-const clear = ({ path, remove }: WorktreeFolder): void => {
-  for (const name of readdirSync(path)) remove(name);
-};
-
-interface Told {
-  readonly begun?: string;
-  readonly taken?: string;
-}
-
-/** Begins, and is killed a while after its work has. */
-const killAfter = async (plan: FilesPlan, ms: number, meanwhile: () => void = () => undefined) => {
-  const child: ChildProcess = fork(entry, [JSON.stringify(plan)], { execArgv: [] });
-  const told: string[] = [];
-  child.on('message', ({ taken }: Told) => taken && told.push(taken));
-  const [{ begun }] = (await once(child, 'message')) as [Told];
-  meanwhile();
-  child.send('go');
-  await pause(ms);
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-  return [begun!, ...told];
-};
-
-const whole = async (blobs: FolderBlobs, root: string): Promise<void> => {
-  for await (const [, each] of listTree(treeReader(blobs), root)) {
-    if (each.kind === 'file') expect((await readContent(blobs, each.hash)).length).toBe(each.size);
-  }
-};
-
-const planOf = (worktree: WorktreeFolder, roots: readonly string[]): FilesPlan => {
-  const around = dirname(worktree.path);
-  return { folder: worktree.path, cacheFile: join(around, 'cache'), blobs: join(around, 'blobs'), roots };
-};
-
-test('[FILE12] SIGKILL in the middle of snapshots: what was told is whole, and the next is what the files are', async () => {
-  const worktree = newWorktree();
-  const plan = planOf(worktree, []);
-  const blobs = new FolderBlobs(plan.blobs);
-  let told = 0;
-  for (let kill = 0; kill < kills; kill++) {
-    const finished = await killAfter(plan, Math.random() * 400, () => {
-      if (kill % 5 === 4) clear(worktree);
-      fill(worktree, `v${kill}`);
-    });
-    for (const root of finished) await whole(blobs, root);
-    told += finished.length;
-    const cache = readStatCache(plan.cacheFile);
-    // Nobody wrote down what was finished, or somebody did.
-    const base = kill % 2 === 0 ? cache?.root.hash : finished.at(-1);
-    const taken = await takeSnapshot(
-      { folder: plan.folder, base: finished.includes(base ?? '') ? base : undefined },
-      cache,
-      blobs,
-    );
-    const anew = await takeSnapshot({ folder: plan.folder }, undefined, blobs);
-    expect(taken.snapshot).toEqual(anew.snapshot);
-    await whole(blobs, taken.snapshot.root);
-    const copy = newWorktree();
-    await restoreSnapshot({ folder: copy.path, root: taken.snapshot.root }, undefined, blobs);
-    expect(copy.list()).toEqual(worktree.list());
-  }
-  console.log(`${kills} kills in the middle of snapshots, ${told} finished ones whole`);
+/** What a call began that was killed may not run again. */
+const agent = fillingAgent(() => {
+  throw new Error('the call ran again');
 });
 
-const isPartOf = (now: Listing, ...of: readonly Listing[]): void => {
-  for (const [path, what] of Object.entries(now)) {
-    if (path.startsWith('.perdure') || what.startsWith('folder')) continue;
-    expect(
-      of.map((listing) => listing[path]),
-      path,
-    ).toContain(what);
-  }
+type Undo = (last: () => void | Promise<void>) => void;
+
+const begin = async (kind: StoreKind, undo: Undo) => {
+  const { address, remove } = await newStorePlace(kind);
+  undo(remove);
+  const place: FilesPlace = { address, data: newFolder() };
+  undo(() => rmSync(place.data, { recursive: true }));
+  const opened = async <T>(work: (runtime: Runtime, store: RuntimeStore) => Promise<T>): Promise<T> => {
+    const store = await openStoreAt(address);
+    const runtime = await openFilling(store, place.data, agent);
+    try {
+      return await work(runtime, store);
+    } finally {
+      await runtime.close();
+    }
+  };
+  const client = await openFilling(await openStoreAt(address), place.data, agent);
+  undo(() => client.close());
+  const start = () => {
+    const child = fork(entry, [JSON.stringify(place)], { execArgv: [] });
+    undo(() => void child.kill('SIGKILL'));
+    return { child, isReady: once(child, 'message') };
+  };
+  let next = start();
+  /** In a process that was getting ready meanwhile. */
+  const work = async (given: FilesWork): Promise<void> => {
+    const { child, isReady } = next;
+    next = start();
+    await isReady;
+    const ended = once(child, 'exit');
+    child.send(given);
+    const [code, signal] = await ended;
+    expect([0, 'SIGKILL']).toContain(code ?? signal);
+  };
+  const worktreeOf = (session: SessionId): string => join(place.data, 'worktrees', workspace, session, 'files');
+  return { client, opened, work, worktreeOf };
 };
 
-test('[FILE12] SIGKILL in the middle of restores: every file is whole, and a further restore gives the exact tree', async () => {
-  const worktree = newWorktree();
-  const plan = planOf(worktree, []);
-  const blobs = new FolderBlobs(plan.blobs);
-  const points: { root: string; listing: Listing }[] = [];
-  for (const version of ['one', 'two']) {
-    clear(worktree);
-    fill(worktree, version);
-    const { root } = (await takeSnapshot({ folder: plan.folder }, undefined, blobs)).snapshot;
-    points.push({ root, listing: worktree.list() });
-  }
-  const [one, two] = points as [(typeof points)[number], (typeof points)[number]];
-  let parts = 0;
-  for (let kill = 0; kill < kills; kill++) {
-    await killAfter({ ...plan, roots: [one.root, two.root] }, Math.random() * 400);
-    const now = worktree.list();
-    isPartOf(now, one.listing, two.listing);
-    if (![one, two].some(({ listing }) => JSON.stringify(listing) === JSON.stringify(now))) parts++;
-    const wanted = kill % 2 === 0 ? one : two;
-    await restoreSnapshot({ folder: plan.folder, root: wanted.root }, readStatCache(plan.cacheFile), blobs);
-    expect(worktree.list()).toEqual(wanted.listing);
-  }
-  console.log(`${kills} kills in the middle of restores, ${parts} left a part of both`);
-  expect(parts).toBeGreaterThan(0);
+/** What holds after every kill: nothing that the log names is missing, and who opens the session next goes on to the end. */
+const goOn = async (runtime: Runtime, session: Session): Promise<void> => {
+  expect(await session.verify()).toMatchObject({ ok: true });
+  await runtime.worker({ session: session.id }).runUntilIdle();
+  const { type, payload } = (await Array.fromAsync(session.events())).at(-1)!;
+  expect({ type, payload }).toMatchObject({ type: 'run.ended', payload: { status: 'succeeded' } });
+};
+
+/** How much of a version got into the store. */
+const storedOf = async (store: RuntimeStore, session: Session, version: string) => {
+  if ((await session.files.list()).some(({ path }) => path === `only-${version}`)) return 'told';
+  const hashes = filesOfVersion(version).map(({ text }) => hashOf(Buffer.from(text)));
+  const there = (await store.hasBlobs(workspace, hashes)).size;
+  if (there === 0) return 'nothing';
+  return there < hashes.length ? 'a part' : 'all of it';
+};
+
+/** How much of a restore was done; every file is whole. */
+const restoredOf = (folder: string, from: Listing, to: Listing) => {
+  const now = Object.entries(listed(folder)).filter(([path]) => !path.startsWith('.perdure'));
+  for (const [path, what] of now) if (!what.startsWith('folder')) expect([from[path], to[path]], path).toContain(what);
+  const isAll = (listing: Listing) => JSON.stringify(Object.fromEntries(now)) === JSON.stringify(listing);
+  const isUnderWay = existsSync(join(folder, '.perdure/restore'));
+  if (isAll(from)) return isUnderWay ? 'new content aside' : 'nothing';
+  if (isAll(to)) return isUnderWay ? 'all but the end' : 'all';
+  return 'a part';
+};
+
+describe.each(storeKinds)('files on %s', (kind) => {
+  test('[FILE12, FILE21] SIGKILL in the middle of snapshots: the log names nothing that is missing, and whoever goes on tells what the files are', async ({
+    onTestFinished,
+  }) => {
+    const { client, opened, work, worktreeOf } = await begin(kind, onTestFinished);
+    const stored = { nothing: 0, 'a part': 0, 'all of it': 0, told: 0 };
+    let session!: Session;
+    for (let kill = 0; kill < kills; kill++) {
+      const isFirst = kill % 2 === 0;
+      if (isFirst) session = await client.sessions.open({ agent });
+      await session.send('fill');
+      const version = `v${kill}`;
+      const death = { at: 'put', nth: kill % 4 < 3 ? 2 : 1, afterMs: Math.random() * 40 } as const;
+      await work({ session: session.id, version, death });
+      await opened(async (runtime, store) => {
+        const again = await runtime.sessions.get(session.id);
+        stored[await storedOf(store, again, version)]++;
+        await goOn(runtime, again);
+        const listing = await versionListing(version);
+        expect(listed(worktreeOf(session.id))).toEqual(listing);
+        expect(await listingAt(again, 1)).toEqual(isFirst ? listing : await versionListing(`v${kill - 1}`));
+      });
+    }
+    console.log(`${kind}: ${kills} kills in the middle of snapshots; in the store was`, stored);
+    expect(stored['a part'] + stored['all of it']).toBeGreaterThan(kills / 2);
+    expect(stored['a part']).toBeGreaterThan(0);
+  });
+
+  test('[FILE12, FILE19] SIGKILL in the middle of restores: every file is whole, and whoever goes on has the exact files of the point', async ({
+    onTestFinished,
+  }) => {
+    const { client, opened, work, worktreeOf } = await begin(kind, onTestFinished);
+    const restored = { nothing: 0, 'new content aside': 0, 'a part': 0, 'all but the end': 0, all: 0 };
+    const session = await client.sessions.open({ agent });
+    const worktree = worktreeOf(session.id);
+    const points: { readonly seq: number; readonly listing: Listing }[] = [];
+    for (const version of ['one', 'two']) {
+      await session.send('fill');
+      await work({ session: session.id, version });
+      points.push({ seq: (await session.summary()).seq, listing: await versionListing(version) });
+    }
+    for (let kill = 0; kill < kills; kill++) {
+      const [to, from] = kill % 2 === 0 ? [points[0]!, points[1]!] : [points[1]!, points[0]!];
+      await session.files.restore({ seq: to.seq });
+      await session.send('look');
+      const death =
+        kill % 4 < 2
+          ? ({ at: 'aside', nth: 1, afterMs: Math.random() * 60 } as const)
+          : ({ at: 'place', nth: 1, afterMs: Math.random() * 10 } as const);
+      await work({ session: session.id, version: 'none', death });
+      restored[restoredOf(worktree, from.listing, to.listing)]++;
+      await opened(async (runtime) => goOn(runtime, await runtime.sessions.get(session.id)));
+      expect(listed(worktree)).toEqual(to.listing);
+    }
+    const types = (await Array.fromAsync(session.events())).map(({ type }) => type);
+    expect(types).not.toContain('files.conflicted');
+    console.log(`${kind}: ${kills} kills in the middle of restores; done was`, restored);
+    const { nothing, all, ...within } = restored;
+    expect(Object.values(within).reduce((sum, each) => sum + each)).toBeGreaterThan(kills / 2);
+    expect(within['a part']).toBeGreaterThan(0);
+  });
 });
