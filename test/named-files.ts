@@ -1,5 +1,4 @@
 import { blobsOf } from '../src/core/files/blobs-of.ts';
-import { buildTrees } from '../src/core/files/build-trees.ts';
 import { Uploads } from '../src/core/files/disk/uploads.ts';
 import { hashOf } from '../src/core/files/tree.ts';
 import type { NewBlob } from '../src/core/ports/blobs.ts';
@@ -8,6 +7,7 @@ import type { SessionKey } from '../src/core/ports/store.ts';
 import { encodeEvent } from '../src/core/session/event-codec.ts';
 import type { EventDraft } from '../src/schema/event.ts';
 import { systemActor, type WorkspaceId } from '../src/schema/ids.ts';
+import { buildTrees } from './build-trees.ts';
 
 export const contentOf = (text: string): NewBlob => {
   const bytes = Buffer.from(text);

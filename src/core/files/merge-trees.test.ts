@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { buildTrees } from '../../../test/build-trees.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import { buildTrees } from './build-trees.ts';
 import { mergeTrees } from './merge-trees.ts';
 import { listTree, treeReader } from './read-tree.ts';
 import { emptyTree, hashOf } from './tree.ts';

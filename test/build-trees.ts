@@ -1,7 +1,7 @@
-import { PerdureError } from '../../schema/error.ts';
-import type { NewBlob } from '../ports/blobs.ts';
-import { parsePath } from './path.ts';
-import { blobOfTree, type FileEntry, isLinkTarget, type LinkEntry, type TreeEntry } from './tree.ts';
+import { parsePath } from '../src/core/files/path.ts';
+import { blobOfTree, type FileEntry, isLinkTarget, type LinkEntry, type TreeEntry } from '../src/core/files/tree.ts';
+import type { NewBlob } from '../src/core/ports/blobs.ts';
+import { PerdureError } from '../src/schema/error.ts';
 
 export interface PathEntry {
   readonly path: string;
