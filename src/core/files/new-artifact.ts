@@ -3,9 +3,8 @@ import { ArtifactName, type PayloadOf } from '../../schema/event.ts';
 import { mediaTypeOf } from '../../schema/media-type.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { Redactor } from '../session/redact.ts';
+import { contentBytes, refuseLargeContent } from './content-bytes.ts';
 import { hashContent } from './tree.ts';
-
-export const maxArtifactBytes = 32 * 1024 * 1024;
 
 const invalid = (message: string): PerdureError => new PerdureError('INVALID_INPUT', `the artifact: ${message}`);
 
@@ -19,14 +18,8 @@ export const newArtifact = async (
   const problem = ArtifactName.safeParse(name).error?.issues[0]?.message;
   if (problem) throw invalid(`its name: ${problem}`);
   if (redactor.text(name) !== name) throw invalid('its name holds a secret');
-  if (typeof content === 'string' ? !content.isWellFormed() : !(content instanceof Uint8Array)) {
-    throw invalid('expected bytes or Unicode text');
-  }
-  // A copy: what the caller does with its bytes later changes nothing.
-  const bytes = redactor.bytes(Buffer.from(content as string));
-  if (bytes.length > maxArtifactBytes) {
-    throw new PerdureError('PAYLOAD_TOO_LARGE', `${name} has ${bytes.length} bytes: keep at most ${maxArtifactBytes}`);
-  }
+  const bytes = redactor.bytes(contentBytes(name, content));
+  refuseLargeContent(name, bytes);
   const blob = await hashContent(bytes);
   await blobs.putBlobs([{ hash: blob, bytes }]);
   return {

@@ -1,11 +1,10 @@
 import type { BlobHash, Blobs } from '../../ports/blobs.ts';
+import { maxContentBytes } from '../content-bytes.ts';
 import { type LeftOut, type LeftOutReason, summarizeLeftOut } from '../left-out.ts';
 import { type Scan, type Scanned, type ScannedFolder, type ScanOptions, scanFolder, unknownHash } from './scan.ts';
 import { isSealOf, type StatCache, sealSecrets } from './stat-cache.ts';
 import { Uploads } from './uploads.ts';
 import { asWorktreeError, realFolder } from './worktree-error.ts';
-
-export const defaultMaxFileBytes = 32 * 1024 * 1024;
 
 export interface WorktreeOptions {
   readonly folder: string;
@@ -66,7 +65,7 @@ export const takeSnapshot = async (
   cache: StatCache | undefined,
   blobs: Blobs,
 ): Promise<Taken> => {
-  const { maxFileBytes = defaultMaxFileBytes, secrets = [], isWanted } = options;
+  const { maxFileBytes = maxContentBytes, secrets = [], isWanted } = options;
   const folder = realFolder(options.folder);
   const previous = await trusted(cache, options, blobs);
   const uploads = new Uploads(blobs);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PerdureError } from '../../../schema/error.ts';
 import type { ChangedFile } from '../../../schema/state.ts';
+import { contentBytes } from '../../files/content-bytes.ts';
 import { ignoredInTree } from '../../files/ignored-in-tree.ts';
 import { findEntry, listTree, type ReadTree } from '../../files/read-tree.ts';
 import { type FileEntry, hashContent, isSameEntry, type TreeEntry } from '../../files/tree.ts';
@@ -10,7 +11,6 @@ import type { SessionKey } from '../../ports/store.ts';
 import { parseInput } from '../../session/event-codec.ts';
 import type { Scope } from '../scope.ts';
 import { ChangeOptions, changeFiles } from './change-files.ts';
-import { contentBytes } from './file-content.ts';
 import { type FilePath, parseFilePath } from './file-path.ts';
 import { fileNotFound } from './find-file.ts';
 
