@@ -15,6 +15,7 @@ const schema = 'src/schema/';
 const ports = 'src/core/ports/';
 const session = 'src/core/session/';
 const files = 'src/core/files/';
+const processes = 'src/core/process-identity.ts';
 const service = 'src/core/service/';
 const core: Part = { mayImport: [schema, 'src/core/'] };
 const edge: Part = { mayImport: [schema, service] };
@@ -29,12 +30,13 @@ const parts: Record<string, Part> = {
   [ports]: { mayImport: [schema] },
   [service]: core,
   'src/core/run/': core,
+  [processes]: { mayImport: [] },
   [files]: { mayImport: [schema, ports, `${session}redact.ts`] },
   'src/stores/': store,
   'src/stores/sqlite/': store,
   'src/stores/postgres/': store,
   'src/models/': behindPort,
-  'src/tools/': { mayImport: [schema, ports, files] },
+  'src/tools/': { mayImport: [schema, ports, files, processes] },
   'src/servers/': { mayImport: [schema, service, ports, 'src/runtime.ts'] },
   'src/adapters/': edge,
   'src/importers/': edge,

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ToolFailure } from '../../core/ports/tool.ts';
+import { type ProcessIdentity, thisProcess } from '../../core/process-identity.ts';
 import type { Environment, EnvironmentChanges } from './environment.ts';
-import { type ProcessIdentity, thisProcess } from './process-identity.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
+import { isWithin } from '../../core/files/disk/find-inside.ts';
 import { type ToolContext, ToolFailure } from '../../core/ports/tool.ts';
 import { findSandbox } from './find-sandbox.ts';
 import { type Sandbox, sandboxHome } from './sandbox.ts';
@@ -18,11 +19,6 @@ export class SandboxUnavailable extends ToolFailure {
 }
 
 const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-
-const isWithin = (folder: string, path: string): boolean => {
-  const way = relative(folder, path);
-  return way !== '' && way !== '..' && !way.startsWith('../');
-};
 
 /** How commands of one shell tool are kept to their folder on this host. Nothing is tried before it is asked. */
 export class Confinement {
@@ -64,7 +60,7 @@ export class Confinement {
     const found = this.#find();
     if ('bwrap' in found) {
       const hidden = [join(folder, '.perdure'), recordsFolder].filter(
-        (path) => isWithin(folder, path) && isFolder(path),
+        (path) => path !== folder && isWithin(folder, path) && isFolder(path),
       );
       return { bwrap: found.bwrap, folder, temporary, readable, hidden, hasNetwork: network };
     }

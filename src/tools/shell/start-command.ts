@@ -1,10 +1,10 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { identityOf, isRunning, type ProcessIdentity } from '../../core/process-identity.ts';
 import { CommandProcesses } from './command-processes.ts';
 import type { CommandRecord, CommandRequest } from './command-record.ts';
 import { applyChanges } from './environment.ts';
-import { identityOf, isRunning, type ProcessIdentity } from './process-identity.ts';
 import { markName } from './process-search.ts';
 import { sandboxArguments } from './sandbox.ts';
 import { SandboxProcesses } from './sandbox-processes.ts';

@@ -10,7 +10,8 @@ export interface Inside {
   readonly name: string;
 }
 
-const isWithin = (root: string, path: string): boolean => {
+/** The folder itself too. */
+export const isWithin = (root: string, path: string): boolean => {
   const way = relative(root, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 };

@@ -32,7 +32,8 @@ export const statOf = (pid: number): ProcessStat | undefined => {
   }
 };
 
-const bootId = (): string => {
+/** Empty where the system does not tell. */
+export const bootId = (): string => {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
