@@ -1,8 +1,9 @@
-import { lstatSync, mkdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
+import { lstatSync, mkdirSync, renameSync, unlinkSync } from 'node:fs';
 import { type FileChange, isPlaced, type PlacedChange } from '../changes.ts';
-import { type HeldFolder, holdUnchanged } from './held-folder.ts';
+import { type HeldFolder, holdUnchanged, inHeld } from './held-folder.ts';
 import { inPortions } from './in-portions.ts';
 import { isSameStamp } from './read-file.ts';
+import { removeEmpty } from './remove-empty.ts';
 import type { Scanned, ScannedFolder } from './scan.ts';
 import type { Staging } from './staging.ts';
 import { changedMeanwhile } from './worktree-error.ts';
@@ -36,7 +37,8 @@ export class ChangeApplier {
   #delete({ path, before }: Extract<FileChange, { change: 'deleted' }>): void {
     this.#inFolderOf(path, (folder, name) => {
       if (before.kind === 'folder') {
-        if (removeFolder(folder.at(name))) this.#forget(path);
+        // What snapshots leave out stays, and its folder with it.
+        if (removeEmpty(folder.at(name))) this.#forget(path);
         return;
       }
       this.#assertAsScanned(folder.at(name), path);
@@ -72,7 +74,7 @@ export class ChangeApplier {
   #inFolderOf(path: string, work: (folder: HeldFolder, name: string) => void): void {
     const end = path.lastIndexOf('/');
     const above = path.slice(0, Math.max(0, end));
-    this.#in(above, (folder) => {
+    inHeld(this.#root, above, (folder) => {
       const mode = folder.mode();
       if ((mode & ownerMay) !== ownerMay) {
         if (!this.#modes.has(above)) this.#modes.set(above, mode);
@@ -83,19 +85,10 @@ export class ChangeApplier {
     });
   }
 
-  #in(path: string, work: (folder: HeldFolder) => void): void {
-    const folder = holdUnchanged(this.#root, path);
-    try {
-      work(folder);
-    } finally {
-      folder.close();
-    }
-  }
-
   /** Deepest first: a folder may close itself to its owner. What was renamed stays so after a loss of power. */
   async #finishFolders(): Promise<void> {
     const deepestFirst = [...this.#modes].sort(([a], [b]) => (a < b ? 1 : -1));
-    for (const [path, mode] of deepestFirst) this.#in(path, (folder) => folder.setMode(mode));
+    for (const [path, mode] of deepestFirst) inHeld(this.#root, path, (folder) => folder.setMode(mode));
     for (const portion of inPortions(this.#touched, () => 0)) {
       const held = portion.map((path) => holdUnchanged(this.#root, path));
       try {
@@ -111,17 +104,6 @@ export class ChangeApplier {
     this.#modes.delete(path);
   }
 }
-
-/** What snapshots leave out stays, and its folder with it. */
-const removeFolder = (at: string): boolean => {
-  try {
-    rmdirSync(at);
-    return true;
-  } catch (error) {
-    if (['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) return false;
-    throw error;
-  }
-};
 
 const makeFolder = (at: string, path: string): void => {
   try {

@@ -62,3 +62,12 @@ export const holdUnchanged = (root: string, path: string): HeldFolder => {
     throw ['ELOOP', 'ENOTDIR', 'ENOENT'].includes(code) ? changedMeanwhile(path, error) : error;
   }
 };
+
+export const inHeld = (root: string, path: string, work: (folder: HeldFolder) => void): void => {
+  const folder = holdUnchanged(root, path);
+  try {
+    work(folder);
+  } finally {
+    folder.close();
+  }
+};

@@ -6,7 +6,6 @@ import {
   fsync,
   mkdirSync,
   openSync,
-  rmdirSync,
   rmSync,
   symlinkSync,
   writeSync,
@@ -18,8 +17,9 @@ import type { PlacedChange } from '../changes.ts';
 import { ownFolder } from '../path.ts';
 import { readContent } from '../read-tree.ts';
 import { type FileEntry, isSameEntry, type LinkEntry } from '../tree.ts';
-import { type HeldFolder, holdUnchanged } from './held-folder.ts';
+import { type HeldFolder, holdUnchanged, inHeld } from './held-folder.ts';
 import { inPortions } from './in-portions.ts';
+import { removeEmpty } from './remove-empty.ts';
 
 interface Staged {
   readonly entry: FileEntry | LinkEntry;
@@ -36,24 +36,6 @@ const makeFolder = (path: string): void => {
     mkdirSync(path, 0o700);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-};
-
-/** Unless somebody keeps something there. */
-const removeEmpty = (path: string): void => {
-  try {
-    rmdirSync(path);
-  } catch (error) {
-    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-  }
-};
-
-const within = (root: string, path: string, work: (folder: HeldFolder) => void): void => {
-  const folder = holdUnchanged(root, path);
-  try {
-    work(folder);
-  } finally {
-    folder.close();
   }
 };
 
@@ -93,8 +75,8 @@ export class Staging {
   close(): void {
     this.#opened?.close();
     if (!existsSync(join(this.#root, ownFolder, name))) return;
-    within(this.#root, ownFolder, (own) => rmSync(own.at(name), { recursive: true, force: true }));
-    within(this.#root, '', (worktree) => removeEmpty(worktree.at(ownFolder)));
+    inHeld(this.#root, ownFolder, (own) => rmSync(own.at(name), { recursive: true, force: true }));
+    inHeld(this.#root, '', (worktree) => removeEmpty(worktree.at(ownFolder)));
   }
 
   /** Many are synced in little more time than one. */
@@ -129,8 +111,8 @@ export class Staging {
   }
 
   #open(): HeldFolder {
-    within(this.#root, '', (worktree) => makeFolder(worktree.at(ownFolder)));
-    within(this.#root, ownFolder, (own) => {
+    inHeld(this.#root, '', (worktree) => makeFolder(worktree.at(ownFolder)));
+    inHeld(this.#root, ownFolder, (own) => {
       rmSync(own.at(name), { recursive: true, force: true });
       makeFolder(own.at(name));
     });
