@@ -1,7 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { identityOf, statOf } from '../process-identity.ts';
 import { isGone, isNear, processHolder } from './process-holder.ts';
 
 test.skipIf(!existsSync('/proc/self/ns/pid'))(
@@ -18,5 +20,22 @@ test.skipIf(!existsSync('/proc/self/ns/pid'))(
       expect(isNear({ ...dead, machine }, own)).toBe(false);
     }
     expect(container).toMatch(/^pid:\[\d+\]$/);
+  },
+);
+
+test.skipIf(!existsSync('/proc/self/stat'))(
+  '[RUN19] a worker that has died and that nobody has waited for yet is gone (needs /proc)',
+  async () => {
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60']);
+    onTestFinished(() => void parent.kill());
+    const [printed] = await once(parent.stdout, 'data');
+    const pid = Number(printed);
+    // A shell may still wait for it.
+    await vi.waitFor(() => expect(readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n'), 10_000);
+    process.kill(pid, 'SIGKILL');
+    await vi.waitFor(() => expect(statOf(pid)?.state).toBe('Z'), 10_000);
+    const own = await processHolder('worker_1', '/nowhere');
+    const dead = { ...own, process: pid, processStart: identityOf(pid).start };
+    expect(isGone(dead, own.machine)).toBe(true);
   },
 );
