@@ -133,6 +133,8 @@ const ChangedFile = z.strictObject({
   change: z.enum(['created', 'modified', 'deleted', 'renamed']),
   from: z.string().optional(),
 });
+/** Empty when nothing changed. */
+export const ReversalView = z.strictObject({ commit: CommitView.optional(), files: z.array(ChangedFile).optional() });
 export const AdoptionView = z.strictObject({
   commit: CommitView.optional(),
   adopted: z.array(z.string()),

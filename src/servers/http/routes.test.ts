@@ -74,6 +74,7 @@ test('[HTTP1] the state is read by its tag, changed by a patch, compared and tak
   await json(`${session}/lift`, post({ paths: ['/facts/port'], to: 'verified', why: 'looked' }));
   expect(await json(`${session}/commits/${commit.seq}/revert`, post())).toMatchObject({
     commit: { origin: { kind: 'revert' } },
+    files: [],
   });
   const again = { method: 'PATCH', body: { patch: [{ op: 'add', path: '/facts/host', value: 'here' }] } };
   await json(`${session}/state`, again);
@@ -158,7 +159,7 @@ test('[HTTP1] a session is exported and taken over again', async () => {
     body: bundle,
   });
   expect(await imported.json()).toMatchObject({ sessions: [{ added: 1 }] });
-  expect(await json('/v1/gc', post({ isDryRun: true }))).toMatchObject({ removed: { blobs: 0 } });
+  expect(await json('/v1/gc', post({ isDryRun: true }))).toMatchObject({ removed: { blobs: 0 }, worktrees: [] });
   expect(await json('/v1/rebuild-projections', post())).toMatchObject({ events: expect.any(Number) });
 });
 

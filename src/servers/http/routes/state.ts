@@ -14,6 +14,7 @@ import {
   DiffView,
   MaybeCommitView,
   RecallView,
+  ReversalView,
   StateView,
   TranscriptView,
 } from '../../../schema/views/session.ts';
@@ -134,13 +135,15 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/commits/{seq}/revert',
     name: 'revertCommit',
     verb: 'session.revert',
-    summary: 'Takes a commit back, by another',
+    summary: 'Takes a commit back, by another; of an adoption its files too',
     params: { ...inSession, seq: Positive },
     body: z.strictObject({ why: Text.max(2000).optional() }),
-    answer: MaybeCommitView,
+    answer: ReversalView,
     handle: async ({ runtime, params, body }) => {
-      const commit = await (await runtime.sessions.get(params.session)).revert(params.seq, body);
-      return commit ? { commit: commit } : {};
+      const reversal = await (await runtime.sessions.get(params.session)).revert(params.seq, body);
+      if (!reversal) return {};
+      const { files, ...commit } = reversal;
+      return { commit, files };
     },
   }),
   defineRoute({

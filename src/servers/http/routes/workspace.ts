@@ -9,6 +9,7 @@ import { inSession, limitUpTo, nothing, ofApproval, Whole } from './fields.ts';
 import { lastId } from './last-id.ts';
 
 const Count = z.strictObject({ blobs: z.int(), bytes: z.int() });
+const OldWorktree = z.strictObject({ session: SessionId, folder: z.string(), stays: z.string().optional() });
 
 /** The id is a time from which on everything that is not told yet has changed: with it, a reader that connects again misses nothing. */
 const idNow = (): string => String(Date.now() - clockSkewMs);
@@ -108,9 +109,9 @@ export const workspaceRoutes = [
     path: '/v1/gc',
     name: 'collectGarbage',
     verb: 'runtime.gc',
-    summary: 'Removes blobs that no log names; a dry run tells what would go',
+    summary: 'Removes blobs that no log names and worktrees that no session needs; a dry run tells what would go',
     body: z.strictObject({ isDryRun: z.boolean().optional(), graceMs: z.number().nonnegative().optional() }),
-    answer: z.object({ named: z.int(), young: Count, garbage: Count, removed: Count }),
+    answer: z.object({ named: z.int(), young: Count, garbage: Count, removed: Count, worktrees: z.array(OldWorktree) }),
     handle: async ({ runtime, body }) => await runtime.gc(body),
   }),
   defineRoute({
