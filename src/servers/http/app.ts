@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Runtime } from '../../runtime.ts';
@@ -12,6 +13,7 @@ import { problemResponse } from './problem.ts';
 import { type Rate, RateLimit } from './rate-limit.ts';
 import { limited, readJson } from './read-body.ts';
 import { readQuery } from './read-query.ts';
+import { refuseOddTarget } from './request-target.ts';
 import { bytes, type Route, stream } from './route.ts';
 import { routes } from './routes/index.ts';
 
@@ -55,6 +57,9 @@ const unauthenticated = new PerdureError(
   'a key is needed: send authorization: Bearer pdk_…; `perdure keys create` makes one',
 );
 
+/** For the log alone: nobody is there to be answered. */
+const leftEarly = new PerdureError('INVALID_INPUT', 'the client has closed the connection before it was answered');
+
 const tokenOf = (headers: Headers): string | undefined => {
   const [, token] = /^Bearer (pdk_[\x21-\x7e]{1,500})$/i.exec(headers.get('authorization') ?? '') ?? [];
   return token;
@@ -66,7 +71,7 @@ interface Variables {
   readonly session?: string | undefined;
   readonly who?: Authenticated;
 }
-type Env = { readonly Variables: Variables };
+type Env = { readonly Variables: Variables; readonly Bindings: HttpBindings };
 
 const honoPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
@@ -80,6 +85,14 @@ const securityHeaders = {
 const requestId = (headers: Headers): string => {
   const given = headers.get('x-request-id');
   return given && /^[\w.-]{8,100}$/.test(given) ? given : randomUUID();
+};
+
+/** Of one request. The server is to keep one more, so that nothing is dropped without a word. */
+export const maxHeaders = 100;
+
+const refuseFlood = ({ rawHeaders }: HttpBindings['incoming']): void => {
+  if (rawHeaders.length <= 2 * maxHeaders) return;
+  throw new PerdureError('INVALID_INPUT', `the request has more than ${maxHeaders} headers`);
 };
 
 /** Everything that is served, as one function from requests to responses. */
@@ -164,11 +177,14 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     context.set('requestId', id);
     try {
       refuseForeign(request, rules());
+      refuseFlood(context.env.incoming);
+      refuseOddTarget(context.env.incoming.url ?? '');
       if (request.method === 'OPTIONS') context.res = new Response(null, { status: 204 });
       else await next();
     } catch (error) {
-      context.res = failure(error, id);
+      context.res = failure(error, request, id);
     }
+    if (request.method === 'HEAD') await context.res.body?.cancel();
     const { status } = context.res;
     for (const [name, value] of Object.entries({ ...securityHeaders, ...corsHeaders(request, rules()) })) {
       context.res.headers.set(name, value);
@@ -187,7 +203,8 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     });
   });
 
-  const failure = (error: unknown, id: string): Response => {
+  const failure = (thrown: unknown, { signal }: Request, id: string): Response => {
+    const error = signal.aborted && !(thrown instanceof PerdureError) ? leftEarly : thrown;
     const retryAfter = error instanceof PerdureError ? error.details.retryAfterSeconds : undefined;
     if (!(error instanceof PerdureError)) observer.failed(error, id);
     return problemResponse(error, id, {
@@ -206,14 +223,14 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
       return obey(context, route, who);
     });
   }
-  app.onError((error, context) => failure(error, context.get('requestId')));
+  app.onError((error, context) => failure(error, context.req.raw, context.get('requestId')));
   app.notFound((context) => {
     const here = new URL(context.req.url).pathname;
     const known = routes.some(({ path }) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(here));
     const error = known
       ? new PerdureError('METHOD_NOT_ALLOWED', `${context.req.method} is not done here: /v1/openapi.json says what is`)
       : new PerdureError('ROUTE_NOT_FOUND', 'there is nothing here: /v1/openapi.json says what there is');
-    return failure(error, context.get('requestId'));
+    return failure(error, context.req.raw, context.get('requestId'));
   });
   return app;
 };

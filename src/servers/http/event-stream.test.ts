@@ -37,6 +37,23 @@ test('[HTTP8] a source is read no further than a client that does not read leave
   await reader.cancel();
 });
 
+test('[HTTP8] beats do not get in the way of frames that wait for a client', async () => {
+  const sent = 100;
+  const frames = async function* (): AsyncGenerator<Frame> {
+    for (let at = 1; at <= sent; at++) yield { id: String(at), event: 'event', data: 'x'.repeat(10_000) };
+  };
+  const response = start(frames, { beatMs: 5 });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    text += read.value;
+    await sleep(20);
+  }
+  expect([...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))).toEqual(
+    Array.from({ length: sent }, (_, at) => at + 1),
+  );
+});
+
 test('[HTTP8] a client that goes away ends the source and what watches over it', async () => {
   const made = { count: 0, ended: false };
   let ended = 0;

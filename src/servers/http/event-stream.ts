@@ -39,6 +39,11 @@ class Outbox {
     });
   }
 
+  /** Keeps the line open where nothing else does. */
+  beat(): void {
+    if (this.#bytes === 0) void this.put(': beat\n\n');
+  }
+
   preview(preview: unknown): void {
     if (this.#previews.length >= maxPreviews) this.#previews.shift();
     this.#previews.push(preview);
@@ -99,7 +104,7 @@ export const eventStream = (source: EventSource, options: StreamOptions): Respon
   };
   const beat = setInterval(() => {
     check().then(
-      () => outbox.put(': beat\n\n'),
+      () => outbox.beat(),
       () => ending.abort(),
     );
   }, options.beatMs);

@@ -32,3 +32,8 @@ test('[HTTP6] a body of another type is refused', async () => {
     code: 'INVALID_INPUT',
   });
 });
+
+test('[HTTP6] a body that is said to be compressed is refused', async () => {
+  const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+  await expect(readJson(asked('{}', headers), 10)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});

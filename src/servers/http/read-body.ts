@@ -5,9 +5,13 @@ const tooLarge = (maxBytes: number): PerdureError =>
     details: { maxBytes },
   });
 
+const invalid = (why: string): PerdureError => new PerdureError('INVALID_INPUT', `the body ${why}`);
+
 /** A length that is told is believed, so that nothing is read in vain; what is not told is counted. */
 export async function* limited(request: Request, maxBytes: number): AsyncGenerator<Uint8Array, void, void> {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const encoding = request.headers.get('content-encoding') ?? 'identity';
+  if (encoding !== 'identity') throw invalid('is compressed: send it as it is');
   if (!request.body) return;
   let size = 0;
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
@@ -35,8 +39,6 @@ const isTooDeep = (text: string): boolean => {
   }
   return false;
 };
-
-const invalid = (why: string): PerdureError => new PerdureError('INVALID_INPUT', `the body ${why}`);
 
 const textOf = (content: Uint8Array): string => {
   try {

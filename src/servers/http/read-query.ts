@@ -7,14 +7,19 @@ const innerOf = (schema: z.core.$ZodType): z.core.$ZodType =>
 /** Whether a parameter may be given several times. */
 export const isList = (schema: z.core.$ZodType): boolean => innerOf(schema) instanceof z.ZodArray;
 
+/** Of one parameter. */
+const maxValues = 100;
+
 /** As the schema expects it: texts, and lists of them. */
 export const readQuery = (url: URL, shape: z.ZodRawShape): Record<string, string | string[]> => {
   const query: Record<string, string | string[]> = Object.create(null);
   for (const name of new Set(url.searchParams.keys())) {
     const given = url.searchParams.getAll(name);
     const schema = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    if (given.length > 1 && schema && !isList(schema)) {
-      throw new PerdureError('INVALID_INPUT', `the query: ${name} is given ${given.length} times, and counts once`);
+    const most = schema && isList(schema) ? maxValues : 1;
+    if (given.length > most) {
+      const times = `${given.length} times, and may be ${most === 1 ? 'once' : `${most} times`}`;
+      throw new PerdureError('INVALID_INPUT', `the query: ${name} is given ${times}`);
     }
     query[name] = schema && isList(schema) ? given : given[0]!;
   }

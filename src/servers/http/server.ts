@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import manifest from '../../../package.json' with { type: 'json' };
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
-import { httpApp, type Observer } from './app.ts';
+import { httpApp, maxHeaders, type Observer } from './app.ts';
 import { openApi } from './openapi.ts';
 import { isLoopback } from './origin-check.ts';
 import { docsPage } from './pages/docs-page.ts';
@@ -32,7 +33,20 @@ export interface ServeOptions {
   readonly checksAnswers?: boolean;
   /** How long requests under way may take when it stops. */
   readonly drainMs?: number;
+  readonly timeouts?: Partial<Timeouts>;
 }
+
+/** After which a connection is closed. */
+export interface Timeouts {
+  /** Until the head of a request is there. */
+  readonly headMs: number;
+  /** Until all of it is there. */
+  readonly requestMs: number;
+  /** In which a client takes nothing of what waits for it. */
+  readonly stallMs: number;
+}
+
+const defaultTimeouts: Timeouts = { headMs: 10_000, requestMs: 300_000, stallMs: 60_000 };
 
 export interface HttpServer {
   readonly url: string;
@@ -69,6 +83,7 @@ const listen = async (server: Server, host: string, port: number): Promise<numbe
 /** Serves a runtime over HTTP. The runtime stays the caller's: stopping the server does not close it. */
 export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): Promise<HttpServer> => {
   const { host = '127.0.0.1', port = 0, allowHosts = [], allowOrigins = [], drainMs = 10_000 } = options;
+  const { headMs, requestMs, stallMs } = { ...defaultTimeouts, ...options.timeouts };
   const stopping = new AbortController();
   const own = isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]'] : [host.toLowerCase()];
   const rules = { hosts: [...own, ...allowHosts.map((name) => name.toLowerCase())], origins: allowOrigins };
@@ -107,13 +122,20 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
     fetch: app.fetch,
     serverOptions: {
       maxHeaderSize: headerBytes,
-      headersTimeout: 10_000,
-      requestTimeout: 300_000,
+      headersTimeout: headMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: headMs / 2,
       keepAliveTimeout: 5000,
       insecureHTTPParser: false,
     },
   }) as Server;
-  server.maxHeadersCount = 100;
+  server.timeout = stallMs;
+  server.on('request', (_, response) => {
+    response.on('timeout', (socket: Socket) => {
+      if (socket.writableLength > 0) socket.destroy(); // else we are the ones who take long
+    });
+  });
+  server.maxHeadersCount = maxHeaders + 1;
   const bound = await listen(server, host, port);
   url = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`;
   let stopped: Promise<void> | undefined;

@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+
+/** What counts of a SQLite store. The audit log grows with whoever is refused, and says so in rules of its own. */
+const tables: Readonly<Record<string, string>> = {
+  events: 'SELECT * FROM events ORDER BY workspace, session, seq',
+  sessions: 'SELECT * FROM sessions ORDER BY workspace, id',
+  keys: 'SELECT * FROM keys ORDER BY 1, 2, 3',
+  blobs: 'SELECT workspace, hash FROM blobs ORDER BY 1, 2',
+  commit_paths: 'SELECT * FROM commit_paths ORDER BY 1, 2, 3, 4',
+  tool_calls: 'SELECT * FROM tool_calls ORDER BY 1, 2, 3',
+  records: "SELECT * FROM records WHERE kind <> 'audit' ORDER BY workspace, kind, id",
+};
+
+/** The number and the digest of all rows, by table: equal as long as nothing was written. */
+export const storeImage = (file: string): Readonly<Record<string, string>> => {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    return Object.fromEntries(
+      Object.entries(tables).map(([table, sql]) => {
+        const rows = database.prepare(sql).all();
+        const text = JSON.stringify(rows, (_, value) =>
+          value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
+        );
+        return [table, `${rows.length} ${createHash('sha256').update(text).digest('hex')}`];
+      }),
+    );
+  } finally {
+    database.close();
+  }
+};
