@@ -63,7 +63,8 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
     const { workspace, sessions } = await begin();
     const call = async (...args: string[]) => {
       const { code, out, err } = await callCli(['gc', ...args, '--store', place.address, '--workspace', workspace]);
-      expect({ code, err }).toEqual({ code: 0, err: '' });
+      // Where it takes more than a second, it says how far it is.
+      expect({ code, err }).toEqual({ code: 0, err: expect.not.stringContaining('error') });
       return out;
     };
     const young = { named, young: count(loose), garbage: none, removed: none, worktrees: [] };
