@@ -42,6 +42,7 @@ import { show } from './show.ts';
 import { state } from './state.ts';
 import { tree } from './tree.ts';
 import { verify } from './verify.ts';
+import { webhookCommands } from './webhooks.ts';
 import { worker } from './worker.ts';
 import { workspaceCommands } from './workspaces.ts';
 
@@ -93,6 +94,7 @@ export const commands: readonly Command[] = [
   ...memberCommands,
   ...keyCommands,
   audit,
+  ...webhookCommands,
   ...workspaceCommands,
 ];
 

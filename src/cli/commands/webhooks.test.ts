@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { callCli } from '../../../test/call-cli.ts';
+import { startReceiver } from '../../../test/webhook-receiver.ts';
+import { openRuntime } from '../../runtime.ts';
+import { newMemoryDatabase } from '../../testing/memory-database.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+
+const commandLine = (allowPrivate = true) => {
+  const database = newMemoryDatabase();
+  const call = (...argv: readonly string[]) =>
+    callCli([...argv, '--store', 'memory'], {
+      openRuntime: (options) =>
+        openRuntime({ ...options, store: openMemoryStore(database), webhooks: { allowPrivate } }),
+    });
+  const json = async (...argv: readonly string[]) => JSON.parse((await call(...argv, '--json')).out);
+  return { call, json };
+};
+
+test('[CLIM3] webhooks are added, tested, listed with what they were sent, and removed; the secret is shown once', async () => {
+  const { call, json } = commandLine();
+  const receiver = await startReceiver((response, _, count) => {
+    response.statusCode = count === 1 ? 200 : 500;
+    response.end();
+  });
+  expect((await call('webhooks', 'ls')).out).toContain('no webhooks yet');
+  const added = await call('webhooks', 'add', receiver.url, '--event', 'run.ended');
+  expect(added.out).toMatch(/^whsec_\S+\n$/);
+  const [id] = /whk_\w+/.exec(added.err)!;
+  const other = await json('webhooks', 'add', receiver.url);
+  expect(other.webhook.events).toEqual(['run.ended', 'approval.requested', 'session.changed']);
+  expect(await json('webhooks', 'ls')).toEqual([
+    { id, url: receiver.url, events: ['run.ended'], createdAt: expect.any(Number) },
+    other.webhook,
+  ]);
+  expect((await call('webhooks', 'deliveries', id)).out).toBe('nothing was sent yet\n');
+  expect(await call('webhooks', 'test', id)).toMatchObject({ code: 0, out: expect.stringContaining('delivered') });
+  expect(await call('webhooks', 'test', id)).toMatchObject({ code: 1, out: expect.stringContaining('answered 500') });
+  const page = await json('webhooks', 'deliveries', id, '--limit', '1');
+  expect(page).toMatchObject({ deliveries: [{ status: 'failed', message: { type: 'webhook.test' } }] });
+  const table = (await call('webhooks', 'deliveries', id)).out;
+  expect(table.split('\n').filter((line) => line.includes('webhook.test'))).toHaveLength(2);
+  expect((await call('webhooks', 'rm', id)).code).toBe(0);
+  expect(await call('webhooks', 'rm', id)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('WEBHOOK_NOT_FOUND'),
+  });
+  const shown = (await call('webhooks', 'ls')).out;
+  expect(shown).toContain(other.webhook.id);
+  expect(shown).not.toContain('whsec_');
+});
+
+test('[CLIM3, HOOK8] an address that webhooks may not go to is a wrong call', async () => {
+  const { call } = commandLine(false);
+  expect((await call('webhooks', 'add', 'http://127.0.0.1:1/')).code).toBe(2);
+  expect((await call('webhooks', 'add', 'https://example.org/', '--event', 'run.began')).code).toBe(2);
+});

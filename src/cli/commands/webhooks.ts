@@ -1,0 +1,146 @@
+import { type Delivery, type Webhook, webhookEvents } from '../../schema/webhook.ts';
+import { type Command, type Context, defineCommand, text, texts } from '../command.ts';
+import { parseOneOf } from '../one-of.ts';
+import { parseCount } from '../point.ts';
+import { printableLine } from '../printable.ts';
+import { type Column, layOutTable } from '../table.ts';
+import { age, isoTime } from '../time.ts';
+
+const webhookColumns: readonly Column[] = [
+  { title: 'WEBHOOK' },
+  { title: 'STATE' },
+  { title: 'EVENTS', leaves: 2 },
+  { title: 'AGE', align: 'right', leaves: 1 },
+  { title: 'URL', flexible: true },
+];
+const deliveryColumns: readonly Column[] = [
+  { title: 'TIME', align: 'right' },
+  { title: 'STATUS' },
+  { title: 'TYPE' },
+  { title: 'TRIES', align: 'right', leaves: 1 },
+  { title: 'LAST', flexible: true, leaves: 2 },
+  { title: 'DELIVERY' },
+];
+
+const table = (columns: readonly Column[], rows: readonly (readonly string[])[], { out }: Context) =>
+  layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
+
+const webhookTable = (webhooks: readonly Webhook[], context: Context): readonly string[] => {
+  const now = context.now();
+  const rows = webhooks.map(({ id, url, events, createdAt, disabledAt }) => [
+    id,
+    disabledAt === undefined ? 'enabled' : 'disabled',
+    events.join(','),
+    age(createdAt, now),
+    printableLine(url),
+  ]);
+  const reasons = webhooks.flatMap(({ id, disabledBecause }) =>
+    disabledBecause === undefined ? [] : [`${id} is disabled: ${printableLine(disabledBecause)}`],
+  );
+  return [...table(webhookColumns, rows, context), ...reasons];
+};
+
+const lastOf = ({ attempts }: Delivery): string => {
+  const last = attempts.at(-1);
+  return last === undefined ? '' : (last.error ?? `answered ${last.status}`);
+};
+
+const deliveryTable = (deliveries: readonly Delivery[], context: Context): readonly string[] => {
+  const now = context.now();
+  const time = context.out.isTerminal ? (at: number) => age(at, now) : isoTime;
+  const rows = deliveries.map((delivery) => [
+    time(delivery.createdAt),
+    delivery.status,
+    delivery.message.type,
+    String(delivery.attempts.length),
+    printableLine(lastOf(delivery)),
+    delivery.id,
+  ]);
+  return table(deliveryColumns, rows, context);
+};
+
+export const webhookCommands: readonly Command[] = [
+  defineCommand({
+    name: 'webhooks add',
+    summary: 'tell an address what happens in the workspace from now on, and show the secret once',
+    args: ['URL'],
+    options: { event: texts('EVENT', `${webhookEvents.join(', ')}; all without it`) },
+    notes: [
+      'A dispatcher sends, such as that of `perdure serve`. Requests are signed by standard-webhooks.',
+      'Private addresses and http need PERDURE_WEBHOOKS_ALLOW_PRIVATE=1, here and where the dispatcher is.',
+    ],
+    examples: ['perdure webhooks add https://example.org/hooks --event run.ended'],
+    makesStore: true,
+    run: async (context, { args: [url], options: { event } }) => {
+      const events = event?.map((each) => parseOneOf('--event', webhookEvents, each)!) ?? [...webhookEvents];
+      const made = await (await context.runtime()).webhooks.add({ url: url!, events });
+      await context.answer(made, () => [made.secret]);
+      await context.note(`${made.webhook.id} is told. This is its secret: it is shown this once.`);
+      return undefined;
+    },
+  }),
+  defineCommand({
+    name: 'webhooks ls',
+    summary: 'list the webhooks of the workspace, oldest first',
+    args: [],
+    options: {},
+    examples: ['perdure webhooks ls'],
+    run: async (context) => {
+      const all = await (await context.runtime()).webhooks.list();
+      await context.answer(all, () =>
+        all.length > 0 ? webhookTable(all, context) : 'no webhooks yet: `perdure webhooks add` makes one',
+      );
+      return undefined;
+    },
+  }),
+  defineCommand({
+    name: 'webhooks rm',
+    summary: 'remove a webhook with its deliveries',
+    args: ['WEBHOOK'],
+    options: {},
+    examples: ['perdure webhooks rm whk_…'],
+    run: async (context, { args: [id] }) => {
+      await (await context.runtime()).webhooks.remove(id!);
+      await context.answer({ removed: id }, () => `${id} is removed`);
+      return undefined;
+    },
+  }),
+  defineCommand({
+    name: 'webhooks deliveries',
+    summary: 'list what a webhook was sent and how that went, newest first',
+    args: ['WEBHOOK'],
+    options: {
+      limit: text('N', 'at most so many, 50 without it'),
+      cursor: text('CURSOR', 'go on where the answer in JSON with this cursor ended'),
+    },
+    examples: ['perdure webhooks deliveries whk_…', 'perdure webhooks deliveries whk_… --json'],
+    run: async (context, { args: [id], options: { limit, cursor } }) => {
+      const { webhooks } = await context.runtime();
+      const page = await webhooks.deliveries(id!, { limit: parseCount('--limit', limit, 1), cursor });
+      await context.answer(page, () =>
+        page.deliveries.length > 0 ? deliveryTable(page.deliveries, context) : 'nothing was sent yet',
+      );
+      if (page.cursor) {
+        const next = context.commandText('webhooks', 'deliveries', id!, '--cursor', page.cursor);
+        await context.note(`there are more: ${next}`);
+      }
+      return undefined;
+    },
+  }),
+  defineCommand({
+    name: 'webhooks test',
+    summary: 'send a webhook.test at once, and tell how that went',
+    args: ['WEBHOOK'],
+    options: {},
+    examples: ['perdure webhooks test whk_…'],
+    run: async (context, { args: [id] }) => {
+      const delivery = await (await context.runtime()).webhooks.test(id!);
+      const { durationMs = 0 } = delivery.attempts.at(-1) ?? {};
+      await context.answer(
+        delivery,
+        () => `${delivery.status}: ${printableLine(lastOf(delivery))}, after ${durationMs} ms`,
+      );
+      return delivery.status === 'delivered' ? undefined : 'failure';
+    },
+  }),
+];
