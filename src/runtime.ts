@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from './core/ports/clock.ts';
 import type { RuntimeStore } from './core/ports/runtime-store.ts';
+import type { Spans } from './core/ports/spans.ts';
 import type { Store } from './core/ports/store.ts';
 import type { Identity } from './core/service/identity.ts';
 import type { Authenticated } from './core/service/registry/authenticate.ts';
@@ -13,6 +14,7 @@ import type { PostRules } from './core/service/webhooks/post.ts';
 import type { Agent } from './core/session/agent.ts';
 import type { ModelsConfig } from './models/models-config.ts';
 import { PerdureError } from './schema/error.ts';
+import type { SessionEvent } from './schema/event.ts';
 import { fieldProblem } from './schema/field-problem.ts';
 
 export interface RuntimeOptions {
@@ -31,6 +33,10 @@ export interface RuntimeOptions {
   readonly snapshots?: SnapshotPolicy;
   /** Where webhooks may go. By default to public addresses over https; to others too where PERDURE_WEBHOOKS_ALLOW_PRIVATE is 1. */
   readonly webhooks?: Partial<PostRules>;
+  /** Around runs, model calls and tool calls; none by default. */
+  readonly spans?: Spans;
+  /** Told of what this runtime wrote into logs; it must be quick, and what it throws is a warning. */
+  readonly onAppended?: (events: readonly SessionEvent[]) => void;
   /** Told of what went wrong beside the calls, such as a fold snapshot that could not be kept. By default a process warning. */
   readonly onWarning?: (problem: unknown) => void;
 }
@@ -91,6 +97,8 @@ const fields: Record<keyof RuntimeOptions, true> = {
   clock: true,
   snapshots: true,
   webhooks: true,
+  spans: true,
+  onAppended: true,
   onWarning: true,
 };
 
@@ -131,6 +139,8 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     secrets: async () => (await import('./models/providers.ts')).knownSecrets(models),
     timing,
     postRules: { allowPrivate: process.env.PERDURE_WEBHOOKS_ALLOW_PRIVATE === '1', ...options.webhooks },
+    spans: options.spans,
+    onAppended: options.onAppended,
     closing: closing.signal,
     models: async (model) => (await import('./models/resolve-model.ts')).resolveModels(models)(model),
   }).catch(async (refused) => {

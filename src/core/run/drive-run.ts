@@ -11,15 +11,18 @@ import { endDrafts } from './end-run.ts';
 import { askModel } from './model-step.ts';
 import { recoverCalls } from './recover-calls.ts';
 import { agentActor, type RunContext } from './run-context.ts';
+import { inRunSpan } from './run-spans.ts';
 
 type End = Pick<Extract<EventDraft, { type: 'run.ended' }>['payload'], 'status' | 'output' | 'error'>;
 
 const by = (run: RunContext) => ({ actor: agentActor(run), turn: 'current' as const, run: run.run });
 
-const end = (run: RunContext, payload: End) =>
-  run.writer.decide((fold) =>
+const end = async (run: RunContext, payload: End): Promise<End> => {
+  await run.writer.decide((fold) =>
     endDrafts(fold, payload, { run: run.run, actor: agentActor(run), now: run.scope.clock.now() }),
   );
+  return payload;
+};
 
 /** Nobody at work while it waits; decided again when what it waits for has come meanwhile. */
 const wait = async (run: RunContext, payload: PayloadOf<'run.waiting'>): Promise<void> => {
@@ -54,21 +57,14 @@ const finalText = async ({ scope, writer }: RunContext): Promise<string> => {
 
 const maxOutputRepairs = 2;
 
-/** The answer as the agent's schema wants it; where it is not, the model is told why and answers again. */
-const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<'ended' | 'asked-again'> => {
+/** The answer as the agent's schema wants it; where it is not, the model is told why and answers again: undefined. */
+const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<End | undefined> => {
   const text = await finalText(run);
-  if (!run.agent.output) {
-    await end(run, { status: 'succeeded', output: text });
-    return 'ended';
-  }
+  if (!run.agent.output) return end(run, { status: 'succeeded', output: text });
   const parsed = run.agent.output.parse(text);
-  if ('value' in parsed) {
-    await end(run, { status: 'succeeded', output: parsed.value as Json });
-    return 'ended';
-  }
+  if ('value' in parsed) return end(run, { status: 'succeeded', output: parsed.value as Json });
   if (repairs >= maxOutputRepairs) {
-    await end(run, { status: 'failed', error: { code: 'OUTPUT_INVALID', message: parsed.problem } });
-    return 'ended';
+    return end(run, { status: 'failed', error: { code: 'OUTPUT_INVALID', message: parsed.problem } });
   }
   const content = [
     { type: 'text' as const, text: `That is not the form asked for: ${parsed.problem}. Answer with the JSON alone.` },
@@ -80,22 +76,18 @@ const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<'ended' 
     turn: 'current',
     run: run.run,
   });
-  return 'asked-again';
+  return undefined;
 };
 
-/**
- * Goes on with a claimed run until it ends, waits or is paused. Every step is found from the log alone, so it does not matter who did the
- * ones before.
- */
-export const driveRun = async (run: RunContext, model: Model): Promise<void> => {
+/** Undefined when it did not end here. */
+const drive = async (run: RunContext, model: Model): Promise<End | undefined> => {
   for (;;) {
     run.signal.throwIfAborted();
     const fold = await run.writer.fold();
-    if (!fold.run) return;
+    if (!fold.run) return undefined;
     if (fold.run.steps >= run.agent.maxSteps && fold.lastRole !== 'assistant') {
       const message = `the run took ${fold.run.steps} steps, which is the agent's limit: raise maxSteps, or ask for less at once`;
-      await end(run, { status: 'failed', error: { code: 'MAX_STEPS', message } });
-      return;
+      return end(run, { status: 'failed', error: { code: 'MAX_STEPS', message } });
     }
     const step = nextStep(fold, run.scope.clock.now());
     switch (step.do) {
@@ -106,7 +98,7 @@ export const driveRun = async (run: RunContext, model: Model): Promise<void> => 
         await run.writer.decide((now) =>
           now.status === 'pausing' ? [{ type: 'session.paused', payload: {}, ...by(run) }] : undefined,
         );
-        return;
+        return undefined;
       case 'recover':
         await recoverCalls(run, step.calls);
         break;
@@ -115,21 +107,33 @@ export const driveRun = async (run: RunContext, model: Model): Promise<void> => 
         break;
       case 'wait':
         await wait(run, step.waiting);
-        return;
+        return undefined;
       case 'steer':
         await steer(run, step.inputs);
         break;
-      case 'finish':
-        if ((await finish(run, fold.run)) === 'ended') return;
+      case 'finish': {
+        const ended = await finish(run, fold.run);
+        if (ended) return ended;
         break;
+      }
       case 'ask': {
         const asked = await askModel(run, model);
-        if (asked.ended === 'waits') return;
+        if (asked.ended === 'waits') return undefined;
         if (asked.ended === 'failed') {
-          await end(run, { status: 'failed', error: { code: asked.code, message: asked.message } });
-          return;
+          return end(run, { status: 'failed', error: { code: asked.code, message: asked.message } });
         }
       }
     }
   }
 };
+
+/**
+ * Goes on with a claimed run until it ends, waits or is paused. Every step is found from the log alone, so it does not matter who did the
+ * ones before.
+ */
+export const driveRun = (run: RunContext, model: Model): Promise<void> =>
+  inRunSpan(run, model, async (span) => {
+    const ended = await drive(run, model);
+    if (ended) span.set({ 'perdure.run.status': ended.status });
+    if (ended?.error) span.fail(ended.error.code);
+  });

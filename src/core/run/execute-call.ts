@@ -5,6 +5,7 @@ import { clip } from '../session/clip.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { lookAfter, recordEnd } from './record-end.ts';
 import { agentActor, type RunContext } from './run-context.ts';
+import { inToolSpan } from './run-spans.ts';
 import { type ReadyCall, runTool } from './run-tool.ts';
 import { CallScope } from './tool-context.ts';
 
@@ -43,15 +44,11 @@ export const executeCall = async (
   const startedAt = performance.now();
   const own = await openScope(run, fold, call);
   if ('error' in own) return recordEnd(run, { tool: tool.name, callId, input }, own, { durationMs: 0 });
-  const end = await runTool(
-    call,
-    (each) => own.context(each),
-    attempt,
-    async (next, reason) => {
-      const redactor = await run.scope.secrets.redactor();
-      await writer.record(retried(run, call, next, clip(redactor.text(reason), 2000)));
-    },
-  );
+  const again = async (next: number, reason: string) => {
+    const redactor = await run.scope.secrets.redactor();
+    await writer.record(retried(run, call, next, clip(redactor.text(reason), 2000)));
+  };
+  const end = await inToolSpan(run, call, () => runTool(call, (each) => own.context(each), attempt, again));
   own.end();
   // What a worker that lost the session saw is not for it to tell.
   signal.throwIfAborted();

@@ -18,6 +18,7 @@ import { begin, callsAtOnce } from './call-tools.ts';
 import { executeCall } from './execute-call.ts';
 import { ShownText } from './previews.ts';
 import { agentActor, type RunContext } from './run-context.ts';
+import { inChatSpan } from './run-spans.ts';
 
 /** How asking the model ended, as far as the run has to know. */
 export type Asked =
@@ -173,17 +174,16 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   );
   let given: ModelAnswer;
   try {
-    given = await model.answer(
-      {
-        instructions: context.system,
-        messages: context.messages,
-        tools: offersOf(run),
-        output: run.agent.output?.schema,
-        settings,
-        signal,
-      },
-      ({ kind, text }) => shown.push(kind, text),
-    );
+    const request = {
+      instructions: context.system,
+      messages: context.messages,
+      tools: offersOf(run),
+      output: run.agent.output?.schema,
+      settings,
+      signal,
+    };
+    const ask = () => model.answer(request, ({ kind, text }) => shown.push(kind, text));
+    given = await inChatSpan(run, model, ask, (error) => failureOf(error).failure);
   } catch (error) {
     scope.previews.over(writer.key);
     signal.throwIfAborted();

@@ -62,5 +62,7 @@ export const appendDrafts = async (
   const outcome = await scope.store.append({ ...key, ...request, at: scope.clock.now(), events });
   if (outcome.outcome !== 'appended') return { outcome };
   const bytes = events.reduce((sum, { payload }) => sum + payload.length, 0);
-  return { outcome, events: eventsOf(key, drafts, outcome), bytes };
+  const written = eventsOf(key, drafts, outcome);
+  scope.onAppended(written);
+  return { outcome, events: written, bytes };
 };

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import type { SessionEvent } from '../../schema/event.ts';
 import { memberActor } from '../../schema/ids.ts';
 import { blobsOf } from '../files/blobs-of.ts';
 import { Worktrees } from '../files/disk/worktrees.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
+import { noSpans, type Spans } from '../ports/spans.ts';
 import { Previews } from '../run/previews.ts';
 import { RunWorker, type Worker } from '../run/worker.ts';
 import { type Agent, agentRegistry } from '../session/agent.ts';
@@ -53,6 +55,8 @@ export interface IdentityOptions {
   readonly closing: AbortSignal;
   readonly agents?: readonly Agent[] | undefined;
   readonly postRules?: Partial<PostRules> | undefined;
+  readonly spans?: Spans | undefined;
+  readonly onAppended?: ((events: readonly SessionEvent[]) => void) | undefined;
 }
 
 export interface Identities {
@@ -78,6 +82,8 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     secrets,
     masterKey,
     timing = {},
+    spans = noSpans,
+    onAppended = () => {},
   } = options;
   const agents = agentRegistry(options.agents ?? []);
   const folds = new SessionFolds(store, parseInput('snapshots', Snapshots, snapshots), onWarning);
@@ -89,6 +95,14 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     records: store,
     models,
     clock,
+    spans,
+    onAppended: (events: readonly SessionEvent[]) => {
+      try {
+        onAppended(events);
+      } catch (problem) {
+        onWarning(problem);
+      }
+    },
     folds,
     agents,
     closing,

@@ -1,3 +1,4 @@
+import type { SessionEvent } from '../../schema/event.ts';
 import type { Actor, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Requester } from '../../schema/member.ts';
 import type { Worktrees } from '../files/disk/worktrees.ts';
@@ -6,6 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { Queue } from '../ports/queue.ts';
 import type { Records } from '../ports/records.ts';
+import type { Spans } from '../ports/spans.ts';
 import type { SessionKey, Store } from '../ports/store.ts';
 import type { Previews } from '../run/previews.ts';
 import type { Agent } from '../session/agent.ts';
@@ -44,6 +46,9 @@ export interface Scope {
   /** Told of what went wrong beside the calls. */
   onWarning(problem: unknown): void;
   readonly clock: Clock;
+  readonly spans: Spans;
+  /** Told of what was written into logs. */
+  onAppended(events: readonly SessionEvent[]): void;
   readonly folds: SessionFolds;
   /** The agents that this runtime holds. */
   readonly agents: ReadonlyMap<string, Agent>;

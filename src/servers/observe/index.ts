@@ -1,0 +1,3 @@
+export { type LogOptions, logRequests, newLogger } from './logger.ts';
+export { type Metrics, newMetrics } from './metrics.ts';
+export { openTelemetrySpans, startTracing, type Tracing } from './open-telemetry.ts';

@@ -1,0 +1,60 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { Observer } from '../http/index.ts';
+
+export interface Metrics {
+  readonly observer: Pick<Observer, 'answered' | 'streams'>;
+  /** For `openRuntime`. */
+  onAppended(events: readonly SessionEvent[]): void;
+  /** As Prometheus reads it. */
+  read(): Promise<{ readonly type: string; readonly text: string }>;
+}
+
+/** What a server counts, in a registry of its own; with those of the process and its event loop. */
+export const newMetrics = (): Metrics => {
+  const register = new Registry();
+  const registers = [register];
+  collectDefaultMetrics({ register });
+  const requests = new Counter({
+    name: 'perdure_http_requests_total',
+    help: 'Requests that were answered.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'perdure_http_request_duration_seconds',
+    help: 'How long requests took until their answer began.',
+    labelNames: ['method', 'route'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+    registers,
+  });
+  const streams = new Gauge({ name: 'perdure_http_streams', help: 'Streams that are open.', registers });
+  const events = new Counter({
+    name: 'perdure_events_appended_total',
+    help: 'Events that this process wrote into logs.',
+    labelNames: ['type'],
+    registers,
+  });
+  const runs = new Counter({
+    name: 'perdure_runs_ended_total',
+    help: 'Runs whose end this process wrote.',
+    labelNames: ['status'],
+    registers,
+  });
+  return {
+    observer: {
+      answered: ({ method, route, status, durationMs }) => {
+        requests.inc({ method, route, status });
+        durations.observe({ method, route }, durationMs / 1000);
+      },
+      streams: (change) => streams.inc(change),
+    },
+    onAppended: (appended) => {
+      for (const event of appended) {
+        events.inc({ type: event.type });
+        if (event.type === 'run.ended') runs.inc({ status: event.payload.status });
+      }
+    },
+    read: async () => ({ type: register.contentType, text: await register.metrics() }),
+  };
+};
