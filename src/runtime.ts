@@ -46,6 +46,8 @@ export interface Runtime extends ScopedRuntime {
   as(identity: Identity): ScopedRuntime;
   /** Whom a key stands for; undefined when it is none, was revoked, has expired, or its member is gone. */
   authenticate(token: string): Promise<Authenticated | undefined>;
+  /** Makes the file with the master key, where there is none yet. */
+  makeMasterKey(): Promise<{ readonly file: string }>;
   /**
    * Seals the vaults of all workspaces by another master key: the one that is given (base64 of 32 bytes), or a new one in the key file. Until
    * it returns both are needed, and when it broke off it is to be called again.
@@ -150,6 +152,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
   return {
     as: identities.as,
     authenticate: identities.authenticate,
+    makeMasterKey: identities.makeMasterKey,
     rotateMasterKey: identities.rotateMasterKey,
     workspaces: identities.workspaces,
     isReady: async () => {

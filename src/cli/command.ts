@@ -51,6 +51,8 @@ export interface Context {
   readonly config: () => Promise<Config>;
   /** Whoever sits at the terminal; a pipe counts when a command reads lines from anyone. */
   readonly person: (options?: { readonly anyInput: boolean }) => Person | undefined;
+  /** What somebody types at the terminal without its being shown; undefined where the input is no terminal. */
+  readonly hiddenLine?: ((prompt: string) => Promise<string | undefined>) | undefined;
   /** Tells each Ctrl-C until it is ended, in place of ending the process. */
   readonly onInterrupt: (listener: (interrupt: Interrupt) => void) => () => void;
   /** A process of its own that works on the session until there is nothing to do, and outlives this one. */

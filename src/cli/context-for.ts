@@ -29,6 +29,7 @@ export interface World {
   readonly interrupted: () => AbortSignal;
   readonly onInterrupt: Context['onInterrupt'];
   readonly person: (anyInput: boolean) => Person | undefined;
+  readonly hiddenLine?: Context['hiddenLine'];
   /** Another `perdure` with these arguments, which outlives this one. */
   readonly startDetached: (args: readonly string[], options: { readonly folder: string; readonly env: Env }) => void;
   readonly openRuntime: (options: RuntimeOptions) => Promise<Runtime>;
@@ -135,6 +136,7 @@ export const contextFor = (
       return (await sessions()).get(id);
     },
     person: ({ anyInput } = { anyInput: false }) => (json && !anyInput ? undefined : world.person(anyInput)),
+    hiddenLine: world.hiddenLine,
     startWorker: ({ id }: Session) => {
       const named = options.config === undefined ? [] : ['--config', options.config];
       // By the environment, which other users cannot read: an address may hold a password.

@@ -1,4 +1,5 @@
 import type { World } from './context-for.ts';
+import { readHiddenLine } from './hidden-line.ts';
 import { report, runCli } from './run-cli.ts';
 import { personAt } from './runs/person.ts';
 import { startDetached } from './runs/start-detached.ts';
@@ -24,6 +25,9 @@ const world: World = {
     return () => void process.off('SIGINT', interrupt).off('SIGTERM', leave).off('SIGHUP', leave);
   },
   person: (anyInput) => (anyInput || process.stdin.isTTY ? personAt(process.stdin, process.stdout) : undefined),
+  ...(process.stdin.isTTY && {
+    hiddenLine: (prompt: string) => readHiddenLine(process.stdin, process.stderr, prompt),
+  }),
   startDetached,
   // Loaded when a command needs it: help and versions come at once.
   openRuntime: async (options) => (await import('../runtime.ts')).openRuntime(options),

@@ -41,6 +41,7 @@ import { setup } from './setup.ts';
 import { show } from './show.ts';
 import { state } from './state.ts';
 import { tree } from './tree.ts';
+import { vaultCommands } from './vault.ts';
 import { verify } from './verify.ts';
 import { webhookCommands } from './webhooks.ts';
 import { worker } from './worker.ts';
@@ -93,6 +94,7 @@ export const commands: readonly Command[] = [
   setup,
   ...memberCommands,
   ...keyCommands,
+  ...vaultCommands,
   audit,
   ...webhookCommands,
   ...workspaceCommands,

@@ -63,6 +63,7 @@ export interface Identities {
   as(identity: Identity): ScopedRuntime;
   readonly workspaces: Workspaces;
   authenticate(token: string): Promise<Authenticated | undefined>;
+  makeMasterKey: Vaults['makeMasterKey'];
   rotateMasterKey: Vaults['rotateMasterKey'];
   /** Waits for the calls under way, and for what is being written beside them. */
   settle(): Promise<void>;
@@ -172,6 +173,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       };
     },
     workspaces: underWay.of(workspacesOf(store, clock)),
+    makeMasterKey: () => vaults.makeMasterKey(),
     rotateMasterKey: (newKey) => vaults.rotateMasterKey(newKey),
     authenticate: (token) => authenticate(store, clock, token),
     settle: async () => {

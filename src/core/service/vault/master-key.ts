@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
 import { keyBytes, newSealingKey, type SealingKey, sealingKey } from './seal.ts';
@@ -93,6 +93,7 @@ const writeKeyFile = async (file: string): Promise<SealingKey> => {
 };
 
 export const makeMasterKey = async (file: string): Promise<void> => {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await writeKeyFile(file).catch((error) => {
     if (!isCode(error, 'EEXIST')) throw error;
     throw new PerdureError('CONFLICT', `there is a master key already: ${file}`, { details: { file } });

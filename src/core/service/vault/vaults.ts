@@ -5,7 +5,14 @@ import type { Records } from '../../ports/records.ts';
 import type { Secret } from '../../session/redact.ts';
 import { allRecords, changeRecords } from '../registry/change-records.ts';
 import { KnownSecrets } from './known-secrets.ts';
-import { type MasterKeySource, makeNextKey, parseMasterKey, readMasterKeys, replaceMasterKey } from './master-key.ts';
+import {
+  type MasterKeySource,
+  makeMasterKey,
+  makeNextKey,
+  parseMasterKey,
+  readMasterKeys,
+  replaceMasterKey,
+} from './master-key.ts';
 import type { SealingKey } from './seal.ts';
 import { type Vault, vaultOf } from './vault.ts';
 import { dataKeyWrite, openDataKey, readDataKeyBody, readVault, sealDataKey } from './vault-records.ts';
@@ -41,6 +48,13 @@ export class Vaults {
     const { records, clock } = this.#parts;
     const changed = () => this.secretsOf(workspace).renew();
     return vaultOf({ records, clock, workspace, masters: this.#masters, changed });
+  }
+
+  async makeMasterKey(): Promise<{ readonly file: string }> {
+    const { given, file } = this.#parts.masterKey;
+    if (given !== undefined) throw new PerdureError('CONFLICT', 'there is a master key already: it was given');
+    await makeMasterKey(file);
+    return { file };
   }
 
   /**
