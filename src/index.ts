@@ -43,7 +43,7 @@ export type { SnapshotPolicy } from './core/service/session-folds.ts';
 export type { ListOptions, SessionPage, Sessions } from './core/service/sessions.ts';
 export type { TranscriptEntry, TranscriptOptions } from './core/service/transcript.ts';
 export type { TreeNode } from './core/service/tree.ts';
-export type { SecretInfo, Vault } from './core/service/vault/vault.ts';
+export type { Vault } from './core/service/vault/vault.ts';
 export type { Verification, VerifyOptions } from './core/service/verify.ts';
 export type { Dispatcher, DispatcherOptions } from './core/service/webhooks/dispatcher.ts';
 export type {
@@ -80,6 +80,7 @@ export type { Holder, Status } from './schema/lifecycle.ts';
 export type { Member, MemberRole, Profile } from './schema/member.ts';
 export type { Message, MessageInput, Role, ToolOutcome } from './schema/message.ts';
 export type { Point } from './schema/point.ts';
+export type { SecretInfo } from './schema/secret-info.ts';
 export type { PatchOperation, Provenance, State } from './schema/state.ts';
 export type { SessionSummary } from './schema/summary.ts';
 export type { Delivery, DeliveryAttempt, Webhook, WebhookEvent, WebhookMessage } from './schema/webhook.ts';

@@ -1,4 +1,4 @@
-import type { SecretInfo } from '../../core/service/vault/vault.ts';
+import type { SecretInfo } from '../../schema/secret-info.ts';
 import { type Command, type Context, defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { printableLine } from '../printable.ts';

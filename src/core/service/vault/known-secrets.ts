@@ -61,27 +61,35 @@ export class KnownSecrets implements Secrets {
     );
   }
 
-  /** After a change of the vault. */
-  async renew(): Promise<void> {
-    await this.#looking?.catch(() => undefined);
-    await this.#look();
+  /** After a change of the vault: whoever asks from now on waits for a new look, also where one is under way. */
+  outdate(): void {
+    this.#looking = undefined;
+    this.#lookedAt = Number.NEGATIVE_INFINITY;
   }
 
   #look(): Promise<Known> {
-    this.#looking ??= this.#lookNow().finally(() => {
+    if (this.#looking) return this.#looking;
+    const startedAt = performance.now();
+    const looking = this.#lookNow();
+    this.#looking = looking;
+    const settle = (known?: Known): void => {
+      if (this.#looking !== looking) return;
       this.#looking = undefined;
-    });
-    return this.#looking;
+      if (!known) return;
+      this.#known = known;
+      this.#lookedAt = startedAt;
+    };
+    looking.then(settle, () => settle());
+    return looking;
   }
 
   async #lookNow(): Promise<Known> {
-    const startedAt = performance.now();
-    const content = await this.#read(this.#known);
-    if (content !== this.#known) {
-      const redactor = redactorOf([...content.secrets, ...content.masterKeys, ...(await this.#configured())]);
-      this.#known = { ...content, redactor };
-    }
-    this.#lookedAt = startedAt;
-    return this.#known!;
+    const known = this.#known;
+    const content = await this.#read(known);
+    if (known && content === known) return known;
+    return {
+      ...content,
+      redactor: redactorOf([...content.secrets, ...content.masterKeys, ...(await this.#configured())]),
+    };
   }
 }

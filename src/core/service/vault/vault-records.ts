@@ -60,11 +60,12 @@ export const openDataKey = (
   }
 };
 
-export const dataKeyWrite = (body: DataKeyBody, onVersion: number): RecordWrite => ({
+/** Undefined removes it. */
+export const dataKeyWrite = (body: DataKeyBody | undefined, onVersion: number): RecordWrite => ({
   kind: 'data-key',
   id: dataKeyId,
   onVersion,
-  body: { ...body },
+  body: body && { ...body },
 });
 
 export const sealSecret = (workspace: WorkspaceId, name: string, key: SealingKey, value: string): string =>

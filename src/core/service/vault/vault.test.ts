@@ -167,6 +167,21 @@ describe('a vault', () => {
     await expect(wrong.vault.set('b', 'long enough')).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
   });
 
+  test('[VAULT4] what was sealed by a key that is lost can be removed, and work goes on', async () => {
+    const { runtime, open, store } = await start(newKey());
+    await runtime.vault.set('a', 'value-of-a');
+    await runtime.vault.set('b', 'value-of-b');
+    const late = await open();
+    await late.vault.remove('a');
+    await expect(late.sessions.open()).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
+    await late.vault.remove('b');
+    expect(await late.vault.list()).toEqual([]);
+    expect(await recordsOf(store)).toEqual([]);
+    expect(await toldBy(late, 'value-of-a')).toContain('value-of-a');
+    await runtime.vault.set('a', 'value-of-a');
+    expect(await toldBy(runtime, 'value-of-a')).toContain('[secret a]');
+  });
+
   test.each(['', 'short', randomBytes(31).toString('base64'), `${randomBytes(32).toString('hex')}`])(
     '[VAULT4] %j is no master key',
     async (masterKey) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PerdureError } from '../../../schema/error.ts';
 import { registryWorkspace, type WorkspaceId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
-import { secretNamePattern } from '../../../schema/secret-name.ts';
+import { type SecretInfo, SecretName } from '../../../schema/secret-info.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Records, RecordWrite } from '../../ports/records.ts';
 import { parseInput } from '../../session/event-codec.ts';
@@ -21,29 +21,18 @@ import {
   sealSecret,
 } from './vault-records.ts';
 
-export interface SecretInfo {
-  readonly name: string;
-  /** What it is for. */
-  readonly about?: string | undefined;
-  readonly createdAt: number;
-  readonly changedAt: number;
-}
-
 /** Credentials of a workspace, for its tools alone. Nothing gives back a value. */
 export interface Vault {
   /** Puts a value in, or another in its place. From then on it is kept out of logs, previews, files and models. */
   set(name: string, value: string, options?: { readonly about?: string | undefined }): Promise<SecretInfo>;
   /** By name. */
   list(): Promise<readonly SecretInfo[]>;
-  /** What was removed is no secret any more. */
+  /** What was removed is no secret any more. Needs no master key: so a vault whose key is lost can be cleared. */
   remove(name: string): Promise<void>;
   /** A new data key, by which every secret is sealed anew. */
   rotate(): Promise<{ readonly secrets: number }>;
 }
 
-const SecretName = z.string().regex(secretNamePattern, {
-  error: 'expected 1 to 64 letters, digits or _ . -, beginning with a letter or digit',
-});
 const Value = Text.min(leastSecretChars, {
   error: `is shorter than ${leastSecretChars} characters, which would be taken out of ordinary words too: use a longer one`,
 }).max(32 * 1024);
@@ -76,9 +65,10 @@ export interface VaultParts {
   readonly clock: Clock;
   readonly masters: MasterKeys;
   /** Told after each change. */
-  changed(): Promise<void>;
+  changed(): void;
 }
 
+/** Every change writes the data key too, so that none is made by one that was replaced meanwhile; with the last secret it goes. */
 export const vaultOf = ({ records, workspace, clock, masters, changed }: VaultParts): Vault => {
   const dataKey = async (): Promise<DataKey> => {
     const known = await masters();
@@ -89,14 +79,9 @@ export const vaultOf = ({ records, workspace, clock, masters, changed }: VaultPa
     return { key, body: sealDataKey(workspace, key, known[0]), version: 0 };
   };
 
-  /** With every change the data key is written too: none is made by a key that was replaced meanwhile. */
-  const change = async <T>(decide: (key: DataKey) => Promise<{ write: RecordWrite; result: T }>): Promise<T> => {
-    const result = await changeRecords(records, workspace, async () => {
-      const key = await dataKey();
-      const { write, result: decided } = await decide(key);
-      return { writes: [dataKeyWrite(key.body, key.version), write], result: decided };
-    });
-    await changed();
+  const change = async <T>(decide: Parameters<typeof changeRecords<T>>[2]): Promise<T> => {
+    const result = await changeRecords(records, workspace, decide);
+    changed();
     return result;
   };
 
@@ -106,28 +91,32 @@ export const vaultOf = ({ records, workspace, clock, masters, changed }: VaultPa
       parseInput('the value', Value, value);
       refuseNamedByItself(name, value);
       const { about } = parseInput('the secret', Options, options);
-      return change(async ({ key }) => {
+      return change(async () => {
+        const { key, body: keyBody, version } = await dataKey();
         const before = await records.record(workspace, 'secret', name);
         const now = clock.now();
         const createdAt = before ? SecretBody.parse(before.body).createdAt : now;
         const sealed = sealSecret(workspace, name, key, value);
         const body = { ...(about !== undefined && { about }), createdAt, changedAt: now, sealed };
         const write: RecordWrite = { kind: 'secret', id: name, onVersion: before?.version ?? 0, body };
-        return { write, result: infoOf(name, body) };
+        return { writes: [dataKeyWrite(keyBody, version), write], result: infoOf(name, body) };
       });
     },
     list: async () => (await allRecords(records, workspace, 'secret')).map(({ id, body }) => infoOf(id, body)),
     remove: async (name) => {
       parseInput('the name', SecretName, name);
       await change(async () => {
-        const before = await records.record(workspace, 'secret', name);
-        if (!before) throw notFound(name);
+        const stored = await readDataKeyBody(records, workspace);
+        const all = await allRecords(records, workspace, 'secret');
+        const before = all.find(({ id }) => id === name);
+        if (!stored || !before) throw notFound(name);
+        const keyBody = all.length > 1 ? stored.body : undefined;
         const write: RecordWrite = { kind: 'secret', id: name, onVersion: before.version, body: undefined };
-        return { write, result: undefined };
+        return { writes: [dataKeyWrite(keyBody, stored.version), write], result: undefined };
       });
     },
-    rotate: async () => {
-      const result = await changeRecords(records, workspace, async () => {
+    rotate: () =>
+      change(async () => {
         const { key: old, version } = await dataKey();
         const key = newSealingKey();
         const all = await allRecords(records, workspace, 'secret');
@@ -138,9 +127,6 @@ export const vaultOf = ({ records, workspace, clock, masters, changed }: VaultPa
         });
         const body = sealDataKey(workspace, key, (await masters())[0]);
         return { writes: [dataKeyWrite(body, version), ...writes], result: { secrets: all.length } };
-      });
-      await changed();
-      return result;
-    },
+      }),
   };
 };

@@ -46,7 +46,7 @@ export class Vaults {
 
   vaultOf(workspace: WorkspaceId): Vault {
     const { records, clock } = this.#parts;
-    const changed = () => this.secretsOf(workspace).renew();
+    const changed = () => this.secretsOf(workspace).outdate();
     return vaultOf({ records, clock, workspace, masters: this.#masters, changed });
   }
 

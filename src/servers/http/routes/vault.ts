@@ -1,15 +1,10 @@
 import { z } from 'zod';
 import { Text } from '../../../schema/json.ts';
-import { secretNamePattern } from '../../../schema/secret-name.ts';
+import { SecretInfo, SecretName } from '../../../schema/secret-info.ts';
 import { defineRoute } from '../route.ts';
 import { nothing } from './fields.ts';
 
-const ofSecret = {
-  secret: z.string().regex(secretNamePattern, { error: 'expected the name of a secret, such as github' }),
-};
-const SecretInfo = z
-  .strictObject({ name: z.string(), about: z.string().optional(), createdAt: z.int(), changedAt: z.int() })
-  .meta({ id: 'Secret', description: 'Never with its value.' });
+const ofSecret = { secret: SecretName };
 
 export const vaultRoutes = [
   defineRoute({
@@ -27,7 +22,9 @@ export const vaultRoutes = [
     name: 'setSecret',
     verb: 'vault.set',
     summary: 'Puts a value in, or another in its place',
+    about: 'An Idempotency-Key does not count here: nothing that was made of a value is kept beside the vault.',
     params: ofSecret,
+    keepsKey: true,
     body: z.strictObject({ value: Text.max(32 * 1024), about: Text.max(500).optional() }),
     answer: SecretInfo,
     handle: ({ runtime, params, body: { value, about } }) => runtime.vault.set(params.secret, value, { about }),
