@@ -1,20 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
-import { type Context, Hono } from 'hono';
-import { z } from 'zod';
+import { Hono } from 'hono';
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
-import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
-import { parseInput } from '../../schema/parse-input.ts';
-import { eventStream } from './event-stream.ts';
-import { jsonText } from './json-text.ts';
+import { type AnswerOptions, answering } from './answer-route.ts';
 import { corsHeaders, type OriginRules, refuseForeign } from './origin-check.ts';
 import { problemResponse } from './problem.ts';
 import { type Rate, RateLimit } from './rate-limit.ts';
-import { limited, readJson } from './read-body.ts';
-import { readQuery } from './read-query.ts';
 import { refuseOddTarget } from './request-target.ts';
-import { bytes, type Route, stream } from './route.ts';
 import { routes } from './routes/index.ts';
 
 /** What the server tells of its work, for logs, metrics and spans. */
@@ -36,19 +29,11 @@ export interface Answered {
   readonly key?: string | undefined;
 }
 
-export interface AppOptions {
-  readonly runtime: Runtime;
-  readonly rules: () => OriginRules;
+export interface AppOptions extends AnswerOptions {
+  readonly rules: OriginRules;
   readonly rate: Rate;
-  readonly beatMs: number;
   readonly observer: Observer;
-  /** Aborted when the server stops: streams end. */
-  readonly stopping: AbortSignal;
-  /** Checks answers against their schemas; for tests. */
-  readonly checksAnswers: boolean;
 }
-
-const defaultMaxBytes = 1024 * 1024;
 
 type Authenticated = NonNullable<Awaited<ReturnType<Runtime['authenticate']>>>;
 
@@ -116,67 +101,13 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     });
   };
 
-  const obey = async (context: Context<Env>, route: Route, who: Authenticated): Promise<Response> => {
-    const request = context.req.raw;
-    const { headers } = request;
-    const { params = {}, query = {}, body } = route;
-    const scoped = runtime.as(who.identity);
-    await scoped.check(route.verb); // before anything is read
-    const asked = {
-      params: parseInput('the path', z.strictObject(params), context.req.param()),
-      query: parseInput('the query', z.strictObject(query), readQuery(new URL(request.url), query)),
-      body:
-        body && body !== bytes
-          ? parseInput('the body', body, await readJson(request, route.maxBytes ?? defaultMaxBytes))
-          : undefined,
-    };
-    const given = headers.get('idempotency-key');
-    const idempotencyKey =
-      given === null ? undefined : parseInput('the header idempotency-key', IdempotencyKeyText, given);
-    const call = {
-      ...asked,
-      runtime: scoped,
-      headers,
-      idempotencyKey,
-      signal: AbortSignal.any([request.signal, options.stopping]),
-      content: limited(request, route.maxBytes ?? defaultMaxBytes),
-      events: (source: Parameters<typeof eventStream>[0]) => {
-        observer.streams(1);
-        return eventStream(source, {
-          signal: AbortSignal.any([request.signal, options.stopping]),
-          beatMs: options.beatMs,
-          mayGoOn: async () => (await runtime.authenticate(tokenOf(headers) ?? '')) !== undefined,
-          onFailure: (error) => {
-            observer.failed(error, context.get('requestId'));
-            const code = error instanceof PerdureError ? error.code : 'DEFECT';
-            return { event: 'error', data: { code, ...(error instanceof PerdureError && { detail: error.message }) } };
-          },
-          onEnd: () => observer.streams(-1),
-        });
-      },
-    };
-    const work = () => route.handle(call as never);
-    const keeps = idempotencyKey !== undefined && route.method === 'POST' && !route.keepsKey;
-    const value = keeps
-      ? await scoped.once(
-          { key: idempotencyKey, of: `${route.name} ${new URL(request.url).pathname}`, body: asked as never },
-          work as never,
-        )
-      : await work();
-    if (value instanceof Response) return value;
-    const { answer, status = 200 } = route;
-    if (!answer || answer === bytes || answer === stream) return new Response(null, { status: 204 });
-    if (options.checksAnswers) answer.parse(JSON.parse(jsonText(value)));
-    return new Response(jsonText(value), { status, headers: { 'content-type': 'application/json' } });
-  };
-
   app.use(async (context, next) => {
     const began = performance.now();
     const request = context.req.raw;
     const id = requestId(request.headers);
     context.set('requestId', id);
     try {
-      refuseForeign(request, rules());
+      refuseForeign(request, rules);
       refuseFlood(context.env.incoming);
       refuseOddTarget(context.env.incoming.url ?? '');
       if (request.method === 'OPTIONS') context.res = new Response(null, { status: 204 });
@@ -186,7 +117,7 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     }
     if (request.method === 'HEAD') await context.res.body?.cancel();
     const { status } = context.res;
-    for (const [name, value] of Object.entries({ ...securityHeaders, ...corsHeaders(request, rules()) })) {
+    for (const [name, value] of Object.entries({ ...securityHeaders, ...corsHeaders(request, rules) })) {
       context.res.headers.set(name, value);
     }
     context.res.headers.set('x-request-id', id);
@@ -214,13 +145,22 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
   };
 
   for (const route of routes) {
+    const answer = answering(route, options);
     app.on(route.method, honoPath(route.path), async (context) => {
+      const request = context.req.raw;
       context.set('route', route.path);
       context.set('session', context.req.param('session'));
-      const who = await identify(context.req.raw.headers);
+      const who = await identify(request.headers);
       context.set('who', who);
       limitRate(who);
-      return obey(context, route, who);
+      return answer({
+        request,
+        params: context.req.param(),
+        identity: who.identity,
+        mayGoOn: async () => (await runtime.authenticate(tokenOf(request.headers) ?? '')) !== undefined,
+        onFailure: (error) => observer.failed(error, context.get('requestId')),
+        onStream: observer.streams,
+      });
     });
   }
   app.onError((error, context) => failure(error, context.req.raw, context.get('requestId')));

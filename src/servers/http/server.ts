@@ -89,7 +89,7 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
   const rules = { hosts: [...own, ...allowHosts.map((name) => name.toLowerCase())], origins: allowOrigins };
   const app = httpApp({
     runtime,
-    rules: () => rules,
+    rules,
     rate: options.rate ?? { perSecond: 50, burst: 200 },
     beatMs: options.beatMs ?? 15_000,
     observer: { ...silent, ...options.observer },

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import type { Identity } from '../../core/service/identity.ts';
+import type { Runtime } from '../../runtime.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
+import { parseInput } from '../../schema/parse-input.ts';
+import { eventStream } from './event-stream.ts';
+import { jsonText } from './json-text.ts';
+import { limited, readJson } from './read-body.ts';
+import { readQuery } from './read-query.ts';
+import { bytes, type EventSource, type Route, type RouteCall, stream } from './route.ts';
+
+/** What a request of a member takes to be answered. */
+export interface Asking {
+  readonly request: Request;
+  readonly params: Readonly<Record<string, string>>;
+  readonly identity: Identity;
+  /** Whether the key still counts. */
+  readonly mayGoOn: () => Promise<boolean>;
+  /** What went wrong in a stream that has begun. */
+  readonly onFailure: (error: unknown) => void;
+  /** Of streams that are open. */
+  readonly onStream: (change: 1 | -1) => void;
+}
+
+export interface AnswerOptions {
+  readonly runtime: Runtime;
+  readonly beatMs: number;
+  /** Aborted when the server stops: streams end. */
+  readonly stopping: AbortSignal;
+  /** Checks answers against their schemas; for tests. */
+  readonly checksAnswers: boolean;
+}
+
+type AnyCall = RouteCall<unknown, unknown, unknown>;
+
+const defaultMaxBytes = 1024 * 1024;
+
+const streaming =
+  (asking: Asking, { beatMs }: AnswerOptions, signal: AbortSignal) =>
+  (source: EventSource) => {
+    asking.onStream(1);
+    return eventStream(source, {
+      signal,
+      beatMs,
+      mayGoOn: asking.mayGoOn,
+      onFailure: (error) => {
+        asking.onFailure(error);
+        const known = error instanceof PerdureError ? error : undefined;
+        return { event: 'error', data: { code: known?.code ?? 'DEFECT', ...(known && { detail: known.message }) } };
+      },
+      onEnd: () => asking.onStream(-1),
+    });
+  };
+
+/** Answers one route: who may is asked before anything is read, and a key for the request is kept with its answer. */
+export const answering = (route: Route, options: AnswerOptions): ((asking: Asking) => Promise<Response>) => {
+  const { query = {}, body, answer, status = 200, maxBytes = defaultMaxBytes } = route;
+  const Params = z.strictObject(route.params ?? {});
+  const Query = z.strictObject(query);
+  const hasJson = body !== undefined && body !== bytes;
+  const keepsAnswers = route.method === 'POST' && !route.keepsKey;
+
+  const responseTo = (value: unknown): Response => {
+    if (value instanceof Response) return value;
+    if (!answer || answer === bytes || answer === stream) return new Response(null, { status: 204 });
+    const text = jsonText(value);
+    if (options.checksAnswers) answer.parse(JSON.parse(text));
+    return new Response(text, { status, headers: { 'content-type': 'application/json' } });
+  };
+
+  return async (asking) => {
+    const { request, identity } = asking;
+    const { headers } = request;
+    const url = new URL(request.url);
+    const runtime = options.runtime.as(identity);
+    await runtime.check(route.verb);
+    const asked = {
+      params: parseInput('the path', Params, asking.params),
+      query: parseInput('the query', Query, readQuery(url, query)),
+      body: hasJson ? parseInput('the body', body, await readJson(request, maxBytes)) : undefined,
+    };
+    const key = headers.get('idempotency-key');
+    const idempotencyKey = key === null ? undefined : parseInput('the header idempotency-key', IdempotencyKeyText, key);
+    const signal = AbortSignal.any([request.signal, options.stopping]);
+    const content = limited(request, maxBytes);
+    const events = streaming(asking, options, signal);
+    const call: AnyCall = { ...asked, runtime, headers, idempotencyKey, signal, content, events };
+    const work = () => route.handle(call as RouteCall<never, never, never>);
+    if (idempotencyKey === undefined || !keepsAnswers) return responseTo(await work());
+    const of = `${route.name} ${url.pathname}`;
+    return responseTo(await runtime.once({ key: idempotencyKey, of, body: asked as never }, work as never));
+  };
+};
