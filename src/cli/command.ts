@@ -2,7 +2,7 @@ import type { Workspaces } from '../core/service/registry/workspaces.ts';
 import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import type { Session } from '../core/service/session.ts';
 import type { Sessions } from '../core/service/sessions.ts';
-import type { Runtime } from '../runtime.ts';
+import type { Runtime, RuntimeOptions } from '../runtime.ts';
 import type { Config } from './config/config.ts';
 import type { Ending } from './exit-codes.ts';
 import type { Person } from './runs/person.ts';
@@ -32,6 +32,9 @@ export const texts = (value: string, about: string) =>
 /** `interrupt` is Ctrl-C; `leave` asks to go at once. */
 export type Interrupt = 'interrupt' | 'leave';
 
+/** Who is told what a runtime does. */
+export type Watching = Pick<RuntimeOptions, 'spans' | 'onAppended'>;
+
 /** What a command is given to work with. */
 export interface Context {
   readonly out: Terminal;
@@ -44,8 +47,8 @@ export interface Context {
   /** The store with the agents of the configuration. */
   readonly runtime: () => Promise<ScopedRuntime>;
   readonly workspaces: () => Promise<Workspaces>;
-  /** The same without a member, for those who serve others. */
-  readonly wholeRuntime: () => Promise<Runtime>;
+  /** The same without a member, for those who serve others; the first call may say who watches it at work. */
+  readonly wholeRuntime: (watching?: Watching) => Promise<Runtime>;
   /** The store's address, without its password. */
   readonly storeName: () => string;
   readonly config: () => Promise<Config>;

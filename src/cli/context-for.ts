@@ -2,7 +2,7 @@ import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import type { Session } from '../core/service/session.ts';
 import type { Runtime, RuntimeOptions } from '../runtime.ts';
 import { SessionId, WorkspaceId } from '../schema/ids.ts';
-import type { Context } from './command.ts';
+import type { Context, Watching } from './command.ts';
 import type { Config } from './config/config.ts';
 import { findConfig, loadConfig } from './config/load-config.ts';
 import { wrap } from './display-width.ts';
@@ -83,7 +83,7 @@ export const contextFor = (
     const message = problem instanceof Error ? problem.message : String(problem);
     err.write(`warning: ${printable(withoutSecrets(message, address))}\n`).catch(() => {});
   };
-  const open = async (): Promise<Runtime> => {
+  const open = async (watching: Watching): Promise<Runtime> => {
     const { agents, models, store: configured, data } = await config();
     const store = givenStore(options.store, env) ?? configured ?? defaultStore;
     if (typeof store === 'string') {
@@ -95,13 +95,14 @@ export const contextFor = (
       store,
       agents,
       onWarning,
+      ...watching,
       ...(data !== undefined && { data }),
       ...(models && { models }),
     });
   };
   let opening: Promise<Runtime> | undefined;
-  const wholeRuntime = (): Promise<Runtime> => {
-    opening ??= open();
+  const wholeRuntime: Context['wholeRuntime'] = (watching = {}) => {
+    opening ??= open(watching);
     return opening;
   };
   /** With the profile that `setup` has kept. */

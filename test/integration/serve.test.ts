@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { startPerdure } from '../perdure-command.ts';
+import { startCollector } from '../span-collector.ts';
 
 interface Serving {
   readonly process: ChildProcess;
@@ -70,4 +71,34 @@ test('[HTTP10] where the usual port is taken it takes the next, and one that was
   expect(Number(new URL(url).port)).toBeGreaterThan(4730);
   const refused = await serve(folder, '--port', new URL(url).port);
   expect(refused.url).toBe('ended with 2');
+});
+
+test('[OBS1, OBS2, OBS3] it logs requests without the key, counts them, and sends spans where it is told to', async () => {
+  const collector = await startCollector();
+  const cwd = await newFolder();
+  const child = startPerdure(['serve', '--json', '--port', '0'], {
+    cwd,
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let logged = '';
+  child.stderr.on('data', (chunk) => {
+    logged += chunk;
+  });
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const { url, key } = JSON.parse(line);
+  const { id } = await ask(url, key, '/v1/sessions', { agent: { name: 'demo' } });
+  const { run } = await ask(url, key, `/v1/sessions/${id}/runs`, { input: 'Hello' });
+  await ask(url, key, `/v1/sessions/${id}/runs/${run}?wait=true`);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toContain('perdure_http_requests_total{method="POST",route="/v1/sessions",status="201"} 1');
+  expect(metrics).toContain('perdure_events_appended_total{type="session.opened"} 1');
+  child.kill('SIGTERM');
+  expect(await once(child, 'close')).toEqual([0, null]);
+  const entries = logged.split('\n').flatMap((each) => (each === '' ? [] : [JSON.parse(each)]));
+  expect(entries).toContainEqual(
+    expect.objectContaining({ level: 'info', method: 'POST', route: '/v1/sessions', status: 201, workspace: 'local' }),
+  );
+  expect(logged).not.toContain(key.split('.').at(-1));
+  expect(collector.spans().map(({ name }) => name)).toContain('invoke_agent demo');
 });

@@ -1,8 +1,12 @@
 import type { ScopedRuntime } from '../../core/service/scoped-runtime.ts';
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
+import type { Observing } from '../../servers/observe/index.ts';
 import { type Call, type Context, defineCommand, flag, text, texts } from '../command.ts';
+import { parseOneOf } from '../one-of.ts';
 import { parseCount } from '../point.ts';
+
+const logLevels = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 
 const options = {
   host: text('ADDRESS', 'where to listen; 127.0.0.1 without it, so that only this machine can ask'),
@@ -10,6 +14,7 @@ const options = {
   'no-worker': flag('only serve; `perdure worker` works elsewhere'),
   concurrency: text('N', 'sessions worked on at once in a workspace, 4 without it'),
   'allow-host': texts('NAME', 'a further name under which the server may be asked'),
+  log: text('LEVEL', `what it logs on stderr, as JSON: ${logLevels.join(', ')}; info without it`),
   'allow-origin': texts('ORIGIN', 'a site whose pages may ask, such as https://app.example.org'),
 };
 
@@ -60,7 +65,18 @@ class WorkspaceServices {
   }
 }
 
-const listen = async (runtime: Runtime, context: Context, { options: given }: Call<typeof options>) => {
+const observe = async (context: Context, level: string | undefined): Promise<Observing> => {
+  const { startObserving } = await import('../../servers/observe/index.ts');
+  const write = (line: string): void => void context.err.write(line).catch(() => {});
+  return startObserving({ env: process.env, level, write });
+};
+
+const listen = async (
+  runtime: Runtime,
+  context: Context,
+  { options: given }: Call<typeof options>,
+  observing: Observing,
+) => {
   const { serveHttp } = await import('../../servers/http/index.ts');
   const port = parseCount('--port', given.port, 0);
   const tryPort = (wanted: number) =>
@@ -71,6 +87,7 @@ const listen = async (runtime: Runtime, context: Context, { options: given }: Ca
       allowOrigins: given['allow-origin'] ?? [],
       store: context.storeName(),
       worksHere: !given['no-worker'],
+      ...observing.server,
     });
   if (port !== undefined) return tryPort(port);
   for (let tried = usualPort; ; tried++) {
@@ -98,6 +115,7 @@ export const serve = defineCommand({
   options,
   notes: [
     'The first start on a store makes an admin key and shows it once; `perdure keys create` makes more.',
+    'Spans of runs, model calls and tool calls are sent where OTEL_EXPORTER_OTLP_ENDPOINT is set.',
     'Ctrl-C stops it: streams end, and runs under way go on where the next worker is.',
   ],
   examples: ['perdure serve', 'perdure serve --port 8080 --no-worker', 'perdure ls --server http://127.0.0.1:4730'],
@@ -106,9 +124,10 @@ export const serve = defineCommand({
     const concurrency = parseCount('--concurrency', call.options.concurrency, 1);
     const stopped = Promise.withResolvers<void>();
     const release = context.onInterrupt(() => stopped.resolve());
-    const runtime = await context.wholeRuntime();
+    const observing = await observe(context, parseOneOf('--log', logLevels, call.options.log));
+    const runtime = await context.wholeRuntime(observing.runtime);
     const token = await firstKey(context);
-    const server = await listen(runtime, context, call);
+    const server = await listen(runtime, context, call, observing);
     const services = new WorkspaceServices(runtime, (scoped) => [
       scoped.dispatcher(),
       ...(call.options['no-worker'] ? [] : [scoped.worker({ concurrency })]),
@@ -126,6 +145,7 @@ export const serve = defineCommand({
     } finally {
       await server.stop();
       await services.stop();
+      await observing.stop();
       release();
     }
     return undefined;

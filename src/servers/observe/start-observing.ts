@@ -1,0 +1,41 @@
+import type { RuntimeOptions } from '../../runtime.ts';
+import type { ServeOptions } from '../http/index.ts';
+import { logRequests, newLogger } from './logger.ts';
+import { newMetrics } from './metrics.ts';
+import { startTracing } from './open-telemetry.ts';
+
+export interface Observing {
+  /** For `openRuntime`. */
+  readonly runtime: Required<Pick<RuntimeOptions, 'spans' | 'onAppended'>>;
+  /** For `serveHttp`. */
+  readonly server: Required<Pick<ServeOptions, 'observer' | 'metrics'>>;
+  /** Sends what is left. */
+  stop(): Promise<void>;
+}
+
+/** Logs, counts and traces what a server does. */
+export const startObserving = async (options: {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly level?: string | undefined;
+  readonly write: (line: string) => void;
+}): Promise<Observing> => {
+  const logger = newLogger({ level: options.level, destination: { write: options.write } });
+  const metrics = newMetrics();
+  const tracing = await startTracing(options.env, (err) => logger.warn({ err }, 'no spans are sent'));
+  const { answered, failed } = logRequests(logger);
+  return {
+    runtime: { spans: tracing.spans, onAppended: metrics.onAppended },
+    server: {
+      observer: {
+        answered: (request) => {
+          metrics.observer.answered(request);
+          answered(request);
+        },
+        failed,
+        streams: metrics.observer.streams,
+      },
+      metrics: metrics.read,
+    },
+    stop: tracing.stop,
+  };
+};
