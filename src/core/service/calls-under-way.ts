@@ -1,4 +1,4 @@
-type Call = (...args: readonly unknown[]) => unknown;
+import { wrapMethods } from './wrap-methods.ts';
 
 /** What callers of a runtime still wait for. */
 export class CallsUnderWay {
@@ -11,11 +11,12 @@ export class CallsUnderWay {
 
   /** The same handle; its calls are waited for when the runtime closes. */
   of<Handle extends object>(handle: Handle): Handle {
-    const counted = Object.entries(handle).map(([name, value]) => [
-      name,
-      typeof value === 'function' ? (...args: readonly unknown[]) => this.#count((value as Call)(...args)) : value,
-    ]);
-    return Object.fromEntries(counted) as Handle;
+    return wrapMethods(
+      handle,
+      (_, call) =>
+        (...args) =>
+          this.#count(call(...args)),
+    );
   }
 
   async settle(): Promise<void> {

@@ -3,6 +3,7 @@ import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { KeyId, MemberId } from '../../schema/ids.ts';
 import type { MemberRole } from '../../schema/member.ts';
 import { isAtLeast } from '../../schema/member-roles.ts';
+import { type Call, wrapMethods } from './wrap-methods.ts';
 
 /** Who calls: a member, and by which key where it was one. */
 export interface Caller {
@@ -58,8 +59,6 @@ const targetOf = ([first]: readonly unknown[]): string | undefined => {
   return typeof target === 'string' ? target.slice(0, maxTargetChars).toWellFormed() : undefined;
 };
 
-type Call = (...args: readonly unknown[]) => unknown;
-
 export const guardWith = (table: PermissionTable, caller: Caller, audited: Audited): GiveHandle => {
   const guarded =
     (verb: string, permission: Permission, call: Call): Call =>
@@ -74,15 +73,12 @@ export const guardWith = (table: PermissionTable, caller: Caller, audited: Audit
       if (permission.isDirect) throw refusal;
       return work();
     };
-  return <Handle extends object>(name: string, handle: Handle) => {
-    const entries = Object.entries(handle).map(([method, value]) => {
-      if (typeof value !== 'function') return [method, value];
+  return (name, handle) =>
+    wrapMethods(handle, (method, call) => {
       const permission = table[name]?.[method];
       if (!permission) throw new Error(`${name}.${method} has no permission`);
-      return [method, guarded(`${name}.${method}`, permission, value as Call)];
+      return guarded(`${name}.${method}`, permission, call);
     });
-    return Object.fromEntries(entries) as Handle;
-  };
 };
 
 /** How a failure is told in the audit log. */

@@ -85,8 +85,14 @@ describe('permissions', () => {
     const guard = guardWith(permissions, { member: MemberId.parse('ann'), role: 'admin' }, (_verb, _target, work) =>
       work(),
     );
-    expect(() => guard('run', { shout: () => 'a' })).toThrow('run.shout has no permission');
-    expect(() => guard('shouts', { shout: () => 'a' })).toThrow('shouts.shout has no permission');
+    expect(() => guard('run', { shout: () => 'a' }).shout).toThrow('run.shout has no permission');
+    expect(() => guard('shouts', { shout: () => 'a' }).shout).toThrow('shouts.shout has no permission');
+    class Crier {
+      shout(): string {
+        return 'a';
+      }
+    }
+    expect(() => guard('run', new Crier()).shout).toThrow('run.shout has no permission');
   });
 
   test('[ROLE1] reading takes a viewer, changing a member, all that is of a whole workspace an admin', () => {

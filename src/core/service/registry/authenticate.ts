@@ -18,7 +18,7 @@ export const authenticate = async (
   clock: Clock,
   token: string,
 ): Promise<Authenticated | undefined> => {
-  const { workspace, id, secret } = parseToken(token) ?? {};
+  const { workspace, id, secret } = parseToken(token);
   if (!workspace || !id || !secret) return undefined;
   const found = await records.record(workspace, 'key', id);
   if (!found) return undefined;

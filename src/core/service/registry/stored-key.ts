@@ -24,11 +24,8 @@ export const tokenOf = (workspace: WorkspaceId, id: KeyId, secret: string): stri
 
 const tokenForm = /^pdk_([^.]{1,63})\.([^.]{1,40})\.([\w-]{43})$/;
 
-/** Undefined for all that is no token. */
+/** Its parts; undefined are those of what is no token. */
 export const parseToken = (token: unknown) => {
   const [, workspace, id, secret] = (typeof token === 'string' && tokenForm.exec(token)) || [];
-  const parsed = z
-    .object({ workspace: WorkspaceId, id: KeyId, secret: z.string() })
-    .safeParse({ workspace, id, secret });
-  return parsed.data;
+  return { workspace: WorkspaceId.safeParse(workspace).data, id: KeyId.safeParse(id).data, secret };
 };
