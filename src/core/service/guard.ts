@@ -50,13 +50,11 @@ export const refusalOf = (caller: Caller, verb: string, permission: Permission):
 export const isAudited = (permission: Permission): boolean =>
   permission.isAudited === true || isAtLeast(permission.role, 'approver');
 
-const maxTargetChars = 200;
-
 /** What a verb is asked of comes first, by its name or in a field of it. */
 const targetOf = ([first]: readonly unknown[]): string | undefined => {
   const { id, member } = Object(first) as { readonly id?: unknown; readonly member?: unknown };
   const target = [first, id, member].find((each) => typeof each === 'string');
-  return typeof target === 'string' ? target.slice(0, maxTargetChars).toWellFormed() : undefined;
+  return typeof target === 'string' ? target : undefined;
 };
 
 export const guardWith = (table: PermissionTable, caller: Caller, audited: Audited): GiveHandle => {

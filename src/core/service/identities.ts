@@ -118,12 +118,13 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   const scopeFor = (identity: Identity): Scope => {
     const { workspace, profile, ...caller } = parseInput('the identity', ParsedIdentity, identity);
     const { member, role } = caller;
-    const audited = auditTrail({ records: store, workspace, caller, clock, onWarning });
+    const workspaceSecrets = vaults.secretsOf(workspace);
+    const audited = auditTrail({ ...shared, workspace, caller, secrets: workspaceSecrets });
     const guard = guardWith(permissions, caller, audited);
     return {
       ...shared,
       blobs: blobsOf(store, workspace),
-      secrets: vaults.secretsOf(workspace),
+      secrets: workspaceSecrets,
       workspace,
       actor: memberActor(member),
       requester: { role, profile },

@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Records } from '../../ports/records.ts';
 import { parseInput } from '../../session/event-codec.ts';
 import { type Audited, type Caller, outcomeOf } from '../guard.ts';
-import type { Scope } from '../scope.ts';
+import type { Scope, Secrets } from '../scope.ts';
 import { writeOf } from './change-records.ts';
 
 const ListOptions = z.strictObject({
@@ -29,18 +29,33 @@ export interface AuditTrailOptions {
   readonly workspace: WorkspaceId;
   readonly caller: Caller;
   readonly clock: Clock;
+  readonly secrets: Pick<Secrets, 'redactor'>;
   /** Told when what was done could not be told of: its entry stays `asked`. */
   onWarning(problem: unknown): void;
 }
 
+const maxTargetChars = 200;
+
+/** A secret or a token may have been given in place of a name: none is kept. What cannot be told from one is left out. */
+const shownTarget = async (secrets: AuditTrailOptions['secrets'], target: string): Promise<string | undefined> => {
+  try {
+    const redacted = (await secrets.redactor()).text(target).replaceAll(/pdk_\S+/g, 'pdk_…');
+    return redacted.slice(0, maxTargetChars).toWellFormed();
+  } catch {
+    return undefined;
+  }
+};
+
 /** Nothing is done that could not be written down first. After a crash in between the entry says `asked`. */
-export const auditTrail = ({ records, workspace, caller, clock, onWarning }: AuditTrailOptions): Audited => {
+export const auditTrail = (options: AuditTrailOptions): Audited => {
+  const { records, workspace, caller, clock, secrets, onWarning } = options;
   const write = async (entry: AuditEntry, onVersion: number): Promise<void> => {
     await records.writeRecords(workspace, [writeOf('audit', entry, onVersion)]);
   };
-  return async (verb, target, work) => {
+  return async (verb, askedOf, work) => {
     const { member, key } = caller;
     const id = newId('aud');
+    const target = askedOf === undefined ? undefined : await shownTarget(secrets, askedOf);
     const named = { ...(key && { key }), ...(target !== undefined && { target }) };
     const asked: AuditEntry = { id, at: clock.now(), member, verb, ...named, outcome: 'asked' };
     await write(asked, 0);
