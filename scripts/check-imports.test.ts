@@ -13,6 +13,7 @@ test.each([
   ['src/cli/main.ts', `import { openRuntime } from '../runtime.ts';\nimport manifest from '../../package.json';`],
   ['src/index.ts', `export * from './runtime.ts';\nexport { a } from './stores/sqlite/open.ts';`],
   ['src/core/session/fold.test.ts', `import { a } from '../../stores/sqlite/open.ts';\nimport 'vitest';`],
+  ['src/client/run.ts', `import type { Run } from '../core/service/runs.ts';\nimport { a } from '../schema/ids.ts';`],
   ['dashboard/app.tsx', `import { a } from '../src/client/client.ts';\nimport React from 'react';`],
 ])('%s may import what it does', (path, text) => {
   expect(problemsOf({ [path]: text })).toEqual([]);
@@ -33,6 +34,16 @@ test.each([
   ['src/stores/sqlite/open.ts', `import { a } from '../../core/service/open.ts';`, 'may not import src/core/service'],
   ['src/servers/http/app.ts', `import { a } from '../../core/session/fold.ts';`, 'may not import src/core/session'],
   ['src/client/client.ts', `import { readFile } from 'node:fs/promises';`, 'runs in browsers too'],
+  [
+    'src/client/run.ts',
+    `import type { A } from '../core/service/a.ts';\nimport { type B } from '../core/service/b.ts';`,
+    'may not import src/core/service/b.ts',
+  ],
+  [
+    'src/client/run.ts',
+    `import type { A } from '../core/service/a.ts';\nimport { a } from '../core/service/a.ts';`,
+    'may not import src/core/service/a.ts',
+  ],
   ['src/testing/index.ts', `import { a } from '../stores/sqlite/open.ts';`, 'may not import src/stores/sqlite/open.ts'],
   ['src/cli/main.ts', `import { a } from '../stores/sqlite/open.ts';`, 'may not import src/stores/sqlite/open.ts'],
   ['src/cli/main.ts', `type A = import('../core/ports/store.ts').Store;`, 'may not import src/core/ports/store.ts'],

@@ -7,6 +7,8 @@ import { reportProblems } from './report-problems.ts';
 interface Part {
   /** What it may import beside itself: folders end in a slash, `dir/*` means the files directly in it. */
   mayImport: string[];
+  /** Of these, types alone, by `import type`: nothing of them is left when it runs. */
+  mayImportTypes?: string[];
   /** Safe in a browser: no `node:` modules. */
   browser?: true;
 }
@@ -40,7 +42,12 @@ const parts: Record<string, Part> = {
   'src/servers/': { mayImport: [schema, service, ports, 'src/runtime.ts'] },
   'src/adapters/': edge,
   'src/importers/': edge,
-  'src/client/': { mayImport: [schema], browser: true },
+  // Of the core, rules that need nothing but the schema.
+  'src/client/': {
+    mayImport: [schema, `${session}commit-record.ts`, `${session}patch-between.ts`, `${service}end-at-once.ts`],
+    mayImportTypes: ['src/core/'],
+    browser: true,
+  },
   'src/testing/': { mayImport: [schema, ports, session, 'src/stores/*'] },
   'src/cli/': { mayImport: ['src/client/', 'src/servers/', schema, service, 'src/runtime.ts'] },
   // A program like those of users, who import `perdure` and `perdure/tools`.
@@ -52,6 +59,7 @@ const parts: Record<string, Part> = {
   'dashboard/': { mayImport: [schema, 'src/client/'], browser: true },
 };
 
+const typesForm = /^\s*(?:import|export) type\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm;
 const importForms = [
   /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
   /^\s*import\s*['"]([^'"]+)['"]/gm,
@@ -59,8 +67,10 @@ const importForms = [
 ];
 const unbuiltUrl = /new URL\(\s*['"](\.[^'"]+\.ts)['"]\s*,\s*import\.meta\.url/g;
 
-const listImports = (text: string) =>
-  importForms.flatMap((form) => [...text.matchAll(form)].map(([, to]) => String(to)));
+const matchesOf = (text: string, form: RegExp) => [...text.matchAll(form)].map(([, to]) => String(to));
+const listImports = (text: string) => importForms.flatMap((form) => matchesOf(text, form));
+/** Those that are left when it runs. */
+export const listValueImports = (text: string) => listImports(text.replace(typesForm, ''));
 const packageOf = (specifier: string) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 const isLocal = (specifier: string) => specifier.startsWith('.');
 const targetOf = (path: string, specifier: string) => posix.join(posix.dirname(path), specifier);
@@ -81,10 +91,12 @@ function findFileProblems(path: string, text: string, installed: ReadonlySet<str
   const part = name && parts[name];
   if (!part) return [`${path} belongs to no part in the table of scripts/check-imports.ts`];
   const problems: string[] = [];
-  for (const specifier of listImports(text)) {
+  const values = new Set(listValueImports(text));
+  for (const specifier of new Set(listImports(text))) {
     const target = targetOf(path, specifier);
     if (isLocal(specifier)) {
-      const allowed = [name, ...part.mayImport, 'package.json'].some((pattern) => covers(pattern, target));
+      const types = values.has(specifier) ? [] : (part.mayImportTypes ?? []);
+      const allowed = [name, ...part.mayImport, ...types, 'package.json'].some((pattern) => covers(pattern, target));
       if (!allowed) problems.push(`${path} may not import ${target}`);
     } else if (specifier.startsWith('node:')) {
       if (part.browser) problems.push(`${path} may not import ${specifier}: it runs in browsers too`);

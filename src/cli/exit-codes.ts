@@ -58,6 +58,8 @@ const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   KEY_IN_USE: 'failure',
   ROUTE_NOT_FOUND: 'failure',
   METHOD_NOT_ALLOWED: 'failure',
+  SERVER_UNAVAILABLE: 'failure',
+  SERVER_FAILED: 'failure',
 };
 
 export interface Failure {

@@ -48,6 +48,8 @@ export const errorCodes = [
   'KEY_IN_USE',
   'ROUTE_NOT_FOUND',
   'METHOD_NOT_ALLOWED',
+  'SERVER_UNAVAILABLE',
+  'SERVER_FAILED',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 

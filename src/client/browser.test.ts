@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { listValueImports } from '../../scripts/check-imports.ts';
+
+/** All that is loaded with a file: files by their path, packages by their name. */
+const loadedWith = (file: string, found = new Set<string>()): ReadonlySet<string> => {
+  if (found.has(file)) return found;
+  found.add(file);
+  if (!file.endsWith('.ts')) return found;
+  for (const name of listValueImports(readFileSync(file, 'utf8'))) {
+    loadedWith(name.startsWith('.') ? resolve(dirname(file), name) : name, found);
+  }
+  return found;
+};
+
+const packagesOf = (file: string): readonly string[] =>
+  [...loadedWith(resolve(import.meta.dirname, file))].filter((name) => !name.startsWith('/'));
+
+test('[CLIENT1] the client and all that it loads needs no module of Node, and no package but zod', () => {
+  expect(packagesOf('index.ts')).toEqual(['zod']);
+});
+
+test('[CLIENT1] the same walk finds what the server needs', () => {
+  expect(packagesOf('../servers/http/server.ts')).toEqual(expect.arrayContaining(['node:events', 'hono', 'mutative']));
+});

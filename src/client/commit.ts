@@ -1,0 +1,58 @@
+import type { Change, CommitOptions } from '../core/service/commit.ts';
+import type { CommitRecord } from '../core/service/commits.ts';
+import { patchBetween } from '../core/session/patch-between.ts';
+import { isPerdureError, PerdureError } from '../schema/error.ts';
+import type { PatchOperation, State } from '../schema/state.ts';
+import type { Transport } from './transport.ts';
+
+type Mutation = Extract<Change, (...args: never[]) => unknown>;
+
+const maxTries = 20;
+
+const patchBy = (state: State, mutation: Mutation): readonly PatchOperation[] => {
+  const draft = structuredClone(state) as Parameters<Mutation>[0];
+  const returned = mutation(draft);
+  if (returned instanceof Promise) {
+    returned.catch(() => undefined);
+    throw new PerdureError('INVALID_INPUT', 'a change of the state cannot wait for anything: await first, then commit');
+  }
+  return patchBetween(state, draft) as readonly PatchOperation[];
+};
+
+const send = async (
+  transport: Transport,
+  session: string,
+  patch: readonly PatchOperation[],
+  { onState, ...options }: CommitOptions,
+): Promise<CommitRecord | undefined> => {
+  if (patch.length === 0) return undefined;
+  const { commit } = await transport.json<{ readonly commit?: CommitRecord }>(`${session}/state`, {
+    method: 'PATCH',
+    body: { ...options, patch },
+    ...(onState !== undefined && { headers: { 'if-match': `"${onState}"` } }),
+  });
+  return commit;
+};
+
+/** By a patch; or by a function, on the state as it is here, sent as the patch that it amounts to, and run again when the state has moved meanwhile. */
+export const commitAfar = async (
+  transport: Transport,
+  session: string,
+  change: Change,
+  options: CommitOptions = {},
+): Promise<CommitRecord | undefined> => {
+  if (typeof change !== 'function') return send(transport, session, change, options);
+  for (let tries = 1; ; tries++) {
+    const { value, tag } = await transport.tagged<State>(`${session}/state`);
+    const patch = patchBy(value, change);
+    try {
+      return await send(transport, session, patch, {
+        ...options,
+        onState: options.onState ?? tag?.replaceAll('"', ''),
+      });
+    } catch (error) {
+      const hasMoved = isPerdureError(error, 'PRECONDITION_FAILED') && options.onState === undefined;
+      if (!hasMoved || tries === maxTries) throw error;
+    }
+  }
+};

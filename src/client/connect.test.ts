@@ -1,0 +1,272 @@
+import { expect, test } from 'vitest';
+import { startTestServer, testAgent } from '../../test/http-server.ts';
+import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
+import type { PerdureError } from '../schema/error.ts';
+import { type Client, connect } from './index.ts';
+import { sessionAfar } from './session.ts';
+import { transportTo } from './transport.ts';
+
+const changing = new Set([
+  'at',
+  'createdAt',
+  'updatedAt',
+  'addedAt',
+  'requestedAt',
+  'durationMs',
+  'activeMs',
+  'hash',
+  'workspace',
+]);
+const sameEverywhere = (_: string, value: unknown): unknown => {
+  if (typeof value === 'string') {
+    return value
+      .replace(/\b(ses|run|msg|apr|key|aud|call)_(?:[0-9a-z]{26}|s1_1_\w+)/g, '$1')
+      .replace(/\bworkspace (?:local|other)\b/g, 'this workspace')
+      .replace(/\b[0-9a-f]{64}\b/g, 'hash')
+      .replace(/\b\d{13}\b/g, 'time');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, changing.has(name) ? '…' : each]));
+};
+const failureOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'it did not fail',
+    ({ code, message, details }: PerdureError) => ({ code, message, details }),
+  );
+
+/** What every verb gives, in one order, without what no two runs have in common. */
+const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unknown[]> => {
+  const told: unknown[] = [];
+  const tell = async (name: string, value: unknown): Promise<void> => {
+    const text = JSON.stringify(await value, sameEverywhere);
+    told.push([name, text === undefined ? undefined : JSON.parse(text)]);
+  };
+  const { sessions } = runtime;
+  const session = await sessions.open({ title: 'One', metadata: { ticket: 'OPS-1' }, budget: { turns: 50 } });
+  await tell(
+    'append',
+    session.append({ role: 'user', content: 'What does the test expect?' }, { idempotencyKey: 'a' }),
+  );
+  await tell('append twice', session.append([{ role: 'assistant', content: 'A port.' }]));
+  await tell('describe', session.describe({ title: 'Two' }));
+  await tell('summary', session.summary());
+  await tell('commit', session.commit([{ op: 'add', path: '/facts/port', value: 8080 }], { why: 'it says so' }));
+  await tell(
+    'commit by a function',
+    session.commit((draft) => {
+      draft.facts.port = 8081;
+      draft.plan['a/b~c'] = { step: 'test', status: 'todo', order: 1 };
+    }),
+  );
+  await tell(
+    'commit of nothing',
+    session.commit(() => undefined),
+  );
+  await tell('no commit', session.commit([]));
+  await tell('state', session.state());
+  await tell('state then', session.state({ at: { turn: 0 } }));
+  await tell('lift', session.lift('/facts/port', { to: 'verified', why: 'looked' }));
+  await tell('commits', session.commits({ last: { turns: 5 }, path: '/facts/**', provenance: ['human', 'verified'] }));
+  await tell('commits of turns', session.commits({ turns: { from: 0, to: 9 }, since: new Date(0), limit: 2 }));
+  await tell('all commits', sessions.commits({ path: '/facts/port', since: 0 }));
+  const [newest] = await session.commits({ limit: 1, path: '/plan/**' });
+  await tell('revert', session.revert(newest!.seq, { why: 'not yet' }));
+  await tell('pin', session.pin('port'));
+  await tell('unpin', session.unpin('port'));
+  await tell('context', session.context({ maxTokens: 5000 }));
+  await tell('transcript', session.transcript({ lastTurns: 1 }));
+  await tell('events', Array.fromAsync(session.events({ after: 2 })));
+  await tell('events up to a point', Array.fromAsync(session.events({ at: { turn: 1 } })));
+  await tell('write', session.files.write('src/a.txt', 'one\n', { mode: 0o755, expect: null, why: 'a start' }));
+  await tell(
+    'write again',
+    session.files.write('src/a.txt', new TextEncoder().encode('two\n'), { idempotencyKey: 'w' }),
+  );
+  await tell('list', session.files.list());
+  await tell('list a folder', session.files.list({ path: 'src' }));
+  await tell('read', Array.from(await session.files.read('src/a.txt')));
+  const { seq } = await session.summary();
+  await tell('diff of files', session.files.diff({ seq: seq - 1 }, { session: session.id }));
+  await tell('changes of files', session.files.changes({ seq: seq - 1 }, { session: session.id, seq }));
+  await tell('history', session.files.history('src/a.txt', { limit: 5 }));
+  await tell('restore, dry', session.files.restore({ seq: seq - 1 }, { isDryRun: true }));
+  await tell('restore', session.files.restore({ seq: seq - 1 }, { paths: ['src/a.txt'], why: 'back' }));
+  await tell('keep', session.artifacts.keep('report (1) + a.md', '# Report\n'));
+  await tell('keep a file', session.artifacts.keep('a.txt', { path: 'src/a.txt' }, { mediaType: 'text/x' }));
+  await tell('artifacts', session.artifacts.list());
+  await tell('artifact', Array.from(await session.artifacts.read('report (1) + a.md')));
+  await tell('delete', session.files.delete('src/a.txt', { why: 'done' }));
+  const fork = await session.fork({ at: { turn: 1 }, title: 'Fork' });
+  await fork.commit([{ op: 'add', path: '/facts/host', value: 'here' }]);
+  await tell('diff', session.diff({ turn: 1 }, { session: fork.id }));
+  await tell('adopt', session.adopt(fork.id, { onConflict: 'theirs' }));
+  await tell('tree', session.tree());
+  await tell('rewind', session.rewind({ to: { turn: 1 }, reason: 'again' }));
+  await tell('retry', session.retry({ turn: 1 }));
+  await tell('compact', session.compact({ keepTurns: 1 }));
+  await tell('verify', session.verify({ isQuick: true }));
+  await tell('pause', session.pause({ reason: 'lunch' }));
+  await tell('resume', session.resume());
+  await tell('handoff', session.handoff({ to: 'human', reason: 'look' }));
+  await tell('handoff back', session.handoff({ to: 'agent' }));
+  await tell('limit', session.limit({ turns: 60 }, { reason: 'more' }));
+  await tell('usage', session.usage());
+  await tell('bind', session.bind(testAgent));
+  const run = await session.send('Say hello', { idempotencyKey: 's', policy: 'queue' });
+  await tell('result', run.result());
+  await tell('ended', run.ended());
+  await tell('standing', (await session.run(run.id)).standing());
+  await tell('events of a run', Array.fromAsync(run.events()));
+  await tell('toolCalls', session.toolCalls({ tool: 'echo', status: 'ok' }));
+  await tell('all calls', sessions.toolCalls({ run: run.id }));
+  await tell('cancel of nothing', session.cancel());
+  await tell('replay', (await session.replay({ turn: (await session.summary()).turn })).departures);
+  await tell('close', session.close({ reason: 'over' }));
+  await tell('archive', session.archive());
+  await tell('restored', session.restore());
+  await tell('reopen', session.reopen());
+  await tell('approvals', runtime.approvals.list());
+  await tell('agents', runtime.agents.list());
+  await tell('gc', runtime.gc({ isDryRun: true, graceMs: 0 }));
+  await tell('no such session', failureOf(sessions.get('ses_01jd3v8m9k5x7q2w4e6r8t0y1a')));
+  await tell('no session at all', failureOf(sessions.get('nonsense')));
+  await tell('no such point', failureOf(session.state({ at: { turn: 99 } })));
+  await tell('no such file', failureOf(session.files.read('nothing')));
+  await tell('wrong state', failureOf(session.commit([{ op: 'add', path: '/plan/a', value: 7 }])));
+  await tell('illegal', failureOf(session.archive()));
+  return told;
+};
+
+test('[CLIENT2] the same steps give the same answers and the same failures over a server as in the library', async () => {
+  const { server, keys, runtime } = await startTestServer();
+  const other = runtime.as({ workspace: 'other', member: 'the-admin', role: 'admin' });
+  await other.worker({ pollMs: 200 }).start();
+  const afar = await scenario(connect({ url: server.url, key: keys.admin }));
+  const here = await scenario(other);
+  expect(afar).toEqual(here);
+  expect(afar.length).toBeGreaterThan(70);
+}, 120_000);
+
+test('[CLIENT2] sessions are listed, exported and taken over; members, keys and the audit log are kept, over a server', async () => {
+  const { server, keys, foreignKeys } = await startTestServer();
+  const client = connect({ url: `${server.url}/`, key: keys.admin });
+  const [one, two] = [await client.sessions.open({ title: 'One' }), await client.sessions.open({ agent: 'tester' })];
+  await one.files.write('a.txt', 'content');
+  const first = await client.sessions.list({ limit: 1, status: 'open' });
+  const next = await client.sessions.list({ limit: 1, cursor: first.cursor });
+  expect([...first.sessions, ...next.sessions].map(({ id }) => id)).toEqual([one.id, two.id]);
+  expect((await client.sessions.usage({ limit: 2 })).usage.map(({ session }) => session)).toEqual([one.id, two.id]);
+  const elsewhere = connect({ url: server.url, key: foreignKeys.admin });
+  expect((await elsewhere.sessions.import(client.sessions.export([one.id, two.id]))).sessions).toHaveLength(2);
+  expect((await elsewhere.sessions.import(one.export())).sessions).toEqual([{ session: one.id, added: 0 }]);
+  expect(Buffer.from(await (await elsewhere.sessions.get(one.id)).files.read('a.txt')).toString()).toBe('content');
+  await expect(Array.fromAsync(client.sessions.export(['ses_01jd3v8m9k5x7q2w4e6r8t0y1a']))).rejects.toMatchObject({
+    code: 'SESSION_NOT_FOUND',
+  });
+  expect(await client.sessions.rebuildProjections()).toBeGreaterThan(1);
+
+  expect(await client.members.me()).toMatchObject({ member: 'the-admin', role: 'admin' });
+  await client.members.add({ id: 'ann', role: 'viewer', profile: { name: 'Ann' } });
+  await client.members.change('ann', { role: 'member' });
+  expect(await client.members.list()).toContainEqual(expect.objectContaining({ id: 'ann', role: 'member' }));
+  const made = await client.keys.create({ member: 'ann', areas: ['sessions'] });
+  const ann = connect({ url: server.url, key: made.token });
+  await expect(ann.keys.list()).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  const { token } = await client.keys.rotate(made.key.id);
+  await expect(ann.sessions.list()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  expect((await connect({ url: server.url, key: token }).sessions.list()).sessions).toHaveLength(2);
+  expect(await client.keys.revoke(made.key.id)).toMatchObject({ revokedAt: expect.any(Number) });
+  await client.members.remove('ann');
+  const { entries } = await client.audit.list({ limit: 3 });
+  expect(entries.map(({ verb }) => verb)).toEqual(['audit.list', 'members.remove', 'keys.revoke']);
+}, 60_000);
+
+test('[CLIENT1] what needs the process or the machine of the store says so, and what is no address or no key is refused', async () => {
+  const key = 'pdk_local.key.secret';
+  const client = connect({ url: 'http://127.0.0.1:9', key });
+  const open = client.sessions.open({ files: { from: '.' } });
+  await expect(open).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining('open({ files })'),
+  });
+  expect(() => client.worker()).toThrow('worker does not work over a server');
+  const session = sessionAfar(
+    transportTo({ url: 'http://127.0.0.1:9', key }),
+    'ses_01jd3v8m9k5x7q2w4e6r8t0y1a' as never,
+  );
+  expect(() => session.track({})).toThrow('track does not work over a server');
+  await expect(session.files.copyTo('folder')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(session.compact({ summarize: () => 'short' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(session.replay({ turn: 1, model: {} })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  for (const url of ['perdure.example.org', 'ftp://a', 'http://user:word@host', 'http://host/?a', 'http://host/#a']) {
+    expect(() => connect({ url, key })).toThrow('the url of a server');
+  }
+  for (const wrong of ['', 'secret', 'pdk_a\r\nhost: b', 'pdk_ä']) {
+    expect(() => connect({ url: 'http://host', key: wrong })).toThrow(/^the key is not one of Perdure/);
+  }
+});
+
+test('[CLIENT7] a change by a function is run again when the state has moved, so that none of many at once is lost', async () => {
+  const { server, keys } = await startTestServer();
+  const { sessions } = connect({ url: server.url, key: keys.member });
+  const session = await sessions.open();
+  await session.commit([{ op: 'add', path: '/facts/count', value: 0 }]);
+  const add = () =>
+    session.commit((draft) => {
+      draft.facts.count = Number(draft.facts.count) + 1;
+    });
+  await Promise.all(Array.from({ length: 8 }, add));
+  expect((await session.state()).facts.count).toBe(8);
+  const wrong = session.commit(async () => undefined);
+  await expect(wrong).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  let runs = 0;
+  const never = session.commit(
+    (draft) => {
+      draft.facts.count = -1;
+      runs++;
+    },
+    { onState: 'another' },
+  );
+  await expect(never).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+  expect(runs).toBe(1);
+}, 60_000);
+
+test('[CLIENT4] a session, its commits, what is written right now, a run and the workspace are followed', async () => {
+  const { server, keys, runtime } = await startTestServer();
+  const client = connect({ url: server.url, key: keys.member });
+  const leaving = new AbortController();
+  const hints = client.changes({ after: Date.now(), signal: leaving.signal });
+  const hinted = hints.next();
+  const session = await client.sessions.open({ agent: testAgent });
+  expect((await hinted).value).toMatchObject({ session: session.id });
+  const commits = session.watch({ path: '/facts/*', signal: leaving.signal });
+  const events = session.events({ after: 1, follow: true, signal: leaving.signal });
+  const committed = commits.next();
+  const previewed = Promise.withResolvers<unknown>();
+  const unlisten = session.previews((preview) => previewed.resolve(preview));
+  const run = await session.send('Hello');
+  const seen: string[] = [];
+  for await (const event of run.events()) seen.push(event.type);
+  expect(seen.slice(-1)).toEqual(['run.ended']);
+  expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+  const again = await session.send('Hello');
+  expect(await previewed.promise).toMatchObject({ type: expect.stringMatching(/delta|progress/) });
+  unlisten();
+  await again.ended();
+  await (await runtime.sessions.get(session.id)).commit([{ op: 'add', path: '/facts/port', value: 1 }]);
+  const [here] = await (await runtime.sessions.get(session.id)).commits({ path: '/facts/**' });
+  expect((await committed).value).toEqual(JSON.parse(JSON.stringify(here)));
+  const newest = (await session.summary()).seq;
+  const followed: number[] = [];
+  for await (const { seq } of events) {
+    followed.push(seq);
+    if (seq === newest) leaving.abort(); // ends it without an error
+  }
+  expect(followed).toEqual(Array.from({ length: newest - 1 }, (_, index) => index + 2));
+  expect(await commits.next()).toMatchObject({ done: true });
+  const waiting = session.events({ after: newest, follow: true });
+  const step = waiting.next();
+  await waiting.return();
+  expect(await step).toMatchObject({ done: true });
+  await expect(run.ended({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+}, 60_000);

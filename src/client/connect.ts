@@ -1,0 +1,47 @@
+import type { AgentInfo } from '../core/service/agents.ts';
+import type { ChangesOptions, SessionChange } from '../core/service/changes.ts';
+import { endAtOnce } from '../core/service/end-at-once.ts';
+import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
+import { dataOf } from './events.ts';
+import { follow } from './follow.ts';
+import { notFromAfar } from './not-from-afar.ts';
+import { approvalsAfar, auditAfar, keysAfar, membersAfar } from './registry.ts';
+import { type ClientSessions, sessionsAfar } from './sessions.ts';
+import { type ConnectOptions, freshKey, type Transport, transportTo } from './transport.ts';
+
+type Verbs = Pick<ScopedRuntime, 'approvals' | 'members' | 'keys' | 'audit' | 'gc' | 'changes' | 'worker'>;
+
+/** What a member may do with a workspace, over HTTP: the verbs of `runtime.as(…)`. It holds nothing open. */
+export interface Client extends Verbs {
+  readonly sessions: ClientSessions;
+  readonly agents: { list(): Promise<readonly AgentInfo[]> };
+}
+
+async function* changesAfar(
+  transport: Transport,
+  { after }: ChangesOptions,
+  signal: AbortSignal,
+): AsyncGenerator<SessionChange, void, void> {
+  for await (const frame of follow(transport, '/v1/events', { query: { after }, signal })) {
+    if (frame.event === 'changed') yield dataOf<SessionChange>(frame);
+  }
+}
+
+/** Nothing is asked of the server yet. */
+export const connect = (options: ConnectOptions): Client => {
+  const transport = transportTo(options);
+  return {
+    sessions: sessionsAfar(transport),
+    agents: { list: async () => (await transport.json<{ agents: readonly AgentInfo[] }>('/v1/agents')).agents },
+    approvals: approvalsAfar(transport),
+    members: membersAfar(transport),
+    keys: keysAfar(transport),
+    audit: auditAfar(transport),
+    gc: ({ isDryRun, graceMs } = {}) =>
+      transport.json('/v1/gc', { method: 'POST', body: { isDryRun, graceMs }, idempotencyKey: freshKey() }),
+    changes: (asked = {}) => endAtOnce(asked.signal, (signal) => changesAfar(transport, asked, signal)),
+    worker: () => {
+      throw notFromAfar('worker', 'it works where the store is: start `perdure worker` there');
+    },
+  };
+};

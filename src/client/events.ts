@@ -1,0 +1,100 @@
+import type { Preview } from '../core/run/previews.ts';
+import { endAtOnce } from '../core/service/end-at-once.ts';
+import type { EventsOptions } from '../core/service/events.ts';
+import { PerdureError } from '../schema/error.ts';
+import type { SessionEvent } from '../schema/event.ts';
+import { pointText } from './address.ts';
+import { follow } from './follow.ts';
+import type { Frame } from './frame-parser.ts';
+import { unavailable } from './problem.ts';
+import type { Transport } from './transport.ts';
+
+interface EventPage {
+  readonly events: readonly SessionEvent[];
+  readonly after: number;
+  readonly more: boolean;
+}
+
+const pageSize = 1000;
+
+export const dataOf = <T>({ data }: Frame): T => {
+  try {
+    return JSON.parse(data) as T;
+  } catch (cause) {
+    throw unavailable('the server does not answer as Perdure does: what it streams is not JSON', { cause });
+  }
+};
+
+/** Undefined for a frame that is no part of the log. */
+export const eventIn = (frame: Frame): SessionEvent | undefined =>
+  frame.id === undefined ? undefined : dataOf<SessionEvent>(frame);
+
+/** Those of a session as they are written, until the signal ends it. */
+export async function* followEvents(
+  transport: Transport,
+  session: string,
+  { after = 0, signal }: EventsOptions,
+): AsyncGenerator<SessionEvent, void, void> {
+  const query = { after, previews: false };
+  for await (const frame of follow(transport, `${session}/events`, { query, signal })) {
+    const event = eventIn(frame);
+    if (event) yield event;
+  }
+}
+
+/** Those there are, page by page. */
+async function* pagesOfEvents(
+  transport: Transport,
+  session: string,
+  { after = 0, at, signal }: EventsOptions,
+): AsyncGenerator<SessionEvent, void, void> {
+  for (let cursor = after; !signal?.aborted; ) {
+    const query = { after: cursor, at: pointText(at), follow: false, limit: pageSize };
+    const page = await transport.json<EventPage>(`${session}/events`, { query, signal });
+    yield* page.events;
+    if (!page.more) return;
+    cursor = page.after;
+  }
+}
+
+export const readEvents = (
+  transport: Transport,
+  session: string,
+  options: EventsOptions = {},
+): AsyncGenerator<SessionEvent, void, void> => {
+  if (options.at && options.follow) {
+    throw new PerdureError('INVALID_INPUT', 'the query is not valid: at ends where follow goes on: leave out one');
+  }
+  const read = options.follow ? followEvents : pagesOfEvents;
+  return endAtOnce(options.signal, (signal) => untilAborted(read(transport, session, { ...options, signal }), signal));
+};
+
+/** A signal ends a reader without an error. */
+async function* untilAborted<T>(
+  steps: AsyncGenerator<T, void, void>,
+  signal: AbortSignal,
+): AsyncGenerator<T, void, void> {
+  try {
+    yield* steps;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** Shows what is written and done as it happens, until the function that this gives is called. */
+export const listenToPreviews = (
+  transport: Transport,
+  session: string,
+  listener: (preview: Preview) => void,
+): (() => void) => {
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  const listen = async (): Promise<void> => {
+    const { seq } = await transport.json<{ readonly seq: number }>(session, { signal });
+    for await (const frame of follow(transport, `${session}/events`, { query: { after: seq }, signal })) {
+      if (frame.event === 'preview') listener(dataOf<Preview>(frame));
+    }
+  };
+  listen().catch(() => undefined); // nothing that is kept is missed
+  return () => leaving.abort();
+};

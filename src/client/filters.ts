@@ -1,0 +1,15 @@
+import type { CallFilter, CommitFilter } from '../core/service/commits.ts';
+import type { Query } from './address.ts';
+
+const time = (value: Date | number | undefined): number | undefined =>
+  value === undefined ? undefined : Number(value);
+
+/** As queries write them. */
+export const filterQuery = ({ turns, last, since, until, ...filter }: CommitFilter & CallFilter = {}): Query => ({
+  ...filter,
+  since: time(since),
+  until: time(until),
+  lastTurns: last?.turns,
+  fromTurn: turns?.from,
+  toTurn: turns?.to,
+});

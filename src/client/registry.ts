@@ -1,0 +1,40 @@
+import type { Approvals } from '../core/service/approvals.ts';
+import type { Audit } from '../core/service/registry/audit.ts';
+import type { Keys } from '../core/service/registry/keys.ts';
+import type { Members } from '../core/service/registry/members.ts';
+import type { SessionId } from '../schema/ids.ts';
+import { path } from './address.ts';
+import type { Listed } from './listed.ts';
+import { freshKey, type Transport } from './transport.ts';
+
+export const approvalsAfar = (transport: Transport): Approvals => {
+  const settle = async (to: string, body: unknown): Promise<SessionId> => {
+    const asked = { method: 'POST', body, idempotencyKey: freshKey() } as const;
+    return (await transport.json<{ readonly session: SessionId }>(to, asked)).session;
+  };
+  return {
+    list: async () => (await transport.json<Listed<'approvals', Approvals['list']>>('/v1/approvals')).approvals,
+    approve: (id) => settle(path`/v1/approvals/${id}/approve`, {}),
+    deny: (id, reason) => settle(path`/v1/approvals/${id}/deny`, { reason }),
+  };
+};
+
+export const membersAfar = (transport: Transport): Members => ({
+  me: () => transport.json('/v1/me'),
+  list: async () => (await transport.json<Listed<'members', Members['list']>>('/v1/members')).members,
+  add: (member) => transport.json('/v1/members', { method: 'POST', body: member, idempotencyKey: freshKey() }),
+  change: (id, body) => transport.json(path`/v1/members/${id}`, { method: 'PATCH', body }),
+  remove: (id) => transport.done(path`/v1/members/${id}`, { method: 'DELETE' }),
+});
+
+/** A token is told once and kept by nobody: what makes one is never asked for again. */
+export const keysAfar = (transport: Transport): Keys => ({
+  create: (request = {}) => transport.json('/v1/keys', { method: 'POST', body: request }),
+  list: async () => (await transport.json<Listed<'keys', Keys['list']>>('/v1/keys')).keys,
+  rotate: (id) => transport.json(path`/v1/keys/${id}/rotate`, { method: 'POST', body: {} }),
+  revoke: (id) => transport.json(path`/v1/keys/${id}`, { method: 'DELETE' }),
+});
+
+export const auditAfar = (transport: Transport): Audit => ({
+  list: (query) => transport.json('/v1/audit', { query: { ...query } }),
+});

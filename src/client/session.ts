@@ -1,0 +1,135 @@
+import type { Replay, ReplayOptions } from '../core/service/replay.ts';
+import type { Retry } from '../core/service/retry.ts';
+import type { Session } from '../core/service/session.ts';
+import type { RunId, SessionId } from '../schema/ids.ts';
+import type { SessionSummary } from '../schema/summary.ts';
+import { path, placeText, pointText } from './address.ts';
+import { type AgentRef, agentRef } from './agent-ref.ts';
+import { commitAfar } from './commit.ts';
+import { listenToPreviews, readEvents } from './events.ts';
+import { artifactsAfar, filesAfar } from './files.ts';
+import { filterQuery } from './filters.ts';
+import type { Listed } from './listed.ts';
+import { notFromAfar } from './not-from-afar.ts';
+import { runAfar } from './run.ts';
+import { freshKey, type Transport } from './transport.ts';
+import { watchCommits } from './watch.ts';
+
+/** A session of a server, with the verbs of the library's own. */
+export interface ClientSession extends Omit<Session, 'bind' | 'fork' | 'replay'> {
+  bind(agent: AgentRef): Promise<void>;
+  fork(options?: Parameters<Session['fork']>[0]): Promise<ClientSession>;
+  /** A model by its name. */
+  replay(options: Omit<ReplayOptions, 'agent'> & { readonly agent?: AgentRef | undefined }): Promise<Replay>;
+}
+
+const namedModel = (model: unknown): unknown => {
+  if (model === undefined || typeof model === 'string') return model;
+  throw notFromAfar('replay with a model of this process', 'name one that the server has, such as anthropic/…');
+};
+
+export const sessionAfar = (transport: Transport, id: SessionId): ClientSession => {
+  const at = path`/v1/sessions/${id}`;
+  const run = (run: RunId) => runAfar(transport, id, run);
+  const post = <T>(to: string, body: unknown = {}, idempotencyKey: string = freshKey()): Promise<T> =>
+    transport.json<T>(to, { method: 'POST', body, idempotencyKey });
+  const move = async (to: string, body?: unknown): Promise<void> =>
+    transport.done(to, { method: 'POST', body: body ?? {}, idempotencyKey: freshKey() });
+  const pin = (fact: string, method: 'PUT' | 'DELETE') =>
+    transport.done(`${at}${path`/pins/${fact}`}`, { method, idempotencyKey: freshKey() });
+  return {
+    id,
+    files: filesAfar(transport, id),
+    artifacts: artifactsAfar(transport, id),
+    summary: () => transport.json(at),
+    append: async (input, { idempotencyKey } = {}) => {
+      const messages = Array.isArray(input) ? input : [input];
+      return (await post<Listed<'events', Session['append']>>(`${at}/messages`, { messages }, idempotencyKey)).events;
+    },
+    describe: (about) => transport.done(at, { method: 'PATCH', body: about }),
+    events: (options) => readEvents(transport, at, options),
+    transcript: async ({ at: point, lastTurns } = {}) => {
+      const query = { at: pointText(point), lastTurns };
+      return (await transport.json<Listed<'entries', Session['transcript']>>(`${at}/transcript`, { query })).entries;
+    },
+    context: async ({ at: point, maxTokens, instructions } = {}) => {
+      if (instructions !== undefined) throw notFromAfar('context({ instructions })', 'leave them out');
+      return transport.json(`${at}/context`, { query: { at: pointText(point), maxTokens } });
+    },
+    pause: (options) => move(`${at}/pause`, options),
+    resume: () => move(`${at}/resume`),
+    close: (options) => move(`${at}/close`, options),
+    reopen: () => move(`${at}/reopen`),
+    archive: () => move(`${at}/archive`),
+    restore: () => move(`${at}/restore`),
+    send: async (input, { policy, idempotencyKey } = {}) => {
+      const sent = await post<{ readonly run: RunId }>(`${at}/runs`, { input, policy }, idempotencyKey);
+      return run(sent.run);
+    },
+    run: async (wanted) => {
+      await transport.json(`${at}${path`/runs/${wanted}`}`);
+      return run(wanted as RunId);
+    },
+    cancel: async (wanted) => {
+      if (wanted === undefined) return (await post<{ readonly run?: RunId }>(`${at}/cancel`)).run;
+      await run(wanted).cancel();
+      return wanted;
+    },
+    answer: (call, text) => move(`${at}${path`/answers/${call}`}`, { text }),
+    approve: (approval) => move(path`/v1/approvals/${approval}/approve`),
+    deny: (approval, reason) => move(path`/v1/approvals/${approval}/deny`, { reason }),
+    handoff: (options) => move(`${at}/handoff`, options),
+    limit: (limits, options) => move(`${at}/limits`, { limits, ...options }),
+    usage: () => transport.json(`${at}/usage`),
+    previews: (listener) => listenToPreviews(transport, at, listener),
+    state: ({ at: point } = {}) => transport.json(`${at}/state`, { query: { at: pointText(point) } }),
+    commit: (change, options) => commitAfar(transport, at, change, options),
+    lift: (paths, options) => post(`${at}/lift`, { paths: typeof paths === 'string' ? [paths] : paths, ...options }),
+    commits: async (filter) => {
+      const query = filterQuery(filter);
+      return (await transport.json<Listed<'commits', Session['commits']>>(`${at}/commits`, { query })).commits;
+    },
+    toolCalls: async (filter) => {
+      const query = filterQuery(filter);
+      return (await transport.json<Listed<'calls', Session['toolCalls']>>(`${at}/tool-calls`, { query })).calls;
+    },
+    watch: (filter) => watchCommits(transport, at, filter),
+    revert: async (seq, options) =>
+      (
+        await post<{ readonly commit?: Awaited<ReturnType<Session['revert']>> }>(
+          `${at}${path`/commits/${seq}/revert`}`,
+          options,
+        )
+      ).commit,
+    adopt: (branch, options) =>
+      post(`${at}/adopt`, { branch: typeof branch === 'string' ? branch : branch.id, ...options }),
+    diff: async (from, to) => transport.json(`${at}/diff`, { query: { from: placeText(from), to: placeText(to) } }),
+    bind: async (agent) => move(`${at}/bind`, agentRef(agent)),
+    pin: (fact) => pin(fact, 'PUT'),
+    unpin: (fact) => pin(fact, 'DELETE'),
+    compact: async ({ keepTurns, summarize } = {}) => {
+      if (summarize) throw notFromAfar('compact({ summarize })', 'leave it out, and the server makes the summary');
+      type Answer = { readonly compaction?: Awaited<ReturnType<Session['compact']>> };
+      return (await post<Answer>(`${at}/compact`, { keepTurns })).compaction;
+    },
+    recall: async (key) =>
+      (await transport.json<{ readonly value?: unknown }>(`${at}/recall`, { query: { key } })).value,
+    track: () => {
+      throw notFromAfar('track', 'it journals calls where the store is; append what your loop says and does');
+    },
+    retry: async (options): Promise<Retry> => {
+      const { run: started, ...retry } = await post<Omit<Retry, 'run'> & { readonly run?: RunId }>(
+        `${at}/retry`,
+        options,
+      );
+      return { ...retry, ...(started && { run: run(started) }) };
+    },
+    replay: async ({ turn, agent, model, live }) =>
+      post(`${at}/replay`, { turn, model: namedModel(model), live, ...(agent && { agent: agentRef(agent) }) }),
+    fork: async (options) => sessionAfar(transport, (await post<SessionSummary>(`${at}/fork`, options)).id),
+    rewind: (options) => move(`${at}/rewind`, options),
+    tree: () => transport.json(`${at}/tree`),
+    verify: ({ isQuick } = {}) => transport.json(`${at}/verify`, { query: { quick: isQuick } }),
+    export: () => transport.chunks(`${at}/export`),
+  };
+};

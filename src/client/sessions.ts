@@ -1,0 +1,55 @@
+import type { OpenOptions } from '../core/service/open-session.ts';
+import type { Sessions } from '../core/service/sessions.ts';
+import { SessionId } from '../schema/ids.ts';
+import { parseInput } from '../schema/parse-input.ts';
+import type { SessionSummary } from '../schema/summary.ts';
+import { path } from './address.ts';
+import { type AgentRef, agentRef } from './agent-ref.ts';
+import { filterQuery } from './filters.ts';
+import type { Listed } from './listed.ts';
+import { notFromAfar } from './not-from-afar.ts';
+import { type ClientSession, sessionAfar } from './session.ts';
+import { freshKey, type Transport } from './transport.ts';
+
+export interface ClientSessions extends Omit<Sessions, 'open' | 'get'> {
+  open(options?: Omit<OpenOptions, 'agent'> & { readonly agent?: AgentRef | undefined }): Promise<ClientSession>;
+  get(id: string): Promise<ClientSession>;
+}
+
+export const sessionsAfar = (transport: Transport): ClientSessions => ({
+  open: async ({ agent, carryFrom, files, ...about } = {}) => {
+    if (files) throw notFromAfar('open({ files })', 'open it, and write its files with session.files.write');
+    const body = {
+      ...about,
+      ...(agent && { agent: agentRef(agent) }),
+      carryFrom: typeof carryFrom === 'object' ? carryFrom.id : carryFrom,
+    };
+    const asked = { method: 'POST', body, idempotencyKey: freshKey() } as const;
+    return sessionAfar(transport, (await transport.json<SessionSummary>('/v1/sessions', asked)).id);
+  },
+  get: async (id) => {
+    const session = parseInput('the session id', SessionId, id);
+    await transport.json(path`/v1/sessions/${session}`);
+    return sessionAfar(transport, session);
+  },
+  list: (query) => transport.json('/v1/sessions', { query: { ...query } }),
+  usage: (query) => transport.json('/v1/usage', { query: { ...query } }),
+  export: (ids) => transport.chunks('/v1/export', { query: { session: ids } }),
+  import: (bundle) => transport.json('/v1/import', { method: 'POST', content: bundle }),
+  commits: async (filter) => {
+    const query = filterQuery(filter);
+    return (await transport.json<Listed<'commits', Sessions['commits']>>('/v1/commits', { query })).commits;
+  },
+  toolCalls: async (filter) => {
+    const query = filterQuery(filter);
+    return (await transport.json<Listed<'calls', Sessions['toolCalls']>>('/v1/tool-calls', { query })).calls;
+  },
+  rebuildProjections: async () =>
+    (
+      await transport.json<Listed<'events', Sessions['rebuildProjections']>>('/v1/rebuild-projections', {
+        method: 'POST',
+        body: {},
+        idempotencyKey: freshKey(),
+      })
+    ).events,
+});

@@ -1,0 +1,183 @@
+import { isPerdureError, PerdureError } from '../schema/error.ts';
+import { parseKey, parseServer, type Query, queryText } from './address.ts';
+import { backoffMs, pause } from './backoff.ts';
+import { type Failure, failureOf, unavailable } from './problem.ts';
+import { chunksOf, readBounded, TooLarge } from './read-bounded.ts';
+
+export interface ConnectOptions {
+  /** Of the server, such as http://127.0.0.1:4730. */
+  readonly url: string;
+  /** Of a member: `perdure keys create` makes one. */
+  readonly key: string;
+  /** In place of the one that is everywhere. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+export interface Asked {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly query?: Query;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Sent as it is. */
+  readonly content?: Uint8Array | string | AsyncIterable<Uint8Array>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** By it the server does it once, so that it can be asked again. */
+  readonly idempotencyKey?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Asked again for as long as it may succeed. */
+  readonly isPatient?: boolean;
+}
+
+/** Sends requests with the key, to one server alone. */
+export interface Transport {
+  /** The answer, as JSON. */
+  json<T>(path: string, asked?: Asked): Promise<T>;
+  /** The answer with a header of it. */
+  tagged<T>(path: string, asked?: Asked): Promise<{ readonly value: T; readonly tag: string | undefined }>;
+  /** Of what has no answer. */
+  done(path: string, asked: Asked): Promise<void>;
+  bytes(path: string, asked?: Asked): Promise<Uint8Array>;
+  /** Bytes as they come, as many as there are. */
+  chunks(path: string, asked?: Asked): AsyncGenerator<Uint8Array, void, void>;
+  /** The beginning of a stream of events. */
+  events(path: string, asked?: Asked): Promise<Response>;
+}
+
+const maxAttempts = 7;
+const maxAnswerBytes = 256 * 1024 * 1024;
+const keyBytes = 16;
+
+export const freshKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(keyBytes)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+const expectType = (response: Response, expected: string): void => {
+  const type = response.headers.get('content-type') ?? 'nothing';
+  if (type.startsWith(expected)) return;
+  throw unavailable(`there is no Perdure at this address: it answers with ${type} in place of ${expected}`);
+};
+
+const readJson = async (response: Response): Promise<unknown> => {
+  expectType(response, 'application/json');
+  return JSON.parse(new TextDecoder().decode(await readBounded(response, maxAnswerBytes)));
+};
+
+const streamOf = (chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
+  const steps = chunks[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { done, value } = await steps.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => void (await steps.return?.()),
+  });
+};
+
+const contentOf = ({ body, content }: Asked): RequestInit & { readonly duplex?: 'half' } => {
+  if (body !== undefined) return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  if (content === undefined) return {};
+  const headers = { 'content-type': 'application/octet-stream' };
+  if (typeof content === 'string' || content instanceof Uint8Array)
+    return { body: content as NonNullable<RequestInit['body']>, headers };
+  return { body: streamOf(content), headers, duplex: 'half' };
+};
+
+/** Why there is no answer, or not all of it. */
+const brokenBy = (server: string, cause: unknown): PerdureError => {
+  const { message, cause: inner } = cause instanceof Error ? cause : new Error(String(cause));
+  const code = (inner as { code?: unknown } | undefined)?.code;
+  const why = typeof code === 'string' ? code : message;
+  return unavailable(`${server} does not answer (${why}): is the server there, and can it be reached?`, { cause });
+};
+
+const readingFailure = (server: string, cause: unknown): Failure => {
+  if (cause instanceof PerdureError) return { error: cause, isPassing: false };
+  const isWrong = cause instanceof TooLarge || cause instanceof SyntaxError;
+  if (!isWrong) return { error: brokenBy(server, cause), isPassing: true };
+  const error = unavailable(`the server does not answer as Perdure does: ${cause.message}`, { cause });
+  return { error, isPassing: false };
+};
+
+const mayRepeat = ({ error, isPassing }: Failure, { method = 'GET', idempotencyKey }: Asked, attempt: number) => {
+  if (isPerdureError(error, 'RATE_LIMITED')) return true; // it was not begun
+  if (method !== 'GET' && idempotencyKey === undefined) return false;
+  return isPassing || (attempt > 1 && isPerdureError(error, 'KEY_IN_USE')); // the first attempt may be under way
+};
+
+/** What is known of a change whose answer did not come. */
+const withOutcome = (error: unknown, { method = 'GET' }: Asked): unknown =>
+  method !== 'GET' && isPerdureError(error, 'SERVER_UNAVAILABLE') && error.cause !== undefined
+    ? unavailable(`${error.message} Whether it was done is not known.`, error)
+    : error;
+
+export const transportTo = (options: ConnectOptions): Transport => {
+  const server = parseServer(options.url);
+  const authorization = `Bearer ${parseKey(options.key)}`;
+  const send = options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request));
+
+  const attempt = async <T>(path: string, asked: Asked, read: (response: Response) => Promise<T>) => {
+    const { method = 'GET', query, idempotencyKey, signal } = asked;
+    const { headers, ...content } = contentOf(asked);
+    try {
+      const response = await send(`${server}${path}${queryText(query)}`, {
+        method,
+        ...content,
+        headers: {
+          authorization,
+          ...(headers as Record<string, string>),
+          ...asked.headers,
+          ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+        },
+        redirect: 'manual',
+        credentials: 'omit',
+        cache: 'no-store',
+        ...(signal && { signal }),
+      });
+      return response.ok ? { value: await read(response) } : await failureOf(response);
+    } catch (cause) {
+      if (signal?.aborted) throw cause;
+      return readingFailure(server, cause);
+    }
+  };
+
+  const ask = async <T>(path: string, asked: Asked, read: (response: Response) => Promise<T>): Promise<T> => {
+    for (let count = 1; ; count++) {
+      const tried = await attempt(path, asked, read);
+      if ('value' in tried) return tried.value;
+      const isOver = count >= maxAttempts && !asked.isPatient;
+      if (isOver || !mayRepeat(tried, asked, count)) throw withOutcome(tried.error, asked);
+      await pause(backoffMs(count, tried.waitMs), asked.signal);
+    }
+  };
+
+  return {
+    json: <T>(path: string, asked: Asked = {}) => ask(path, asked, readJson) as Promise<T>,
+    tagged: <T>(path: string, asked: Asked = {}) =>
+      ask(path, asked, async (response) => ({
+        value: (await readJson(response)) as T,
+        tag: response.headers.get('etag') ?? undefined,
+      })),
+    done: (path, asked) => ask(path, asked, async (response) => void (await response.body?.cancel())),
+    bytes: (path, asked = {}) =>
+      ask(path, asked, (response) => {
+        expectType(response, 'application/octet-stream');
+        return readBounded(response, maxAnswerBytes);
+      }),
+    chunks: async function* (path, asked = {}) {
+      const response = await ask(path, asked, async (begun) => {
+        expectType(begun, 'application/octet-stream');
+        return begun;
+      });
+      try {
+        yield* chunksOf(response);
+      } catch (cause) {
+        throw brokenBy(server, cause);
+      }
+    },
+    events: (path, asked = {}) =>
+      ask(path, { ...asked, headers: { accept: 'text/event-stream', ...asked.headers } }, async (begun) => {
+        expectType(begun, 'text/event-stream');
+        return begun;
+      }),
+  };
+};

@@ -1,0 +1,34 @@
+import { endAtOnce } from '../core/service/end-at-once.ts';
+import type { WatchFilter } from '../core/service/record-filter.ts';
+import { type CommitRecord, commitRecord, isMatch } from '../core/session/commit-record.ts';
+import { parseInput } from '../schema/parse-input.ts';
+import { PathPattern } from '../schema/path-pattern.ts';
+import { followEvents } from './events.ts';
+import type { Transport } from './transport.ts';
+
+async function* commitsAfter(
+  transport: Transport,
+  session: string,
+  start: Promise<number>,
+  { path, provenance, signal }: WatchFilter,
+): AsyncGenerator<CommitRecord, void, void> {
+  const levels = typeof provenance === 'string' ? [provenance] : provenance;
+  for await (const event of followEvents(transport, session, { after: await start, signal })) {
+    if (event.type !== 'state.committed') continue;
+    const record = commitRecord(event);
+    if (isMatch(record, path, levels)) yield record;
+  }
+}
+
+/** Every commit that matches, as it comes. Where it starts is asked for by the call, not by the first step. */
+export const watchCommits = (
+  transport: Transport,
+  session: string,
+  { after, ...filter }: WatchFilter = {},
+): AsyncGenerator<CommitRecord, void, void> => {
+  if (filter.path !== undefined) parseInput('the filter', PathPattern, filter.path);
+  const now = async () => (await transport.json<{ readonly seq: number }>(session)).seq;
+  const start = after === undefined ? now() : Promise.resolve(after);
+  start.catch(() => undefined); // told by the first step, if there is one
+  return endAtOnce(filter.signal, (signal) => commitsAfter(transport, session, start, { ...filter, signal }));
+};
