@@ -16,11 +16,9 @@ import { openEventReader } from './read-events.ts';
 import { rebuildProjections } from './rebuild-projections.ts';
 import { failedReply, serveCall } from './serve-calls.ts';
 import { openTables } from './tables.ts';
+import { requestOf, takeBatch } from './take-batch.ts';
 import type { ThreadData } from './thread-data.ts';
 
-/** Bounds of one transaction, so that nobody waits long for the write lock. */
-const maxBatchBytes = 8 * 1024 * 1024;
-const maxBatchCalls = 1000;
 /** Going back to the event loop and being called from there takes longer than waiting at the bell: after work, more is to be expected. */
 const waitMs = 50;
 /** Being woken takes a good part of what a commit takes. Somebody who appends one after another is back within this time. */
@@ -80,21 +78,6 @@ type Opened = ReturnType<typeof openWriter>;
 export type WriterOperations = Omit<Opened, 'appendAll' | 'putSnapshots'> & {
   readonly append: (request: AppendRequest) => Answer<AppendReply>;
   readonly putSnapshot: (...put: SnapshotPut) => Answer<void>;
-};
-
-const requestOf = (call: Call): AppendRequest => call.args[0] as AppendRequest;
-
-const bytesOf = ({ events }: AppendRequest): number => events.reduce((sum, { payload }) => sum + payload.length, 0);
-
-/** The appends at the head of the queue that go into one transaction: at least one, and no more than the bounds allow. */
-const takeBatch = (queue: Call[]): readonly Call[] => {
-  let bytes = 0;
-  const end = queue.findIndex((call, index) => {
-    if (call.op !== 'append' || index >= maxBatchCalls) return true;
-    bytes += bytesOf(requestOf(call));
-    return index > 0 && bytes > maxBatchBytes;
-  });
-  return queue.splice(0, end < 0 ? queue.length : end);
 };
 
 export const serveWrites = (data: ThreadData): void => {
