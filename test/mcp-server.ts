@@ -21,6 +21,9 @@ export const newMcpServer = (): McpServer => {
     await promise;
     return said('too late');
   });
+  server.registerTool('whoami', {}, async () =>
+    said(`${process.env.TOKEN ?? 'nobody'} of ${process.env.HIDDEN ?? 'nowhere'}`),
+  );
   server.registerTool('dies', {}, () => process.exit(1));
   return server;
 };

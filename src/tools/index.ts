@@ -13,6 +13,7 @@ import { rememberTool } from './session/remember-tool.ts';
 import { shellTool } from './shell/shell-tool.ts';
 
 export { defineTool, type ToolDefinition } from './define-tool.ts';
+export { type McpServer, type McpTool, type McpValue, mcpTools } from './mcp/mcp-tools.ts';
 export { defineShellTool, type ShellOptions, type ShellOutput } from './shell/shell-tool.ts';
 export { subagent } from './subagent.ts';
 export {

@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import type { JsonSchema } from '../../core/ports/json-schema.ts';
+import type { Effects, Tool, ToolContext } from '../../core/ports/tool.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { fieldProblem } from '../../schema/field-problem.ts';
+import { isSecretName } from '../../schema/secret-name.ts';
+import { defineTool, type ToolDefinition } from '../define-tool.ts';
+import { type McpAddress, McpConnections } from './mcp-connections.ts';
+
+/** As it is, or a secret of the vault, put in when a tool is called, with what stands before it (`Bearer `). */
+export type McpValue = string | { readonly secret: string; readonly prefix?: string };
+
+export interface McpTool {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly inputSchema: JsonSchema;
+}
+
+export interface McpServer {
+  /** Its tools are called `NAME_tool`. */
+  readonly name: string;
+  /** A program that speaks on stdin and stdout. It sees none of this process's environment but what is listed here, PATH and the like. */
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, McpValue>>;
+  /** Or a server by its address. */
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, McpValue>>;
+  /** In place of what the server lists. It is asked without secrets, which no workspace has lent yet. */
+  readonly tools?: readonly McpTool[];
+  /** Of all its tools; as with `defineTool`. */
+  readonly effects?: Effects;
+  readonly approval?: ToolDefinition<typeof AnyInput, unknown>['approval'];
+  readonly timeoutMs?: number;
+}
+
+const AnyInput = z.looseObject({});
+const fields: Record<keyof McpServer, true> = {
+  name: true,
+  command: true,
+  args: true,
+  env: true,
+  url: true,
+  headers: true,
+  tools: true,
+  effects: true,
+  approval: true,
+  timeoutMs: true,
+};
+
+const invalid = (name: unknown, why: string, cause?: unknown): PerdureError =>
+  new PerdureError('TOOL_INVALID', `the MCP server ${String(name)} cannot be used: ${why}`, { cause });
+
+const isValue = (value: unknown): boolean => {
+  if (typeof value === 'string') return true;
+  if (fieldProblem(value, { secret: true, prefix: true })) return false;
+  const { secret, prefix = '' } = value as { secret?: unknown; prefix?: unknown };
+  return isSecretName(secret) && typeof prefix === 'string';
+};
+
+const problemOf = (server: McpServer): string | undefined => {
+  const unknown = fieldProblem(server, fields);
+  if (unknown) return unknown;
+  const { name, command, url, env = {}, headers = {} } = server;
+  if (typeof name !== 'string' || !/^[a-zA-Z][a-zA-Z0-9-]{0,31}$/.test(name)) {
+    return 'its name takes letters, digits and -, 32 at most';
+  }
+  if ((command === undefined) === (url === undefined)) return 'give it a command or a url';
+  const wrong = Object.entries({ ...env, ...headers }).find(([, value]) => !isValue(value));
+  return wrong && `${wrong[0]} is neither a text nor { secret: NAME }`;
+};
+
+const valuesOf = ({ env = {}, headers = {} }: McpServer): readonly McpValue[] => [
+  ...Object.values(env),
+  ...Object.values(headers),
+];
+
+const secretsOf = (server: McpServer): readonly string[] => [
+  ...new Set(valuesOf(server).flatMap((value) => (typeof value === 'string' ? [] : value.secret))),
+];
+
+/** Values whose secret is not at hand are left out. */
+const filled = (
+  values: Readonly<Record<string, McpValue>>,
+  secrets: Readonly<Record<string, string>>,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => {
+      if (typeof value === 'string') return [[name, value]];
+      const { secret, prefix = '' } = value;
+      return Object.hasOwn(secrets, secret) ? [[name, `${prefix}${secrets[secret]}`]] : [];
+    }),
+  );
+
+const addressOf = (server: McpServer, secrets: Readonly<Record<string, string>>): McpAddress =>
+  server.url === undefined
+    ? { command: server.command!, args: server.args ?? [], env: filled(server.env ?? {}, secrets) }
+    : { url: server.url, headers: filled(server.headers ?? {}, secrets) };
+
+/** What the model reads: the data or the text, and all of it where there is more. A failure stays what it is. */
+const outputOf = (result: Awaited<ReturnType<McpClient['callTool']>>): unknown => {
+  if (result.isError) return result;
+  if (result.structuredContent !== undefined) return result.structuredContent;
+  const texts = result.content.map((part) => (part.type === 'text' ? part.text : undefined));
+  return texts.includes(undefined) ? result.content : texts.join('\n');
+};
+
+type McpClient = Parameters<Parameters<McpConnections['use']>[2]>[0];
+
+const listTools = async (server: McpServer, connections: McpConnections): Promise<readonly McpTool[]> => {
+  try {
+    const { tools } = await connections.use('listing', addressOf(server, {}), (client) => client.listTools());
+    return tools.map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      inputSchema: inputSchema as JsonSchema,
+    }));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw invalid(
+      server.name,
+      `it does not list its tools (${why}); give them as tools: [{ name, inputSchema }]`,
+      cause,
+    );
+  }
+};
+
+/** The tools of an MCP server, for agents. Each session has a connection of its own, with the secrets of its workspace. */
+export const mcpTools = async (server: McpServer): Promise<readonly Tool[]> => {
+  const problem = problemOf(server);
+  if (problem) throw invalid(server?.name, problem);
+  const connections = new McpConnections();
+  const { effects, approval, timeoutMs } = server;
+  const call = (tool: string, input: object, { workspace, session, secrets, signal }: ToolContext) => {
+    const name = JSON.stringify([workspace, session, ...Object.entries(secrets)]);
+    return connections.use(name, addressOf(server, secrets), async (client) =>
+      outputOf(await client.callTool({ name: tool, arguments: { ...input } }, { signal })),
+    );
+  };
+  return (server.tools ?? (await listTools(server, connections))).map(({ name, description = '', inputSchema }) => ({
+    ...defineTool({
+      name: `${server.name}_${name}`.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64),
+      description,
+      input: AnyInput,
+      usesFiles: false,
+      secrets: secretsOf(server),
+      ...(effects !== undefined && { effects }),
+      ...(approval !== undefined && { approval }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      execute: (input, context) => call(name, input, context),
+    }),
+    inputSchema,
+  }));
+};
