@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -429,6 +430,31 @@ describe('deliveries', () => {
     const check = (key: string) => () => new Verifier(key).verify(body, headers as Record<string, string>);
     expect(check(rotated.secret)()).toEqual(message);
     expect(check(secret)).toThrow();
+  });
+
+  test('[HOOK3] a secret is sealed where there is a master key, opens by a new one, and keeps nobody without it from anything else', async () => {
+    const receiver = await startReceiver();
+    const database = newMemoryDatabase();
+    const [first, second] = [1, 2].map(() => randomBytes(32).toString('base64'));
+    const opened = (masterKey?: string) =>
+      open({ store: openMemoryStore(database), ...(masterKey !== undefined && { masterKey }) });
+    const runtime = await opened(first);
+    const { webhook, secret } = await runtime.webhooks.add({ url: receiver.url, events: ['run.ended'] });
+    const kept = async () =>
+      JSON.stringify(await openMemoryStore(database).records('local' as never, 'webhook', { limit: 9 }));
+    expect(await kept()).not.toContain(secret.slice(6));
+    const statusBy = async (by: Runtime) => (await by.webhooks.test(webhook.id)).status;
+    expect(await statusBy(runtime)).toBe('delivered');
+    await runtime.rotateMasterKey(second!);
+    expect(await statusBy(await opened(second))).toBe('delivered');
+    const { body, headers } = receiver.received[1]!;
+    new Verifier(secret).verify(body, headers as Record<string, string>);
+    for (const other of [await opened(), await opened(first)]) {
+      expect((await other.webhooks.test(webhook.id)).attempts[0]!.error).toContain('master key');
+      await endRun(other);
+    }
+    const unsealed = await (await opened()).webhooks.add({ url: receiver.url, events: ['run.ended'] });
+    expect(await kept()).toContain(unsealed.secret);
   });
 
   test('[HOOK7] are kept for seven days and the newest 1,000 of a webhook, and those that are still to be sent stay', async () => {

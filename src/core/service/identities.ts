@@ -34,6 +34,7 @@ import type { MasterKeySource } from './vault/master-key.ts';
 import { Vaults } from './vault/vaults.ts';
 import { type Dispatcher, WebhookDispatcher } from './webhooks/dispatcher.ts';
 import { defaultPostRules, type PostRules } from './webhooks/post.ts';
+import type { WebhookScope } from './webhooks/webhook-scope.ts';
 import { webhooksOf } from './webhooks/webhooks.ts';
 
 const Timings = z.strictObject({ modelBackoffMs: z.number().nonnegative().default(1000) });
@@ -134,6 +135,11 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     };
   };
   const postRules = { ...defaultPostRules, ...options.postRules };
+  const webhookScope = (scope: Scope): WebhookScope => ({
+    ...scope,
+    postRules,
+    sealer: vaults.sealerOf(scope.workspace),
+  });
   const workers = new Set<Worker | Dispatcher>();
   const verbsOf = (scope: Scope): RuntimeVerbs => ({
     once: (request, work) => doOnce(scope, request, work),
@@ -153,7 +159,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       return worker;
     },
     dispatcher: (dispatcherOptions) => {
-      const dispatcher = new WebhookDispatcher({ ...scope, postRules }, dispatcherOptions);
+      const dispatcher = new WebhookDispatcher(webhookScope(scope), dispatcherOptions);
       workers.add(dispatcher);
       return dispatcher;
     },
@@ -169,7 +175,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
         keys: scope.give('keys', keysOf(scope)),
         audit: scope.give('audit', auditOf(scope)),
         vault: scope.give('vault', vaults.vaultOf(scope.workspace)),
-        webhooks: scope.give('webhooks', webhooksOf({ ...scope, postRules })),
+        webhooks: scope.give('webhooks', webhooksOf(webhookScope(scope))),
         ...scope.give('runtime', verbsOf(scope)),
       };
     },

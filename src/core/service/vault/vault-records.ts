@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { WorkspaceId } from '../../../schema/ids.ts';
+import { registryWorkspace, type WorkspaceId } from '../../../schema/ids.ts';
 import type { Records, RecordWrite, StoredRecord } from '../../ports/records.ts';
 import { allRecords } from '../registry/change-records.ts';
 import type { VaultContent } from './known-secrets.ts';
@@ -32,6 +32,11 @@ export interface DataKey {
 const aboutKey = (workspace: WorkspaceId): readonly string[] => ['data-key', workspace];
 const aboutSecret = (workspace: WorkspaceId, name: string): readonly string[] => ['secret', workspace, name];
 
+/** Before it has a data key: a new master key finds all of them. */
+export const enlist = async (records: Records, workspace: WorkspaceId): Promise<void> => {
+  await records.writeRecords(registryWorkspace, [{ kind: 'data-key', id: workspace, onVersion: 0, body: {} }]);
+};
+
 export const sealDataKey = (workspace: WorkspaceId, key: SealingKey, master: SealingKey): DataKeyBody => ({
   id: key.id,
   sealedBy: master.id,
@@ -41,8 +46,9 @@ export const sealDataKey = (workspace: WorkspaceId, key: SealingKey, master: Sea
 export const readDataKeyBody = async (
   records: Records,
   workspace: WorkspaceId,
+  id = dataKeyId,
 ): Promise<{ readonly body: DataKeyBody; readonly version: number } | undefined> => {
-  const stored = await records.record(workspace, 'data-key', dataKeyId);
+  const stored = await records.record(workspace, 'data-key', id);
   return stored && { body: DataKeyBody.parse(stored.body), version: stored.version };
 };
 
@@ -61,9 +67,9 @@ export const openDataKey = (
 };
 
 /** Undefined removes it. */
-export const dataKeyWrite = (body: DataKeyBody | undefined, onVersion: number): RecordWrite => ({
+export const dataKeyWrite = (body: DataKeyBody | undefined, onVersion: number, id = dataKeyId): RecordWrite => ({
   kind: 'data-key',
-  id: dataKeyId,
+  id,
   onVersion,
   body: body && { ...body },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PerdureError } from '../../../schema/error.ts';
-import { registryWorkspace, type WorkspaceId } from '../../../schema/ids.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { type SecretInfo, SecretName } from '../../../schema/secret-info.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -12,6 +12,7 @@ import { newSealingKey } from './seal.ts';
 import {
   type DataKey,
   dataKeyWrite,
+  enlist,
   type MasterKeys,
   openDataKey,
   openSecret,
@@ -52,11 +53,6 @@ const refuseNamedByItself = (name: string, value: string): void => {
     'INVALID_INPUT',
     'the value is a part of the name, which everybody may see: take another name',
   );
-};
-
-/** Before it has a data key: a new master key finds all of them. */
-const enlist = async (records: Records, workspace: WorkspaceId): Promise<void> => {
-  await records.writeRecords(registryWorkspace, [{ kind: 'data-key', id: workspace, onVersion: 0, body: {} }]);
 };
 
 export interface VaultParts {

@@ -14,6 +14,7 @@ import {
   replaceMasterKey,
 } from './master-key.ts';
 import type { SealingKey } from './seal.ts';
+import { type Sealer, sealerOf } from './sealer.ts';
 import { type Vault, vaultOf } from './vault.ts';
 import { dataKeyWrite, openDataKey, readDataKeyBody, readVault, sealDataKey } from './vault-records.ts';
 
@@ -48,6 +49,10 @@ export class Vaults {
     const { records, clock } = this.#parts;
     const changed = () => this.secretsOf(workspace).outdate();
     return vaultOf({ records, clock, workspace, masters: this.#masters, changed });
+  }
+
+  sealerOf(workspace: WorkspaceId): Sealer {
+    return sealerOf({ records: this.#parts.records, workspace, masters: this.#masters });
   }
 
   async makeMasterKey(): Promise<{ readonly file: string }> {
@@ -94,12 +99,14 @@ export class Vaults {
       WorkspaceId.parse(id),
     );
     for (const workspace of workspaces) {
-      await changeRecords(records, workspace, async () => {
-        const stored = await readDataKeyBody(records, workspace);
-        if (!stored || stored.body.sealedBy === key.id) return { writes: [], result: undefined };
-        const body = sealDataKey(workspace, openDataKey(workspace, stored.body, masters), key);
-        return { writes: [dataKeyWrite(body, stored.version)], result: undefined };
-      });
+      for (const { id } of await allRecords(records, workspace, 'data-key')) {
+        await changeRecords(records, workspace, async () => {
+          const stored = await readDataKeyBody(records, workspace, id);
+          if (!stored || stored.body.sealedBy === key.id) return { writes: [], result: undefined };
+          const body = sealDataKey(workspace, openDataKey(workspace, stored.body, masters), key);
+          return { writes: [dataKeyWrite(body, stored.version, id)], result: undefined };
+        });
+      }
     }
     return workspaces.length;
   }

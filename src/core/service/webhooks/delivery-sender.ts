@@ -45,8 +45,8 @@ const messageOf = (error: unknown): string => {
 
 /** One try, however it ends; undefined when it was broken off. */
 export const attempt = async (
-  { clock, postRules }: Pick<WebhookScope, 'clock' | 'postRules'>,
-  { url, secret }: StoredWebhook,
+  { clock, postRules, sealer }: Pick<WebhookScope, 'clock' | 'postRules' | 'sealer'>,
+  { id: webhook, url, secret }: StoredWebhook,
   { id, message }: Delivery,
   stopping: AbortSignal,
 ): Promise<DeliveryAttempt | undefined> => {
@@ -55,7 +55,7 @@ export const attempt = async (
   const took = () => ({ at, durationMs: Math.round(performance.now() - startedAt) });
   const body = JSON.stringify(message);
   try {
-    const headers = signedHeaders(await openSecret(secret), { id, atMs: at, body });
+    const headers = signedHeaders(await openSecret(sealer, webhook, secret), { id, atMs: at, body });
     const { status, answer } = await post(url, { headers, body }, postRules, stopping);
     const error = problemOf(status);
     return { ...took(), status, ...(answer && { answer }), ...(error && { error }) };

@@ -1,14 +1,24 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { Json } from '../../../schema/json.ts';
+import { z } from 'zod';
+import type { WebhookId } from '../../../schema/ids.ts';
+import type { Sealer } from '../vault/sealer.ts';
 
 const prefix = 'whsec_';
 const secretBytes = 32;
 
 export const newSigningSecret = (): string => `${prefix}${randomBytes(secretBytes).toString('base64')}`;
 
-/** How secrets are kept in a workspace's records: here and nowhere else. */
-export const sealSecret = async (secret: string): Promise<Json> => secret;
-export const openSecret = async (kept: Json): Promise<string> => String(kept);
+/** Sealed where there is a master key, else as it is. */
+export const KeptSecret = z.union([z.strictObject({ sealed: z.string() }), z.strictObject({ plain: z.string() })]);
+export type KeptSecret = z.infer<typeof KeptSecret>;
+
+export const keepSecret = async (sealer: Sealer, webhook: WebhookId, secret: string): Promise<KeptSecret> => {
+  const sealed = await sealer.seal(webhook, secret);
+  return sealed === undefined ? { plain: secret } : { sealed };
+};
+
+export const openSecret = async (sealer: Sealer, webhook: WebhookId, kept: KeptSecret): Promise<string> =>
+  'sealed' in kept ? sealer.open(webhook, kept.sealed) : kept.plain;
 
 interface Signed {
   readonly id: string;

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { WebhookId, WorkspaceId } from '../../../schema/ids.ts';
-import { Json } from '../../../schema/json.ts';
 import { Webhook, type WebhookEvent, WebhookEvent as WebhookEventSchema } from '../../../schema/webhook.ts';
 import type { Records } from '../../ports/records.ts';
+import { KeptSecret } from './signing-secret.ts';
 
 /** As it is kept. */
 export const StoredWebhook = Webhook.omit({ events: true }).extend({
   /** From when on it hears of each: what was before is not told. */
   since: z.partialRecord(WebhookEventSchema, z.int()),
-  secret: Json,
+  secret: KeptSecret,
   /** No delivery has got through since. */
   failingSince: z.int().optional(),
 });

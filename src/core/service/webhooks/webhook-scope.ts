@@ -1,7 +1,9 @@
 import type { Scope } from '../scope.ts';
+import type { Sealer } from '../vault/sealer.ts';
 import type { PostRules } from './post.ts';
 
 /** What all about webhooks is given. */
 export type WebhookScope = Pick<Scope, 'store' | 'records' | 'workspace' | 'clock' | 'closing' | 'onWarning'> & {
   readonly postRules: PostRules;
+  readonly sealer: Sealer;
 };

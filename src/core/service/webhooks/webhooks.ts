@@ -15,7 +15,7 @@ import { changeWebhook } from './change-webhook.ts';
 import { attempt, withAttempt } from './delivery-sender.ts';
 import { urlProblem } from './post.ts';
 import { deliveriesOf, removeDeliveries } from './prune-deliveries.ts';
-import { newSigningSecret, sealSecret } from './signing-secret.ts';
+import { keepSecret, newSigningSecret } from './signing-secret.ts';
 import {
   afterDeliveries,
   deliveryId,
@@ -107,7 +107,7 @@ const changed = (
 };
 
 export const webhooksOf = (scope: WebhookScope): Webhooks => {
-  const { records, workspace, clock, postRules } = scope;
+  const { records, workspace, clock, postRules, sealer } = scope;
   const refuseUrl = (url: string | undefined): void => {
     const problem = url === undefined ? undefined : urlProblem(url, postRules);
     if (problem) throw new PerdureError('INVALID_INPUT', `the webhook: url: ${problem}`);
@@ -127,11 +127,12 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
       }
       const secret = newSigningSecret();
       const now = clock.now();
+      const id = newId('whk', now);
       const kept = {
-        id: newId('whk', now),
+        id,
         url,
         since: sinceOf(events, now),
-        secret: await sealSecret(secret),
+        secret: await keepSecret(sealer, id, secret),
         createdAt: now,
       };
       await records.writeRecords(workspace, [writeOf('webhook', kept, 0)]);
@@ -155,8 +156,8 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
     },
     rotate: async (id) => {
       const secret = newSigningSecret();
-      const sealed = await sealSecret(secret);
-      return { webhook: infoOf(await change(id, (webhook) => ({ ...webhook, secret: sealed }))), secret };
+      const kept = await keepSecret(sealer, idOf(id), secret);
+      return { webhook: infoOf(await change(id, (webhook) => ({ ...webhook, secret: kept }))), secret };
     },
     deliveries: async (id, options = {}) => {
       const { limit, cursor } = parseInput('the query', Page, options);
