@@ -55,6 +55,8 @@ const reconcile = async ({ signal }: RunContext, { tool, value }: ReadyCall, own
   } catch (error) {
     signal.throwIfAborted();
     return { outcome: 'unknown', message: error instanceof Error ? error.message : String(error) };
+  } finally {
+    own.end();
   }
 };
 

@@ -62,7 +62,7 @@ export const compactSession = async (
   const compaction: Compaction = {
     from: previous?.from ?? left[0]!.seq,
     to: left.at(-1)!.seq,
-    summary: parseInput('the summary', Summary, summary),
+    summary: (await scope.secrets.redactor()).text(parseInput('the summary', Summary, summary)),
     evicted,
   };
   const overlay = { ...compaction, evicted: [...evicted], calls, summarizer: summarize.name || 'function' };

@@ -126,6 +126,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       ...shared,
       blobs: blobsOf(store, workspace),
       secrets: workspaceSecrets,
+      onWarning: (problem) => onWarning(workspaceSecrets.tellable(problem)),
       workspace,
       actor: memberActor(member),
       requester: { role, profile },

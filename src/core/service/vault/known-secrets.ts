@@ -61,6 +61,25 @@ export class KnownSecrets implements Secrets {
     );
   }
 
+  /** A problem as it may be told, by what is known so far. */
+  tellable(problem: unknown): unknown {
+    const redactor = this.#known?.redactor;
+    if (!redactor) return problem;
+    if (!(problem instanceof Error)) return redactor.text(String(problem));
+    const { message, stack = '', cause } = problem;
+    if (redactor.text(stack + message) === stack + message && cause === undefined) return problem;
+    const told = Object.create(Object.getPrototypeOf(problem), Object.getOwnPropertyDescriptors(problem)) as Error;
+    const fields = {
+      message: redactor.text(message),
+      stack: redactor.text(stack),
+      ...(cause !== undefined && { cause: this.tellable(cause) }),
+    };
+    for (const [name, value] of Object.entries(fields)) {
+      Object.defineProperty(told, name, { value, writable: true, configurable: true });
+    }
+    return told;
+  }
+
   /** After a change of the vault: whoever asks from now on waits for a new look, also where one is under way. */
   outdate(): void {
     this.#looking = undefined;

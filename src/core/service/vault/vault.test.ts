@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openRuntime, type Runtime } from '../../../runtime.ts';
 import { registryWorkspace, WorkspaceId } from '../../../schema/ids.ts';
@@ -284,6 +285,34 @@ describe('known secrets', () => {
     expect(await toldBy(runtime, `sk-ant-0123456789 ${key}`)).toContain(
       '[secret ANTHROPIC_API_KEY] [secret PERDURE_MASTER_KEY]',
     );
+  });
+
+  test('[RED6] no warning tells one, nor what caused it', async () => {
+    const warnings: unknown[] = [];
+    const runtime = await openRuntime({
+      store: openMemoryStore(),
+      masterKey: newKey(),
+      onWarning: (problem) => warnings.push(problem),
+    });
+    undo.push(() => runtime.close());
+    await runtime.vault.set('a', 'value-of-a');
+    const session = await runtime.sessions.open();
+    const broken = session.track(
+      { tool: async (_: object) => 'ok' },
+      {
+        tool: {
+          change: () => {
+            throw new TypeError('no value-of-a', { cause: new Error('value-of-a is gone') });
+          },
+        },
+      },
+    );
+    await broken.tool({});
+    expect(warnings).toMatchObject([
+      { name: 'TypeError', message: 'no [secret a]', cause: { message: '[secret a] is gone' } },
+    ]);
+    expect(warnings[0]).toBeInstanceOf(TypeError);
+    expect(inspect(warnings, { depth: 9 })).not.toContain('value-of-a');
   });
 
   test('[RED3] no idempotency key holds one', async () => {
