@@ -297,6 +297,18 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await runtime.authenticate(wide.token)).toBeUndefined();
     });
 
+    test('[PDK6] nobody makes or takes over a key that outlives their own', async () => {
+      const expiresAt = now + dayMs;
+      const { scoped, token } = await withKey({ expiresAt });
+      const lasting = await scoped.keys.create({ member: 'ann' });
+      const passing = await signIn(token);
+      for (const later of [undefined, expiresAt + 1]) {
+        await expect(passing.keys.create({ expiresAt: later })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+      }
+      await expect(passing.keys.rotate(lasting.key.id)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+      expect((await passing.keys.create({ expiresAt })).key).toMatchObject({ expiresAt });
+    });
+
     test('[PDK6, IN1] what is no request for a key is refused and makes none', async () => {
       const { scoped } = await withKey();
       const wrong = [

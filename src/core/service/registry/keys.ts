@@ -54,6 +54,15 @@ const refuseWider = ({ caller }: Scope, { role, areas }: Pick<KeyInfo, 'role' | 
   });
 };
 
+/** What outlives the key that made it would make its end mean nothing. */
+const refuseLonger = (own: KeyInfo | undefined, { expiresAt = Number.POSITIVE_INFINITY }: KeyInfo): void => {
+  if (own?.expiresAt === undefined || expiresAt <= own.expiresAt) return;
+  const end = new Date(own.expiresAt).toISOString();
+  throw new PerdureError('FORBIDDEN', `the key would outlive your own, which ends at ${end}: ask for no later time`, {
+    details: { expiresAt: own.expiresAt },
+  });
+};
+
 export const isExpired = ({ expiresAt }: KeyInfo, now: number): boolean => expiresAt !== undefined && expiresAt <= now;
 
 export const keysOf = (scope: Scope): Keys => {
@@ -63,6 +72,7 @@ export const keysOf = (scope: Scope): Keys => {
     if (!found) throw keyNotFound(id, 'is no key of this workspace');
     return { key: StoredKey.parse(found.body), version: found.version };
   };
+  const ownKey = async (): Promise<StoredKey | undefined> => caller.key && (await mustFind(caller.key)).key;
   /** Who acts without a key is vouched for by the program, and becomes a member with their first key. */
   const holderOf = async (id: MemberId, addedAt: number) => {
     if (id !== caller.member || caller.key) return mustFindMember(records, workspace, id);
@@ -92,6 +102,7 @@ export const keysOf = (scope: Scope): Keys => {
         const role = request.role ?? lowerRole(member.role, caller.role);
         const made: StoredKey = { ...request, id, member: member.id, role, createdAt: now, secretHash };
         refuseWider(scope, made);
+        refuseLonger(await ownKey(), made);
         // The member is written too, so that none who is removed meanwhile gets a key.
         return { writes: [writeOf('key', made, 0), writeOf('member', member, version)], result: made };
       });
@@ -100,10 +111,12 @@ export const keysOf = (scope: Scope): Keys => {
     list: async () => (await allRecords(records, workspace, 'key')).map(({ body }) => infoOf(StoredKey.parse(body))),
     rotate: async (input) => {
       const { secret, secretHash } = newSecret();
+      const own = await ownKey();
       const key = await change(input, (known) => {
         if (known.revokedAt !== undefined) throw keyNotFound(known.id, 'was revoked, create another');
         if (isExpired(known, clock.now())) throw keyNotFound(known.id, 'has expired, create another');
         refuseWider(scope, known);
+        refuseLonger(own, known);
         return { ...known, secretHash };
       });
       return { key: infoOf(key), token: tokenOf(workspace, key.id, secret) };
