@@ -97,7 +97,13 @@ describe.each(Object.entries(ways))('an MCP client over %s', (_, { open, mode, r
     await client.connect(await open());
     expect(client).toBeInstanceOf(Client);
     expect(client.getServerVersion()).toMatchObject({ name: 'tools' });
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['echo', 'fails', 'hangs', 'whoami', 'dies']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+      'echo',
+      'fails',
+      'hangs',
+      'whoami',
+      'dies',
+    ]);
     expect(client.getNegotiatedProtocolVersion()).toBe(revision);
     expect(client.transport).toBe(plain.transport);
     await client.close();

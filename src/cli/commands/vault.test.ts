@@ -38,7 +38,7 @@ describe('perdure vault', () => {
   test('[CLIV1] keeps what comes on stdin without its line end, or is typed unseen, and prints no value', async () => {
     expect(await cli(['vault', 'set', 'github'], typed(value))).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/VAULT_LOCKED[^]*PERDURE_MASTER_KEY_FILE/),
+      err: expect.stringMatching(/VAULT_LOCKED.*PERDURE_MASTER_KEY_FILE/s),
     });
     expect((await cli(['vault', 'init'])).code).toBe(0);
     expect((await cli(['vault', 'init'])).code).toBe(1);
