@@ -2,6 +2,7 @@ export type { FileChange } from './core/files/changes.ts';
 export type { FileDiff } from './core/files/text-diff.ts';
 export type { Clock } from './core/ports/clock.ts';
 export type { Queue } from './core/ports/queue.ts';
+export type { OpenSpan, SpanAttributes, SpanStart, Spans } from './core/ports/spans.ts';
 export type { CallRecord, CallStatus, Imported, Store } from './core/ports/store.ts';
 export { type Effects, type Tool, type ToolContext, ToolFailure } from './core/ports/tool.ts';
 export type { Preview } from './core/run/previews.ts';

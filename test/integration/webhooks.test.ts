@@ -216,6 +216,26 @@ describe('what webhooks hear of', () => {
     expect([...told]).toEqual([first, second, third].map(({ run }) => run.id));
   });
 
+  test('[HOOK2] while there is no webhook changes cost the store next to nothing, and the first one hears all the same', async () => {
+    const receiver = await startReceiver();
+    const beside = openMemoryStore();
+    let asked = 0;
+    const store = overrideStore(beside, {
+      records: async (...query) => {
+        asked += 1;
+        return beside.records(...query);
+      },
+    });
+    const runtime = await open({ store });
+    dispatching(runtime, { ...soon, pollMs: 60_000 });
+    for (let i = 0; i < 50; i++) await runtime.sessions.open();
+    expect(asked).toBeLessThan(10);
+    await runtime.webhooks.add({ url: receiver.url, events: ['run.ended'] });
+    const { run } = await endRun(runtime);
+    const [got] = await receiver.arrived(1);
+    expect(got!.message.data.run).toBe(run.id);
+  });
+
   test('[HOOK2] an event that cannot be read is told by what its place says', async () => {
     const receiver = await startReceiver();
     const beside = openMemoryStore();

@@ -35,6 +35,8 @@ const pageDeliveries = 100;
 const pruneMs = 3_600_000;
 /** After a failure of the store. */
 const restMs = 1000;
+/** Between two looks for webhooks while there are none. */
+const idleMs = 1000;
 const sweepId = 'sweep';
 const Sweep = z.strictObject({ at: z.int() });
 
@@ -98,7 +100,11 @@ export class WebhookDispatcher implements Dispatcher {
     const { signal } = this.#stopping;
     while (!this.#isStopped) {
       await this.#trying(async () => {
-        for await (const { session } of readChanges(this.#scope, { signal })) await this.#look(session);
+        for await (const { session } of readChanges(this.#scope, { signal })) {
+          // Where nobody listens, not every change is a question to the store; those that come are kept meanwhile, one for each session.
+          while (!this.#isStopped && (await heardSince(this.#scope)) === undefined) await this.#rest(idleMs);
+          await this.#look(session);
+        }
       });
     }
   }

@@ -25,12 +25,29 @@ export async function* deliveriesOf(
   }
 }
 
+async function* inPages<T>(all: AsyncIterable<T>): AsyncGenerator<readonly T[], void, void> {
+  let page: T[] = [];
+  for await (const each of all) {
+    page.push(each);
+    if (page.length < pageSize) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}
+
 export const removeDeliveries = async (
   { records, workspace }: Place,
   all: AsyncIterable<StoredRecord>,
 ): Promise<void> => {
-  for await (const { id, version } of all) {
-    await records.writeRecords(workspace, [{ kind: 'delivery', id, onVersion: version, body: undefined }]);
+  const remove = (page: readonly StoredRecord[]) =>
+    records.writeRecords(
+      workspace,
+      page.map(({ id, version }) => ({ kind: 'delivery', id, onVersion: version, body: undefined })),
+    );
+  for await (const page of inPages(all)) {
+    // Where one is being sent just now, the others go one by one.
+    if (!(await remove(page))) for (const each of page) await remove([each]);
   }
 };
 
