@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import type { StoredRecord } from '../../src/core/ports/records.ts';
 import {
   type Clock,
   type Delivery,
@@ -143,13 +144,17 @@ describe('what webhooks hear of', () => {
     expect(told).not.toContain(unwanted.run.id);
   });
 
-  test('[HOOK1] a fork tells nothing of what its parent told', async () => {
+  test('[HOOK1] a fork tells nothing of what its parent told, also when that is not in the log of deliveries any more', async () => {
     const receiver = await startReceiver();
-    const runtime = await open();
-    await runtime.webhooks.add({ url: receiver.url, events: ['run.ended'] });
+    const store = openMemoryStore();
+    const runtime = await open({ store });
+    const { webhook } = await runtime.webhooks.add({ url: receiver.url, events: ['run.ended'] });
     dispatching(runtime);
     const parent = await endRun(runtime);
     await receiver.arrived(1);
+    await deliveryOf(runtime, webhook.id, isOver);
+    const [{ id, version }] = (await store.records('local' as never, 'delivery', { limit: 1 })) as [StoredRecord];
+    await store.writeRecords('local' as never, [{ kind: 'delivery', id, onVersion: version, body: undefined }]);
     const child = await parent.session.fork();
     const own = await endRun(runtime, child.id);
     await receiver.arrived(2);
@@ -545,6 +550,31 @@ describe('several dispatchers', () => {
       expect(receiver.received.map(({ message }) => message.data.run).toSorted()).toEqual(runs.flat().toSorted());
     },
   );
+
+  test('[HOOK5] that find the same deliveries due send each once', async () => {
+    const receiver = await startReceiver();
+    const database = newMemoryDatabase();
+    const [runtime, other] = [
+      await open({ store: openMemoryStore(database) }),
+      await open({ store: openMemoryStore(database) }),
+    ];
+    const { webhook } = await runtime.webhooks.add({ url: receiver.url, events: ['run.ended'] });
+    const first = dispatching(runtime);
+    for (let i = 0; i < 4; i++) await endRun(runtime);
+    await vi.waitFor(async () => {
+      const { deliveries } = await runtime.webhooks.deliveries(webhook.id);
+      expect(deliveries.filter(isOver)).toHaveLength(4);
+    });
+    await first.stop();
+    const { deliveries } = await runtime.webhooks.deliveries(webhook.id);
+    for (const { id } of deliveries) await runtime.webhooks.redeliver(id);
+    for (const each of [runtime, other]) dispatching(each);
+    for (const { id } of deliveries) {
+      await deliveryOf(runtime, webhook.id, (each) => each.id === id && each.attempts.length === 2);
+    }
+    await Promise.all([runtime.close(), other.close()]);
+    expect(receiver.received).toHaveLength(8);
+  });
 
   test('[HOOK5] one that is stopped breaks off what it sends, and the next sends it', async () => {
     const receiver = await startReceiver((response, _, count) => {
