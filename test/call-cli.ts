@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { World } from '../src/cli/context-for.ts';
 import { runCli } from '../src/cli/run-cli.ts';
 import type { Terminal } from '../src/cli/terminal.ts';
+import type { World } from '../src/cli/world.ts';
 import { openRuntime } from '../src/index.ts';
 
 /** A terminal of so many columns; without an end to them it is a pipe. */

@@ -1,3 +1,4 @@
+import type { Client } from '../client/index.ts';
 import type { Workspaces } from '../core/service/registry/workspaces.ts';
 import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import type { Session } from '../core/service/session.ts';
@@ -44,8 +45,10 @@ export interface Context {
   readonly now: () => number;
   /** Opens the store at the first call; it is closed after the command, however that ends. */
   readonly sessions: () => Promise<Sessions>;
-  /** The store with the agents of the configuration. */
-  readonly runtime: () => Promise<ScopedRuntime>;
+  /** The server that is asked in place of a store. */
+  readonly server?: string | undefined;
+  /** The store with the agents of the configuration, or what a server gives. */
+  readonly runtime: () => Promise<ScopedRuntime | Client>;
   readonly workspaces: () => Promise<Workspaces>;
   /** The same without a member, for those who serve others; the first call may say who watches it at work. */
   readonly wholeRuntime: (watching?: Watching) => Promise<Runtime>;
@@ -86,6 +89,8 @@ export interface Command<O extends Options = Options> {
   /** More to know, below the options. */
   readonly notes?: readonly string[];
   readonly examples: readonly string[];
+  /** Works on a store itself, and not with a server. */
+  readonly isLocal?: true;
   /** Makes the store where there is none yet. All others say that there is none. */
   readonly makesStore?: true;
   run(context: Context, call: Call<O>): Promise<Ending | undefined>;

@@ -1,9 +1,9 @@
-import type { World } from './context-for.ts';
 import { readHiddenLine } from './hidden-line.ts';
 import { report, runCli } from './run-cli.ts';
 import { personAt } from './runs/person.ts';
 import { startDetached } from './runs/start-detached.ts';
 import { terminalOf } from './terminal.ts';
+import type { World } from './world.ts';
 
 const world: World = {
   argv: process.argv.slice(2),

@@ -7,6 +7,8 @@ import { wrongCall } from './wrong-call.ts';
 
 export const commonOptions = {
   store: text('ADDRESS', `sqlite:PATH or postgres://…; else PERDURE_STORE, else ${defaultStore}`),
+  server: text('URL', 'a server in place of a store; else PERDURE_SERVER. Its key is in PERDURE_KEY'),
+  'key-file': text('FILE', 'where the key for the server is, for you alone to read'),
   config: text('FILE', 'agents and models; else perdure.config.ts, .mjs or .js here'),
   workspace: text('NAME', 'the tenant; else PERDURE_WORKSPACE, else local'),
   json: flag('answer in JSON, for programs'),
@@ -17,6 +19,8 @@ export type ParsedCall =
   | { readonly kind: 'version'; readonly json: boolean }
   | { readonly kind: 'help'; readonly about?: Command | readonly Command[] | undefined }
   | ({ readonly kind: 'run'; readonly command: Command } & Call<typeof commonOptions>);
+
+export type RunCall = Extract<ParsedCall, { kind: 'run' }>;
 
 /** Commands of two words that begin with the same one, such as `files ls`. */
 const groupOf = (word: string): readonly Command[] => commands.filter(({ name }) => name.startsWith(`${word} `));

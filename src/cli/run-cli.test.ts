@@ -5,9 +5,9 @@ import type { MessageInput } from '../schema/message.ts';
 import { type MemoryDatabase, newMemoryDatabase } from '../testing/memory-database.ts';
 import { openMemoryStore } from '../testing/memory-store.ts';
 import { commands } from './commands/registry.ts';
-import type { World } from './context-for.ts';
 import { displayWidth } from './display-width.ts';
 import { OutputClosed, type Terminal } from './terminal.ts';
+import type { World } from './world.ts';
 
 let database: MemoryDatabase;
 beforeEach(() => {

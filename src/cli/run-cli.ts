@@ -1,19 +1,16 @@
 import manifest from '../../package.json' with { type: 'json' };
-import { contextFor, storeOf, type World } from './context-for.ts';
+import { contextFor } from './context-for.ts';
 import { wrap } from './display-width.ts';
 import { exitCodes, failureOf } from './exit-codes.ts';
 import { commandHelp, groupHelp, overview } from './help.ts';
-import { looseOptions, type ParsedCall, parseCall } from './parse-call.ts';
+import { looseOptions, type ParsedCall, parseCall, type RunCall } from './parse-call.ts';
 import { printable, printableJson } from './printable.ts';
-import { withoutSecrets } from './store-address.ts';
+import { storeOf, withoutSecrets } from './store-address.ts';
 import { linesText, OutputClosed, type Terminal } from './terminal.ts';
+import type { World } from './world.ts';
 
 /** The store is closed however the command ends, and the first failure is the one to tell. */
-const runCommand = async (
-  world: World,
-  call: Extract<ParsedCall, { kind: 'run' }>,
-  onStore: (address: string) => void,
-): Promise<number> => {
+const runCommand = async (world: World, call: RunCall, onStore: (address: string) => void): Promise<number> => {
   const { context, close } = contextFor(world, call, onStore);
   try {
     const ended = await call.command.run(context, call);

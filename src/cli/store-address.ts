@@ -3,6 +3,12 @@ import { PerdureError } from '../schema/error.ts';
 
 export const defaultStore = 'sqlite:.perdure/perdure.db';
 
+type Env = Readonly<Record<string, string | undefined>>;
+
+export const givenStore = (option: string | undefined, env: Env): string | undefined =>
+  option ?? (env.PERDURE_STORE || undefined);
+export const storeOf = (option: string | undefined, env: Env): string => givenStore(option, env) ?? defaultStore;
+
 /** Opening SQLite would make the file: only the commands that begin a store may do so. */
 export const refuseMissingStore = (address: string): void => {
   const file = /^sqlite:(.+)$/.exec(address)?.[1];

@@ -5,11 +5,14 @@ import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import { dataOf } from './events.ts';
 import { follow } from './follow.ts';
 import { notFromAfar } from './not-from-afar.ts';
-import { approvalsAfar, auditAfar, keysAfar, membersAfar } from './registry.ts';
+import { approvalsAfar, auditAfar, keysAfar, membersAfar, vaultAfar, webhooksAfar } from './registry.ts';
 import { type ClientSessions, sessionsAfar } from './sessions.ts';
 import { type ConnectOptions, freshKey, type Transport, transportTo } from './transport.ts';
 
-type Verbs = Pick<ScopedRuntime, 'approvals' | 'members' | 'keys' | 'audit' | 'gc' | 'changes' | 'worker'>;
+type Verbs = Pick<
+  ScopedRuntime,
+  'approvals' | 'members' | 'keys' | 'audit' | 'vault' | 'webhooks' | 'gc' | 'changes' | 'worker' | 'dispatcher'
+>;
 
 /** What a member may do with a workspace, over HTTP: the verbs of `runtime.as(…)`. It holds nothing open. */
 export interface Client extends Verbs {
@@ -37,11 +40,16 @@ export const connect = (options: ConnectOptions): Client => {
     members: membersAfar(transport),
     keys: keysAfar(transport),
     audit: auditAfar(transport),
+    vault: vaultAfar(transport),
+    webhooks: webhooksAfar(transport),
     gc: ({ isDryRun, graceMs } = {}) =>
       transport.json('/v1/gc', { method: 'POST', body: { isDryRun, graceMs }, idempotencyKey: freshKey() }),
     changes: (asked = {}) => endAtOnce(asked.signal, (signal) => changesAfar(transport, asked, signal)),
     worker: () => {
       throw notFromAfar('worker', 'it works where the store is: start `perdure worker` there');
+    },
+    dispatcher: () => {
+      throw notFromAfar('dispatcher', 'it sends from where the store is: `perdure serve` does');
     },
   };
 };

@@ -2,6 +2,8 @@ import type { Approvals } from '../core/service/approvals.ts';
 import type { Audit } from '../core/service/registry/audit.ts';
 import type { Keys } from '../core/service/registry/keys.ts';
 import type { Members } from '../core/service/registry/members.ts';
+import type { Vault } from '../core/service/vault/vault.ts';
+import type { Webhooks } from '../core/service/webhooks/webhooks.ts';
 import type { SessionId } from '../schema/ids.ts';
 import { path } from './address.ts';
 import type { Listed } from './listed.ts';
@@ -27,7 +29,7 @@ export const membersAfar = (transport: Transport): Members => ({
   remove: (id) => transport.done(path`/v1/members/${id}`, { method: 'DELETE' }),
 });
 
-/** A token is told once and kept by nobody: what makes one is never asked for again. */
+/** A token, as every secret that is shown once, is kept by nobody: what makes one is never asked for again. */
 export const keysAfar = (transport: Transport): Keys => ({
   create: (request = {}) => transport.json('/v1/keys', { method: 'POST', body: request }),
   list: async () => (await transport.json<Listed<'keys', Keys['list']>>('/v1/keys')).keys,
@@ -38,3 +40,26 @@ export const keysAfar = (transport: Transport): Keys => ({
 export const auditAfar = (transport: Transport): Audit => ({
   list: (query) => transport.json('/v1/audit', { query: { ...query } }),
 });
+
+export const vaultAfar = (transport: Transport): Vault => ({
+  set: (name, value, options) =>
+    transport.json(path`/v1/secrets/${name}`, { method: 'PUT', body: { value, ...options } }),
+  list: async () => (await transport.json<Listed<'secrets', Vault['list']>>('/v1/secrets')).secrets,
+  remove: (name) => transport.done(path`/v1/secrets/${name}`, { method: 'DELETE' }),
+  rotate: () => transport.json('/v1/secrets/rotate', { method: 'POST', body: {}, idempotencyKey: freshKey() }),
+});
+
+export const webhooksAfar = (transport: Transport): Webhooks => {
+  const post = <T>(to: string): Promise<T> =>
+    transport.json<T>(to, { method: 'POST', body: {}, idempotencyKey: freshKey() });
+  return {
+    add: (request) => transport.json('/v1/webhooks', { method: 'POST', body: request }),
+    list: async () => (await transport.json<Listed<'webhooks', Webhooks['list']>>('/v1/webhooks')).webhooks,
+    change: (id, body) => transport.json(path`/v1/webhooks/${id}`, { method: 'PATCH', body }),
+    remove: (id) => transport.done(path`/v1/webhooks/${id}`, { method: 'DELETE' }),
+    rotate: (id) => transport.json(path`/v1/webhooks/${id}/rotate`, { method: 'POST', body: {} }),
+    deliveries: (id, query) => transport.json(path`/v1/webhooks/${id}/deliveries`, { query: { ...query } }),
+    redeliver: (delivery) => post(path`/v1/deliveries/${delivery}/redeliver`),
+    test: (id) => post(path`/v1/webhooks/${id}/test`),
+  };
+};

@@ -1,5 +1,7 @@
+import type { CommitRecord } from '../core/service/commits.ts';
 import type { Replay, ReplayOptions } from '../core/service/replay.ts';
 import type { Retry } from '../core/service/retry.ts';
+import type { Reversal } from '../core/service/revert.ts';
 import type { Session } from '../core/service/session.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
 import type { SessionSummary } from '../schema/summary.ts';
@@ -94,13 +96,11 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
       return (await transport.json<Listed<'calls', Session['toolCalls']>>(`${at}/tool-calls`, { query })).calls;
     },
     watch: (filter) => watchCommits(transport, at, filter),
-    revert: async (seq, options) =>
-      (
-        await post<{ readonly commit?: Awaited<ReturnType<Session['revert']>> }>(
-          `${at}${path`/commits/${seq}/revert`}`,
-          options,
-        )
-      ).commit,
+    revert: async (seq, options) => {
+      type Answer = { readonly commit?: CommitRecord; readonly files?: Reversal['files'] };
+      const { commit, files = [] } = await post<Answer>(`${at}${path`/commits/${seq}/revert`}`, options);
+      return commit && { ...commit, files };
+    },
     adopt: (branch, options) =>
       post(`${at}/adopt`, { branch: typeof branch === 'string' ? branch : branch.id, ...options }),
     diff: async (from, to) => transport.json(`${at}/diff`, { query: { from: placeText(from), to: placeText(to) } }),

@@ -100,7 +100,7 @@ const readingFailure = (server: string, cause: unknown): Failure => {
 
 const mayRepeat = ({ error, isPassing }: Failure, { method = 'GET', idempotencyKey }: Asked, attempt: number) => {
   if (isPerdureError(error, 'RATE_LIMITED')) return true; // it was not begun
-  if (method !== 'GET' && idempotencyKey === undefined) return false;
+  if (method !== 'GET' && method !== 'PUT' && idempotencyKey === undefined) return false;
   return isPassing || (attempt > 1 && isPerdureError(error, 'KEY_IN_USE')); // the first attempt may be under way
 };
 

@@ -1,3 +1,4 @@
+import type { AgentInfo } from '../../core/service/agents.ts';
 import { defineCommand } from '../command.ts';
 import type { Agent } from '../config/config.ts';
 import { printableLine } from '../printable.ts';
@@ -21,6 +22,14 @@ const cautionsOf = ({ tools, prepare }: Agent): readonly string[] => {
   return [...all].flatMap(({ name, caution }) => (caution ? [`${name}: ${caution}`] : []));
 };
 
+const aboutInfo = ({ name, version, model = '', tools }: AgentInfo) => ({
+  name,
+  version,
+  model,
+  tools: tools.map((tool) => tool.name),
+  cautions: [],
+});
+
 const about = (agent: Agent) => ({
   name: agent.name,
   version: agent.version,
@@ -31,7 +40,7 @@ const about = (agent: Agent) => ({
 
 export const agents = defineCommand({
   name: 'agents',
-  summary: 'list the agents of the configuration',
+  summary: 'list the agents of the configuration, or of the server',
   args: [],
   options: {},
   notes: [
@@ -39,8 +48,10 @@ export const agents = defineCommand({
   ],
   examples: ['perdure agents', 'perdure agents --config team.config.ts'],
   run: async (context) => {
-    const config = await context.config();
-    const all = config.agents.map(about);
+    const isServer = context.server !== undefined;
+    const all = isServer
+      ? (await (await context.runtime()).agents.list()).map(aboutInfo)
+      : (await context.config()).agents.map(about);
     const rows = all.map(({ name, version, model, tools }) => [
       printableLine(name),
       String(version),
@@ -49,6 +60,7 @@ export const agents = defineCommand({
     ]);
     await context.answer(all, () => layOutTable(columns, rows, context.out.columns));
     for (const caution of new Set(all.flatMap(({ cautions }) => cautions))) await context.note(printableLine(caution));
-    if (!config.file) await context.note('there is no perdure.config.ts here: demo is a script, not a model');
+    if (!isServer && !(await context.config()).file)
+      await context.note('there is no perdure.config.ts here: demo is a script, not a model');
   },
 });

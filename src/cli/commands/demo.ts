@@ -7,5 +7,6 @@ export const demo = defineCommand({
   options: {},
   notes: ['It happens in a temporary folder, needs no key and no network, and what answers is a script, not a model.'],
   examples: ['perdure demo'],
+  isLocal: true,
   run: async (context) => (await import('../runs/show-demo.ts')).showDemo(context),
 });

@@ -16,8 +16,8 @@ import { hostilePaths } from '../../../test/hostile-paths.ts';
 import { openRuntime, type Runtime } from '../../runtime.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
-import type { World } from '../context-for.ts';
 import { displayWidth } from '../display-width.ts';
+import type { World } from '../world.ts';
 
 let database: ReturnType<typeof newMemoryDatabase>;
 let folder: string;

@@ -2,6 +2,7 @@ import type { RestoredFiles } from '../../core/service/files/restore-files.ts';
 import { type Command, type Context, defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { readGiven } from '../files/content.ts';
+import { copyHere } from '../files/copy-here.ts';
 import { setAsideOption, whereOf } from '../files/where.ts';
 import { hanging } from '../hanging.ts';
 import { parsePlace } from '../place.ts';
@@ -66,7 +67,10 @@ const get = defineCommand({
     const copied = await withProgress(
       context.err,
       () => `copying to ${printable(to)}`,
-      () => session.files.copyTo(to, { ...where, path }),
+      () =>
+        context.server === undefined
+          ? session.files.copyTo(to, { ...where, path })
+          : copyHere(session, to, { ...where, path }),
     );
     await context.answer(copied, () => `${printable(copied.folder)}  ${count(copied.files, 'file')}`);
   },

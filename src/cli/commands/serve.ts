@@ -118,8 +118,9 @@ export const serve = defineCommand({
     'Spans of runs, model calls and tool calls are sent where OTEL_EXPORTER_OTLP_ENDPOINT is set.',
     'Ctrl-C stops it: streams end, and runs under way go on where the next worker is.',
   ],
-  examples: ['perdure serve', 'perdure serve --port 8080 --no-worker', 'perdure ls --server http://127.0.0.1:4730'],
+  examples: ['perdure serve', 'perdure serve --port 8080 --no-worker'],
   makesStore: true,
+  isLocal: true,
   run: async (context, call) => {
     const concurrency = parseCount('--concurrency', call.options.concurrency, 1);
     const stopped = Promise.withResolvers<void>();

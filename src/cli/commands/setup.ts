@@ -27,6 +27,7 @@ export const setup = defineCommand({
   notes: ['Kept as the profile of the member `local` of the workspace.'],
   examples: ['perdure setup', 'perdure setup --name Ann'],
   makesStore: true,
+  isLocal: true,
   run: async (context, { options: { name: given, about } }) => {
     const name = given ?? (await askName(context));
     const { members } = await context.runtime();

@@ -38,6 +38,7 @@ export const vaultCommands: readonly Command[] = [
     ],
     examples: ['perdure vault init'],
     makesStore: true,
+    isLocal: true,
     run: async (context) => {
       const made = await (await context.wholeRuntime()).makeMasterKey();
       await context.answer(made, () => `the master key is in ${made.file}: keep a copy elsewhere`);

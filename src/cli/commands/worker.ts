@@ -24,6 +24,7 @@ export const worker = defineCommand({
   ],
   examples: ['perdure worker', 'perdure worker --session ses_… --once'],
   makesStore: true,
+  isLocal: true,
   run: async (context, call) => {
     const working = await workerFor(context, call);
     const stopped = Promise.withResolvers<void>();

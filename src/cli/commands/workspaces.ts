@@ -7,6 +7,7 @@ export const workspaceCommands: readonly Command[] = [
     args: [],
     options: {},
     examples: ['perdure workspaces ls'],
+    isLocal: true,
     run: async (context) => {
       const all = await (await context.workspaces()).list();
       await context.answer(all, () => all.map(({ id }) => id));
@@ -21,6 +22,7 @@ export const workspaceCommands: readonly Command[] = [
     notes: ['`perdure members add MEMBER --workspace NAME` adds who works there.'],
     examples: ['perdure workspaces add acme'],
     makesStore: true,
+    isLocal: true,
     run: async (context, { args: [name] }) => {
       const workspace = await (await context.workspaces()).add(name!);
       await context.answer(workspace, () => `the workspace ${workspace.id} is there`);

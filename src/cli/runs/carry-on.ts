@@ -9,7 +9,8 @@ import { workingRoot } from './working-root.ts';
 export const carryOn = async (context: Context, session: Session): Promise<void> => {
   const { view } = await readRuns(session);
   const root = await workingRoot(context, session);
-  if (restOf(view) || !holdsAgentOf(await context.config(), await root.summary())) return;
+  if (restOf(view)) return;
+  if (context.server === undefined && !holdsAgentOf(await context.config(), await root.summary())) return;
   context.startWorker(root);
   await context.note(`it goes on in the background: ${context.commandText('attach', root.id)}`);
 };

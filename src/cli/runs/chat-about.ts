@@ -30,7 +30,7 @@ const commandIn = (line: string): ChatCommand | undefined => {
 /** Goes on, in this session and in those that are forked from it, until whoever types leaves. */
 export const chatAbout = async (context: Context, first: Session, person: Person): Promise<Ending> => {
   let session = first;
-  await context.note(greeting(context, session, !(await context.config()).file));
+  await context.note(greeting(context, session, context.server === undefined && !(await context.config()).file));
   for (;;) {
     let next: Session | undefined;
     const talk = async (line: string | undefined, live: LiveSession): Promise<void> => {

@@ -146,6 +146,7 @@ export class LiveSession {
   }
 
   async #startWorker(): Promise<void> {
+    if (this.#context.server !== undefined) return; // which has workers of its own
     this.#root = await workingRoot(this.#context, this.#options.session);
     if (holdsAgentOf(await this.#context.config(), await this.#root.summary())) {
       this.#worker = (await this.#context.runtime()).worker({ session: this.#root.id, pollMs });

@@ -37,6 +37,9 @@ export const openNew = async (
   given: Omit<Given, 'agent'>,
 ): Promise<Session> => {
   const files = filesOf(given);
+  if (files && context.server !== undefined) {
+    throw wrongCall('with a server a session begins without files: open it, and write them with `perdure files put`');
+  }
   const sessions = await context.sessions();
   const open = () => sessions.open({ ...about, ...(files && { files }) });
   return files ? withProgress(context.err, () => 'taking the files in', open) : open();
@@ -45,11 +48,10 @@ export const openNew = async (
 /** The session that is named, or a new one. */
 export const sessionFor = async (context: Context, named: string | undefined, given: Given): Promise<Session> => {
   const { agent, ...files } = given;
-  const config = await context.config();
-  if (named === undefined) return openNew(context, { agent: chooseAgent(config, agent) }, files);
+  if (named === undefined) return openNew(context, { agent: chooseAgent(await context.config(), agent) }, files);
   const [wrong] = Object.keys(newSessionOptions).filter((name) => given[name as keyof Given] !== undefined);
   if (wrong) throw wrongCall(`--${wrong} is for a new session: this one has its own already`);
   const session = await context.session(named);
-  refuseForeign(config, await session.summary());
+  if (context.server === undefined) refuseForeign(await context.config(), await session.summary());
   return session;
 };

@@ -1,0 +1,11 @@
+import type { Context } from './command.ts';
+
+/** What a command works on: a store, or a server that has one. */
+export interface Backing
+  extends Pick<Context, 'server' | 'config' | 'wholeRuntime' | 'runtime' | 'storeName' | 'workspaces' | 'startWorker'> {
+  /** What a command to type next has to be told again. */
+  readonly given: Readonly<Record<string, string | undefined>>;
+  /** A text as it may be shown. */
+  readonly shown: (text: string) => string;
+  readonly close: () => Promise<void>;
+}

@@ -1,0 +1,51 @@
+import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { CopiedFiles } from '../../core/service/files/copy-files.ts';
+import { parseFilePath } from '../../core/service/files/file-path.ts';
+import type { ListedFile } from '../../core/service/files/read-files.ts';
+import type { Session } from '../../core/service/session.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { fileError } from '../wrong-call.ts';
+
+type Where = Parameters<Session['files']['list']>[0];
+
+const makeEmpty = async (folder: string): Promise<void> => {
+  await mkdir(folder, { recursive: true });
+  if ((await readdir(folder)).length === 0) return;
+  throw new PerdureError('FILE_UNAVAILABLE', `${folder} is not empty: name a new or empty folder`, {
+    details: { folder },
+  });
+};
+
+/** Links come last: nothing is written through one. */
+const isLink = ({ kind }: ListedFile): boolean => kind === 'link';
+
+/** Writes the files that a server tells into a new or empty folder. What it tells of paths is not believed. */
+export const copyHere = async (
+  { files }: Session,
+  to: string,
+  { path, ...where }: NonNullable<Where>,
+): Promise<CopiedFiles> => {
+  const folder = resolve(to);
+  const listed = await files.list({ path, ...where });
+  const all = listed.map((file) => ({ ...file, path: parseFilePath(file.path).path }));
+  let copied = 0;
+  try {
+    await makeEmpty(folder);
+    for (const file of [...all.filter((each) => !isLink(each)), ...all.filter(isLink)]) {
+      const target = join(folder, file.path);
+      await mkdir(file.kind === 'folder' ? target : dirname(target), { recursive: true });
+      if (file.kind === 'folder') continue;
+      if (file.kind === 'link') await symlink(file.target, target);
+      else {
+        await writeFile(target, await files.read(file.path, where), { flag: 'wx' });
+        await chmod(target, file.mode);
+      }
+      copied++;
+    }
+    for (const file of all.toReversed()) if (file.kind === 'folder') await chmod(join(folder, file.path), file.mode);
+  } catch (error) {
+    throw fileError(error, 'write', to);
+  }
+  return { folder, files: copied };
+};

@@ -1,0 +1,53 @@
+import type { Client } from '../client/index.ts';
+import type { Backing } from './backing.ts';
+import type { Config } from './config/config.ts';
+import type { RunCall } from './parse-call.ts';
+import { serverKey } from './server-key.ts';
+import type { World } from './world.ts';
+import { wrongCall } from './wrong-call.ts';
+
+const ofStores = ['store', 'workspace', 'config'] as const;
+
+/** The server that was named, unless a store was, which counts before what the environment says. */
+export const serverOf = ({ env }: World, { command, options }: RunCall): string | undefined => {
+  const [given] = ofStores.filter((name) => options[name] !== undefined);
+  if (options.server !== undefined && given) {
+    throw wrongCall(`--${given} is for a store: with --server, the server and its key decide that`);
+  }
+  const server = options.server ?? (options.store === undefined ? env.PERDURE_SERVER || undefined : undefined);
+  if (server !== undefined && command.isLocal) {
+    throw wrongCall(`${command.name} works on a store itself, and not with a server: call it where the store is`);
+  }
+  if (server === undefined && options['key-file'] !== undefined) throw wrongCall('--key-file goes with --server');
+  return server;
+};
+
+const notHere = async (): Promise<never> => {
+  throw wrongCall('this works on a store itself, and not with a server: call it where the store is');
+};
+
+/** Everything is asked of the server, as the member that the key stands for; what runs is worked on there. */
+export const serverBacking = ({ env }: World, { options }: RunCall, server: string): Backing => {
+  const key = serverKey(options['key-file'], env);
+  let connecting: Promise<Client> | undefined;
+  const runtime = (): Promise<Client> => {
+    connecting ??= import('../client/index.ts').then(({ connect }) => connect({ url: server, key }));
+    return connecting;
+  };
+  return {
+    server,
+    runtime,
+    // A server takes agents by their name and version, which is all that is known of them here.
+    config: async () => ({
+      agents: (await (await runtime()).agents.list()) as unknown as Config['agents'],
+      file: server,
+    }),
+    wholeRuntime: notHere,
+    workspaces: notHere,
+    storeName: () => server,
+    startWorker: () => {},
+    given: { server: options.server, 'key-file': options['key-file'] },
+    shown: (text) => text,
+    close: async () => {},
+  };
+};

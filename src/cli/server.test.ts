@@ -1,0 +1,200 @@
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { callCli } from '../../test/call-cli.ts';
+import { startTestServer } from '../../test/http-server.ts';
+import { newSqliteFile } from '../../test/sqlite-file.ts';
+import type { Session } from '../core/service/session.ts';
+import { copyHere } from './files/copy-here.ts';
+import type { World } from './world.ts';
+
+const newFolder = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-server-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+/** The same command on a store, and on the server that has it. */
+const start = async () => {
+  const store = `sqlite:${newSqliteFile()}`;
+  const { server, keys, runtime } = await startTestServer({}, { store });
+  const now = () => 2_000_000_000_000;
+  const same = Object.assign(Object.create(runtime), { close: async () => {} }) as typeof runtime;
+  const openRuntime: World['openRuntime'] = () => Promise.reject(new Error('a store was opened'));
+  return {
+    keys,
+    runtime,
+    url: server.url,
+    here: (argv: readonly string[]) => callCli([...argv, '--store', store], { now, openRuntime: async () => same }),
+    afar: (argv: readonly string[], world: Partial<World> = {}) =>
+      callCli([...argv, '--server', server.url], { now, openRuntime, env: { PERDURE_KEY: keys.admin }, ...world }),
+  };
+};
+const typed = (text: string) => ({
+  stdin: async function* () {
+    yield Buffer.from(text);
+  },
+});
+
+test('[CLIENT8] what is written through a server is there, and every reading command answers as on the store', async () => {
+  const { here, afar } = await start();
+  const folder = await newFolder();
+  const file = join(folder, 'main.ts');
+  await writeFile(file, 'export {};\n');
+  const done = async (...argv: readonly string[]) => {
+    const answer = await afar(argv);
+    expect(answer).toMatchObject({ code: 0, err: '' });
+    return answer.out.trim();
+  };
+  const id = await done('open', '--title', 'Fix the test', '--metadata', '{"ticket":"OPS-1"}');
+  await done('append', id, 'What does the test expect?');
+  await done('append', id, '--role', 'assistant', 'A port.');
+  await done('commit', id, '--fact', 'port=8080', '--why', 'it says so');
+  await done('files', 'put', id, 'src/main.ts', file, '--why', 'a start');
+  await done('artifacts', id, '--keep', file, '--name', 'kept.ts');
+  const fork = await done('fork', id, '--at', 'turn:1', '--title', 'Another way');
+  await done('commit', fork, '--fact', 'host=here');
+  await done('adopt', id, fork);
+  await done('pause', id);
+  await done('resume', id);
+  await done('members', 'add', 'ann', '--role', 'viewer');
+  const readings = [
+    ['ls'],
+    ['show', id],
+    ['show', id, '--at', 'turn:0'],
+    ['log', id],
+    ['log', id, '--at', 'turn:1', '--after', '1'],
+    ['log', id, '--limit', '2'],
+    ['log', id, '--commits', '--path', '/facts/**'],
+    ['log', '--all', '--commits'],
+    ['state', id],
+    ['diff', id, '0', '1'],
+    ['tree', id],
+    ['calls', id],
+    ['verify', id],
+    ['verify', '--all'],
+    ['files', 'ls', id],
+    ['files', 'cat', id, 'src/main.ts'],
+    ['files', 'diff', id, '0'],
+    ['files', 'history', id, 'src/main.ts'],
+    ['files', 'restore', id, '0', '--dry-run'],
+    ['artifacts', id],
+    ['artifacts', id, 'kept.ts'],
+    ['approvals'],
+    ['members', 'ls'],
+    ['keys', 'ls'],
+    ['show', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'],
+    ['state', id, '--at', 'turn:99'],
+    ['files', 'cat', id, 'nothing'],
+    ['archive', id],
+  ];
+  for (const argv of readings) {
+    for (const form of [[], ['--json']]) {
+      const [one, other] = [await here([...argv, ...form]), await afar([...argv, ...form])];
+      expect.soft({ argv, ...other }).toEqual({ argv, ...one });
+    }
+  }
+}, 120_000);
+
+test('[CLIENT8] bundles and files go out of a server and into it', async () => {
+  const { afar } = await start();
+  const folder = await newFolder();
+  const id = (await afar(['open'])).out.trim();
+  await afar(['files', 'put', id, 'src/run.sh', '-', '--mode', '755'], typed('echo\n'));
+  const bundle = join(folder, 'a.perdure');
+  expect(await afar(['export', id, '-o', bundle])).toMatchObject({ code: 0 });
+  expect(await afar(['import', bundle, '--json'])).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('"added":0'),
+  });
+  expect(await afar(['files', 'get', id, '--to', join(folder, 'copy')])).toMatchObject({
+    code: 0,
+    out: `${join(folder, 'copy')}  1 file\n`,
+  });
+  expect(await readFile(join(folder, 'copy/src/run.sh'), 'utf8')).toBe('echo\n');
+  expect((await stat(join(folder, 'copy/src/run.sh'))).mode & 0o777).toBe(0o755);
+  expect(await afar(['files', 'get', id, '--to', folder])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('is not empty'),
+  });
+  expect(await afar(['gc', '--dry-run'])).toMatchObject({ code: 0 });
+}, 60_000);
+
+test('[CLIENT8] an input is answered by the workers of the server, and followed to its end', async () => {
+  const { afar, runtime } = await start();
+  const sent = await afar(['send', '--new', 'Hello']);
+  expect(sent).toMatchObject({ code: 0, out: expect.stringContaining('Done.') });
+  const [session] = (await runtime.sessions.list()).sessions;
+  expect(await afar(['attach', session!.id])).toMatchObject({ code: 0, out: expect.stringContaining('Done.') });
+  const lines = (await afar(['send', session!.id, 'Again', '--json'])).out.trim().split('\n');
+  expect(JSON.parse(lines.at(-1)!)).toMatchObject({ type: 'run.ended' });
+  const detached = await afar(['send', session!.id, 'Once more', '--detach', '--json']);
+  const { run } = JSON.parse(detached.out);
+  expect(await (await (await runtime.sessions.get(session!.id)).run(run)).ended()).toMatchObject({
+    status: 'succeeded',
+  });
+  expect((await afar(['agents', '--json'])).out).toContain('"tester"');
+  expect(await afar(['retry', session!.id, '1'])).toMatchObject({ code: 0 });
+}, 60_000);
+
+test('[CLIENT8] what works on a store itself says so before anything is asked', async () => {
+  const { url, keys } = await start();
+  const call = (...argv: readonly string[]) => callCli(argv, { env: { PERDURE_KEY: keys.admin, PERDURE_SERVER: url } });
+  const local = [
+    ['worker'],
+    ['serve'],
+    ['setup', '--name', 'Ann'],
+    ['vault', 'init'],
+    ['vault', 'rotate', '--master'],
+    ['workspaces', 'ls'],
+    ['demo'],
+  ];
+  for (const argv of local) {
+    expect(await call(...argv)).toMatchObject({ code: 2, err: expect.stringContaining('where the store is') });
+  }
+  const ofFolders = await call('send', '--new', 'Hello', '--cwd', '.');
+  expect(ofFolders).toMatchObject({ code: 2, err: expect.stringContaining('begins without files') });
+  for (const option of ['--store', '--workspace', '--config']) {
+    expect(await call('ls', '--server', url, option, 'a')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(option),
+    });
+  }
+  expect(await call('ls', '--store', 'sqlite:/nowhere/a.db')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('there is no store'),
+  });
+}, 60_000);
+
+test('[CLIENT9] the key comes from the environment or a file of one’s own, and is never shown', async () => {
+  const { url, keys, afar } = await start();
+  const file = join(await newFolder(), 'key');
+  await writeFile(file, `${keys.viewer}\n`, { mode: 0o600 });
+  const byFile = (...argv: readonly string[]) => callCli([...argv, '--server', url, '--key-file', file]);
+  expect(await byFile('ls')).toMatchObject({ code: 0 });
+  const refused = await byFile('open');
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('FORBIDDEN') });
+  await chmod(file, 0o640);
+  expect(await byFile('ls')).toMatchObject({ code: 2, err: expect.stringContaining('chmod 600') });
+  expect(await afar(['ls'], { env: {} })).toMatchObject({ code: 2, err: expect.stringContaining('PERDURE_KEY') });
+  const wrong = await afar(['ls'], { env: { PERDURE_KEY: `${keys.viewer}x` } });
+  expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('UNAUTHENTICATED') });
+  const broken = await afar(['ls'], { env: { PERDURE_KEY: `${keys.viewer}\nhost: a` } });
+  expect(broken.code).toBe(2);
+  for (const { out, err } of [refused, wrong, broken]) expect(out + err).not.toContain(keys.viewer);
+}, 60_000);
+
+test('[CLIENT10] a server cannot lead the copying of files out of the folder', async () => {
+  const folder = await newFolder();
+  const lying = (...listed: readonly object[]) =>
+    ({ files: { list: async () => listed, read: async () => Buffer.from('owned') } }) as unknown as Session;
+  const file = (path: string) => ({ kind: 'file', path, mode: 0o644, size: 5, hash: 'a' });
+  for (const path of ['../out', '/tmp/out', 'a/../../out', '']) {
+    await expect(copyHere(lying(file(path)), join(folder, 'a'), {})).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  }
+  const link = { kind: 'link', path: 'way', target: folder };
+  const through = copyHere(lying(link, file('way/out')), join(folder, 'b'), {});
+  await expect(through).rejects.toMatchObject({ code: 'FILE_UNAVAILABLE' });
+  await expect(stat(join(folder, 'out'))).rejects.toMatchObject({ code: 'ENOENT' });
+});

@@ -1,0 +1,96 @@
+import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
+import type { Runtime } from '../runtime.ts';
+import { WorkspaceId } from '../schema/ids.ts';
+import type { Backing } from './backing.ts';
+import type { Context, Watching } from './command.ts';
+import type { Config } from './config/config.ts';
+import { findConfig, loadConfig } from './config/load-config.ts';
+import type { RunCall } from './parse-call.ts';
+import { printable } from './printable.ts';
+import { defaultStore, givenStore, refuseMissingStore, storeOf, withoutSecrets } from './store-address.ts';
+import type { World } from './world.ts';
+import { wrongCall } from './wrong-call.ts';
+
+const parseWorkspace = (name: string): WorkspaceId => {
+  const parsed = WorkspaceId.safeParse(name);
+  if (parsed.success) return parsed.data;
+  throw wrongCall(`"${name}" is not the name of a workspace: ${parsed.error.issues[0]?.message}`);
+};
+
+/** The configuration is looked for once, and only when something needs it. */
+const configLoader = ({ folder }: World, { options }: RunCall): (() => Promise<Config>) => {
+  const load = async (): Promise<Config> => {
+    const file = findConfig(folder, options.config);
+    return file === undefined ? (await import('./config/demo-agent.ts')).demoConfig : loadConfig(file, folder);
+  };
+  let loading: Promise<Config> | undefined;
+  return () => {
+    loading ??= load();
+    return loading;
+  };
+};
+
+/** Names are checked before the store is opened: a wrong call makes no file. */
+export const storeBacking = (world: World, call: RunCall, onStore: (address: string) => void): Backing => {
+  const { err, env, folder } = world;
+  const { command, options } = call;
+  const workspace = parseWorkspace(options.workspace ?? (env.PERDURE_WORKSPACE || 'local'));
+  const config = configLoader(world, call);
+  let address = storeOf(options.store, env);
+  const onWarning = (problem: unknown): void => {
+    const message = problem instanceof Error ? problem.message : String(problem);
+    err.write(`warning: ${printable(withoutSecrets(message, address))}\n`).catch(() => {});
+  };
+  const open = async (watching: Watching): Promise<Runtime> => {
+    const { agents, models, store: configured, data } = await config();
+    const store = givenStore(options.store, env) ?? configured ?? defaultStore;
+    if (typeof store === 'string') {
+      address = store;
+      onStore(store);
+      if (!command.makesStore) refuseMissingStore(store);
+    }
+    return world.openRuntime({
+      store,
+      agents,
+      onWarning,
+      ...watching,
+      ...(data !== undefined && { data }),
+      ...(models && { models }),
+    });
+  };
+  let opening: Promise<Runtime> | undefined;
+  const wholeRuntime: Context['wholeRuntime'] = (watching = {}) => {
+    opening ??= open(watching);
+    return opening;
+  };
+  /** With the profile that `setup` has kept. */
+  const act = async (): Promise<ScopedRuntime> => {
+    const local = { workspace, member: 'local', role: 'admin' } as const;
+    const { profile } = await (await wholeRuntime()).as(local).members.me();
+    return (await wholeRuntime()).as({ ...local, profile });
+  };
+  let acting: Promise<ScopedRuntime> | undefined;
+  const runtime = (): Promise<ScopedRuntime> => {
+    acting ??= act();
+    return acting;
+  };
+  return {
+    config,
+    wholeRuntime,
+    runtime,
+    storeName: () => withoutSecrets(address, address),
+    workspaces: async () => (await wholeRuntime()).workspaces,
+    startWorker: ({ id }) => {
+      const named = options.config === undefined ? [] : ['--config', options.config];
+      // By the environment, which other users cannot read: an address may hold a password.
+      const store = givenStore(options.store, env);
+      world.startDetached(['worker', '--session', id, '--once', ...named], {
+        folder,
+        env: { ...env, PERDURE_WORKSPACE: workspace, ...(store !== undefined && { PERDURE_STORE: store }) },
+      });
+    },
+    given: { store: options.store, workspace: options.workspace, config: options.config },
+    shown: (text) => withoutSecrets(text, address),
+    close: async () => (await opening?.catch(() => undefined))?.close(),
+  };
+};
