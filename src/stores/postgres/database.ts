@@ -104,10 +104,12 @@ export class Lease {
 
 /** The pool, and transactions that see one workspace. */
 export class Database {
+  readonly poolSize: number;
   readonly #pool: pg.Pool;
   readonly #timeout: string;
 
   constructor({ url, poolSize, statementTimeoutMs }: DatabaseOptions) {
+    this.poolSize = poolSize;
     this.#timeout = `set local statement_timeout = ${Math.trunc(statementTimeoutMs)}`;
     this.#pool = new pg.Pool({
       ...connectionOptions(url),

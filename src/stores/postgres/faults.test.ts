@@ -3,6 +3,7 @@ import { askPostgres } from '../../../test/ask-postgres.ts';
 import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase, createOnlyDatabase, type TestDatabase } from '../../../test/postgres.ts';
 import { type PostgresServer, startPostgres } from '../../../test/start-postgres.ts';
+import { hashOf } from '../../core/files/tree.ts';
 import type { SessionKey, Store } from '../../core/ports/store.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
@@ -34,6 +35,14 @@ const holdSession = async (adminUrl: string, { workspace, session }: SessionKey)
     workspace,
     session,
   ]);
+  return () => client.end();
+};
+
+/** Another transaction that lets nobody read blobs; gives what ends it. */
+const holdBlobs = async (adminUrl: string): Promise<() => Promise<void>> => {
+  const client = newPgClient(adminUrl);
+  await client.connect();
+  await client.query('begin; lock table perdure.blobs in access exclusive mode');
   return () => client.end();
 };
 
@@ -222,5 +231,39 @@ describe('what other writers and people do', () => {
     expect(await other.list(workspace, { limit: 10 })).toHaveLength(2);
     await store.close();
     await other.close();
+  });
+});
+
+describe('blobs that take long to read', () => {
+  test.each([1, 8])('[BLOB5] many at once leave connections for others, of a pool of %i', async (poolSize) => {
+    const store = await openPostgresStore({ url: database.url, poolSize });
+    const workspace = newWorkspace();
+    const bytes = Array.from({ length: 300 }, (_, n) => Buffer.from(`${workspace} ${n}`));
+    const blobs = bytes.map((each) => ({ hash: hashOf(each), bytes: each }));
+    await store.putBlobs(workspace, blobs);
+    const release = await holdBlobs(database.adminUrl);
+    const reading = Promise.all(blobs.map(({ hash }) => store.readBlob(workspace, hash)));
+    reading.catch(() => undefined);
+    if (poolSize > 1) expect(await store.list(workspace, { limit: 1 })).toEqual([]);
+    await release();
+    expect((await reading).map((each) => Buffer.from(each!).toString())).toEqual(bytes.map(String));
+    await store.close();
+  });
+
+  test('[BLOB5, TEN1] reads that wait together are answered each in its workspace', async () => {
+    const store = await openPostgresStore({ url: database.url });
+    const [mine, theirs] = [newWorkspace(), newWorkspace()];
+    const bytes = Buffer.from('mine');
+    const hash = hashOf(bytes);
+    await store.putBlobs(mine, [{ hash, bytes }]);
+    const release = await holdBlobs(database.adminUrl);
+    const reading = Promise.all(
+      Array.from({ length: 20 }, (_, n) => store.readBlob(n % 2 === 0 ? mine : theirs, hash)),
+    );
+    await release();
+    expect((await reading).map((each) => each !== undefined)).toEqual(
+      Array.from({ length: 20 }, (_, n) => n % 2 === 0),
+    );
+    await store.close();
   });
 });

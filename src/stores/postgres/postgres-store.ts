@@ -24,7 +24,8 @@ import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { AppendQueue } from './append-queue.ts';
-import { findLooseBlobs, putBlobs, readBlobs, removeBlobs, touchBlobs } from './blobs.ts';
+import { BlobReads } from './blob-reads.ts';
+import { findLooseBlobs, putBlobs, removeBlobs, touchBlobs } from './blobs.ts';
 import { BoundedMap } from './bounded-map.ts';
 import type { Changes } from './changes.ts';
 import type { Database } from './database.ts';
@@ -51,6 +52,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records {
   readonly #writeLog: WriteLog;
   readonly #changes: Changes;
   readonly #lineages: Lineages;
+  readonly #blobReads: BlobReads;
   readonly #knownHeads = new BoundedMap<string, Head>(10_000);
   readonly #queues = new Map<WorkspaceId, AppendQueue>();
   readonly #running = new Set<Promise<unknown>>();
@@ -61,6 +63,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records {
     this.#writeLog = writeLog;
     this.#changes = changes;
     this.#lineages = new Lineages(database);
+    this.#blobReads = new BlobReads(database);
   }
 
   append(request: AppendRequest): Promise<AppendOutcome> {
@@ -95,7 +98,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records {
   }
 
   readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined> {
-    return this.#run(async () => (await readBlobs(this.#database, workspace, [Buffer.from(hash, 'hex')])).get(hash));
+    return this.#run(() => this.#blobReads.read(workspace, hash));
   }
 
   hasBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>> {
