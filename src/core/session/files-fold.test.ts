@@ -31,3 +31,16 @@ test('[FILE21] a call that was told of before it ran again can leave more', () =
   ]);
   expect(untoldAfter(told, ['tool.completed', call])).toEqual([]);
 });
+
+test('[FILE21] those under way put none out of the list that was cancelled; of these the newest count', () => {
+  const cancelled: Step = ['tool.failed', { ...call, outcome: 'cancelled' }];
+  const calls = Array.from({ length: 20 }, (_, n) => ({ tool: 'look', callId: `call_${n + 2}` }));
+  const begun = calls.map((each): Step => ['tool.called', each]);
+  expect(untoldAfter(cancelled, ...begun).map(({ callId }) => callId)).toEqual(
+    [call, ...calls].map(({ callId }) => callId),
+  );
+  const ended = calls.map((each): Step => ['tool.failed', { ...each, outcome: 'cancelled' }]);
+  expect(untoldAfter(cancelled, ...begun, ...ended).map(({ callId }) => callId)).toEqual(
+    calls.slice(-16).map(({ callId }) => callId),
+  );
+});

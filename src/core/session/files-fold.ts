@@ -32,13 +32,19 @@ export interface FilesFold {
   readonly boundTo?: PayloadOf<'files.bound'> | undefined;
   /** By name, the newest of each. */
   readonly artifacts: Readonly<Record<string, Artifact>>;
-  /** The newest calls that are under way, or were ended without a look at what they left, and of which no snapshot tells. */
+  /** Calls that are under way, and the newest that were ended without a look at what they left and of which no snapshot tells. */
   readonly untoldCalls: readonly UntoldCall[];
 }
 
 export const noFiles: FilesFold = { artifacts: {}, untoldCalls: [] };
 
-const maxUntoldCalls = 16;
+const maxEndedCalls = 16;
+
+/** Those under way are few, and many that only look must not take the place of one that wrote. */
+const bounded = (calls: readonly UntoldCall[]): readonly UntoldCall[] => {
+  const ended = calls.filter(({ endedAt }) => endedAt).slice(-maxEndedCalls);
+  return calls.filter((call) => !call.endedAt || ended.includes(call));
+};
 
 const without = (calls: readonly UntoldCall[], callId: string): readonly UntoldCall[] =>
   calls.filter((call) => call.callId !== callId);
@@ -67,7 +73,7 @@ export const foldFiles = (fold: FilesFold, event: SessionEvent, target?: FilesFo
     case 'tool.called': {
       const { tool, callId } = event.payload;
       const call = { tool, callId, seq: event.seq };
-      return { ...before, untoldCalls: [...untoldCalls, call].slice(-maxUntoldCalls) };
+      return { ...before, untoldCalls: [...untoldCalls, call] };
     }
     case 'tool.completed':
       return { ...before, untoldCalls: without(untoldCalls, event.payload.callId) };
@@ -76,7 +82,7 @@ export const foldFiles = (fold: FilesFold, event: SessionEvent, target?: FilesFo
       const isLookedAt = outcome !== 'cancelled' && outcome !== 'interrupted';
       if (isLookedAt) return { ...before, untoldCalls: without(untoldCalls, callId) };
       const ended = untoldCalls.map((call) => (call.callId === callId ? { ...call, endedAt: event.seq } : call));
-      return { ...before, untoldCalls: ended };
+      return { ...before, untoldCalls: bounded(ended) };
     }
     case 'session.rewound':
       return { ...before, files: boundTo ? files : target?.files };
