@@ -106,6 +106,7 @@ export const describeRunFiles = (kind: StoreKind) =>
       });
       const steps = [
         { when: { answers: 0, userMatches: 'look' }, calls: [{ tool: 'look', input: {} }] },
+        { when: { answers: 0, userMatches: 'stare' }, calls: Array(20).fill({ tool: 'look', input: {} }) },
         { when: { answers: 0, userMatches: 'repeat' }, calls: [{ tool: 'repeat', input: {} }] },
         { when: { answers: 0 }, calls: [{ tool: 'act', input: {} }] },
         { text: 'Done.' },
@@ -373,6 +374,18 @@ export const describeRunFiles = (kind: StoreKind) =>
         tool: 'act',
         callId: call!.callId,
       });
+    });
+
+    test("[FILE21] what a cancelled call had written is told as that call's, however many come next", async () => {
+      const { agent, machine, cancelAfter, work } = await start();
+      const runtime = await machine();
+      const session = await runtime.sessions.open({ agent });
+      await cancelAfter(runtime, session, write({ 'half.txt': 'half' }));
+      const [call] = await session.toolCalls();
+      const run = await session.send('stare');
+      await work(runtime, session);
+      expect(await run.result()).toMatchObject({ status: 'succeeded' });
+      expect((await session.state()).filesModified['half.txt']).toMatchObject({ callId: call!.callId });
     });
 
     test.each(['its own', "a person's"])(
@@ -728,6 +741,32 @@ export const describeRunFiles = (kind: StoreKind) =>
       expect((await session.state()).filesModified['node_modules.txt']).toMatchObject({ tool: 'shell' });
     });
 
+    test('[FILE26] what it had changed when it was broken off is told as its own too', async () => {
+      const { agent, machine, turn, found } = await start({
+        prepare: 'test -e half.txt || { echo half > half.txt; sleep 60; }',
+      });
+      const [here, data] = [await machine(), await newFolder()];
+      const session = await here.sessions.open({ agent });
+      await turn(here, session, write({ 'a.txt': 'one' }));
+      const there = await machine(data);
+      const elsewhere = await there.sessions.get(session.id);
+      const run = await elsewhere.send('look');
+      const worker = there.worker({ pollMs: 50 });
+      await worker.start();
+      await expect
+        .poll(() => existsSync(join(data, 'worktrees', 'local', session.id, 'files', 'half.txt')), { timeout: 10_000 })
+        .toBe(true);
+      await run.cancel();
+      await worker.stop();
+      await session.files.write('b.txt', 'from elsewhere');
+      expect(await found(there, elsewhere)).toEqual({
+        'a.txt': '644 one',
+        'b.txt': '644 from elsewhere',
+        'half.txt': '644 half\n',
+      });
+      expect((await session.state()).filesModified['half.txt']).toMatchObject({ tool: 'shell' });
+    });
+
     test('[FILE26] a command that fails is told, and the run goes on', async () => {
       const { agent, machine, found } = await start({ prepare: 'echo no luck; exit 3' });
       const source = await newFolder();
@@ -1017,6 +1056,51 @@ export const describeRunFiles = (kind: StoreKind) =>
       const aside = join(dirname(seen().folder), 'aside');
       expect(lstatSync(join(aside, ...readdirSync(aside), 'logs/run.log')).size).toBe(40 * 1024 * 1024);
     });
+
+    test('[FILE8] an ignored file is not lost to a restore of a point that has one of its name', async () => {
+      const { agent, machine, turn, found, seen, work } = await start();
+      const runtime = await machine();
+      for (const cwd of [undefined, await newFolder()]) {
+        const session = await runtime.sessions.open({ agent, ...(cwd && { files: { cwd } }) });
+        await turn(runtime, session, write({ '.env': 'one' }));
+        await turn(runtime, session, write({ '.env': 'two', '.perdureignore': '.env' }));
+        const restored = session.files.restore({ turn: 1 });
+        const { folder } = seen();
+        if (cwd) {
+          await expect(restored).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('.env') });
+          expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe('two');
+          rmSync(join(cwd, '.env'));
+        } else {
+          await restored;
+          await session.send('look');
+          await work(runtime, session);
+          const aside = join(dirname(folder), 'aside');
+          expect(readFileSync(join(aside, ...readdirSync(aside), '.env'), 'utf8')).toBe('two');
+        }
+        expect(await found(runtime, session)).toEqual({ '.env': '644 one' });
+      }
+    });
+
+    test.each(['a link', 'a file'])(
+      "[FILE8] %s in the place of the runtime's own folder does not keep the files of a point away",
+      async (what) => {
+        const { agent, machine, turn, found, seen } = await start();
+        const runtime = await machine();
+        const session = await runtime.sessions.open({ agent });
+        await turn(runtime, session, write({ 'a.txt': 'one' }));
+        const elsewhere = await newFolder();
+        await turn(runtime, session, ({ folder }) => {
+          writeFileSync(join(folder, 'a.txt'), 'two');
+          if (what === 'a link') symlinkSync(elsewhere, join(folder, '.perdure'));
+          else writeFileSync(join(folder, '.perdure'), 'mine');
+        });
+        await session.rewind({ to: { turn: 1 } });
+        expect(await found(runtime, session)).toEqual({ 'a.txt': '644 one' });
+        expect(readdirSync(elsewhere)).toEqual([]);
+        const aside = join(dirname(seen().folder), 'aside');
+        expect(lstatSync(join(aside, ...readdirSync(aside), '.perdure')).isSymbolicLink()).toBe(what === 'a link');
+      },
+    );
 
     test.skipIf(process.getuid?.() === 0)('[FILE8] so is what nobody may read (root may read all)', async () => {
       const { agent, machine, turn, found } = await start();

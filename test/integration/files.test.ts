@@ -19,7 +19,7 @@ import { takeSnapshot, type WorktreeOptions } from '../../src/core/files/disk/sn
 import { readStatCache, type StatCache, writeStatCache } from '../../src/core/files/disk/stat-cache.ts';
 import { findEntry, listTree, treeReader } from '../../src/core/files/read-tree.ts';
 import { MemoryBlobs } from '../memory-blobs.ts';
-import { newWorktree, removeWorktrees } from '../worktree-folder.ts';
+import { listFolder, newWorktree, removeWorktrees } from '../worktree-folder.ts';
 
 afterEach(removeWorktrees);
 
@@ -314,6 +314,23 @@ test('[FILE7] what is written while a restore is under way is not lost', async (
   expect(list()).not.toHaveProperty('.perdure');
 });
 
+test('[FILE7] a link that is made to lead elsewhere while a restore is under way is not lost', async () => {
+  const { link, remove, write, snapshot, restore, list, blobs } = start({ a: 'one' });
+  link('l', 'first');
+  const { root } = await snapshot();
+  remove('l');
+  link('l', 'second');
+  write('a', 'other');
+  const { readBlob } = blobs;
+  blobs.readBlob = (hash) => {
+    remove('l');
+    link('l', 'meanwhile');
+    return readBlob.call(blobs, hash);
+  };
+  await expect(restore(root)).rejects.toMatchObject({ code: 'CONFLICT' });
+  expect(list()).toMatchObject({ l: 'link to meanwhile' });
+});
+
 test('[FILE7] what is brought while the worktree is looked at is used as far as it is right, and nothing is brought twice', async () => {
   const { write, snapshot, restore, list, blobs } = start({ a: 'one', b: 'two', c: 'three' });
   const before = list();
@@ -352,16 +369,38 @@ test('[FILE8] a restore leaves alone what no snapshot holds', async () => {
   expect(Object.keys(list())).toEqual(left);
 });
 
-test('[FILE8] an ignored file that a snapshot holds is kept before it is replaced', async () => {
-  const { write, snapshot, restore, list } = start({ 'out/a.log': 'one', 'out/b.txt': 'two' });
+test('[FILE8] an ignored file that a snapshot holds is in its way, unless it is the same', async () => {
+  const { path, write, snapshot, restore, list } = start({ 'out/a.log': 'one', 'out/b.txt': 'two', 'out/c': 'three' });
   const { root } = await snapshot();
   write('.perdureignore', 'out/\n');
   write('out/a.log', 'later');
   write('out/other', 'stays');
+  rmSync(join(path, 'out/c'));
+  write('out/c/d', 'later');
   const now = list();
-  const { before } = await restore(root);
-  expect(list()).toMatchObject({ 'out/a.log': 'file 644 one', 'out/other': 'file 644 stays' });
-  await restore(before);
+  await expect(restore(root)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    details: { paths: ['out/c/d', 'out/a.log'] },
+  });
+  expect(list()).toEqual(now);
+  const { movedTo } = await restore(root, { aside: join(path, '..', 'aside') });
+  expect(list()).toMatchObject({
+    'out/a.log': 'file 644 one',
+    'out/c': 'file 644 three',
+    'out/other': 'file 644 stays',
+  });
+  expect(listFolder(movedTo!)).toMatchObject({ 'out/a.log': 'file 644 later', 'out/c/d': 'file 644 later' });
+});
+
+test('[FILE7] nothing is moved aside before all new content is on disk', async () => {
+  const { path, at, snapshot, restore, list, remove, blobs } = start({ a: 'one' });
+  const { root } = await snapshot();
+  remove('a');
+  execFileSync('mkfifo', [at('a')]);
+  const now = list();
+  blobs.readBlob = async (hash) => (hash === root ? blobs.kept.get(hash) : undefined);
+  const aside = join(path, '..', 'aside');
+  await expect(restore(root, { aside })).rejects.toMatchObject({ code: 'BLOB_NOT_FOUND' });
   expect(list()).toEqual(now);
 });
 

@@ -9,6 +9,7 @@ import { asJson } from '../session/as-json.ts';
 import { clip } from '../session/clip.ts';
 import type { Redactor } from '../session/redact.ts';
 import { ShownText } from './previews.ts';
+import type { Preparation } from './run-files.ts';
 import type { RunWriter } from './run-writer.ts';
 
 interface Preparing {
@@ -30,8 +31,8 @@ const prepareWorktree = async (
   { scope, writer, run, signal }: Preparing,
   { name, prepare: { command, shell } }: Pick<Agent, 'name'> & { readonly prepare: NonNullable<Agent['prepare']> },
   place: WorktreePlace,
-): Promise<{ readonly tool: string; readonly callId: string }> => {
-  const callId = newId('call', scope.clock.now());
+  callId: string,
+): Promise<void> => {
   const redactor = await scope.secrets.redactor();
   const shown = new ShownText<'progress'>(redactor, (type, text) =>
     scope.previews.tell(writer.key, { type, callId, text }),
@@ -73,9 +74,11 @@ const prepareWorktree = async (
     run,
   };
   await writer.record(draft);
-  return { tool: shell.name, callId };
 };
 
 /** As a run's files are told of it; undefined where the agent prepares nothing. */
-export const preparing = (preparation: Preparing, { name, prepare }: Agent) =>
-  prepare && ((place: WorktreePlace) => prepareWorktree(preparation, { name, prepare }, place));
+export const preparing = (preparation: Preparing, { name, prepare }: Agent): Preparation | undefined =>
+  prepare && {
+    newCause: () => ({ tool: prepare.shell.name, callId: newId('call', preparation.scope.clock.now()) }),
+    run: (place, { callId }) => prepareWorktree(preparation, { name, prepare }, place, callId),
+  };

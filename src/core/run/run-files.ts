@@ -54,6 +54,12 @@ const newFiles = (taken: SnapshotWithChanges): NewFiles => ({
 
 export type FilesWriter = Pick<RunWriter, 'key' | 'fold' | 'decide' | 'record'>;
 
+/** What makes anew what snapshots leave out, each time as a call of its own. */
+export interface Preparation {
+  newCause(): Cause;
+  run(place: WorktreePlace, cause: Cause): Promise<void>;
+}
+
 interface Parts {
   readonly scope: Scope;
   readonly writer: FilesWriter;
@@ -61,8 +67,8 @@ interface Parts {
   /** Absent while none is at work. */
   readonly run?: RunId | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Makes anew what snapshots leave out; absent where nothing has to be. Gives the call that it was. */
-  readonly prepare?: ((place: WorktreePlace) => Promise<Cause>) | undefined;
+  /** Absent where nothing has to be made anew. */
+  readonly prepare?: Preparation | undefined;
   /** On a person's own folder, where it is held already. */
   readonly lock?: Disposable;
 }
@@ -187,7 +193,7 @@ export class RunFiles implements Disposable {
       if (mark.trees[0] !== taken.root) await this.#setAside(taken);
       return this.#restore(there.root, wanted);
     }
-    const cause = call && { tool: call.tool, callId: call.callId };
+    const cause = call ? { tool: call.tool, callId: call.callId } : mark.preparing;
     return this.#merge(wanted, base, there, { ...newFiles(taken), ...(cause && { cause }) });
   }
 
@@ -197,7 +203,7 @@ export class RunFiles implements Disposable {
     const isLeft = !this.place.isBound && (from || isRewoundSince(fold, mark));
     if (isLeft) return undefined;
     if (trees.includes(treeOf(fold))) return treeOf(fold);
-    if (this.place.isBound) return trees[0];
+    if (this.place.isBound || mark.preparing) return trees[0];
     return call && this.#treeBefore(call, fold, mark);
   }
 
@@ -246,7 +252,10 @@ export class RunFiles implements Disposable {
   }
 
   async #prepare(tree: BlobHash): Promise<void> {
-    const cause = await this.#parts.prepare!(this.place);
+    const prepare = this.#parts.prepare!;
+    const cause = prepare.newCause();
+    await writeMark(this.place, { trees: [tree], seq: this.#seq, preparing: cause });
+    await prepare.run(this.place, cause);
     this.#isPrepared = true;
     if (!(await this.#lookAndTell(cause))) await this.#mark(tree);
   }

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, renameSync, unlinkSync } from 'node:fs';
 import { type FileChange, isPlaced, type PlacedChange } from '../changes.ts';
 import { type HeldFolder, holdUnchanged, inHeld } from './held-folder.ts';
 import { inPortions } from './in-portions.ts';
-import { isSameStamp } from './read-file.ts';
+import { isSameStamp, readLink } from './read-file.ts';
 import { removeEmpty } from './remove-empty.ts';
 import type { Scanned, ScannedFolder } from './scan.ts';
 import type { Staging } from './staging.ts';
@@ -26,9 +26,8 @@ export class ChangeApplier {
     this.#staging = staging;
   }
 
-  /** All content is on disk before anything is touched; then each file is replaced at once. */
+  /** All content is on disk before; each file is replaced at once. */
   async apply(changes: readonly FileChange[]): Promise<void> {
-    await this.#staging.add(changes.filter(isPlaced));
     for (const change of changes.toReversed()) if (change.change === 'deleted') this.#delete(change);
     for (const change of changes) if (isPlaced(change)) this.#place(change);
     await this.#finishFolders();
@@ -67,7 +66,7 @@ export class ChangeApplier {
     const isAsScanned =
       scanned.kind === 'file'
         ? stats?.isFile() && stats.size === scanned.size && (!scanned.stamp || isSameStamp(scanned.stamp, stats))
-        : stats?.isSymbolicLink();
+        : stats?.isSymbolicLink() && scanned.kind === 'link' && readLink(at) === scanned.target;
     if (!isAsScanned) throw changedMeanwhile(path);
   }
 

@@ -77,6 +77,8 @@ export interface Mark {
   readonly seq: number;
   /** It is being brought to its tree from this one: of what changes in between, each file is of either. */
   readonly from?: BlobHash | undefined;
+  /** The call that makes anew what snapshots leave out, while it does. */
+  readonly preparing?: { readonly tool: string; readonly callId: string } | undefined;
   /** What snapshots leave out was made anew since it was brought there. */
   readonly isPrepared?: boolean | undefined;
 }

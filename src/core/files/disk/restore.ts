@@ -2,13 +2,13 @@ import { PerdureError } from '../../../schema/error.ts';
 import type { BlobHash, Blobs } from '../../ports/blobs.ts';
 import { type FileChange, findChanges, findRenames, isPlaced, type PlacedChange } from '../changes.ts';
 import { ignoredInTree } from '../ignored-in-tree.ts';
-import { nameProblem } from '../path.ts';
+import { nameProblem, ownFolder } from '../path.ts';
 import { findEntry, type ReadTree, treeReader } from '../read-tree.ts';
 import { isSameEntry, rootMode } from '../tree.ts';
 import { withoutPutting } from '../without-putting.ts';
 import { ChangeApplier } from './apply-changes.ts';
+import { Aside } from './aside.ts';
 import { inPortions } from './in-portions.ts';
-import { moveAside } from './move-aside.ts';
 import type { Scanned, ScannedFolder } from './scan.ts';
 import { scannedReader } from './scanned-reader.ts';
 import { takeSnapshot, type WorktreeOptions } from './snapshot.ts';
@@ -58,6 +58,22 @@ const withoutIgnored = async (
     if (!stays) kept.push(each);
   }
   return kept;
+};
+
+/** Whose content is in no snapshot that anybody names. */
+const replacedBy = (changes: readonly FileChange[], ignored: ReadonlySet<string>): readonly string[] =>
+  changes.flatMap((each) => {
+    const isReplaced = each.change === 'modified' || (each.change === 'deleted' && each.before.kind !== 'folder');
+    return isReplaced && ignored.has(each.path) ? each.path : [];
+  });
+
+/** What is left to do where some paths have become free. */
+const withFreed = (changes: readonly FileChange[], freed: readonly string[]): readonly FileChange[] => {
+  const paths = new Set(freed);
+  return changes.flatMap((each): readonly FileChange[] => {
+    if (!paths.has(each.path) || each.change === 'created') return [each];
+    return isPlaced(each) ? [{ change: 'created', path: each.path, after: each.after }] : [];
+  });
 };
 
 const assertPossible = (changes: readonly FileChange[], inTheWay: readonly string[], aside?: string): void => {
@@ -119,15 +135,20 @@ export const restoreSnapshot = async (
     const scanned = taken.cache.root;
     const differences = await findChanges({ hash: scanned.hash, read: scannedReader(scanned) }, { hash: root, read });
     const changes = await withoutIgnored(differences, ignoredInTree(root, read, blobs));
-    const inTheWay = [...taken.leftOutPaths.keys()].filter(takenBy(changes));
+    const leftOut = [...taken.leftOutPaths.keys()].filter(takenBy(changes));
+    const own = changes.some(isPlaced) && !staging.hasRoom() ? [ownFolder] : [];
+    const inTheWay = [...own, ...leftOut, ...replacedBy(changes, taken.wanted)];
     const restored = { before: scanned.hash, changes: findRenames(changes), inTheWay };
     if (isDryRun) return { restored, cache: taken.cache };
     assertPossible(changes, inTheWay, aside);
     await ahead;
     const movedTo = await asWorktreeError(folder, async () => {
-      const to = aside === undefined || inTheWay.length === 0 ? undefined : moveAside(folder, inTheWay, aside);
-      await new ChangeApplier(folder, scanned, staging).apply(changes);
-      return to;
+      const moved = new Aside(folder, aside ?? '');
+      if (inTheWay.includes(ownFolder)) moved.move(ownFolder);
+      await staging.add(changes.filter(isPlaced));
+      for (const path of inTheWay) if (path !== ownFolder) moved.move(path);
+      await new ChangeApplier(folder, scanned, staging).apply(withFreed(changes, inTheWay));
+      return moved.folder;
     });
     return {
       restored: { ...restored, movedTo },

@@ -44,6 +44,8 @@ export interface ScanOptions {
 export interface Scan {
   readonly root: ScannedFolder;
   readonly leftOut: ReadonlyMap<string, LeftOutReason>;
+  /** What rules would leave out, and is wanted. */
+  readonly wanted: ReadonlySet<string>;
 }
 
 /** Between two turns of what else is under way in the thread. */
@@ -54,6 +56,7 @@ export const unknownHash = '';
 
 class Scanner {
   readonly leftOut = new Map<string, LeftOutReason>();
+  readonly wanted = new Set<string>();
   readonly #options: ScanOptions;
   readonly #holdsSecret: (bytes: Uint8Array) => boolean;
   readonly #folderStamp: ReturnType<typeof folderStamps>;
@@ -154,7 +157,10 @@ class Scanner {
   }
 
   async #isWanted(folder: FolderInScan, name: string): Promise<boolean> {
-    return !isOwnName(name) && ((await this.#options.isWanted?.([...folder.segments, name])) ?? false);
+    const segments = [...folder.segments, name];
+    if (isOwnName(name) || !(await this.#options.isWanted?.(segments))) return false;
+    this.wanted.add(segments.join('/'));
+    return true;
   }
 
   async #file(
@@ -245,5 +251,5 @@ class FolderInScan {
 export const scanFolder = async (options: ScanOptions): Promise<Scan> => {
   const scanner = new Scanner(options);
   const root = await scanner.folder([], { mode: rootMode }, options.previous, defaultScopes);
-  return { root, leftOut: scanner.leftOut };
+  return { root, leftOut: scanner.leftOut, wanted: scanner.wanted };
 };

@@ -22,7 +22,7 @@ export interface Snapshot {
 }
 
 /** A snapshot and what the next one will want to know. */
-export interface Taken {
+export interface Taken extends Pick<Scan, 'wanted'> {
   readonly snapshot: Snapshot;
   readonly cache: StatCache;
   readonly leftOutPaths: ReadonlyMap<string, LeftOutReason>;
@@ -53,10 +53,11 @@ const trusted = async (
   return without(cache.root, await blobs.hasBlobs([...new Set(hashesOf(cache.root))]));
 };
 
-const taken = ({ root, leftOut }: Scan, cache: StatCache | undefined, secrets: readonly string[]): Taken => ({
+const taken = ({ root, leftOut, wanted }: Scan, cache: StatCache | undefined, secrets: readonly string[]): Taken => ({
   snapshot: { root: root.hash, leftOut: summarizeLeftOut(leftOut) },
   cache: { root, secrets: cache && isSealOf(cache.secrets, secrets) ? cache.secrets : sealSecrets(secrets) },
   leftOutPaths: leftOut,
+  wanted,
 });
 
 /** When it returns, everything that the snapshot names is in the store. */

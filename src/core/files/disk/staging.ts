@@ -4,6 +4,7 @@ import {
   existsSync,
   fchmodSync,
   fsync,
+  lstatSync,
   mkdirSync,
   openSync,
   rmSync,
@@ -54,6 +55,11 @@ export class Staging {
   constructor(root: string, blobs: Blobs) {
     this.#root = root;
     this.#blobs = blobs;
+  }
+
+  /** Nothing stands in the place of the runtime's own folder. */
+  hasRoom(): boolean {
+    return lstatSync(join(this.#root, ownFolder), { throwIfNoEntry: false })?.isDirectory() ?? true;
   }
 
   /** What is to be placed is on disk when it returns. What is there already is not written again. */
