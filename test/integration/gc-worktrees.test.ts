@@ -156,3 +156,37 @@ test('[GC5, CLI1] the command line tells which worktrees would go and which stay
     delete process.env.PERDURE_DATA;
   }
 });
+
+test('[GC5] what cannot be looked at stays, and that is told', async () => {
+  const session = await archived();
+  const { folder } = { folder: join(homeOf(session), 'files') };
+  await rm(folder, { recursive: true });
+  writeFileSync(folder, 'a file in its place');
+  expect(await collected()).toEqual([{ session: session.id, folder, stays: expect.stringContaining(folder) }]);
+  expect(readFileSync(folder, 'utf8')).toBe('a file in its place');
+});
+
+test('[GC5] one that was moved away and has to stay does not hold up what was made since', async () => {
+  const session = await archived();
+  renameSync(homeOf(session), `${homeOf(session)}.leaving`);
+  writeFileSync(join(`${homeOf(session)}.leaving`, 'files', 'a.txt'), 'by hand');
+  await session.restore();
+  await session.reopen();
+  await session.send('Write');
+  await runtime.worker({ session: session.id, pollMs: 50 }).runUntilIdle();
+  await session.close();
+  await session.archive();
+  for (let time = 0; time < 2; time++) {
+    expect(await collected()).toMatchObject([{ stays: expect.any(String) }, { stays: expect.any(String) }]);
+    expect(readFileSync(join(`${homeOf(session)}.leaving`, 'files', 'a.txt'), 'utf8')).toBe('by hand');
+  }
+});
+
+test('[GC5] collections at once remove each worktree once, and none fails', async () => {
+  const sessions = await Array.fromAsync({ length: 5 }, archived);
+  const others = await Promise.all(Array.from({ length: 3 }, () => open()));
+  const all = await Promise.all([runtime, ...others].map(async (each) => (await each.gc()).worktrees));
+  await Promise.all(others.map((each) => each.close()));
+  expect(readdirSync(join(root, 'data', 'worktrees', 'local'))).toEqual([]);
+  expect(new Set(all.flat().map(({ session }) => session))).toEqual(new Set(sessions.map(({ id }) => id)));
+});

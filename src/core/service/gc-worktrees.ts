@@ -78,7 +78,10 @@ const filesProblem = async (scope: Scope, key: SessionKey, home: string): Promis
 /** Undefined when the log has everything. */
 const problemWith = async (scope: Scope, key: SessionKey, home: string): Promise<string | undefined> => {
   try {
-    return (await asideProblem(scope, placeIn(home).aside!)) ?? (await filesProblem(scope, key, home));
+    return await asWorktreeError(
+      placeIn(home).folder,
+      async () => (await asideProblem(scope, placeIn(home).aside!)) ?? (await filesProblem(scope, key, home)),
+    );
   } catch (error) {
     if (error instanceof PerdureError && !error.code.startsWith('STORE_')) return error.message;
     throw error;
@@ -88,14 +91,15 @@ const problemWith = async (scope: Scope, key: SessionKey, home: string): Promise
 const isArchived = async ({ store }: Scope, key: SessionKey): Promise<boolean> =>
   (await store.head(key))?.summary.status === 'archived';
 
-/** False when somebody has begun to work in a new one. */
-const putBack = async (home: string): Promise<boolean> => {
+/** Beside others who collect, and where somebody has begun to work in a new one. */
+const move = async (from: string, to: string): Promise<'moved' | 'is gone' | 'is taken'> => {
   try {
-    await rename(leaving(home), home);
-    return true;
+    await rename(from, to);
+    return 'moved';
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOTEMPTY' || code === 'EEXIST') return false;
+    if (code === 'ENOENT') return 'is gone';
+    if (code === 'ENOTEMPTY' || code === 'EEXIST') return 'is taken';
     throw error;
   }
 };
@@ -107,10 +111,10 @@ const settleMoved = async (scope: Scope, key: SessionKey, home: string): Promise
     ? await problemWith(scope, key, leaving(home))
     : 'its session is not archived any more';
   if (stays !== undefined) {
-    const at = (await putBack(home)) ? home : leaving(home);
+    const at = (await move(leaving(home), home)) === 'is taken' ? leaving(home) : home;
     return { session, folder: placeIn(at).folder, stays };
   }
-  await rename(leaving(home), gone(home));
+  await move(leaving(home), gone(home));
   await erase(gone(home));
   return { session, folder: placeIn(home).folder };
 };
@@ -123,7 +127,7 @@ const judge = async (scope: Scope, key: SessionKey, home: string): Promise<OldWo
 const collectHome = async (scope: Scope, key: SessionKey, home: string, isDryRun: boolean): Promise<OldWorktree> => {
   const judged = await judge(scope, key, home);
   if (isDryRun || judged.stays !== undefined) return judged;
-  await rename(home, leaving(home));
+  if ((await move(home, leaving(home))) === 'is taken') return { ...judged, stays: `${leaving(home)} stays` };
   return settleMoved(scope, key, home);
 };
 
