@@ -61,6 +61,19 @@ describe('folds of sessions', () => {
     expect(counts.events).toBe(7);
   });
 
+  test('[FOLD2] facts that are appended at once are folded as they come: the log is not read again', async () => {
+    const { store, counts } = counting(openMemoryStore());
+    const { session, key } = await talk(store, { everyEvents: 1000, everyBytes: 1e9 }, ['first']);
+    counts.events = 0;
+    const texts = Array.from({ length: 20 }, (_, index) => `${index}`);
+    await Promise.all(texts.map((content) => session.append({ role: 'user', content })));
+    await session.append({ role: 'user', content: 'last' });
+    expect(counts.events).toBe(0);
+    const anew = await new SessionFolds(store, { everyEvents: 1000, everyBytes: 1e9 }, fail).head(key);
+    expect(await session.state()).toEqual(anew.state);
+    expect((await session.summary()).seq).toBe(anew.seq);
+  });
+
   test('[FOLD2, FORK1] a chain of forks, each too short for a snapshot, is opened from a bounded tail too', async () => {
     const { store, counts } = counting(openMemoryStore());
     const policy = { everyEvents: 10, everyBytes: 1e9 };

@@ -134,11 +134,13 @@ export class SessionFolds {
     target?: SessionFold,
   ): void {
     const known = this.#newest.get(cacheKey(key));
-    if (before && (known?.state !== before || events[0]?.seq !== before.seq + 1)) {
+    if (before && known?.state.seq !== events[0]!.seq - 1) {
       this.forget(key);
       return;
     }
-    const state = events.reduce<SessionFold | undefined>((each, event) => fold(each, event, target), before)!;
+    // Facts that were decided at once come here one after another: each goes on from what is known by then.
+    const base = before && known?.state;
+    const state = events.reduce<SessionFold | undefined>((each, event) => fold(each, event, target), base)!;
     const since = { state, events: (known?.events ?? 0) + events.length, bytes: (known?.bytes ?? 0) + bytes };
     this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since.state) : since);
   }
