@@ -5,10 +5,14 @@ import { fork } from './fork.ts';
 import { loop } from './loop.ts';
 import { open } from './open.ts';
 import { runs } from './runs.ts';
+import { server } from './server.ts';
 import { state } from './state.ts';
 import { wake } from './wake.ts';
 
 /** In the order they run; those that need long histories share them. `files` and `import` need no engine, see main.ts. */
-export const engineCases = { append, loop, wake, state, runs, bytes, open, fork } satisfies Record<string, BenchCase>;
+export const engineCases = { append, loop, wake, state, runs, server, bytes, open, fork } satisfies Record<
+  string,
+  BenchCase
+>;
 export const caseNames = [...(Object.keys(engineCases) as (keyof typeof engineCases)[]), 'files', 'import'] as const;
 export type CaseName = (typeof caseNames)[number];

@@ -18,6 +18,18 @@ export interface BareLoop {
   close(): Promise<void>;
 }
 
+/** What a request that reads asks of our own tables: the key, its member and the session, each by its primary key. */
+export interface BareReads {
+  read(): Promise<void> | void;
+  close(): Promise<void>;
+}
+
+export interface ReadIds {
+  readonly key: string;
+  readonly member: string;
+  readonly session: string;
+}
+
 /** A database of its own. */
 export interface Place {
   readonly address: string;
@@ -25,7 +37,8 @@ export interface Place {
   bytes(): Promise<number>;
   /** A table with the columns and indexes of our events, in another database. Ours must have been opened once. */
   openBare(): Promise<BareLoop>;
-  /** The same, where the engine works inside our process and must not hold up its event loop. */
+  openReads(ids: ReadIds): Promise<BareReads>;
+  /** The bare loop, where the engine works inside our process and must not hold up its event loop. */
   openBehindThread?(): Promise<BareLoop>;
   remove(): Promise<void>;
 }

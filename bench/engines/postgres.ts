@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { byteaArray } from '../../src/stores/postgres/bytea-array.ts';
 import { startPostgres } from '../../test/start-postgres.ts';
-import type { BareLoop, BareRow, Engine, Place } from './engine.ts';
+import type { BareLoop, BareReads, BareRow, Engine, Place, ReadIds } from './engine.ts';
 
 const role = 'perdure_bench';
 const password = 'bench';
@@ -44,6 +44,25 @@ const openBare = async (url: string): Promise<BareLoop> => {
   };
 };
 
+const openReads = async (url: string, { key, member, session }: ReadIds): Promise<BareReads> => {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query("select set_config('perdure.workspace', 'local', false)");
+  const record =
+    "select version, at, due_at, body from perdure.records where workspace = 'local' and kind = $1 and id = $2";
+  const head = "select * from perdure.sessions where workspace = 'local' and id = $1";
+  return {
+    read: async () => {
+      await Promise.all([
+        client.query({ name: 'record', text: record, values: ['key', key] }),
+        client.query({ name: 'record', text: record, values: ['member', member] }),
+        client.query({ name: 'head', text: head, values: [session] }),
+      ]);
+    },
+    close: () => client.end(),
+  };
+};
+
 const totalBytes = `select sum(pg_total_relation_size(oid))::float8 as bytes from pg_class
   where relnamespace = 'perdure'::regnamespace and relkind = 'r'`;
 
@@ -64,6 +83,7 @@ export const postgresEngine = async (): Promise<Engine> => {
         address: url,
         bytes: () => withClient(url, async (client) => Number((await client.query(totalBytes)).rows[0].bytes)),
         openBare: () => openBare(url),
+        openReads: (ids) => openReads(url, ids),
         remove: () => admin(async (client) => void (await client.query(`drop database ${name} with (force)`))),
       };
     },

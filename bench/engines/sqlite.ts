@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import type { BareLoop, Engine, Place } from './engine.ts';
+import type { BareLoop, BareReads, Engine, Place, ReadIds } from './engine.ts';
 import { openRows } from './sqlite-rows.ts';
 
 const ourSchema = (file: string): string => {
@@ -18,6 +18,22 @@ const ourSchema = (file: string): string => {
 const openBare = (ours: string, file: string): BareLoop => {
   const rows = openRows(file, ourSchema(ours));
   return { insert: rows.insert, close: async () => rows.close() };
+};
+
+const openReads = (file: string, { key, member, session }: ReadIds): BareReads => {
+  const db = new DatabaseSync(file, { readOnly: true });
+  const record = db.prepare(
+    "SELECT version, at, due_at, body FROM records WHERE workspace = 'local' AND kind = ? AND id = ?",
+  );
+  const head = db.prepare("SELECT * FROM sessions WHERE workspace = 'local' AND id = ?");
+  return {
+    read: () => {
+      record.get('key', key);
+      record.get('member', member);
+      head.get(session);
+    },
+    close: async () => db.close(),
+  };
 };
 
 const openBehindThread = (ours: string, file: string): BareLoop => {
@@ -49,6 +65,7 @@ export const sqliteEngine = async (): Promise<Engine> => ({
         return (await stat(file)).size;
       },
       openBare: async () => openBare(file, join(folder, 'bare.db')),
+      openReads: async (ids) => openReads(file, ids),
       openBehindThread: async () => openBehindThread(file, join(folder, `${randomUUID()}.db`)),
       remove: () => rm(folder, { recursive: true }),
     };

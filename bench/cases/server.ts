@@ -1,0 +1,209 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { createAdaptorServer } from '@hono/node-server';
+import { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import type { MessageInput, Session } from '../../src/index.ts';
+import { BareRows } from '../bare-rows.ts';
+import type { Bench, BenchCase } from '../bench-case.ts';
+import type { BareLoop, BareReads } from '../engines/engine.ts';
+import { type Figure, show } from '../figure.ts';
+import type { Follow, Load } from '../http-client.ts';
+import { median, percentile, sum } from '../statistics.ts';
+import { oneEvent, realContent } from '../workload.ts';
+
+const program = fileURLToPath(new URL('../http-client.ts', import.meta.url));
+const nanosPerMs = 1e6;
+const warmUpRounds = 2;
+const atOnce = 16;
+
+class Client {
+  readonly #child = fork(program, { execArgv: [] });
+  readonly #seen = new Map<string, (at: bigint) => void>();
+
+  constructor() {
+    this.#child.on('message', (message) => {
+      if (!Array.isArray(message)) return;
+      const [url, seq, at] = message as [string, number, string];
+      this.#seen.get(`${url} ${seq}`)?.(BigInt(at));
+    });
+  }
+
+  async timeOf(work: Omit<Load, 'kind'>): Promise<number> {
+    this.#child.send({ kind: 'load', ...work } satisfies Load);
+    for (;;) {
+      const [message] = (await once(this.#child, 'message')) as [{ readonly ms?: number }];
+      if (message.ms !== undefined) return message.ms;
+    }
+  }
+
+  follow(work: Omit<Follow, 'kind'>): void {
+    this.#child.send({ kind: 'follow', ...work } satisfies Follow);
+  }
+
+  /** When it had the event, by the machine's one monotonic clock. */
+  seen(url: string, seq: number): Promise<bigint> {
+    return new Promise((resolve) => this.#seen.set(`${url} ${seq}`, resolve));
+  }
+
+  async close(): Promise<void> {
+    this.#child.disconnect();
+    await once(this.#child, 'exit');
+  }
+}
+
+/** What routes do that ask the engine for the same and do nothing else; and a hop from one that writes to those who follow. */
+const bareApp = (reads: BareReads, bare: BareLoop, state: unknown) => {
+  const app = new Hono();
+  const rows = new BareRows();
+  const followers = new Set<(seq: number) => void>();
+  app.get('/state', async () => {
+    await reads.read();
+    return Response.json(state);
+  });
+  app.post('/messages', async (context) => {
+    const { messages } = (await context.req.json()) as { messages: readonly MessageInput[] };
+    await reads.read();
+    const made = messages.map((message) => rows.rowOf('ses_bare', message));
+    await bare.insert(made);
+    return Response.json({ events: made.map(({ seq }, at) => ({ seq, payload: messages[at] })) }, { status: 201 });
+  });
+  app.get('/events', (context) =>
+    streamSSE(context, async (stream) => {
+      followers.add((seq) => void stream.writeSSE({ id: String(seq), event: 'message', data: `{"seq":${seq}}` }));
+      await new Promise(() => {});
+    }),
+  );
+  const emit = (seq: number): void => {
+    for (const tell of followers) tell(seq);
+  };
+  return { app, emit };
+};
+
+type Ask = Omit<Load, 'kind' | 'count' | 'atOnce'>;
+
+/** Requests per second: ours and bare take turns. */
+const share = async (name: string, client: Client, quick: boolean, ours: Ask, bare: Ask): Promise<Figure> => {
+  const count = quick ? 200 : 500;
+  const times: { ours: number[]; bare: number[] } = { ours: [], bare: [] };
+  for (let round = -warmUpRounds; round < (quick ? 6 : 20); round++) {
+    const sides = ['ours', 'bare'] as const;
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+      const ms = await client.timeOf({ ...(side === 'ours' ? ours : bare), count, atOnce });
+      if (round >= 0) times[side].push(ms);
+    }
+  }
+  const rate = (rounds: readonly number[]) => show((1000 * count * rounds.length) / sum(rounds), '/s');
+  return {
+    name: `${name}, share of bare routes`,
+    value: 100 * median(times.ours.map((ms, round) => times.bare[round]! / ms)),
+    unit: '%',
+    target: { atLeast: 40 },
+    detail: `${rate(times.ours)} against ${rate(times.bare)}, ${atOnce} at once`,
+  };
+};
+
+/** From an event being there to its frame being with a client in another process. */
+const hop = async (
+  { quick }: Bench,
+  client: Client,
+  session: Session,
+  urls: { readonly ours: string; readonly bare: string },
+  emit: (seq: number) => void,
+): Promise<readonly Figure[]> => {
+  const times: { ours: number[]; bare: number[] } = { ours: [], bare: [] };
+  let seq = await headOf(session);
+  for (let round = 0; round < (quick ? 50 : 300); round++) {
+    await pause(5 + 10 * Math.random());
+    const arrives = client.seen(urls.ours, ++seq);
+    await session.append({ role: 'user', content: 'Are you there?' });
+    const committed = process.hrtime.bigint();
+    times.ours.push(Number((await arrives) - committed) / nanosPerMs);
+    await pause(5 + 10 * Math.random());
+    const hops = client.seen(urls.bare, round + 1);
+    const emitted = process.hrtime.bigint();
+    emit(round + 1);
+    times.bare.push(Number((await hops) - emitted) / nanosPerMs);
+  }
+  return [0.5, 0.99].map((part) => {
+    const [ours, bare] = [percentile(times.ours, part), percentile(times.bare, part)];
+    return {
+      name: `event committed to client, p${100 * part}, times a bare hop`,
+      value: ours / bare,
+      unit: 'x',
+      detail: `${show(ours, 'ms')} against ${show(bare, 'ms')}`,
+    };
+  });
+};
+
+const headOf = async (session: Session): Promise<number> => (await session.summary()).seq;
+
+export const server: BenchCase = async (bench) => {
+  bench.progress('server');
+  const { library, engine, quick } = bench;
+  const place = await engine.newPlace();
+  const runtime = await library.openRuntime({ store: place.address });
+  const { serveHttp } = (await import(new URL('./servers/http/index.js', library.url).href)) as Pick<
+    typeof import('../../src/servers/http/index.ts'),
+    'serveHttp'
+  >;
+  const session = await runtime.sessions.open();
+  const followed = await runtime.sessions.open();
+  await session.commit((draft) => {
+    for (let at = 0; at < 20; at++) draft.facts[`fact-${at}`] = `value ${at}`;
+  });
+  const { key, token } = await runtime.keys.create();
+  const ours = await serveHttp(runtime, { rate: { perSecond: 1e6, burst: 1e6 } });
+  const reads = await place.openReads({ key: key.id, member: key.member, session: session.id });
+  const loop = await place.openBare();
+  const { app, emit } = bareApp(reads, loop, await session.state());
+  const bare = createAdaptorServer({ fetch: app.fetch });
+  await new Promise<void>((resolve) => bare.listen(0, '127.0.0.1', resolve));
+  const bareUrl = `http://127.0.0.1:${(bare.address() as AddressInfo).port}`;
+  const client = new Client();
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ messages: [oneEvent(realContent())] });
+  const path = `${ours.url}/v1/sessions/${session.id}`;
+  const urls = { ours: `${ours.url}/v1/sessions/${followed.id}/events`, bare: `${bareUrl}/events` };
+  try {
+    const first = client.seen(urls.ours, 1);
+    for (const url of Object.values(urls)) client.follow({ url, headers });
+    await first;
+    return [
+      await share(
+        'reads of the state',
+        client,
+        quick,
+        { url: `${path}/state`, method: 'GET', headers },
+        {
+          url: `${bareUrl}/state`,
+          method: 'GET',
+          headers,
+        },
+      ),
+      await share(
+        'appends of 5 kB',
+        client,
+        quick,
+        { url: `${path}/messages`, method: 'POST', headers, body },
+        {
+          url: `${bareUrl}/messages`,
+          method: 'POST',
+          headers,
+          body,
+        },
+      ),
+      ...(await hop(bench, client, followed, urls, emit)),
+    ];
+  } finally {
+    await client.close();
+    await ours.stop();
+    bare.close();
+    await Promise.all([loop.close(), reads.close()]);
+    await runtime.close();
+    await place.remove();
+  }
+};
