@@ -168,8 +168,10 @@ export const hostileRequests = (
     });
   };
   const addMethods = (): void => {
+    const isHere = ({ path }: SampleRoute): boolean =>
+      new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(address.split('?')[0]!);
     const known = operationsOf(document)
-      .filter(({ path }) => path === route.path)
+      .filter(isHere)
       .map(({ method }) => method);
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'PURGE', 'QUERY']) {
       if (!known.includes(method)) add(`method ${method}`, { method });

@@ -1,0 +1,78 @@
+import { randomInt } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { ServerProcess } from './server-process.ts';
+import { SseReader } from './sse-reader.ts';
+
+const readers = 500;
+const writers = 4;
+const perWriter = 50;
+const events = 1 + writers * perWriter;
+const mebibyte = 1024 * 1024;
+
+const write = async (server: ServerProcess): Promise<void> => {
+  const one = async (writer: number): Promise<void> => {
+    for (let at = 0; at < perWriter; at++) {
+      await server.append(`${writer}.${at} ${'x'.repeat(randomInt(1, 2000))}`, `${writer}.${at}`);
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, (_, writer) => one(writer)));
+};
+
+/** Gives what a server process took at most while it went on. */
+const watchMemory = (server: ServerProcess): { stop(): number } => {
+  let most = 0;
+  const timer = setInterval(() => {
+    most = Math.max(most, server.residentBytes());
+  }, 100);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return most;
+    },
+  };
+};
+
+const follow = async (server: ServerProcess): Promise<readonly SseReader[]> => {
+  const all = Array.from({ length: readers }, () => new SseReader(server));
+  await Promise.all([...all.map((reader) => reader.readTo(events)), write(server)]);
+  return all;
+};
+
+const expectAllSeen = (all: readonly SseReader[]): void => {
+  expect(all.flatMap(({ wrong }) => wrong)).toEqual([]);
+  expect(all.every(({ last }) => last === events)).toBe(true);
+  const connections = all.reduce((sum, reader) => sum + reader.connections, 0);
+  expect(connections).toBeGreaterThan(2 * readers);
+};
+
+test('[HTTP8] 500 readers that come and go see every event once and in order, and the server takes no more room for them', async () => {
+  const server = await ServerProcess.start();
+  await server.append('warm-up', 'warm-up');
+  const before = { resident: server.residentBytes(), used: await server.usedBytes() };
+  const memory = watchMemory(server);
+  const started = performance.now();
+  expectAllSeen(await follow(server));
+  const most = memory.stop();
+  const seconds = (performance.now() - started) / 1000;
+  const mib = (bytes: number) => Math.round(bytes / mebibyte);
+  console.log(
+    `${readers} readers, ${events} events in ${seconds.toFixed(1)} s; resident ${mib(before.resident)} to ${mib(most)} MiB`,
+  );
+  expect(most - before.resident).toBeLessThan(400 * mebibyte);
+  await expect
+    .poll(async () => (await server.usedBytes()) - before.used, { timeout: 20_000 })
+    .toBeLessThan(50 * mebibyte);
+});
+
+test('[HTTP8, LOG2] the same when the server is killed in the middle, three times', async () => {
+  const server = await ServerProcess.start();
+  const kill = async (): Promise<void> => {
+    for (const share of [0.2, 0.5, 0.8]) {
+      await expect.poll(() => server.appended, { timeout: 300_000 }).toBeGreaterThan(share * events);
+      await server.kill();
+      await server.start();
+    }
+  };
+  const [all] = await Promise.all([follow(server), kill()]);
+  expectAllSeen(all);
+});
