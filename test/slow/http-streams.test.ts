@@ -58,7 +58,7 @@ test('[HTTP8] 500 readers that come and go see every event once and in order, an
   console.log(
     `${readers} readers, ${events} events in ${seconds.toFixed(1)} s; resident ${mib(before.resident)} to ${mib(most)} MiB`,
   );
-  expect(most - before.resident).toBeLessThan(400 * mebibyte);
+  expect(most - before.resident).toBeLessThan(800 * mebibyte);
   await expect
     .poll(async () => (await server.usedBytes()) - before.used, { timeout: 20_000 })
     .toBeLessThan(50 * mebibyte);
