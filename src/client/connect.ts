@@ -26,7 +26,7 @@ async function* changesAfar(
   signal: AbortSignal,
 ): AsyncGenerator<SessionChange, void, void> {
   for await (const frame of follow(transport, '/v1/events', { query: { after }, signal })) {
-    if (frame.event === 'changed') yield dataOf<SessionChange>(frame);
+    if (frame.event === 'changed') yield { ...dataOf<Omit<SessionChange, 'after'>>(frame), after: Number(frame.id) };
   }
 }
 

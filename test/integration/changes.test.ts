@@ -29,7 +29,7 @@ describe.each(runtimeKinds)('changes of a workspace on %s', (kind) => {
       // A hint may come late, and tell of what was before.
       let told = await heard;
       while (told?.session !== session.id || told.head < (await head(session)).head) told = await nextOf(changes);
-      expect(told).toEqual(await head(session));
+      expect(told).toMatchObject(await head(session));
     }
     await changes.return();
   });
@@ -109,3 +109,28 @@ test('[WAKE5] what has no room is found in the listing: nothing that changed is 
   await changes.return();
   await runtime.close();
 });
+
+test('[WAKE5] whoever breaks off in the middle and goes on from there misses nothing, however long it took', async () => {
+  let time = 1_800_000_000_000;
+  const runtime = await openRuntime({ store: openMemoryStore(), clock: { now: () => time } });
+  const sessions = [await runtime.sessions.open(), await runtime.sessions.open(), await runtime.sessions.open()];
+  time += 3_600_000;
+  const listing = runtime.changes({ after: 0 });
+  const first = (await nextOf(listing))!;
+  await listing.return();
+  const told = new Set([first.session]);
+  const rest = runtime.changes({ after: first.after });
+  while (told.size < 3) told.add((await nextOf(rest))!.session);
+  told.clear();
+  const hint = nextOf(rest);
+  for (const session of sessions) await session.append({ role: 'user', content: 'x' });
+  told.add((await hint)!.session);
+  time += 3_600_000;
+  const last = (await nextOf(rest))!;
+  told.add(last.session);
+  await rest.return();
+  const again = runtime.changes({ after: last.after });
+  while (told.size < 3) told.add((await nextOf(again))!.session);
+  await again.return();
+  await runtime.close();
+}, 20_000);

@@ -15,6 +15,8 @@ export interface SessionChange {
   readonly session: SessionId;
   /** The seq of its newest event. */
   readonly head: number;
+  /** For who breaks off here: all that was not told yet has changed from then on. */
+  readonly after: number;
 }
 
 /** What is kept for a reader; beyond it the listing is read. */
@@ -65,14 +67,15 @@ async function* followChanges(
   const bell = newDoorbell();
   const told = new Heads();
   const untold = new Map<SessionId, number>();
-  let emptyMs = clock.now();
+  const now = (): number => Math.max(0, clock.now() - clockSkewMs);
+  let untoldFromMs = Math.min(after, now());
   let listFromMs: number | undefined = after;
   const stopWatching = store.watchWorkspace(workspace, (session, head) => {
     if (told.isAt(session, head)) return;
     untold.set(session, Math.max(head, untold.get(session) ?? 0));
     if (untold.size > maxSessions) {
       untold.clear();
-      listFromMs = Math.min(listFromMs ?? Number.POSITIVE_INFINITY, emptyMs - clockSkewMs);
+      listFromMs = Math.min(listFromMs ?? Number.POSITIVE_INFINITY, untoldFromMs);
     }
     bell.ring();
   });
@@ -94,11 +97,11 @@ async function* followChanges(
       for await (const [session, head] of waiting()) {
         if (told.isAt(session, head)) continue;
         told.set(session, head);
-        yield { session, head };
+        yield { session, head, after: untoldFromMs };
         if (ending.aborted) return;
       }
       if (listFromMs !== undefined) continue;
-      emptyMs = clock.now();
+      untoldFromMs = now();
       await bell.rung();
     }
   } finally {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { clockSkewMs } from '../../../core/ports/changed-since.ts';
+import type { SessionChange } from '../../../core/service/changes.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { Status } from '../../../schema/lifecycle.ts';
@@ -11,15 +12,13 @@ import { lastId } from './last-id.ts';
 const Count = z.strictObject({ blobs: z.int(), bytes: z.int() });
 const OldWorktree = z.strictObject({ session: SessionId, folder: z.string(), stays: z.string().optional() });
 
-/** The id is a time from which on everything that is not told yet has changed: with it, a reader that connects again misses nothing. */
-const idNow = (): string => String(Date.now() - clockSkewMs);
-
+/** The id is where a reader that connects again goes on, so that it misses nothing. */
 async function* hints(
-  changes: AsyncIterable<{ readonly session: string; readonly head: number }>,
-  after: number | undefined,
+  changes: AsyncIterable<SessionChange>,
+  from = Date.now() - clockSkewMs,
 ): AsyncGenerator<Frame, void, void> {
-  yield { id: after === undefined ? idNow() : String(after), event: 'watching', data: {} };
-  for await (const change of changes) yield { id: idNow(), event: 'changed', data: change };
+  yield { id: String(from), event: 'watching', data: {} };
+  for await (const { after, ...change } of changes) yield { id: String(after), event: 'changed', data: change };
 }
 
 export const workspaceRoutes = [
