@@ -3,6 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
+import { SessionId } from '../../schema/ids.ts';
 import { type AnswerOptions, answering } from './answer-route.ts';
 import { corsHeaders, type OriginRules, refuseForeign } from './origin-check.ts';
 import { problemResponse } from './problem.ts';
@@ -149,7 +150,8 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     app.on(route.method, honoPath(route.path), async (context) => {
       const request = context.req.raw;
       context.set('route', route.path);
-      context.set('session', context.req.param('session'));
+      // What is no id may be anything, and does not belong into a log.
+      context.set('session', SessionId.safeParse(context.req.param('session')).data);
       const who = await identify(request.headers);
       context.set('who', who);
       limitRate(who);
