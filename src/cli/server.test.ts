@@ -1,12 +1,16 @@
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { callCli } from '../../test/call-cli.ts';
 import { startTestServer } from '../../test/http-server.ts';
 import { newSqliteFile } from '../../test/sqlite-file.ts';
 import type { Session } from '../core/service/session.ts';
+import { defineAgent, defineScript, defineTool, type RuntimeOptions } from '../index.ts';
 import { copyHere } from './files/copy-here.ts';
+import { personAt } from './runs/person.ts';
 import type { World } from './world.ts';
 
 const newFolder = async (): Promise<string> => {
@@ -16,9 +20,9 @@ const newFolder = async (): Promise<string> => {
 };
 
 /** The same command on a store, and on the server that has it. */
-const start = async () => {
+const start = async (options: Partial<RuntimeOptions> = {}) => {
   const store = `sqlite:${newSqliteFile()}`;
-  const { server, keys, runtime } = await startTestServer({}, { store });
+  const { server, keys, runtime } = await startTestServer({}, { ...options, store });
   const now = () => 2_000_000_000_000;
   const same = Object.assign(Object.create(runtime), { close: async () => {} }) as typeof runtime;
   const openRuntime: World['openRuntime'] = () => Promise.reject(new Error('a store was opened'));
@@ -136,6 +140,53 @@ test('[CLIENT8] an input is answered by the workers of the server, and followed 
   });
   expect((await afar(['agents', '--json'])).out).toContain('"tester"');
   expect(await afar(['retry', session!.id, '1'])).toMatchObject({ code: 0 });
+}, 60_000);
+
+test('[CLIENT8] Ctrl-C leaves a run to the server, and a second one cancels it there', async () => {
+  const began = Promise.withResolvers<void>();
+  const wait = defineTool({
+    name: 'wait',
+    input: z.object({}),
+    effects: 'none',
+    execute: (_, { signal }) => {
+      began.resolve();
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve('left')));
+    },
+  });
+  const agents = [defineAgent({ name: 'waiter', version: 1, model: 'scripted/waiter', tools: [wait] })];
+  const scripts = [
+    defineScript({ name: 'waiter', everyTurn: true, steps: [{ calls: [{ tool: 'wait', input: {} }] }] }),
+  ];
+  const { afar, runtime } = await start({ agents, models: { scripts } });
+  const interrupts: ((how: 'interrupt' | 'leave') => void)[] = [];
+  const world = {
+    onInterrupt: (listener: (how: 'interrupt' | 'leave') => void) => {
+      interrupts.push(listener);
+      return () => {};
+    },
+  };
+  const sending = afar(['send', '--new', 'Go'], world);
+  await began.promise;
+  interrupts[0]!('leave');
+  expect(await sending).toMatchObject({
+    code: 130,
+    err: expect.stringContaining('the run goes on without this terminal'),
+  });
+  const [session] = (await runtime.sessions.list()).sessions;
+  const attached = afar(['attach', session!.id], world);
+  await expect.poll(() => interrupts.length).toBe(2);
+  interrupts[1]!('interrupt');
+  interrupts[1]!('interrupt');
+  expect(await attached).toMatchObject({ code: 3 });
+}, 60_000);
+
+test('[CLIENT8] a chat goes on over a server, line by line', async () => {
+  const { afar } = await start();
+  const person = () => personAt(Readable.from(['Hello\n', 'And again\n', '/pause\n']), new PassThrough() as never);
+  const chat = await afar(['chat'], { person });
+  expect(chat).toMatchObject({ code: 0, out: expect.stringMatching(/Done\.\s[\s\S]*Done\./) });
+  const [id = ''] = /ses_\w{26}/.exec(chat.err) ?? [];
+  expect((await afar(['show', id])).out).toContain('paused');
 }, 60_000);
 
 test('[CLIENT8] what works on a store itself says so before anything is asked', async () => {

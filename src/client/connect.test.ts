@@ -181,6 +181,29 @@ test('[CLIENT2] sessions are listed, exported and taken over; members, keys and 
   expect(entries.map(({ verb }) => verb)).toEqual(['audit.list', 'members.remove', 'keys.revoke']);
 }, 60_000);
 
+test('[CLIENT2] secrets and webhooks are kept over a server', async () => {
+  const { server, keys } = await startTestServer();
+  const { vault, webhooks } = connect({ url: server.url, key: keys.admin });
+  const value = 'a value that nobody is told';
+  expect(await vault.set('github', value, { about: 'issues' })).toMatchObject({ name: 'github', about: 'issues' });
+  expect(await vault.list()).toMatchObject([{ name: 'github' }]);
+  expect(await vault.rotate()).toEqual({ secrets: 1 });
+  await vault.remove('github');
+  await expect(vault.remove('github')).rejects.toMatchObject({ code: 'SECRET_NOT_FOUND' });
+  const { webhook, secret } = await webhooks.add({ url: 'https://hooks.example.org/a', events: ['run.ended'] });
+  expect(secret).toMatch(/^whsec_/);
+  expect(await webhooks.change(webhook.id, { enabled: false })).toMatchObject({
+    id: webhook.id,
+    disabledAt: expect.any(Number),
+  });
+  expect((await webhooks.rotate(webhook.id)).secret).not.toBe(secret);
+  expect(await webhooks.list()).toMatchObject([{ id: webhook.id }]);
+  expect((await webhooks.deliveries(webhook.id, { limit: 5 })).deliveries).toEqual([]);
+  await expect(webhooks.redeliver('nothing')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await webhooks.remove(webhook.id);
+  await expect(webhooks.test(webhook.id)).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
+}, 60_000);
+
 test('[CLIENT1] what needs the process or the machine of the store says so, and what is no address or no key is refused', async () => {
   const key = 'pdk_local.key.secret';
   const client = connect({ url: 'http://127.0.0.1:9', key });

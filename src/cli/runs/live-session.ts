@@ -158,8 +158,9 @@ export class LiveSession {
   async #detach(): Promise<void> {
     const rest = restOf(this.#view);
     const isDone = rest && (rest.kind !== 'ended' || this.#root === this.#options.session);
-    if (this.#isDetached || !this.#worker || isDone) return;
+    if (this.#isDetached || isDone) return;
     this.#isDetached = true;
+    if (!this.#worker) return;
     await this.#worker.stop();
     this.#context.startWorker(this.#root);
   }
