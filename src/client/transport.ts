@@ -44,7 +44,7 @@ export interface Transport {
 }
 
 const maxAttempts = 7;
-const maxAnswerBytes = 256 * 1024 * 1024;
+const maxAnswerBytes = 128 * 1024 * 1024;
 const keyBytes = 16;
 
 export const freshKey = (): string =>
