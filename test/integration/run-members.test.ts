@@ -69,6 +69,18 @@ describe('approvals', () => {
     expect(await run.ended()).toMatchObject({ status: 'succeeded' });
   });
 
+  test('[APPR3, KEY4] whoever may not answer cannot take the place of the answer by its key', async () => {
+    const { as, id, run, session } = await asked('open');
+    const taken = { idempotencyKey: `approval:${id}` };
+    const bobs = await as('bob').sessions.get(session.id);
+    await expect(bobs.send('Mine', taken)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await expect(bobs.append({ role: 'user', content: 'Mine' }, taken)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    });
+    await as('cleo', 'approver').approvals.approve(id);
+    expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  });
+
   test('[APPR3] with roles of its own it is allowed by those alone', async () => {
     const { as, id, run } = await asked('admins');
     await expect(as('bob', 'approver').approvals.approve(id)).rejects.toMatchObject(forbidden);

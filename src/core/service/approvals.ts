@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { approvalKey } from '../../schema/idempotency-key.ts';
 import { ApprovalId, type SessionId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
@@ -44,14 +45,13 @@ async function* pendingApprovals(scope: Scope): AsyncGenerator<PendingApproval> 
   }
 }
 
-const keyFor = (approval: ApprovalId): string => `approval:${approval}`;
 const maxSearched = 1000;
 
 /** Where it was answered, among the sessions that changed last: whoever gives the same answer again is told that it holds. */
 const answeredIn = async (scope: Scope, id: ApprovalId): Promise<SessionId | undefined> => {
   let searched = 0;
   for await (const { id: session } of sessionsOf(scope)) {
-    if ((await scope.store.keys(keyOf(scope, session), keyFor(id))).length > 0) return session;
+    if ((await scope.store.keys(keyOf(scope, session), approvalKey(id))).length > 0) return session;
     if (++searched === maxSearched) return undefined;
   }
   return undefined;
@@ -104,7 +104,7 @@ export const answerApproval = async (
     now: scope.clock.now(),
   } as const;
   try {
-    await execute(scope, key, command, { idempotencyKey: keyFor(approval), body: { answer, by: scope.actor } });
+    await execute(scope, key, command, { idempotencyKey: approvalKey(approval), body: { answer, by: scope.actor } });
   } catch (error) {
     throw isPerdureError(error, 'KEY_REUSED') ? settledAlready(approval, 'was answered otherwise') : error;
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
-import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
+import { CallersKey } from '../../schema/idempotency-key.ts';
 import { Text } from '../../schema/json.ts';
 import { newArtifact } from '../files/new-artifact.ts';
 import { readContent, treeReader } from '../files/read-tree.ts';
@@ -18,7 +18,7 @@ import type { Scope } from './scope.ts';
 const KeepOptions = z.strictObject({
   /** By default what the ending of the name tells, or the content. */
   mediaType: Text.min(1).max(200).optional(),
-  idempotencyKey: IdempotencyKeyText.optional(),
+  idempotencyKey: CallersKey.optional(),
 });
 export type KeepOptions = z.input<typeof KeepOptions>;
 

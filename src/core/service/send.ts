@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
-import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
+import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, type RunId } from '../../schema/ids.ts';
 import { type Message, UserPart } from '../../schema/message.ts';
 import { InputPolicy } from '../../schema/run.ts';
@@ -21,7 +21,7 @@ export interface SendOptions {
 }
 
 const Content = z.array(UserPart).min(1);
-const Options = z.strictObject({ idempotencyKey: IdempotencyKeyText.optional(), policy: InputPolicy.default('queue') });
+const Options = z.strictObject({ idempotencyKey: CallersKey.optional(), policy: InputPolicy.default('queue') });
 
 const contentOf = (input: SendInput) =>
   parseInput('the input', Content, typeof input === 'string' ? [{ type: 'text', text: input }] : input);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
+import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, RunId, SessionId } from '../../schema/ids.ts';
 import { Metadata, Text } from '../../schema/json.ts';
 import { Message, type MessageInput, ToolCallId } from '../../schema/message.ts';
@@ -146,7 +146,7 @@ const pinProblem = (fact: string): PerdureError =>
 
 const Description = z.strictObject({ title: Text.max(500).optional(), metadata: Metadata.optional() });
 const Messages = z.array(Message);
-const AppendOptions = z.strictObject({ idempotencyKey: IdempotencyKeyText.optional() });
+const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional() });
 const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
 const RewindOptions = WithReason.extend({ to: Point });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Identity } from '../../core/service/identity.ts';
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
-import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
+import { CallersKey } from '../../schema/idempotency-key.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { eventStream } from './event-stream.ts';
 import { jsonText } from './json-text.ts';
@@ -81,7 +81,7 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
       body: hasJson ? parseInput('the body', body, await readJson(request, maxBytes)) : undefined,
     };
     const key = headers.get('idempotency-key');
-    const idempotencyKey = key === null ? undefined : parseInput('the header idempotency-key', IdempotencyKeyText, key);
+    const idempotencyKey = key === null ? undefined : parseInput('the header idempotency-key', CallersKey, key);
     const signal = AbortSignal.any([request.signal, options.stopping]);
     const content = limited(request, maxBytes);
     const events = streaming(asking, options, signal);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SessionEvent } from '../../../schema/event.ts';
-import { IdempotencyKeyText } from '../../../schema/idempotency-key.ts';
+import { CallersKey } from '../../../schema/idempotency-key.ts';
 import { Text } from '../../../schema/json.ts';
 import type { ChangedFile } from '../../../schema/state.ts';
 import { type ReadTree, treeReader } from '../../files/read-tree.ts';
@@ -14,7 +14,7 @@ import type { Scope } from '../scope.ts';
 
 export const ChangeOptions = z.strictObject({
   why: Text.max(2000).optional(),
-  idempotencyKey: IdempotencyKeyText.optional(),
+  idempotencyKey: CallersKey.optional(),
 });
 
 /** What the files are to be. */
