@@ -211,3 +211,13 @@ test('[CLIENT4] a server that says nothing any more is asked anew', async () => 
   expect(ids).toEqual(['1', '2', '3']);
   expect(asked[2]?.headers['last-event-id']).toBe('2');
 });
+
+test('[CLIENT6] a name that would lead to another route is not asked for', async () => {
+  const { asked, client, session } = await startServer((_, response) => json(response, {}));
+  const invalid = { code: 'INVALID_INPUT' };
+  await expect(session.cancel('..' as never)).rejects.toMatchObject(invalid);
+  await expect(session.unpin('..')).rejects.toMatchObject(invalid);
+  await expect(client.approvals.approve('.')).rejects.toMatchObject(invalid);
+  await expect(client.members.remove('..')).rejects.toMatchObject(invalid);
+  expect(asked).toEqual([]);
+});

@@ -110,6 +110,12 @@ const withOutcome = (error: unknown, { method = 'GET' }: Asked): unknown =>
     ? unavailable(`${error.message} Whether it was done is not known.`, error)
     : error;
 
+/** Encoded or not, they would lead to another route. */
+const refuseSteps = (path: string): void => {
+  if (!/\/\.{1,2}(?:\/|$)/.test(path)) return;
+  throw new PerdureError('INVALID_INPUT', 'nothing that is asked for over HTTP can be called . or ..');
+};
+
 export const transportTo = (options: ConnectOptions): Transport => {
   const server = parseServer(options.url);
   const authorization = `Bearer ${parseKey(options.key)}`;
@@ -141,6 +147,7 @@ export const transportTo = (options: ConnectOptions): Transport => {
   };
 
   const ask = async <T>(path: string, asked: Asked, read: (response: Response) => Promise<T>): Promise<T> => {
+    refuseSteps(path);
     for (let count = 1; ; count++) {
       const tried = await attempt(path, asked, read);
       if ('value' in tried) return tried.value;

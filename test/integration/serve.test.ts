@@ -67,10 +67,11 @@ test('[HTTP10] where the usual port is taken it takes the next, and one that was
   taken.listen(4730, '127.0.0.1');
   await Promise.race([once(taken, 'listening'), once(taken, 'error')]);
   onTestFinished(() => void taken.close());
-  const { url } = await serve(folder);
-  expect(Number(new URL(url).port)).toBeGreaterThan(4730);
-  const refused = await serve(folder, '--port', new URL(url).port);
+  const refused = await serve(folder, '--port', '4730');
   expect(refused.url).toBe('ended with 2');
+  const { url, key } = await serve(folder);
+  expect(Number(new URL(url).port)).toBeGreaterThan(4730);
+  expect(key, 'a start that failed has not made the key that it could not show').toMatch(/^pdk_/);
 });
 
 test('[OBS1, OBS2, OBS3] it logs requests without the key, counts them, and sends spans where it is told to', async () => {

@@ -1,6 +1,6 @@
 import type { ScopedRuntime } from '../../core/service/scoped-runtime.ts';
 import type { Runtime } from '../../runtime.ts';
-import { PerdureError } from '../../schema/error.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { Observing } from '../../servers/observe/index.ts';
 import { type Call, type Context, defineCommand, flag, text, texts } from '../command.ts';
 import { parseOneOf } from '../one-of.ts';
@@ -100,11 +100,13 @@ const listen = async (
   }
 };
 
-/** Of the first start on a store: nobody could ask otherwise. */
+/** Of the first start on a store: nobody could ask otherwise. Made when all else has succeeded, since it is shown this once. */
 const firstKey = async (context: Context): Promise<string | undefined> => {
   const { members, keys } = await context.runtime();
   if ((await keys.list()).length > 0) return undefined;
-  if (!(await members.list()).some(({ id }) => id === 'local')) await members.add({ id: 'local', role: 'admin' });
+  await members.add({ id: 'local', role: 'admin' }).catch((error) => {
+    if (!isPerdureError(error, 'CONFLICT')) throw error; // it is there already
+  });
   return (await keys.create({ member: 'local', role: 'admin', name: 'first' })).token;
 };
 
@@ -127,7 +129,6 @@ export const serve = defineCommand({
     const release = context.onInterrupt(() => stopped.resolve());
     const observing = await observe(context, parseOneOf('--log', logLevels, call.options.log));
     const runtime = await context.wholeRuntime(observing.runtime);
-    const token = await firstKey(context);
     const server = await listen(runtime, context, call, observing);
     const services = new WorkspaceServices(runtime, (scoped) => [
       scoped.dispatcher(),
@@ -135,6 +136,7 @@ export const serve = defineCommand({
     ]);
     try {
       await services.start();
+      const token = await firstKey(context);
       await context.answer({ url: server.url, ...(token && { key: token }) }, () => [
         `serving ${context.storeName()} at ${server.url}`,
         ...(token ? ['', `admin key, shown this once: ${token}`, ''] : []),

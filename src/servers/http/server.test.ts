@@ -129,3 +129,12 @@ test('[HTTP6] a body beyond what its route takes is 413, and the server goes on'
   expect(large.status).toBe(413);
   expect(await server.json(session)).toMatchObject({ seq: 1 });
 });
+
+test('[HTTP4] a server on an IPv6 address of its own answers under it', async () => {
+  const { server } = await startTestServer({ host: '::' });
+  const { port } = new URL(server.url);
+  const asked = httpRequest({ host: '::1', port, path: '/healthz', headers: { host: `[::]:${port}` } }).end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  response.resume();
+  expect(response.statusCode).toBe(200);
+});

@@ -85,7 +85,8 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
   const { host = '127.0.0.1', port = 0, allowHosts = [], allowOrigins = [], drainMs = 10_000 } = options;
   const { headMs, requestMs, stallMs } = { ...defaultTimeouts, ...options.timeouts };
   const stopping = new AbortController();
-  const own = isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]'] : [host.toLowerCase()];
+  const named = host.includes(':') ? `[${host}]` : host;
+  const own = isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]'] : [named.toLowerCase()];
   const rules = { hosts: [...own, ...allowHosts.map((name) => name.toLowerCase())], origins: allowOrigins };
   const app = httpApp({
     runtime,
@@ -137,7 +138,7 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
   });
   server.maxHeadersCount = maxHeaders + 1;
   const bound = await listen(server, host, port);
-  url = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`;
+  url = `http://${named}:${bound}`;
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     const closed = once(server, 'close');
