@@ -55,6 +55,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   restoreFiles: { to: { seq: 1 } },
   describeSession: { title: 'Another' },
   addMember: { id: 'somebody' },
+  createKey: { areas: ['keys'] },
   setSecret: { value: 'a value of a secret' },
   addWebhook: { url: 'https://example.org/hook', events: ['run.ended'] },
 };

@@ -59,7 +59,7 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
   const Params = z.strictObject(route.params ?? {});
   const Query = z.strictObject(query);
   const hasJson = body !== undefined && body !== bytes;
-  const keepsAnswers = route.method === 'POST' && !route.keepsKey;
+  const keepsAnswers = route.method !== 'GET' && !route.keepsKey;
 
   const responseTo = (value: unknown): Response => {
     if (value instanceof Response) return value;
@@ -88,7 +88,7 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
     const call: AnyCall = { ...asked, runtime, headers, idempotencyKey, signal, content, events };
     const work = () => route.handle(call as RouteCall<never, never, never>);
     if (idempotencyKey === undefined || !keepsAnswers) return responseTo(await work());
-    const of = `${route.name} ${url.pathname}`;
+    const of = `${route.name} ${url.pathname} ${headers.get('if-match') ?? ''}`;
     return responseTo(await runtime.once({ key: idempotencyKey, of, body: asked as never }, work as never));
   };
 };

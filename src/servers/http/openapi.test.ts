@@ -2,6 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, test } from 'vitest';
 import { permissionFor } from '../../core/service/permissions.ts';
 import { openApi } from './openapi.ts';
+import { statusOf } from './problem.ts';
 import { routes } from './routes/index.ts';
 
 test("[HTTP2] the description of the API passes Redocly's linter without an error", async () => {
@@ -19,4 +20,12 @@ test('[HTTP2] every route is described, with who may ask for it', () => {
   }
   const names = routes.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
+});
+
+test('[HTTP2] every status that a failure of the caller has is described', () => {
+  const { paths } = openApi(routes, '0.0.1') as { paths: Record<string, Record<string, { responses: object }>> };
+  const own = Object.values(statusOf).filter((status) => status < 500 && status !== 405);
+  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+    expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining([...new Set(own)].map(String)));
+  }
 });

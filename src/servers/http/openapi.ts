@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { permissionFor } from '../../core/service/permissions.ts';
+import { EventPage } from '../../schema/views/event.ts';
 import { isList } from './read-query.ts';
 import { bytes, type Route, stream } from './route.ts';
 
@@ -71,7 +72,7 @@ const headers = ({ method, name }: Route): readonly Schema[] => {
     schema: { type: 'string' },
   });
   return [
-    ...(method === 'POST' || method === 'PUT' || method === 'DELETE'
+    ...(method !== 'GET'
       ? [text('Idempotency-Key', 'The same key with the same request is done once, and answered the same again.')]
       : []),
     ...(name === 'readState' ? [text('If-None-Match', 'Answers 304 when the state still has this ETag.')] : []),
@@ -88,7 +89,7 @@ const answerOf = (components: Components, { answer, status = 200, name }: Route)
       : answer === stream
         ? {
             'text/event-stream': { schema: { type: 'string' } },
-            ...(name === 'readEvents' && { 'application/json': { schema: { type: 'object' } } }),
+            ...(name === 'readEvents' && { 'application/json': { schema: components.of(EventPage, 'output') } }),
           }
         : { 'application/json': { schema: components.of(answer, 'output') } };
   return {
@@ -108,7 +109,11 @@ const failures = {
   403: failure('The role or the areas of the key do not reach so far.'),
   404: failure('There is no such thing in this workspace.'),
   409: failure('It cannot be done as things are.'),
+  412: failure('The state is another than the one that was named.'),
+  413: failure('The body is larger than this route takes.'),
+  422: failure('It is understood, and cannot be taken as it is.'),
   429: failure('Too many requests with this key: see Retry-After.'),
+  default: failure('No failure of the caller: the server, its store or a model cannot do it now.'),
 };
 
 const operation = (components: Components, route: Route): Schema => {

@@ -177,6 +177,34 @@ test('[HTTP3] the same key with the same request is done once, and answered the 
   expect((await json(`${session}/messages`, keyed('k2', message))).events).toEqual(events);
 });
 
+test('[HTTP3] so is what is changed, put or removed, for the state that it was meant for', async () => {
+  const server = await startTestServer();
+  const { json, ask } = server;
+  const session = await openSession(server);
+  const keyed = (method: string, key: string, body?: unknown, headers = {}) => ({
+    method,
+    body,
+    headers: { ...headers, 'idempotency-key': key },
+  });
+  const removed = keyed('DELETE', 'k1');
+  await json('/v1/members', post({ id: 'ada' }));
+  for (const _ of ['first', 'again']) expect((await ask('/v1/members/ada', removed)).status).toBe(204);
+  const added = { patch: [{ op: 'add', path: '/facts/port', value: 1 }] };
+  const { commit } = await json(`${session}/state`, keyed('PATCH', 'k2', added));
+  await json(`${session}/state`, { method: 'PATCH', body: { patch: [{ op: 'remove', path: '/facts/port' }] } });
+  expect((await json(`${session}/state`, keyed('PATCH', 'k2', added))).commit).toEqual(commit);
+  expect((await json(`${session}/state`)).facts).toEqual({});
+  const other = keyed('PATCH', 'k2', added, { 'if-match': '"another"' });
+  expect((await ask(`${session}/state`, other)).status).toBe(422);
+  const put = { method: 'PUT', headers: { 'idempotency-key': 'k3' } };
+  const written = await json(`${session}/files/content?path=a.txt`, put);
+  expect(await json(`${session}/files/content?path=a.txt`, put)).toEqual(written);
+  const gone = keyed('DELETE', 'k4');
+  for (const _ of ['first', 'again']) {
+    expect((await ask(`${session}/files/content?path=a.txt`, gone)).status).toBe(204);
+  }
+});
+
 test('[HTTP1] what went wrong is told as RFC 9457 says, with the code and what to do next', async () => {
   const { ask } = await startTestServer();
   const missing = await ask('/v1/sessions/ses_01jd3v8m9k5x7q2w4e6r8t0y1a');

@@ -82,6 +82,7 @@ export const fileRoutes = [
     },
     body: bytes,
     maxBytes: maxFileBytes,
+    keepsKey: true,
     answer: WrittenFileView,
     handle: async ({ runtime, params, query: { path, expect, ...options }, content, idempotencyKey }) =>
       (await runtime.sessions.get(params.session)).files.write(path, await bodyOf({ content }), {
@@ -98,6 +99,7 @@ export const fileRoutes = [
     summary: 'Deletes a file, or a folder with all that it holds',
     params: inSession,
     query: { path: Path, expect: Hash.optional(), why: Text.max(2000).optional() },
+    keepsKey: true,
     handle: async ({ runtime, params, query: { path, ...options }, idempotencyKey }) => {
       await (await runtime.sessions.get(params.session)).files.delete(path, { ...options, idempotencyKey });
     },
@@ -190,6 +192,7 @@ export const fileRoutes = [
     query: { mediaType: Text.min(1).max(200).optional(), path: Path.optional() },
     body: bytes,
     maxBytes: maxFileBytes,
+    keepsKey: true,
     answer: ArtifactView,
     handle: async ({ runtime, params, query: { path, mediaType }, content, idempotencyKey }) => {
       const { artifacts } = await runtime.sessions.get(params.session);
