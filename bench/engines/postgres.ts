@@ -19,9 +19,8 @@ const withClient = async <T>(url: string, work: (client: pg.Client) => Promise<T
 
 /** In the same database, beside ours, without its row-level security. */
 const openBare = async (url: string): Promise<BareLoop> => {
-  const client = new pg.Client(url);
-  await client.connect();
-  await client.query('create table bare_events (like perdure.events including all)');
+  const pool = new pg.Pool({ connectionString: url });
+  await pool.query('create table bare_events (like perdure.events including all)');
   const text = `insert into bare_events
     (workspace, session, seq, at, turn, opens_turn, type, version, actor, salt, encoding, payload, hash)
     select 'local', session, seq, $1, seq, opens, 'message.appended', 1, 'member:local', salt, 0, payload, hash
@@ -38,28 +37,24 @@ const openBare = async (url: string): Promise<BareLoop> => {
         byteaArray(rows.map(({ payload }) => payload)),
         byteaArray(rows.map(({ hash }) => hash)),
       ];
-      await client.query({ name: 'bare', text, values });
+      await pool.query({ name: 'bare', text, values });
     },
-    close: () => client.end(),
+    close: () => pool.end(),
   };
 };
 
 const openReads = async (url: string, { key, member, session }: ReadIds): Promise<BareReads> => {
-  const client = new pg.Client(url);
-  await client.connect();
-  await client.query("select set_config('perdure.workspace', 'local', false)");
+  const pool = new pg.Pool({ connectionString: url, options: '-c perdure.workspace=local' });
   const record =
     "select version, at, due_at, body from perdure.records where workspace = 'local' and kind = $1 and id = $2";
   const head = "select * from perdure.sessions where workspace = 'local' and id = $1";
   return {
     read: async () => {
-      await Promise.all([
-        client.query({ name: 'record', text: record, values: ['key', key] }),
-        client.query({ name: 'record', text: record, values: ['member', member] }),
-        client.query({ name: 'head', text: head, values: [session] }),
-      ]);
+      await pool.query({ name: 'record', text: record, values: ['key', key] });
+      await pool.query({ name: 'record', text: record, values: ['member', member] });
+      await pool.query({ name: 'head', text: head, values: [session] });
     },
-    close: () => client.end(),
+    close: () => pool.end(),
   };
 };
 
