@@ -6,6 +6,7 @@ import { CallersKey } from '../../schema/idempotency-key.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { eventStream } from './event-stream.ts';
 import { jsonText } from './json-text.ts';
+import { unauthenticated } from './problem.ts';
 import { limited, readJson } from './read-body.ts';
 import { readQuery } from './read-query.ts';
 import { bytes, type EventSource, type Route, type RouteCall, stream } from './route.ts';
@@ -53,6 +54,24 @@ const streaming =
     });
   };
 
+/** What waits for long is not answered to a key that was revoked meanwhile. */
+const whileKeyCounts = async <T>(
+  { mayGoOn }: Asking,
+  { beatMs }: AnswerOptions,
+  revoked: AbortController,
+  work: () => Promise<T>,
+): Promise<T> => {
+  const end = () => revoked.abort();
+  const beat = setInterval(() => void mayGoOn().then((may) => may || end(), end), beatMs);
+  try {
+    return await work();
+  } catch (error) {
+    throw revoked.signal.aborted ? unauthenticated : error;
+  } finally {
+    clearInterval(beat);
+  }
+};
+
 /** Answers one route: who may is asked before anything is read, and a key for the request is kept with its answer. */
 export const answering = (route: Route, options: AnswerOptions): ((asking: Asking) => Promise<Response>) => {
   const { query = {}, body, answer, status = 200, maxBytes = defaultMaxBytes } = route;
@@ -82,11 +101,13 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
     };
     const key = headers.get('idempotency-key');
     const idempotencyKey = key === null ? undefined : parseInput('the header idempotency-key', CallersKey, key);
-    const signal = AbortSignal.any([request.signal, options.stopping]);
+    const revoked = new AbortController();
+    const signal = AbortSignal.any([request.signal, options.stopping, revoked.signal]);
     const content = limited(request, maxBytes);
     const events = streaming(asking, options, signal);
     const call: AnyCall = { ...asked, runtime, headers, idempotencyKey, signal, content, events };
-    const work = () => route.handle(call as RouteCall<never, never, never>);
+    const work = () =>
+      whileKeyCounts(asking, options, revoked, () => route.handle(call as RouteCall<never, never, never>));
     if (idempotencyKey === undefined || !keepsAnswers) return responseTo(await work());
     const of = `${route.name} ${url.pathname} ${headers.get('if-match') ?? ''}`;
     return responseTo(await runtime.once({ key: idempotencyKey, of, body: asked as never }, work as never));

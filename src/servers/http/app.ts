@@ -6,7 +6,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { type AnswerOptions, answering } from './answer-route.ts';
 import { corsHeaders, type OriginRules, refuseForeign } from './origin-check.ts';
-import { problemResponse } from './problem.ts';
+import { problemResponse, unauthenticated } from './problem.ts';
 import { type Rate, RateLimit } from './rate-limit.ts';
 import { refuseOddTarget } from './request-target.ts';
 import { routes } from './routes/index.ts';
@@ -37,11 +37,6 @@ export interface AppOptions extends AnswerOptions {
 }
 
 type Authenticated = NonNullable<Awaited<ReturnType<Runtime['authenticate']>>>;
-
-const unauthenticated = new PerdureError(
-  'UNAUTHENTICATED',
-  'a key is needed: send authorization: Bearer pdk_…; `perdure keys create` makes one',
-);
 
 /** For the log alone: nobody is there to be answered. */
 const leftEarly = new PerdureError('INVALID_INPUT', 'the client has closed the connection before it was answered');

@@ -55,6 +55,11 @@ export const statusOf: Record<ErrorCode, number> = {
   STORE_FULL: 507,
 };
 
+export const unauthenticated = new PerdureError(
+  'UNAUTHENTICATED',
+  'a key is needed: send authorization: Bearer pdk_…; `perdure keys create` makes one',
+);
+
 /** RFC 9457. What is no PerdureError is a defect: the client gets the id under which it was logged, and nothing else. */
 export const problemResponse = (error: unknown, request: string, headers: Record<string, string> = {}): Response => {
   const known = error instanceof PerdureError ? error : undefined;

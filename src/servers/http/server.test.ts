@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { startTestServer, type TestServer } from '../../../test/http-server.ts';
+import { defineAgent, defineScript, defineTool } from '../../index.ts';
 
 const openSession = async ({ json }: TestServer, body: unknown = {}): Promise<string> =>
   `/v1/sessions/${(await json('/v1/sessions', { method: 'POST', body })).id}`;
@@ -77,6 +79,23 @@ test('[HTTP9] a stream ends soon after its key was revoked', async () => {
   expect((await nextEvent(frames))?.event).toBe('session.opened');
   await server.json(`/v1/keys/${key.id}`, { method: 'DELETE' });
   expect(await nextEvent(frames)).toBeUndefined();
+});
+
+test('[HTTP9] who waits for a run with a key that is revoked is told of nothing', async () => {
+  const working = Promise.withResolvers<string>();
+  const tool = defineTool({ name: 'wait', input: z.object({}), execute: () => working.promise });
+  const script = defineScript({ name: 'slow', steps: [{ calls: [{ tool: 'wait', input: {} }] }, { text: 'Done.' }] });
+  const agent = defineAgent({ name: 'slow', version: 1, model: 'scripted/slow', tools: [tool] });
+  const server = await startTestServer({}, { agents: [agent], models: { scripts: [script] } });
+  const { json, ask } = server;
+  const { token, key } = await json('/v1/keys', { method: 'POST', body: {} });
+  const session = await openSession(server, { agent: { name: 'slow' } });
+  const { run } = await json(`${session}/runs`, { method: 'POST', body: { input: 'Go' } });
+  const waiting = ask(`${session}/runs/${run}?wait=true`, { key: token });
+  await json(`/v1/keys/${key.id}`, { method: 'DELETE' });
+  const answer = await waiting.finally(() => working.resolve('ok'));
+  expect(answer.status).toBe(401);
+  expect(await answer.text()).not.toContain(run);
 });
 
 test('[HTTP10] stopping ends streams and lets requests under way come to their end', async () => {
