@@ -104,7 +104,7 @@ export const answerApproval = async (
     now: scope.clock.now(),
   } as const;
   try {
-    await execute(scope, key, command, { idempotencyKey: approvalKey(approval), body: { answer, by: scope.actor } });
+    await execute(scope, key, command, { idempotencyKey: approvalKey(approval), body: { answer } });
   } catch (error) {
     throw isPerdureError(error, 'KEY_REUSED') ? settledAlready(approval, 'was answered otherwise') : error;
   }

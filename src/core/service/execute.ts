@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
+import type { Actor } from '../../schema/ids.ts';
 import type { Appended, AppendOutcome, IdempotencyKey, SessionKey, Writer } from '../ports/store.ts';
 import { decide, type SessionCommand } from '../session/decide.ts';
 import type { Decision } from '../session/decision.ts';
@@ -38,9 +39,10 @@ interface Decided {
   readonly decision: Decision;
 }
 
-const keyFor = (key: string, body: unknown): IdempotencyKey => ({
+/** Of one member: what another asks for is something else. */
+const keyFor = (key: string, by: Actor, body: unknown): IdempotencyKey => ({
   key,
-  bodyHash: hash('sha256', encodeJson(canonical(decodeJson(encodeJson(body ?? null)))), 'hex'),
+  bodyHash: hash('sha256', encodeJson(canonical(decodeJson(encodeJson({ by, body: body ?? null })))), 'hex'),
 });
 
 const keyReused = (key: SessionKey): PerdureError =>
@@ -171,7 +173,8 @@ const decideAndAppend = async (
   asked: Asked,
   options: ExecuteOptions,
 ): Promise<readonly SessionEvent[]> => {
-  const idempotency = options.idempotencyKey === undefined ? undefined : keyFor(options.idempotencyKey, options.body);
+  const { idempotencyKey, body } = options;
+  const idempotency = idempotencyKey === undefined ? undefined : keyFor(idempotencyKey, scope.actor, body);
   for (let attempt = 0; ; attempt++) {
     let decided: Decided | undefined;
     try {

@@ -175,6 +175,8 @@ test('[HTTP3] the same key with the same request is done once, and answered the 
   const message = { messages: [{ role: 'user', content: 'Hello' }] };
   const { events } = await json(`${session}/messages`, keyed('k2', message));
   expect((await json(`${session}/messages`, keyed('k2', message))).events).toEqual(events);
+  const byAnother = { ...keyed('k2', message), key: server.keys.member };
+  expect((await ask(`${session}/messages`, byAnother)).status, 'what another says is not taken for said').toBe(422);
 });
 
 test('[HTTP3] so is what is changed, put or removed, for the state that it was meant for', async () => {
