@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { Store } from '../../core/ports/store.ts';
+import type { SessionKey, Store } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { rawText } from './new-events.ts';
 import { copiesOf, sendCopies } from './session-copies.ts';
-import { mustAppend, openSession } from './session-log.ts';
+import { mustAppend, openSession as openAt } from './session-log.ts';
 import { newWakeSignal } from './wake-signal.ts';
+
+/** What comes before a watcher is there is found by its time, so it has one. */
+const openSession = (store: Store, key: SessionKey) => openAt(store, key, { at: Date.now() });
 
 /** What one who watches the workspace heard: of each session the newest event. */
 const hearing = (store: Store, workspace: WorkspaceId) => {
