@@ -61,6 +61,13 @@ const toldBy = async (runtime: Runtime, text: string): Promise<string> => {
 };
 
 describe('a vault', () => {
+  test('[VAULT1] takes no value that is told by what it is for', async () => {
+    const { runtime } = await start(newKey());
+    const refused = runtime.vault.set('github', 'ghp_0123456789', { about: 'the token ghp_0123456789' });
+    await expect(refused).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await runtime.vault.list()).toEqual([]);
+  });
+
   test('[VAULT1] tells names, what they are for and when, and never a value', async () => {
     const { runtime, store } = await start(newKey());
     await runtime.vault.set('github', 'ghp_0123456789', { about: 'issues' });

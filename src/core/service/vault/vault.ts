@@ -47,12 +47,9 @@ const infoOf = (name: string, body: unknown): SecretInfo => {
 const notFound = (name: string): PerdureError =>
   new PerdureError('SECRET_NOT_FOUND', `there is no secret ${name} in this workspace`, { details: { secret: name } });
 
-const refuseNamedByItself = (name: string, value: string): void => {
-  if (!name.includes(value)) return;
-  throw new PerdureError(
-    'INVALID_INPUT',
-    'the value is a part of the name, which everybody may see: take another name',
-  );
+const refuseToldBy = (about: 'the name' | 'what it is for', text: string, value: string): void => {
+  if (!text.includes(value)) return;
+  throw new PerdureError('INVALID_INPUT', `the value is a part of ${about}, which is kept as it is: take another text`);
 };
 
 export interface VaultParts {
@@ -85,8 +82,9 @@ export const vaultOf = ({ records, workspace, clock, masters, changed }: VaultPa
     set: async (name, value, options = {}) => {
       parseInput('the name', SecretName, name);
       parseInput('the value', Value, value);
-      refuseNamedByItself(name, value);
       const { about } = parseInput('the secret', Options, options);
+      refuseToldBy('the name', name, value);
+      refuseToldBy('what it is for', about ?? '', value);
       return change(async () => {
         const { key, body: keyBody, version } = await dataKey();
         const before = await records.record(workspace, 'secret', name);
