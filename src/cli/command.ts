@@ -34,7 +34,10 @@ export const texts = (value: string, about: string) =>
 export type Interrupt = 'interrupt' | 'leave';
 
 /** Who is told what a runtime does. */
-export type Watching = Pick<RuntimeOptions, 'spans' | 'onAppended'>;
+export interface Watching extends Pick<RuntimeOptions, 'spans' | 'onAppended'> {
+  /** In place of stderr as it is. */
+  readonly warn?: (message: string) => void;
+}
 
 /** What a command is given to work with. */
 export interface Context {

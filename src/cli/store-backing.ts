@@ -37,11 +37,8 @@ export const storeBacking = (world: World, call: RunCall, onStore: (address: str
   const workspace = parseWorkspace(options.workspace ?? (env.PERDURE_WORKSPACE || 'local'));
   const config = configLoader(world, call);
   let address = storeOf(options.store, env);
-  const onWarning = (problem: unknown): void => {
-    const message = problem instanceof Error ? problem.message : String(problem);
-    err.write(`warning: ${printable(withoutSecrets(message, address))}\n`).catch(() => {});
-  };
-  const open = async (watching: Watching): Promise<Runtime> => {
+  const tell = (message: string): void => void err.write(`warning: ${printable(message)}\n`).catch(() => {});
+  const open = async ({ warn = tell, ...watching }: Watching): Promise<Runtime> => {
     const { agents, models, store: configured, data } = await config();
     const store = givenStore(options.store, env) ?? configured ?? defaultStore;
     if (typeof store === 'string') {
@@ -52,7 +49,8 @@ export const storeBacking = (world: World, call: RunCall, onStore: (address: str
     return world.openRuntime({
       store,
       agents,
-      onWarning,
+      onWarning: (problem) =>
+        warn(withoutSecrets(problem instanceof Error ? problem.message : String(problem), address)),
       ...watching,
       ...(data !== undefined && { data }),
       ...(models && { models }),

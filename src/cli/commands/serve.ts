@@ -128,7 +128,7 @@ export const serve = defineCommand({
     const stopped = Promise.withResolvers<void>();
     const release = context.onInterrupt(() => stopped.resolve());
     const observing = await observe(context, parseOneOf('--log', logLevels, call.options.log));
-    const runtime = await context.wholeRuntime(observing.runtime);
+    const runtime = await context.wholeRuntime({ ...observing.runtime, warn: observing.warn });
     const server = await listen(runtime, context, call, observing);
     const services = new WorkspaceServices(runtime, (scoped) => [
       scoped.dispatcher(),

@@ -9,6 +9,8 @@ export interface Observing {
   readonly runtime: Required<Pick<RuntimeOptions, 'spans' | 'onAppended'>>;
   /** For `serveHttp`. */
   readonly server: Required<Pick<ServeOptions, 'observer' | 'metrics'>>;
+  /** Of what went wrong beside the calls. */
+  warn(message: string): void;
   /** Sends what is left. */
   stop(): Promise<void>;
 }
@@ -36,6 +38,7 @@ export const startObserving = async (options: {
       },
       metrics: metrics.read,
     },
+    warn: (message) => logger.warn(message),
     stop: tracing.stop,
   };
 };

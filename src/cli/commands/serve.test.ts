@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { callCli } from '../../../test/call-cli.ts';
+import { PerdureError } from '../../schema/error.ts';
+
+test('[OBS1] warnings of the runtime are entries of the log like all else, without the password of the store', async () => {
+  const store = 'postgres://ann:a-password@127.0.0.1/perdure';
+  const { err } = await callCli(['serve', '--port', '0', '--store', store], {
+    openRuntime: async ({ onWarning }) => {
+      onWarning?.(new Error(`cannot reach ${store}`));
+      throw new PerdureError('STORE_UNAVAILABLE', 'it is away');
+    },
+  });
+  const [line] = err.split('\n');
+  expect(JSON.parse(line!)).toMatchObject({ level: 'warn', msg: 'cannot reach postgres://…@127.0.0.1/perdure' });
+  expect(err).not.toContain('a-password');
+});
