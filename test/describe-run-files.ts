@@ -660,6 +660,18 @@ export const describeRunFiles = (kind: StoreKind) =>
         await runtime.sessions.open({ agent, files: { cwd: own } });
       });
 
+      test("[FILE11] a link in the place of the runtime's own folder is not followed", async () => {
+        const { agent, machine } = await start();
+        const [own, elsewhere] = [await newFolder(), await newFolder()];
+        symlinkSync(elsewhere, join(own, '.perdure'));
+        const runtime = await machine();
+        await expect(runtime.sessions.open({ agent, files: { cwd: own } })).rejects.toMatchObject({
+          code: 'FILE_UNAVAILABLE',
+          message: expect.stringContaining('.perdure'),
+        });
+        expect(readdirSync(elsewhere)).toEqual([]);
+      });
+
       test('[FILE23] a folder with the store in it is refused', async () => {
         const folder = await newFolder();
         const runtime = await openRuntime({ store: `sqlite:${join(folder, 'perdure.db')}` });

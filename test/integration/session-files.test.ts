@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Worktrees } from '../../src/core/files/disk/worktrees.ts';
 import { emptyTree } from '../../src/core/files/tree.ts';
 import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
@@ -336,6 +337,20 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(readdirSync(join(folder, 'one'), { recursive: true }).sort()).toEqual(['src', 'src/deep', 'src/deep/b']);
     await session.files.copyTo(join(folder, 'before'), { at: { seq: 1 } });
     expect(readdirSync(folder).sort()).toEqual(['all', 'before', 'one']);
+    rmSync(folder, { recursive: true });
+  });
+
+  test('[FILE35] what somebody puts into the folder before it is written to is not replaced', async () => {
+    const session = await begin({ a: '1' });
+    const folder = mkdtempSync(join(tmpdir(), 'perdure-copies-'));
+    const { restore } = Worktrees.prototype;
+    const late = vi.spyOn(Worktrees.prototype, 'restore').mockImplementationOnce(function (this: Worktrees, ...given) {
+      writeFileSync(join(folder, 'mine'), 'by hand');
+      return restore.apply(this, given);
+    });
+    await expect(session.files.copyTo(folder)).rejects.toMatchObject({ code: 'FILE_UNAVAILABLE' });
+    late.mockRestore();
+    expect(readFileSync(join(folder, 'mine'), 'utf8')).toBe('by hand');
     rmSync(folder, { recursive: true });
   });
 

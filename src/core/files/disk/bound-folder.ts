@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { glob, link, mkdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
+import { glob, link, lstat, mkdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
 import type { SessionKey } from '../../ports/store.ts';
@@ -44,10 +44,15 @@ const unless = async (code: string, work: Promise<unknown>): Promise<boolean> =>
     },
   );
 
+const noFolder = (own: string): PerdureError =>
+  new PerdureError('FILE_UNAVAILABLE', `${own} is no folder: move it elsewhere`, { details: { folder: own } });
+
 const write = async (folder: string, key: SessionKey): Promise<boolean> => {
   const { workspace, session } = key;
-  await unless('EEXIST', mkdir(join(folder, ownFolder)));
+  const own = join(folder, ownFolder);
+  await unless('EEXIST', mkdir(own));
   try {
+    if (!(await lstat(own)).isDirectory()) throw noFolder(own);
     return await createWhole(fileIn(folder), `${JSON.stringify({ workspace, session })}\n`);
   } catch (error) {
     // Whoever left took the empty folder away.

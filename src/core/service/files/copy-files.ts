@@ -6,7 +6,7 @@ import { treeReader } from '../../files/read-tree.ts';
 import { emptyTree } from '../../files/tree.ts';
 import { withBlobs } from '../../files/with-blobs.ts';
 import { withEntry } from '../../files/with-entry.ts';
-import type { BlobHash, NewBlob } from '../../ports/blobs.ts';
+import type { BlobHash, Blobs, NewBlob } from '../../ports/blobs.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import { parseInput } from '../../session/event-codec.ts';
 import type { Scope } from '../scope.ts';
@@ -36,6 +36,14 @@ const makeEmpty = async (folder: string): Promise<void> => {
   throw unavailable(folder, 'is not empty');
 };
 
+/** For the snapshot of a folder that has to be empty still: what is in it would be replaced, and is kept nowhere. */
+const holdingNothing = (folder: string): Pick<Blobs, 'putBlobs' | 'hasBlobs'> => ({
+  hasBlobs: async () => new Set(),
+  putBlobs: async (blobs) => {
+    if (blobs.some(({ hash }) => hash !== emptyTree.hash)) throw unavailable(folder, 'is not empty');
+  },
+});
+
 interface Part {
   readonly root: BlobHash;
   readonly trees: readonly NewBlob[];
@@ -60,7 +68,7 @@ export const copyFiles = async (
   const folder = resolve(parseInput('the folder', z.string().min(1), to));
   const { root, trees } = await partOf(scope, await treeAt(scope, key, where), path);
   await makeEmpty(folder);
-  const blobs = { ...withBlobs(scope.blobs, trees), putBlobs: async () => undefined };
+  const blobs = { ...withBlobs(scope.blobs, trees), ...holdingNothing(folder) };
   const { changed } = await scope.worktrees.restore({ folder, root }, blobs);
   return { folder, files: changed };
 };
