@@ -672,6 +672,14 @@ export const describeRunFiles = (kind: StoreKind) =>
         expect(readdirSync(elsewhere)).toEqual([]);
       });
 
+      test('[FILE22, FILE23] the root of the file system is refused', async () => {
+        const runtime = await (await start()).machine();
+        for (const files of [{ cwd: '/' }, { from: '/' }]) {
+          await expect(runtime.sessions.open({ files })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+        }
+        expect(existsSync('/.perdure/bound.json')).toBe(false);
+      });
+
       test('[FILE23] a folder with the store in it is refused', async () => {
         const folder = await newFolder();
         const runtime = await openRuntime({ store: `sqlite:${join(folder, 'perdure.db')}` });

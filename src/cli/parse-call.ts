@@ -110,6 +110,7 @@ export const looseOptions = (argv: readonly string[]) => {
   return {
     json: values.json === true,
     version: values.version === true,
+    help: values.help === true,
     store: typeof values.store === 'string' ? values.store : undefined,
     places,
     positionals,
@@ -128,24 +129,23 @@ const refuseAltered = (argv: readonly string[]): void => {
 
 /** Options of every command may also stand before its name. */
 export const parseCall = (argv: readonly string[]): ParsedCall => {
-  const { places, positionals, version, json } = looseOptions(argv);
+  const { places, positionals, version, help, json } = looseOptions(argv);
   refuseAltered(argv);
   if (places.length === 0) {
     if (version) return { kind: 'version', json };
-    if (argv.some((arg) => arg === '--help' || arg === '-h')) return { kind: 'help' };
+    if (help) return { kind: 'help' };
     const [option] = argv;
     throw wrongCall(option ? `${option} needs a command: \`perdure help\` lists them` : 'a command is missing');
   }
-  const [name, ...about] = positionals;
-  if (name !== 'help') {
-    const { command, words } = commandNamed(positionals);
-    const named = new Set(places.slice(0, words));
-    return parseFor(
-      command,
-      argv.filter((_, index) => !named.has(index)),
-    );
-  }
-  if (about.length === 0) return { kind: 'help' };
+  const [name, ...rest] = positionals;
+  const about = name === 'help' ? rest : help ? positionals : [];
   const group = about.length === 1 ? groupOf(about[0]!) : [];
-  return { kind: 'help', about: group.length > 0 ? group : commandNamed(about).command };
+  if (group.length > 0) return { kind: 'help', about: group };
+  if (name === 'help') return { kind: 'help', about: rest.length > 0 ? commandNamed(rest).command : undefined };
+  const { command, words } = commandNamed(positionals);
+  const named = new Set(places.slice(0, words));
+  return parseFor(
+    command,
+    argv.filter((_, index) => !named.has(index)),
+  );
 };

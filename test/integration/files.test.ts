@@ -172,6 +172,19 @@ test('[FILE3] a folder of which something is left out is always listed', async (
   expect(await stamps()).toEqual([0, true]);
 });
 
+test('[FILE3, FILE8] what a restore left where it was, since the rules of its snapshot ignore it, is seen once they do not', async () => {
+  const { write, remove, snapshot, restore, blobs } = start({ '.perdureignore': '*.log\n', 'a/kept': '1' });
+  const { root } = await snapshot();
+  remove('.perdureignore');
+  write('a/run.log', 'later');
+  await age();
+  await snapshot();
+  await restore(root);
+  expect((await snapshot()).leftOut.ignored.paths).toEqual(['a/run.log']);
+  remove('.perdureignore');
+  expect(await pathsIn(blobs, (await snapshot()).root)).toEqual(['a', 'a/kept', 'a/run.log']);
+});
+
 test('[FILE4] everything that a snapshot names is in the store, also what a cache takes for kept', async () => {
   const { path, snapshot, cache, restore, blobs, write } = start({ a: 'one', 'b/c': 'two', 'b/d/e': 'three' });
   await age();

@@ -159,7 +159,7 @@ test('[GC5, CLI1] the command line tells which worktrees would go and which stay
 
 test('[GC5] what cannot be looked at stays, and that is told', async () => {
   const session = await archived();
-  const { folder } = { folder: join(homeOf(session), 'files') };
+  const folder = join(homeOf(session), 'files');
   await rm(folder, { recursive: true });
   writeFileSync(folder, 'a file in its place');
   expect(await collected()).toEqual([{ session: session.id, folder, stays: expect.stringContaining(folder) }]);
@@ -189,4 +189,12 @@ test('[GC5] collections at once remove each worktree once, and none fails', asyn
   await Promise.all(others.map((each) => each.close()));
   expect(readdirSync(join(root, 'data', 'worktrees', 'local'))).toEqual([]);
   expect(new Set(all.flat().map(({ session }) => session))).toEqual(new Set(sessions.map(({ id }) => id)));
+});
+
+test('[GC5] one that was moved away is put back where its session is not archived any more', async () => {
+  const session = await archived();
+  renameSync(homeOf(session), `${homeOf(session)}.leaving`);
+  await session.restore();
+  expect(await collected()).toMatchObject([{ session: session.id, stays: expect.stringMatching(/not archived/) }]);
+  expect(contentOf(session)).toEqual(['files', 'files/a.txt']);
 });

@@ -264,7 +264,13 @@ test('[FILE38] artifacts are kept, listed and written out', async () => {
 test('[CLI1] commands of two words have their own help, and a wrong second word is told', async () => {
   expect((await callCli(['help', 'files', 'ls'])).out).toMatch(/^perdure files ls SESSION \[PATH\] \[options\]\n/);
   expect((await callCli(['files', 'ls', '--help'])).out).toMatch(/^perdure files ls/);
-  expect((await callCli(['help', 'files'])).out).toMatch(/perdure files ls .*perdure files get /s);
+  for (const argv of [
+    ['help', 'files'],
+    ['files', '--help'],
+    ['-h', 'files'],
+  ]) {
+    expect((await callCli(argv)).out).toMatch(/perdure files ls .*perdure files get /s);
+  }
   const told = async (...argv: readonly string[]) => {
     const { code, err } = await callCli(argv);
     return `${code} ${err.replaceAll('\n', ' ')}`;

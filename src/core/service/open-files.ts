@@ -1,5 +1,5 @@
 import { realpath, rm, stat } from 'node:fs/promises';
-import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
@@ -48,6 +48,9 @@ const refuseStoreIn = async ({ storeFile }: Scope, folder: string): Promise<void
 
 const folderAt = async (scope: Scope, path: string): Promise<string> => {
   const folder = await realpath(resolve(path)).catch(() => undefined);
+  if (folder && folder === dirname(folder)) {
+    throw new PerdureError('INVALID_INPUT', `${folder} is everything on this machine: name a folder of it`);
+  }
   if (folder && (await stat(folder)).isDirectory()) {
     await refuseStoreIn(scope, folder);
     return folder;
