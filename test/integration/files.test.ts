@@ -90,6 +90,29 @@ test('[FILE2] what another worktree is given is the same', async () => {
   expect(other.list()).toEqual(one.list());
 });
 
+test('[FILE2] a folder that nobody may write to is as closed after a restore as before', async () => {
+  const { at, write, snapshot, restore, list } = start({ 'fixed/a': 'one', 'fixed/b': 'two' });
+  chmodSync(at('fixed'), 0o555);
+  const { root } = await snapshot();
+  chmodSync(at('fixed'), 0o755);
+  write('fixed/a', 'other');
+  write('fixed/c', 'more');
+  chmodSync(at('fixed'), 0o555);
+  await restore(root);
+  expect(list()).toEqual({ fixed: 'folder 555', 'fixed/a': 'file 644 one', 'fixed/b': 'file 644 two' });
+});
+
+test('[FILE2] a folder that the rules of a snapshot ignore gives way to its file of the same name', async () => {
+  const { write, remove, snapshot, restore, list } = start({ '.perdureignore': 'out/\n', out: 'a file' });
+  const { root } = await snapshot();
+  const before = list();
+  remove('.perdureignore');
+  remove('out');
+  write('out/x', 'in a folder');
+  await restore(root);
+  expect(list()).toEqual(before);
+});
+
 test('[FILE3] a file that was just written is read again until its times can be trusted', async () => {
   const { write, path, blobs, snapshot, cache } = start({ a: 'one' });
   const { root } = await snapshot();

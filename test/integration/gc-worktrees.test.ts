@@ -1,8 +1,20 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { stampOf } from '../../src/core/files/disk/read-file.ts';
+import type { ScannedFile } from '../../src/core/files/disk/scan.ts';
+import { readStatCache, writeStatCache } from '../../src/core/files/disk/stat-cache.ts';
 import { defineAgent, defineScript, openRuntime, type Runtime, type Session } from '../../src/index.ts';
 import { writeTool } from '../../src/tools/index.ts';
 import { callCli } from '../call-cli.ts';
@@ -197,4 +209,19 @@ test('[GC5] one that was moved away is put back where its session is not archive
   await session.restore();
   expect(await collected()).toMatchObject([{ session: session.id, stays: expect.stringMatching(/not archived/) }]);
   expect(contentOf(session)).toEqual(['files', 'files/a.txt']);
+});
+
+test('[GC5] what is to be removed is read, whatever an earlier scan says', async () => {
+  const session = await archived();
+  await runtime.close();
+  const file = join(homeOf(session), 'files', 'a.txt');
+  writeFileSync(file, 'two');
+  const stats = join(homeOf(session), 'own-stats');
+  const { secrets, root: scanned } = readStatCache(stats)!;
+  const known = scanned.entries.get('a.txt') as ScannedFile;
+  const entries = new Map([['a.txt', { ...known, stamp: stampOf(lstatSync(file)) }]]);
+  writeStatCache(stats, { secrets, root: { ...scanned, entries } });
+  runtime = await open();
+  expect(await collected()).toMatchObject([{ stays: expect.stringMatching(/no snapshot/) }]);
+  expect(readFileSync(file, 'utf8')).toBe('two');
 });
