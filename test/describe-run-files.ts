@@ -223,6 +223,17 @@ export const describeRunFiles = (kind: StoreKind) =>
       });
     });
 
+    test('[FILE17] a call that changes only what is left out is told by its count', async () => {
+      const { agent, machine, turn } = await start();
+      const runtime = await machine();
+      const session = await runtime.sessions.open({ agent });
+      await turn(runtime, session, write({ 'a.txt': 'one' }));
+      await turn(runtime, session, write({ 'node_modules/x': 'x' }));
+      const [first, second] = await eventsOf(session, 'files.snapshotted');
+      expect(second!.payload.tree).toBe(first!.payload.tree);
+      expect(second!.payload.leftOut).toEqual({ ignored: { count: 1, paths: ['node_modules'] } });
+    });
+
     test('[FILE18] sessions have folders of their own, for files and for what is temporary', async () => {
       const { agent, machine, turn, found, seen } = await start();
       const runtime = await machine();
@@ -982,6 +993,22 @@ export const describeRunFiles = (kind: StoreKind) =>
       await turn(runtime, session, write({ 'c.txt': 'x' }));
       expect(contentOf(own)).toMatchObject({ 'a.txt': '644 one', 'c.txt': '644 x' });
       expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
+    });
+
+    test("[FILE28] a restore during a run in a person's folder waits for nobody, and the next call finds it", async () => {
+      const { agent, machine, turn, found } = await start();
+      const own = await newFolder();
+      const runtime = await machine();
+      const session = await runtime.sessions.open({ agent, files: { cwd: own } });
+      await turn(runtime, session, write({ 'a.txt': 'one' }));
+      await turn(runtime, session, write({ 'a.txt': 'two' }));
+      let during: unknown;
+      await turn(runtime, session, async () => {
+        await session.files.restore({ turn: 1 });
+        during = contentOf(own);
+      });
+      expect(during).toEqual({ 'a.txt': '644 two' });
+      expect(await found(runtime, session)).toEqual({ 'a.txt': '644 one' });
     });
 
     test("[FILE28] a run that begins while a person's folder is being restored waits for that, and so does a restore for it", async () => {
