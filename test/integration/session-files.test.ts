@@ -436,8 +436,10 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     const before = await seqOf(session);
     await expect(session.revert(commit!.seq)).rejects.toMatchObject({ code: 'REVERT_CONFLICT' });
     expect(await seqOf(session)).toBe(before);
+    const told = await session.files.history('a');
     expect(await session.revert(before)).toMatchObject({ files: [] });
     expect(await texts(session)).toEqual({ a: 'later' });
+    expect(await session.files.history('a')).toEqual(told);
     await expect(session.revert(commit!.seq)).rejects.toMatchObject({
       code: 'REVERT_CONFLICT',
       message: expect.stringContaining('a changed again'),
