@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { registryWorkspace, type WorkspaceId } from '../../../schema/ids.ts';
 import type { Records, RecordWrite, StoredRecord } from '../../ports/records.ts';
+import type { Secret } from '../../session/redact.ts';
 import { allRecords } from '../registry/change-records.ts';
 import type { VaultContent } from './known-secrets.ts';
 import { vaultLocked } from './master-key.ts';
@@ -85,6 +86,9 @@ export const openSecret = (workspace: WorkspaceId, key: SealingKey, { id: name, 
   }
 };
 
+const asSecrets = (masters: readonly SealingKey[]): readonly Secret[] =>
+  masters.map(({ bytes }) => ({ name: 'PERDURE_MASTER_KEY', value: Buffer.from(bytes).toString('base64') }));
+
 /** All that a vault holds at one moment; `before` itself where nothing has changed since. */
 export const readVault = async (
   records: Records,
@@ -96,7 +100,8 @@ export const readVault = async (
     const stored = await readDataKeyBody(records, workspace);
     const version = stored?.version ?? 0;
     if (before?.version === version) return before;
-    if (!stored) return { version, secrets: [], masterKeys: [] };
+    // A vault that holds nothing needs no key, and where there is one it is a secret all the same.
+    if (!stored) return { version, secrets: [], masterKeys: asSecrets(await masters().catch(() => [])) };
     const known = await masters();
     const key = openDataKey(workspace, stored.body, known);
     const all = await allRecords(records, workspace, 'secret');
@@ -104,10 +109,7 @@ export const readVault = async (
     return {
       version,
       secrets: all.map((each) => ({ name: each.id, value: openSecret(workspace, key, each) })),
-      masterKeys: known.map(({ bytes }) => ({
-        name: 'PERDURE_MASTER_KEY',
-        value: Buffer.from(bytes).toString('base64'),
-      })),
+      masterKeys: asSecrets(known),
     };
   }
 };

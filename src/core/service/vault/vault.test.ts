@@ -61,6 +61,12 @@ const toldBy = async (runtime: Runtime, text: string): Promise<string> => {
 };
 
 describe('a vault', () => {
+  test('[RED5] keeps the master key out of logs before it holds anything', async () => {
+    const key = newKey();
+    const { runtime } = await start(key);
+    expect(await toldBy(runtime, `it is ${key}`)).not.toContain(key);
+  });
+
   test('[VAULT1] takes no value that is told by what it is for', async () => {
     const { runtime } = await start(newKey());
     const refused = runtime.vault.set('github', 'ghp_0123456789', { about: 'the token ghp_0123456789' });
