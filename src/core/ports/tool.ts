@@ -16,7 +16,7 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** Counts from 1. */
   readonly attempt: number;
-  /** Aborted by a cancel, a timeout, or when the worker has lost the session. */
+  /** Aborted by a cancel, a timeout, or when the worker has lost the session. A tool that goes on all the same writes beside the next call, and what it writes is told as that one's. */
   readonly signal: AbortSignal;
   /** The values of the secrets that the tool names. What it gives back, throws, keeps or shows is told without them. */
   readonly secrets: Readonly<Record<string, string>>;
