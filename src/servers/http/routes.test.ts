@@ -245,7 +245,7 @@ test('[HTTP7] members, keys and the audit log', async () => {
 });
 
 test('[HTTP1] secrets are put in, listed by name and removed; no answer tells a value', async () => {
-  const { json, ask } = await startTestServer();
+  const { json, ask, server, keys } = await startTestServer();
   const value = 'a-value-that-nobody-may-see';
   const answers = [
     await json('/v1/secrets/github', { method: 'PUT', body: { value, about: 'for issues' } }),
@@ -255,6 +255,13 @@ test('[HTTP1] secrets are put in, listed by name and removed; no answer tells a 
   ];
   expect(answers[1]).toMatchObject({ secrets: [{ name: 'github', about: 'for issues' }] });
   expect(JSON.stringify(answers)).not.toContain(value);
+  const unquoted = await fetch(`${server.url}/v1/secrets/github`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${keys.admin}`, 'content-type': 'application/json' },
+    body: `{"value": ${value}}`,
+  });
+  expect(unquoted.status).toBe(400);
+  expect(await unquoted.text()).not.toContain(value.slice(0, 8));
   await json('/v1/secrets/github', { method: 'DELETE' });
   expect((await ask('/v1/secrets/github', { method: 'DELETE' })).status).toBe(404);
 });
