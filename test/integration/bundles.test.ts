@@ -56,7 +56,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
     let target: Runtime;
     let number = 0;
     /** A new workspace in the target for each import. */
-    const elsewhere = () => target.as({ workspace: `import-${++number}`, member: 'ann', role: 'admin' }).sessions;
+    const elsewhere = () => target.as({ workspace: `import-${++number}`, member: 'local', role: 'admin' }).sessions;
 
     beforeAll(async () => {
       for (const kind of [from, to]) places.push(await newStorePlace(kind));
