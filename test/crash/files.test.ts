@@ -15,7 +15,8 @@ import { type Listing, listFolder } from '../worktree-folder.ts';
 import type { FilesPlace, FilesWork } from './files-process.ts';
 import { filesOfVersion, fill, fillingAgent, openFilling } from './filling-agent.ts';
 
-const kills = Math.max(20, Number(process.env.PERDURE_KILLS) / 2);
+/** On each store: both together twice as many. */
+const kills = Math.max(10, Number(process.env.PERDURE_KILLS) / 4);
 const workspace = WorkspaceId.parse('local');
 const entry = fileURLToPath(new URL('./files-process.ts', import.meta.url));
 

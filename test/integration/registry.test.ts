@@ -118,6 +118,15 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
   });
 
   describe('keys', () => {
+    test('[AUD1] what is done for all workspaces is kept with the first of them', async () => {
+      const name = `ws-${Date.now()}`;
+      await runtime.workspaces.add(name);
+      const { entries } = await runtime.audit.list({ limit: 20 });
+      expect(entries).toContainEqual(
+        expect.objectContaining({ verb: 'workspaces.add', target: name, outcome: 'done' }),
+      );
+    });
+
     test('[PDK1] a key stands for its member, in every process, and its secret is kept nowhere', async () => {
       const { workspace, scoped, key, token } = await withKey({ name: 'laptop' });
       expect(key).toEqual({ id: key.id, member: 'ann', name: 'laptop', role: 'admin', createdAt: now });

@@ -53,9 +53,11 @@ test('[HTTP10] the first start shows a key once; runs are answered; a signal sto
   const stream = await fetch(`${first.url}/v1/sessions/${id}/events`, {
     headers: { authorization: `Bearer ${first.key}` },
   });
+  const text = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
+  for (let read = ''; !read.includes('event: session.opened'); ) read += (await text.read()).value;
   first.process.kill('SIGTERM');
   expect(await once(first.process, 'exit')).toEqual([0, null]);
-  expect(await stream.text()).toContain('event: session.opened');
+  while (!(await text.read()).done);
   const second = await serve(folder, '--port', '0', '--no-worker');
   expect(second.key).toBeUndefined();
   expect(await ask(second.url, first.key, `/v1/sessions/${id}`)).toMatchObject({ id });
@@ -102,4 +104,12 @@ test('[OBS1, OBS2, OBS3] it logs requests without the key, counts them, and send
   );
   expect(logged).not.toContain(key.split('.').at(-1));
   expect(collector.spans().map(({ name }) => name)).toContain('invoke_agent demo');
+});
+
+test('[HTTP10] of two first starts at once one shows a key, and that is the one there is', async () => {
+  const folder = await newFolder();
+  const both = await Promise.all([serve(folder, '--port', '0'), serve(folder, '--port', '0')]);
+  const shown = both.flatMap(({ key }) => key ?? []);
+  expect(shown).toHaveLength(1);
+  expect(await ask(both[0].url, shown[0], '/v1/me')).toMatchObject({ member: 'local', role: 'admin' });
 });

@@ -107,7 +107,12 @@ const firstKey = async (context: Context): Promise<string | undefined> => {
   await members.add({ id: 'local', role: 'admin' }).catch((error) => {
     if (!isPerdureError(error, 'CONFLICT')) throw error; // it is there already
   });
-  return (await keys.create({ member: 'local', role: 'admin', name: 'first' })).token;
+  const { key, token } = await keys.create({ member: 'local', role: 'admin', name: 'first' });
+  // Of two first starts at once the key that came first stays, and who made it shows it.
+  const [first] = await keys.list();
+  if (first?.id === key.id) return token;
+  await keys.revoke(key.id);
+  return undefined;
 };
 
 export const serve = defineCommand({

@@ -141,6 +141,9 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     postRules,
     sealer: vaults.sealerOf(scope.workspace),
   });
+  const workspaces = workspacesOf(store, clock);
+  /** What is done for all workspaces is done by whoever runs the program, and kept with the first of them. */
+  const program = (): Scope => scopeFor({ workspace: 'local', member: 'local', role: 'admin' });
   const workers = new Set<Worker | Dispatcher>();
   const verbsOf = (scope: Scope): RuntimeVerbs => ({
     once: (request, work) => doOnce(scope, request, work),
@@ -180,9 +183,13 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
         ...scope.give('runtime', verbsOf(scope)),
       };
     },
-    workspaces: underWay.of(workspacesOf(store, clock)),
-    makeMasterKey: () => vaults.makeMasterKey(),
-    rotateMasterKey: (newKey) => vaults.rotateMasterKey(newKey),
+    workspaces: underWay.of({
+      ...workspaces,
+      add: (id) => program().audited('workspaces.add', id, () => workspaces.add(id)),
+    }),
+    makeMasterKey: () => program().audited('vault.makeMasterKey', undefined, () => vaults.makeMasterKey()),
+    rotateMasterKey: (newKey) =>
+      program().audited('vault.rotateMasterKey', undefined, () => vaults.rotateMasterKey(newKey)),
     authenticate: (token) => authenticate(store, clock, token),
     settle: async () => {
       await Promise.all([...workers].map((worker) => worker.stop()));

@@ -6,6 +6,9 @@ import { bytes, type Route, stream } from './route.ts';
 
 type Schema = Record<string, unknown>;
 
+/** What a key of any area may ask for stands here. */
+const anyArea = 'sessions';
+
 const problem = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'code', 'request'],
@@ -118,14 +121,14 @@ const failures = {
 
 const operation = (components: Components, route: Route): Schema => {
   const { name, summary, about, body, params, query } = route;
-  const { role, area = 'sessions' } = permissionFor(route.verb);
+  const { role, area } = permissionFor(route.verb);
   return {
     operationId: name,
     summary,
     ...(about && { description: about }),
-    tags: [area],
+    tags: [area ?? anyArea],
     'x-perdure-role': role,
-    'x-perdure-area': area,
+    ...(area && { 'x-perdure-area': area }),
     parameters: [
       ...parameters(components, 'path', params),
       ...parameters(components, 'query', query),
@@ -152,7 +155,7 @@ export const openApi = (routes: readonly Route[], version: string): Schema => {
     paths[route.path] ??= {};
     paths[route.path]![route.method.toLowerCase()] = operation(components, route);
   }
-  const areas = new Set(routes.map(({ verb }) => permissionFor(verb).area ?? 'sessions'));
+  const areas = new Set(routes.map(({ verb }) => permissionFor(verb).area ?? anyArea));
   return {
     openapi: '3.1.0',
     info: {

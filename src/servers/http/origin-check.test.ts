@@ -34,7 +34,8 @@ test.for([
 });
 
 test('[HTTP4] only origins that were named are told that they may read', () => {
-  expect(corsHeaders(asked({ origin: 'https://evil.example' }), rules)).toEqual({});
+  expect(corsHeaders(asked({ origin: 'https://evil.example' }), rules)).toEqual({ vary: 'origin' });
+  expect(corsHeaders(asked({ origin: 'https://evil.example' }), { ...rules, origins: [] })).toEqual({});
   expect(corsHeaders(asked({ origin: 'https://app.example.org' }), rules)).toMatchObject({
     'access-control-allow-origin': 'https://app.example.org',
     vary: 'origin',

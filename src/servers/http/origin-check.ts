@@ -35,7 +35,8 @@ export const refuseForeign = (request: Request, rules: OriginRules): void => {
 /** For an origin that may ask; nothing for all others, which is what browsers take as a refusal. */
 export const corsHeaders = (request: Request, { origins }: OriginRules): Record<string, string> => {
   const origin = request.headers.get('origin');
-  if (origin === null || !origins.includes(origin)) return {};
+  if (origins.length === 0) return {};
+  if (origin === null || !origins.includes(origin)) return { vary: 'origin' };
   return {
     'access-control-allow-origin': origin,
     'access-control-allow-headers':

@@ -22,7 +22,9 @@ const load = async <T>(loading: Promise<T>): Promise<T> =>
 const transportTo = async (address: McpAddress): Promise<Transport> => {
   if ('url' in address) {
     const { StreamableHTTPClientTransport } = await load(import('@modelcontextprotocol/client'));
-    return new StreamableHTTPClientTransport(new URL(address.url), { requestInit: { headers: address.headers } });
+    return new StreamableHTTPClientTransport(new URL(address.url), {
+      requestInit: { headers: address.headers, redirect: 'error' }, // headers may hold secrets: nobody else is to have them
+    });
   }
   const { StdioClientTransport, getDefaultEnvironment } = await load(import('@modelcontextprotocol/client/stdio'));
   const { command, args, env } = address;

@@ -45,7 +45,7 @@ const messageOf = (error: unknown): string => {
 
 /** One try, however it ends; undefined when it was broken off. */
 export const attempt = async (
-  { clock, postRules, sealer }: Pick<WebhookScope, 'clock' | 'postRules' | 'sealer'>,
+  { clock, postRules, sealer, secrets }: Pick<WebhookScope, 'clock' | 'postRules' | 'sealer' | 'secrets'>,
   { id: webhook, url, secret }: StoredWebhook,
   { id, message }: Delivery,
   stopping: AbortSignal,
@@ -56,7 +56,9 @@ export const attempt = async (
   const body = JSON.stringify(message);
   try {
     const headers = signedHeaders(await openSecret(sealer, webhook, secret), { id, atMs: at, body });
-    const { status, answer } = await post(url, { headers, body }, postRules, stopping);
+    const redactor = await secrets.redactor();
+    const { status, answer: said } = await post(url, { headers, body }, postRules, stopping);
+    const answer = said && redactor.text(said);
     const error = problemOf(status);
     return { ...took(), status, ...(answer && { answer }), ...(error && { error }) };
   } catch (error) {

@@ -3,7 +3,10 @@ import type { Sealer } from '../vault/sealer.ts';
 import type { PostRules } from './post.ts';
 
 /** What all about webhooks is given. */
-export type WebhookScope = Pick<Scope, 'store' | 'records' | 'workspace' | 'clock' | 'closing' | 'onWarning'> & {
+export type WebhookScope = Pick<
+  Scope,
+  'store' | 'records' | 'workspace' | 'clock' | 'closing' | 'secrets' | 'onWarning'
+> & {
   readonly postRules: PostRules;
   readonly sealer: Sealer;
 };
