@@ -29,7 +29,7 @@ export default defineConfig(({ mode }) => {
       env: { PERDURE_KILLS: process.env.PERDURE_KILLS ?? String(suite.kills) },
       pool: 'forks',
       // Most of a test is waiting for disks and other processes: two at once do not get in each other's way, even on two cores.
-      maxWorkers: mode === 'test' ? '100%' : 1,
+      maxWorkers: mode === 'soak' ? 1 : '100%',
       // Threads that read TypeScript come and go by the hundred, and V8 may then end the process while it compiles the same glue code
       // for WebAssembly again (nodejs/node#64500): let it never do so.
       execArgv: ['--wasm-wrapper-tiering-budget=2000000000'],

@@ -167,6 +167,7 @@ test('[CLIENT8] Ctrl-C leaves a run to the server, and a second one cancels it t
   };
   const sending = afar(['send', '--new', 'Go'], world);
   await began.promise;
+  await expect.poll(() => interrupts.length).toBeGreaterThan(0);
   interrupts[0]!('leave');
   expect(await sending).toMatchObject({
     code: 130,
@@ -175,6 +176,7 @@ test('[CLIENT8] Ctrl-C leaves a run to the server, and a second one cancels it t
   const [session] = (await runtime.sessions.list()).sessions;
   const attached = afar(['attach', session!.id], world);
   await expect.poll(() => interrupts.length).toBe(2);
+  await expect.poll(() => interrupts.length).toBeGreaterThan(1);
   interrupts[1]!('interrupt');
   interrupts[1]!('interrupt');
   expect(await attached).toMatchObject({ code: 3 });

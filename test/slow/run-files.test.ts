@@ -1,3 +1,4 @@
 import { describeRunFiles } from '../describe-run-files.ts';
+import { storeKinds } from '../stores.ts';
 
-describeRunFiles('postgres');
+for (const kind of storeKinds) describeRunFiles(kind);

@@ -50,15 +50,15 @@ test('[HTTP7] every route, by keys of an admin that are limited to its area and 
   const { server, json } = await startTestServer({ checksAnswers: false });
   const routes = operationsOf(await json('/v1/openapi.json', { key: '' }));
   const tokens = new Map<string, string>();
-  for (const area of new Set(routes.map((route) => route['x-perdure-area']))) {
+  for (const area of new Set(routes.flatMap((route) => route['x-perdure-area'] ?? []))) {
     tokens.set(area, (await json('/v1/keys', { method: 'POST', body: { areas: [area] } })).token);
   }
   const { id: session } = await json('/v1/sessions', { method: 'POST', body: {} });
   const wrong: string[] = [];
   for (const route of routes) {
-    if (route.operationId === 'readMe') continue; // of every area
     const { address, init } = sampleOf(route, { session });
     const own = route['x-perdure-area'];
+    if (own === undefined) continue; // a key of any area will do
     for (const area of [own, own === 'usage' ? 'agents' : 'usage']) {
       const headers = { ...init.headers, authorization: `Bearer ${tokens.get(area)}` };
       const { status, code } = await statusOf(`${server.url}${address}`, { ...init, headers });

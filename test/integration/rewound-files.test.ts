@@ -8,10 +8,7 @@ import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/in
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { describeRunFiles } from '../describe-run-files.ts';
 import { overrideStore } from '../override-store.ts';
-
-describeRunFiles('sqlite');
 
 test('[FILE19] what a worktree held before a rewind is asked of the store once', async () => {
   const data = await mkdtemp(join(tmpdir(), 'perdure-rewind-'));
