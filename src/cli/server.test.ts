@@ -176,7 +176,6 @@ test('[CLIENT8] Ctrl-C leaves a run to the server, and a second one cancels it t
   const [session] = (await runtime.sessions.list()).sessions;
   const attached = afar(['attach', session!.id], world);
   await expect.poll(() => interrupts.length).toBe(2);
-  await expect.poll(() => interrupts.length).toBeGreaterThan(1);
   interrupts[1]!('interrupt');
   interrupts[1]!('interrupt');
   expect(await attached).toMatchObject({ code: 3 });
