@@ -57,17 +57,19 @@ const loadSdk = async () => {
   return { ...sdk, ...exporter, ...hooks, ...resources, api };
 };
 
+type Sdk = Awaited<ReturnType<typeof loadSdk>>;
+
 /** Where OTEL_EXPORTER_OTLP_ENDPOINT or its sibling for traces names a receiver, spans are sent there; what is missing for it is a warning. */
 export const startTracing = async (
   env: Readonly<Record<string, string | undefined>>,
   onWarning: (problem: unknown) => void,
-  load: typeof loadSdk = loadSdk,
+  load: () => Promise<object> = loadSdk,
 ): Promise<Tracing> => {
   const none = { spans: noSpans, stop: async () => {} };
   const [base, traces] = [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT];
   const url = traces || (base && `${base.replace(/\/$/, '')}/v1/traces`);
   if (!url) return none;
-  const sdk = await load().catch((cause) => {
+  const sdk = await (load() as Promise<Sdk>).catch((cause) => {
     const problem = `a receiver of spans is named, and what sends them is not installed: npm install ${packages.join(' ')}`;
     onWarning(new Error(problem, { cause }));
     return undefined;
