@@ -126,7 +126,7 @@ describe.each(storeKinds)('files on %s', (kind) => {
       if (isFirst) session = await client.sessions.open({ agent });
       await session.send('fill');
       const version = `v${kill}`;
-      const death = { at: 'put', nth: kill % 4 < 3 ? 2 : 1, afterMs: Math.random() * 40 } as const;
+      const death = { at: 'put', nth: kill % 4 < 3 ? 2 : 1, afterMs: kill % 2 === 0 ? 0 : Math.random() * 40 } as const;
       await work({ session: session.id, version, death });
       await opened(async (runtime, store) => {
         const again = await runtime.sessions.get(session.id);
