@@ -43,7 +43,7 @@ const expectAllSeen = (all: readonly SseReader[]): void => {
   expect(all.flatMap(({ wrong }) => wrong)).toEqual([]);
   expect(all.every(({ last }) => last === events)).toBe(true);
   const connections = all.reduce((sum, reader) => sum + reader.connections, 0);
-  expect(connections).toBeGreaterThan(2 * readers);
+  expect(connections).toBeGreaterThan(isSoak ? 2 * readers : readers);
 };
 
 test('[HTTP8] readers that come and go, 500 of them in the soak, see every event once and in order, and the server takes no more room for them', async () => {

@@ -30,7 +30,7 @@ export const seal = (key: SealingKey, about: readonly string[], content: Uint8Ar
 };
 
 /** Throws where it was sealed by another key or for something else, or was changed. */
-export const unseal = (key: SealingKey, about: readonly string[], sealed: string): Buffer => {
+export const unseal = (key: SealingKey, about: readonly string[], sealed: string): Uint8Array => {
   const bytes = Buffer.from(sealed, 'base64');
   const [nonce, tag] = [bytes.subarray(0, nonceBytes), bytes.subarray(nonceBytes, nonceBytes + tagBytes)];
   const decipher = createDecipheriv(algorithm, key.bytes, nonce, { authTagLength: tagBytes })

@@ -1,15 +1,21 @@
-import { type LookupAddress, lookup } from 'node:dns';
+import { lookup } from 'node:dns';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import { promisify } from 'node:util';
 import { isPublicAddress } from './public-address.ts';
 
+/** What a name leads to; without Node's types, which users of the package may not have. */
+export interface FoundAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
 export interface PostRules {
   /** Also to private addresses and without TLS, for receivers on one's own machine or network. */
   readonly allowPrivate: boolean;
   readonly timeoutMs: number;
-  readonly resolve: (name: string) => Promise<readonly LookupAddress[]>;
+  readonly resolve: (name: string) => Promise<readonly FoundAddress[]>;
 }
 
 export const defaultPostRules: PostRules = {
@@ -44,7 +50,7 @@ export const urlProblem = (text: string, { allowPrivate }: Pick<PostRules, 'allo
 };
 
 /** The one address that was checked is the one that is connected to, whatever the name leads to a moment later. */
-const checkedAddress = async (url: URL, { allowPrivate, resolve }: PostRules): Promise<LookupAddress> => {
+const checkedAddress = async (url: URL, { allowPrivate, resolve }: PostRules): Promise<FoundAddress> => {
   const host = hostOf(url);
   const family = isIP(host);
   const found = family ? [{ address: host, family }] : await resolve(host);
@@ -72,7 +78,7 @@ const beginningOf = async (response: IncomingMessage): Promise<string> => {
 
 const answerOf = (
   url: URL,
-  { address, family }: LookupAddress,
+  { address, family }: FoundAddress,
   { headers, body, signal }: { headers: Readonly<Record<string, string>>; body: string; signal: AbortSignal },
 ): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
