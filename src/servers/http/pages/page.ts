@@ -11,22 +11,22 @@ export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (ch
 const style = `
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); }
 body { font: 16px/1.55 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 2rem 1rem 4rem; }
-h1 { font-size: 1.5rem; margin: 0 0 .5rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
+h1 { font-size: 1.5rem; margin: 0 0 .5rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; } h3 { font-size: 1rem; }
 code, pre { font-family: ui-monospace, monospace; font-size: .9em; }
 pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem; }
 table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
 details { border-bottom: 1px solid var(--line); padding: .45rem 0; } summary { cursor: pointer; overflow-wrap: anywhere; }
 .method { display: inline-block; min-width: 4.2rem; font-weight: 600; } .quiet { opacity: .7; }
-nav a { margin-right: 1rem; }
+nav { display: flex; flex-wrap: wrap; gap: .3rem 1rem; }
 `;
 
-/** Nothing but its own style, and no script at all. */
+/** Nothing but its own style, and no script at all; the empty icon keeps browsers from asking for one. */
 const policy =
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export const page = (title: string, body: string): Response =>
   new Response(
-    `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeHtml(title)}</title><style>${style}</style></head><body>${body}</body></html>`,
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,"><title>${escapeHtml(title)}</title><style>${style}</style></head><body>${body}</body></html>`,
     {
       headers: {
         'content-type': 'text/html; charset=utf-8',
