@@ -51,6 +51,7 @@ const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   PRECONDITION_FAILED: 'failure',
   WORKSPACE_NOT_FOUND: 'failure',
   MEMBER_NOT_FOUND: 'failure',
+  LAST_ADMIN: 'failure',
   KEY_NOT_FOUND: 'failure',
   SECRET_NOT_FOUND: 'failure',
   WEBHOOK_NOT_FOUND: 'failure',

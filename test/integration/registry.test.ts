@@ -103,6 +103,30 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await mine.list()).toMatchObject([{ role: 'approver', profile: { name: 'Ann' } }]);
     });
 
+    test('[MEM4] the only admin is neither removed nor made less', async () => {
+      const { members } = admin();
+      await members.add({ id: 'ann', role: 'admin' });
+      await members.add({ id: 'bob', role: 'approver' });
+      const refused = { code: 'LAST_ADMIN', message: expect.stringContaining('make another member admin first') };
+      await expect(members.remove('ann')).rejects.toMatchObject(refused);
+      await expect(members.change('ann', { role: 'approver' })).rejects.toMatchObject(refused);
+      expect(await members.change('ann', { role: 'admin', profile: {} })).toMatchObject({ role: 'admin' });
+      await members.change('bob', { role: 'admin' });
+      await members.change('ann', { role: 'viewer' });
+      await members.remove('ann');
+      await expect(members.remove('bob')).rejects.toMatchObject(refused);
+    });
+
+    test('[MEM4] of admins who remove each other at once, one stays', async () => {
+      const workspace = `w-${++workspaces}`;
+      const [mine, theirs] = [admin(runtime, workspace).members, admin(other, workspace).members];
+      const ids = ['ann', 'bob', 'eve'];
+      for (const id of ids) await mine.add({ id, role: 'admin' });
+      const removals = ids.flatMap((id) => [mine.remove(id), theirs.change(id, { role: 'member' })]);
+      await Promise.allSettled(removals);
+      expect((await mine.list()).filter(({ role }) => role === 'admin')).toHaveLength(1);
+    });
+
     test('[MEM3] anybody may ask who they are, and is told the profile that the workspace knows', async () => {
       const { token, key } = await withKey({ of: 'viewer', areas: ['usage'] });
       const { members } = await signIn(token);
@@ -145,6 +169,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect((await other.authenticate(first.token))?.identity).toMatchObject({ member: 'root', role: 'admin' });
       expect(await admin(runtime, workspace).members.list()).toMatchObject([{ id: 'root', role: 'admin' }]);
       const signedIn = await signIn(first.token);
+      await admin(other, workspace).members.add({ id: 'ann', role: 'admin' });
       await admin(other, workspace).members.remove('root');
       await expect(signedIn.keys.create()).rejects.toMatchObject({ code: 'MEMBER_NOT_FOUND' });
     });
@@ -250,7 +275,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
     });
 
     test('[PDK5] the keys of a member who is removed stop with them, and none comes back with the name', async () => {
-      const { workspace, scoped, token, key } = await withKey();
+      const { workspace, scoped, token, key } = await withKey({ of: 'approver' });
       await admin(other, workspace).members.remove('ann');
       expect(await runtime.authenticate(token)).toBeUndefined();
       expect(await scoped.keys.list()).toEqual([{ ...key, revokedAt: now }]);
@@ -260,13 +285,13 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
     });
 
     test('[PDK5] a key that is made while its member is removed is never one of somebody else', async () => {
-      const { workspace, scoped } = await withKey();
+      const { workspace, scoped } = await withKey({ of: 'approver' });
       const theirs = admin(other, workspace);
       for (let n = 0; n < 5; n++) {
         const made = Array.from({ length: 4 }, () => scoped.keys.create({ member: 'ann' }).catch(() => undefined));
         await theirs.members.remove('ann');
         const tokens = (await Promise.all(made)).flatMap((key) => key?.token ?? []);
-        await theirs.members.add({ id: 'ann', role: 'admin' });
+        await theirs.members.add({ id: 'ann', role: 'approver' });
         for (const token of tokens) expect(await runtime.authenticate(token)).toBeUndefined();
       }
     });

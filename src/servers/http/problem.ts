@@ -28,6 +28,7 @@ export const statusOf: Record<ErrorCode, number> = {
   SESSION_BUSY: 409,
   APPROVAL_SETTLED: 409,
   CONFLICT: 409,
+  LAST_ADMIN: 409,
   FENCED: 409,
   BUNDLE_CONFLICT: 409,
   KEY_IN_USE: 409,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PerdureError } from '../../../schema/error.ts';
 import { MemberId, type WorkspaceId } from '../../../schema/ids.ts';
 import { Member, MemberRole, Profile } from '../../../schema/member.ts';
-import type { Records } from '../../ports/records.ts';
+import type { Records, RecordWrite } from '../../ports/records.ts';
 import { parseInput } from '../../session/event-codec.ts';
 import type { Caller } from '../guard.ts';
 import type { Scope } from '../scope.ts';
@@ -21,6 +21,7 @@ export interface Members {
   /** By id. */
   list(): Promise<readonly Member[]>;
   add(member: NewMember): Promise<Member>;
+  /** The only admin stays one. */
   change(id: string, change: MemberChange): Promise<Member>;
   /** With all keys of the member: who is added under the same id later has none of them. */
   remove(id: string): Promise<void>;
@@ -36,6 +37,18 @@ export const mustFindMember = async (records: Records, workspace: WorkspaceId, i
   const found = await findMember(records, workspace, id);
   if (found) return found;
   throw new PerdureError('MEMBER_NOT_FOUND', `${workspace} has no member ${id}: \`perdure members ls\` lists them`, {
+    details: { workspace, member: id },
+  });
+};
+
+/** Another admin, to be written along as they are, so that of two who would leave none only one gets through. */
+const anotherAdmin = async (records: Records, workspace: WorkspaceId, { id, role }: Member): Promise<RecordWrite[]> => {
+  if (role !== 'admin') return [];
+  for (const { body, version } of await allRecords(records, workspace, 'member')) {
+    const member = Member.parse(body);
+    if (member.role === 'admin' && member.id !== id) return [writeOf('member', member, version)];
+  }
+  throw new PerdureError('LAST_ADMIN', `${id} is the only admin of ${workspace}: make another member admin first`, {
     details: { workspace, member: id },
   });
 };
@@ -59,20 +72,23 @@ export const membersOf = ({ records, workspace, clock, caller, requester }: Scop
     return changeRecords(records, workspace, async () => {
       const { member, version } = await mustFindMember(records, workspace, id);
       const changed = { ...member, role: role ?? member.role, profile: profile ?? member.profile };
-      return { writes: [writeOf('member', changed, version)], result: changed };
+      const stays = changed.role === 'admin' ? [] : await anotherAdmin(records, workspace, member);
+      return { writes: [writeOf('member', changed, version), ...stays], result: changed };
     });
   },
   remove: async (input) => {
     const id = parseInput('the member', MemberId, input);
     await changeRecords(records, workspace, async () => {
-      const { version } = await mustFindMember(records, workspace, id);
+      const { member, version } = await mustFindMember(records, workspace, id);
+      const stays = await anotherAdmin(records, workspace, member);
       const revokedAt = clock.now();
       const keys = (await allRecords(records, workspace, 'key')).flatMap((record) => {
         const key = StoredKey.parse(record.body);
         if (key.member !== id || key.revokedAt !== undefined) return [];
         return [writeOf('key', { ...key, revokedAt }, record.version)];
       });
-      return { writes: [{ kind: 'member', id, onVersion: version, body: undefined }, ...keys], result: undefined };
+      const removal: RecordWrite = { kind: 'member', id, onVersion: version, body: undefined };
+      return { writes: [removal, ...keys, ...stays], result: undefined };
     });
   },
 });
