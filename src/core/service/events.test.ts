@@ -15,6 +15,19 @@ const followers: Record<string, (session: Session) => Promise<AsyncGenerator<unk
   },
 };
 
+test('[FAULT3] nobody waits after an event that is not there', async () => {
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder] });
+  const session = await runtime.sessions.open({ agent: coder });
+  const run = await session.send('go');
+  const after = (await session.summary()).seq + 1;
+  const refused = { code: 'POINT_NOT_FOUND', details: { point: { seq: after } } };
+  for (const reader of [session.events({ after }), session.events({ after, follow: true }), run.events({ after })]) {
+    await expect(reader.next()).rejects.toMatchObject(refused);
+  }
+  await expect(session.watch({ after }).next()).rejects.toMatchObject(refused);
+  await runtime.close();
+});
+
 test.each(Object.keys(followers))('[WAKE3] a follower of %s that is left while it waits ends at once', async (name) => {
   const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder] });
   const follower = await followers[name]!(await runtime.sessions.open({ agent: coder }));

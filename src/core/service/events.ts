@@ -6,13 +6,13 @@ import type { SessionKey } from '../ports/store.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import { newDoorbell } from './doorbell.ts';
 import { endAtOnce } from './end-at-once.ts';
-import { resolvePoint } from './points.ts';
+import { refuseBeyond, resolvePoint } from './points.ts';
 import { readForward } from './read-log.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
 export interface EventsOptions {
-  /** Exclusive: where the reader is. 0 reads from the first event. */
+  /** Exclusive: where the reader is, an event that is there. 0 reads from the first event. */
   readonly after?: number | undefined;
   /** Ends there instead of at the newest event. */
   readonly at?: Point | undefined;
@@ -67,7 +67,9 @@ async function* followEvents(
   options: FollowOptions,
 ): AsyncGenerator<SessionEvent, void, void> {
   let cursor = options.after ?? 0;
-  if (!(await scope.store.head(key))) throw sessionNotFound(key);
+  const head = await scope.store.head(key);
+  if (!head) throw sessionNotFound(key);
+  refuseBeyond(key, cursor, head);
   const upTo = options.at && (await resolvePoint(scope.store, key, await scope.folds.outline(key), options.at));
   const ending = AbortSignal.any([scope.closing, options.signal]);
   const bell = newDoorbell();

@@ -7,10 +7,19 @@ import { isLive, liveAtOrBefore } from '../session/live-lineage.ts';
 
 const nameOf = (point: Point): string => ('seq' in point ? `event ${point.seq}` : `turn ${point.turn}`);
 
-const notFound = (key: SessionKey, point: Point, why: string): PerdureError =>
+const notFound = (key: Pick<SessionKey, 'session'>, point: Point, why: string): PerdureError =>
   new PerdureError('POINT_NOT_FOUND', `${nameOf(point)} is not a point of ${key.session}: ${why}`, {
     details: { session: key.session, point },
   });
+
+/** Nothing comes after an event that is not there: who would wait for it has another log in mind. */
+export const refuseBeyond = (
+  key: Pick<SessionKey, 'session'>,
+  after: number,
+  { seq }: { readonly seq: number },
+): void => {
+  if (after > seq) throw notFound(key, { seq: after }, `it has ${seq} events, go on after one of them`);
+};
 
 /** The first turns numbered `from` or higher that the live lineage holds. */
 const liveTurns = async (store: Store, key: SessionKey, head: SessionFold, from: number, count: number) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
+import { METHOD_NAME_ALL } from 'hono/router';
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { SessionId } from '../../schema/ids.ts';
@@ -130,12 +131,22 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     });
   });
 
+  /** What can be asked of an address, as the header `Allow` says it; empty where there is nothing. */
+  const methodsAt = (address: string): string => {
+    const here = app.routes.filter(
+      ({ method, path }) =>
+        method !== METHOD_NAME_ALL && new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`).test(address),
+    );
+    return [...new Set(here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(', ');
+  };
+
   const failure = (thrown: unknown, { signal }: Request, id: string): Response => {
     const error = signal.aborted && !(thrown instanceof PerdureError) ? leftEarly : thrown;
-    const retryAfter = error instanceof PerdureError ? error.details.retryAfterSeconds : undefined;
+    const { retryAfterSeconds: retryAfter, allow } = error instanceof PerdureError ? error.details : {};
     if (!(error instanceof PerdureError)) observer.failed(error, id);
     return problemResponse(error, id, {
       ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+      ...(allow !== undefined && { allow: String(allow) }),
       ...(error === unauthenticated && { 'www-authenticate': 'Bearer realm="perdure"' }),
     });
   };
@@ -162,10 +173,11 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
   }
   app.onError((error, context) => failure(error, context.req.raw, context.get('requestId')));
   app.notFound((context) => {
-    const here = new URL(context.req.url).pathname;
-    const known = routes.some(({ path }) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(here));
-    const error = known
-      ? new PerdureError('METHOD_NOT_ALLOWED', `${context.req.method} is not done here: /v1/openapi.json says what is`)
+    const allow = methodsAt(new URL(context.req.url).pathname);
+    const error = allow
+      ? new PerdureError('METHOD_NOT_ALLOWED', `${context.req.method} is not done here, but ${allow}`, {
+          details: { allow },
+        })
       : new PerdureError('ROUTE_NOT_FOUND', 'there is nothing here: /v1/openapi.json says what there is');
     return failure(error, context.req.raw, context.get('requestId'));
   });

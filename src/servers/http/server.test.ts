@@ -71,6 +71,37 @@ test('[HTTP8] a bounded read is one page of JSON, or a stream that ends', async 
   expect((await stream.text()).match(/^id: /gm)).toHaveLength(4);
 });
 
+test('[HTTP8] who would go on after an event that is not there is told so, and does not wait for it', async () => {
+  const server = await startTestServer();
+  const session = await openSession(server, { agent: { name: 'tester' } });
+  const { run } = await server.json(`${session}/runs`, { method: 'POST', body: { input: 'Go' } });
+  await server.json(`${session}/runs/${run}?wait=true`);
+  const { seq } = await server.json(session);
+  const refused = { status: 404, code: 'POINT_NOT_FOUND', detail: expect.stringContaining(`it has ${seq} events`) };
+  for (const path of [`${session}/events`, `${session}/runs/${run}/events`]) {
+    const headers = { 'last-event-id': String(seq + 1) };
+    expect(await (await server.ask(path, { headers })).json()).toMatchObject(refused);
+    expect(await (await server.ask(`${path}?after=${seq + 1}`)).json()).toMatchObject(refused);
+  }
+  expect(await (await server.ask(`${session}/events?follow=false&after=${seq + 1}`)).json()).toMatchObject(refused);
+  expect(await server.json(`${session}/events?follow=false&after=${seq}`)).toMatchObject({ events: [], after: seq });
+  const { status } = await server.ask(`/v1/events?after=${Date.now() + 3_600_000}`);
+  expect(status).toBe(400);
+});
+
+test('[HTTP1] what is not done at an address is told with what is', async () => {
+  const { ask } = await startTestServer();
+  const allowed = async (method: string, path: string) => {
+    const { status, headers } = await ask(path, { method });
+    return [status, headers.get('allow')];
+  };
+  expect(await allowed('PUT', '/v1/sessions')).toEqual([405, 'GET, HEAD, POST']);
+  expect(await allowed('GET', '/v1/secrets/rotate')).toEqual([405, 'PUT, DELETE, POST']);
+  expect(await allowed('DELETE', '/v1/docs')).toEqual([405, 'GET, HEAD']);
+  expect(await allowed('POST', '/')).toEqual([405, 'GET, HEAD']);
+  expect(await allowed('PUT', '/v1/session')).toEqual([404, null]);
+});
+
 test('[HTTP9] a stream ends soon after its key was revoked', async () => {
   const server = await startTestServer();
   const session = await openSession(server);

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { maxPayloadBytes } from '../../../core/ports/store.ts';
+import { refuseBeyond } from '../../../core/service/points.ts';
+import type { Session } from '../../../core/service/session.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
 import { Message, type MessageInput, UserPart } from '../../../schema/message.ts';
@@ -17,6 +19,13 @@ const maxBytes = maxPayloadBytes + 1024 * 1024;
 async function* asFrames(events: AsyncIterable<SessionEvent>): AsyncGenerator<Frame, void, void> {
   for await (const event of events) yield { id: String(event.seq), event: event.type, data: event };
 }
+
+/** Where a reader goes on. What is not there is told before a stream begins. */
+const cursorOf = async (session: Session, headers: Headers, query: { readonly after?: number | undefined }) => {
+  const after = lastId(headers) ?? query.after;
+  if (after) refuseBeyond({ session: session.id }, after, await session.summary());
+  return after;
+};
 
 const wantsStream = (headers: Headers): boolean => (headers.get('accept') ?? '').includes('text/event-stream');
 
@@ -131,7 +140,7 @@ export const runRoutes = [
     handle: async ({ runtime, params, query, headers, events }) => {
       const session = await runtime.sessions.get(params.session);
       const { at, follow = at === undefined, limit = 200, previews = true } = query;
-      const after = lastId(headers) ?? query.after ?? 0;
+      const after = (await cursorOf(session, headers, query)) ?? 0;
       if (follow || wantsStream(headers)) {
         return events({
           frames: (signal) => asFrames(session.events({ after, at, follow, signal })),
@@ -153,7 +162,7 @@ export const runRoutes = [
     handle: async ({ runtime, params, query, headers, events }) => {
       const session = await runtime.sessions.get(params.session);
       const run = await session.run(params.run);
-      const after = lastId(headers) ?? query.after;
+      const after = await cursorOf(session, headers, query);
       return events({
         frames: (signal) => asFrames(run.events({ ...(after !== undefined && { after }), signal })),
         previews: (listener) => session.previews(listener),

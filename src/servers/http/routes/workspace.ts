@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { clockSkewMs } from '../../../core/ports/changed-since.ts';
 import type { SessionChange } from '../../../core/service/changes.ts';
+import { PerdureError } from '../../../schema/error.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { Status } from '../../../schema/lifecycle.ts';
@@ -32,6 +33,9 @@ export const workspaceRoutes = [
     answer: stream,
     handle: async ({ runtime, query, headers, events }) => {
       const after = lastId(headers) ?? query.after;
+      if (after !== undefined && after > Date.now() + clockSkewMs) {
+        throw new PerdureError('INVALID_INPUT', 'after is a time to come: give a time of change in ms since 1970');
+      }
       return events({ frames: (signal) => hints(runtime.changes({ after, signal }), after) });
     },
   }),
