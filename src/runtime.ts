@@ -18,7 +18,10 @@ import type { SessionEvent } from './schema/event.ts';
 import { fieldProblem } from './schema/field-problem.ts';
 
 export interface RuntimeOptions {
-  /** `sqlite:PATH`, `postgres://…`, or a store of your own. */
+  /**
+   * `sqlite:PATH`, `postgres://…`, or a store of your own. By its address PostgreSQL is opened with PERDURE_POOL_SIZE connections, and
+   * listened to by PERDURE_LISTEN_URL where the address leads to a pooler.
+   */
   readonly store: string | RuntimeStore;
   /** The agents whose sessions this runtime can work on. */
   readonly agents?: readonly Agent[];
@@ -62,10 +65,16 @@ export interface Runtime extends ScopedRuntime {
 }
 
 /** Engines are loaded when they are first used: a program on SQLite never pays for PostgreSQL's. */
-const openStore = async (address: string): Promise<RuntimeStore> => {
+const openStore = async (address: string, onWarning: (problem: unknown) => void): Promise<RuntimeStore> => {
   if (/^postgres(ql)?:\/\//.test(address)) {
     const { openPostgresStore } = await import('./stores/postgres/index.ts');
-    return openPostgresStore({ url: address });
+    const { PERDURE_LISTEN_URL, PERDURE_POOL_SIZE } = process.env;
+    return openPostgresStore({
+      url: address,
+      listenUrl: PERDURE_LISTEN_URL || undefined,
+      poolSize: PERDURE_POOL_SIZE ? Number(PERDURE_POOL_SIZE) : undefined,
+      onWarning,
+    });
   }
   const file = fileOf(address);
   if (file && file !== ':memory:') {
@@ -76,8 +85,8 @@ const openStore = async (address: string): Promise<RuntimeStore> => {
   throw new PerdureError('INVALID_INPUT', `"${shown}" is not a store: pass sqlite:PATH or postgres://…`);
 };
 
-const storeOf = async (store: unknown): Promise<RuntimeStore> => {
-  if (typeof store === 'string') return openStore(store);
+const storeOf = async (store: unknown, onWarning: (problem: unknown) => void): Promise<RuntimeStore> => {
+  if (typeof store === 'string') return openStore(store, onWarning);
   if (typeof (store as Partial<Store> | undefined)?.append === 'function') return store as RuntimeStore;
   throw new PerdureError('INVALID_INPUT', 'openRuntime needs a store: pass { store: "sqlite:PATH" } or "postgres://…"');
 };
@@ -123,12 +132,12 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
   const { models = {} } = options ?? {};
   const unknown = fieldProblem(options ?? {}, fields) ?? fieldProblem(models, modelFields);
   if (unknown) throw new PerdureError('INVALID_INPUT', `openRuntime: ${unknown}`);
+  const { clock = systemClock, snapshots, agents, onWarning = warn, timing } = options ?? {};
   const [store, { identitiesOn }] = await Promise.all([
-    storeOf((options as Partial<RuntimeOptions> | undefined)?.store),
+    storeOf((options as Partial<RuntimeOptions> | undefined)?.store, onWarning),
     import('./core/service/identities.ts'),
   ]);
   const closing = new AbortController();
-  const { clock = systemClock, snapshots, agents, onWarning = warn, timing } = options;
   const place = places(options);
   const identities = await Promise.try(identitiesOn, {
     store,

@@ -14,6 +14,8 @@ export interface PostgresProxy {
   mode: ProxyMode;
   /** What follows on a loss. */
   afterwards: ProxyMode;
+  /** How many there were. */
+  readonly connections: number;
   close(): Promise<void>;
 }
 
@@ -24,8 +26,9 @@ const readyAndIdle = Buffer.from('Z\0\0\0\x05I', 'latin1');
 export const startProxy = async (target: string): Promise<PostgresProxy> => {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
-  const proxy = { mode: 'pass', afterwards: 'pass' } as { mode: ProxyMode; afterwards: ProxyMode };
+  const proxy = { mode: 'pass' as ProxyMode, afterwards: 'pass' as ProxyMode, connections: 0 };
   const server = createServer((client) => {
+    proxy.connections++;
     const upstream = connect(Number(port), hostname);
     const drop = () => {
       client.destroy();

@@ -14,6 +14,13 @@ const findSeqs = prepared(
    cross join lateral (select id, seq from perdure.sessions where workspace = $1 and id = asked.id limit 1) s`,
 );
 
+export interface ChangesOptions {
+  readonly listenUrl: string;
+  readonly fallbackPollMs: number;
+  /** Called when the first follower comes. */
+  readonly onListen: () => void;
+}
+
 /** Wakes followers: those of this process at once, those of others by NOTIFY, and all by a slow look in case that was lost. */
 export class Changes {
   readonly #database: Database;
@@ -21,13 +28,15 @@ export class Changes {
   readonly #notifier: Notifier;
   readonly #listener: Listener;
   readonly #pollMs: number;
+  readonly #onListen: () => void;
   #poll: NodeJS.Timeout | undefined;
   /** All that happened before was told. */
   #toldMs = 0;
 
-  constructor(database: Database, { listenUrl, fallbackPollMs }: { listenUrl: string; fallbackPollMs: number }) {
+  constructor(database: Database, { listenUrl, fallbackPollMs, onListen }: ChangesOptions) {
     this.#database = database;
     this.#pollMs = fallbackPollMs;
+    this.#onListen = onListen;
     this.#notifier = new Notifier(database);
     this.#listener = new Listener(listenUrl, {
       onListening: () => {
@@ -75,9 +84,11 @@ export class Changes {
   }
 
   #start(): void {
+    if (this.#poll) return;
+    this.#onListen();
     this.#listener.start();
-    this.#toldMs ||= Date.now();
-    this.#poll ??= setInterval(() => void this.#look().catch(() => undefined), this.#pollMs).unref();
+    this.#toldMs = Date.now();
+    this.#poll = setInterval(() => void this.#look().catch(() => undefined), this.#pollMs).unref();
   }
 
   async #tellLately(): Promise<void> {

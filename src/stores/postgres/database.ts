@@ -65,6 +65,17 @@ export const exchange = async (
 
 const ignore = (): void => undefined;
 
+const withoutName = (statement: Statement): Statement =>
+  typeof statement === 'string' ? statement : { ...statement, name: undefined };
+
+/** The connection sends every statement whole. */
+const forgetNames = (client: pg.Client): void => {
+  const query = client.query.bind(client) as (statement: Statement, values?: unknown[]) => Promise<pg.QueryResult>;
+  Object.assign(client, {
+    query: (statement: Statement, values?: unknown[]) => query(withoutName(statement), values),
+  });
+};
+
 export interface DatabaseOptions {
   readonly url: string;
   readonly poolSize: number;
@@ -107,6 +118,7 @@ export class Database {
   readonly poolSize: number;
   readonly #pool: pg.Pool;
   readonly #timeout: string;
+  #namesStatements = true;
 
   constructor({ url, poolSize, statementTimeoutMs }: DatabaseOptions) {
     this.poolSize = poolSize;
@@ -121,7 +133,16 @@ export class Database {
     });
     // The pool drops a connection that broke; whoever was using it sees its statement fail.
     this.#pool.on('error', ignore);
-    this.#pool.on('connect', (client) => client.on('error', ignore));
+    this.#pool.on('connect', (client) => {
+      client.on('error', ignore);
+      if (!this.#namesStatements) forgetNames(client);
+    });
+  }
+
+  /** For a pooler that loses them; `client` is the first connection of the pool, and the only one so far. */
+  sendStatementsWhole(client: pg.Client): void {
+    this.#namesStatements = false;
+    forgetNames(client);
   }
 
   /** Everything a transaction needs is set within it: nothing depends on which connection serves it. */

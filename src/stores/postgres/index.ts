@@ -5,6 +5,7 @@ import { currentRelease } from '../release.ts';
 import { Changes } from './changes.ts';
 import { Database } from './database.ts';
 import { migrate } from './migrations.ts';
+import { isPooled, losesStatements, noHints } from './pooler.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { storeError } from './store-error.ts';
 import { openWriteLog } from './write-log.ts';
@@ -16,11 +17,14 @@ export interface PostgresStoreOptions {
    */
   readonly url: string;
   /** A direct connection for LISTEN, where `url` leads to a pooler that shares connections between clients. */
-  readonly listenUrl?: string;
-  readonly poolSize?: number;
+  readonly listenUrl?: string | undefined;
+  /** How many connections there are at most, beside the one that listens; 8 by default. Who finds none free waits for 3 s. */
+  readonly poolSize?: number | undefined;
   /** How often watched sessions are looked at in case a notification was lost. */
   readonly fallbackPollMs?: number;
   readonly statementTimeoutMs?: number;
+  /** Told that hints will not come. By default a process warning. */
+  readonly onWarning?: ((problem: Error) => void) | undefined;
   /** For tests: the release that opens the database. */
   readonly release?: string;
 }
@@ -31,6 +35,7 @@ const fields: Record<keyof PostgresStoreOptions, true> = {
   poolSize: true,
   fallbackPollMs: true,
   statementTimeoutMs: true,
+  onWarning: true,
   release: true,
 };
 
@@ -56,18 +61,27 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
   const unknown = fieldProblem(options, fields);
   if (unknown) throw new PerdureError('INVALID_INPUT', `openPostgresStore: ${unknown}`);
   const { url, listenUrl = url, poolSize = 8, fallbackPollMs = 5000, statementTimeoutMs = 10_000 } = options;
+  const { onWarning = (problem) => process.emitWarning(problem) } = options;
+  if (!Number.isInteger(poolSize) || poolSize < 1) {
+    throw new PerdureError('INVALID_INPUT', 'poolSize must be a whole number from 1 on');
+  }
   const database = new Database({ url, poolSize, statementTimeoutMs });
   try {
-    const writeLog = await database.use(async (client) => {
+    const { writeLog, pooled } = await database.use(async (client) => {
       const { rows } = await client.query(
-        `select current_setting('fsync') as fsync, current_setting('server_encoding') as encoding`,
+        `select current_setting('fsync') as fsync, current_setting('server_encoding') as encoding, pg_backend_pid() as process`,
       );
       refuseNoSync(rows[0].fsync);
       refuseOtherEncodings(rows[0].encoding);
+      const pooled = isPooled(client, rows[0].process);
+      if (pooled && (await losesStatements(client))) database.sendStatementsWhole(client);
       await migrate(client, options.release ?? currentRelease(), statementTimeoutMs);
-      return openWriteLog(client, statementTimeoutMs);
+      return { pooled, writeLog: await openWriteLog(client, statementTimeoutMs) };
     });
-    return new PostgresStore(database, writeLog, new Changes(database, { listenUrl, fallbackPollMs }));
+    const onListen = () => {
+      if (pooled && options.listenUrl === undefined) onWarning(noHints(fallbackPollMs));
+    };
+    return new PostgresStore(database, writeLog, new Changes(database, { listenUrl, fallbackPollMs, onListen }));
   } catch (error) {
     await database.close();
     throw storeError(error);

@@ -11,7 +11,9 @@ const cases: readonly (readonly [ErrorCode, readonly Error[]])[] = [
   [
     'STORE_UNAVAILABLE',
     [
-      ...['57P01', '57P02', '57P03', '08006', '08001', '53300', '28P01', '3D000', '25006'].map(engineError),
+      ...['57P01', '57P02', '57P03', '08006', '08001', '53300', '28P01', '3D000', '25006', '26000', '42P05'].map(
+        engineError,
+      ),
       ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].map(nodeError),
       new Error('Connection terminated unexpectedly'),
       new Error('Client has encountered a connection error and is not queryable'),

@@ -63,6 +63,11 @@ const rules: readonly Rule[] = [
     says: 'PostgreSQL refused the role: check user, password, database and rights in the URL',
   },
   {
+    matches: (_, state) => /^(26000|42P05)$/.test(state),
+    code: 'STORE_UNAVAILABLE',
+    says: 'a pooler in front of PostgreSQL lost a prepared statement, and could not be told to be one: let it keep them (pgbouncer from 1.21 on: max_prepared_statements), or connect without it',
+  },
+  {
     matches: (_, state) => state === '53100',
     code: 'STORE_FULL',
     says: "PostgreSQL's disk is full: free space, then try again",

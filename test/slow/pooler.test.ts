@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { openPostgresStore } from '../../src/stores/postgres/index.ts';
+import { newKey } from '../../src/testing/contract/contract-setup.ts';
+import { expectSound, mustHead, openSession, textOf } from '../../src/testing/contract/session-log.ts';
+import { newWakeSignal } from '../../src/testing/contract/wake-signal.ts';
+import { describeStoreContract } from '../../src/testing/describe-store-contract.ts';
+import { askPostgres } from '../ask-postgres.ts';
+import { startPgbouncer } from '../pgbouncer.ts';
+import { createDatabase } from '../postgres.ts';
+import { postgresHarness } from '../postgres-harness.ts';
+import { moduleUrl, runScript } from '../run-script.ts';
+
+const database = await createDatabase();
+/** Fewer than one store asks for: whoever holds one and waits for another is found. */
+const pooler = await startPgbouncer(database.url, 3);
+const hourMs = 3_600_000;
+
+const open = () => openPostgresStore({ url: pooler.url, listenUrl: database.url, fallbackPollMs: hourMs });
+
+/** Appends `count` texts to each session, one after the other in each. */
+const appender = (name: string, keys: readonly object[], count: number): string => `
+  import { openPostgresStore } from ${moduleUrl('src/stores/postgres/index.ts')};
+  const store = await openPostgresStore({ url: ${JSON.stringify(pooler.url)} });
+  await Promise.all(${JSON.stringify(keys)}.map(async (key) => {
+    for (let n = 0; n < ${count}; n++) {
+      const payload = new TextEncoder().encode('${name} ' + n);
+      const event = { type: 'custom.noted', version: 1, turn: 'current', actor: 'system', payload };
+      const { outcome } = await store.append({ ...key, writer: { kind: 'outside' }, at: 1, events: [event] });
+      if (outcome !== 'appended') throw new Error(outcome);
+    }
+  }));
+  await store.close();
+`;
+
+test('[ST6, WAKE1] processes behind a pooler that shares connections append each event once, and followers hear of all by the second URL', async () => {
+  const store = await open();
+  const keys = [newKey(), newKey(), newKey()];
+  for (const key of keys) await openSession(store, key);
+  const [names, count] = [['a', 'b', 'c'], 40];
+  const followers = keys.map(async (key) => {
+    const signal = newWakeSignal();
+    store.watch(key, signal.wake);
+    while ((await mustHead(store, key)).seq < 1 + names.length * count) await signal.next();
+  });
+  const processes = names.map((name) => runScript(appender(name, keys, count)));
+  for (const { ended } of processes) expect(await ended).toEqual({ code: 0, said: '' });
+  await Promise.all(followers);
+  for (const key of keys) {
+    const texts = (await expectSound(store, key)).slice(1).map(textOf);
+    for (const name of names) {
+      expect(texts.filter((text) => text.startsWith(name))).toEqual(
+        Array.from({ length: count }, (_, n) => `${name} ${n}`),
+      );
+    }
+  }
+  const [{ connections }] = (await askPostgres<{ connections: number }>(
+    database.adminUrl,
+    `select count(*)::int as connections from pg_stat_activity
+     where datname = current_database() and application_name = 'perdure' and query <> 'listen perdure'`,
+  )) as [{ connections: number }];
+  expect(connections).toBeLessThanOrEqual(3);
+  await store.close();
+});
+
+test('[ST6] opening leaves no statement behind on a connection that others share', async () => {
+  const store = await open();
+  await openSession(store, newKey());
+  const leftBehind = await askPostgres(pooler.url, `select from pg_prepared_statements where name like 'perdure.%'`);
+  expect(leftBehind).toEqual([]);
+  await store.close();
+});
+
+test('[ST6] without a second URL that is told when the first follower comes, and followers hear by the slow look', async () => {
+  const warnings: Error[] = [];
+  const store = await openPostgresStore({
+    url: pooler.url,
+    fallbackPollMs: 100,
+    onWarning: (problem) => warnings.push(problem),
+  });
+  const key = newKey();
+  await openSession(store, key);
+  expect(warnings).toEqual([]);
+  const signal = newWakeSignal();
+  for (let followers = 0; followers < 2; followers++) store.watch(key, signal.wake);
+  expect(warnings).toMatchObject([{ message: expect.stringContaining('PERDURE_LISTEN_URL') }]);
+  expect(await runScript(appender('a', [key], 1)).ended).toEqual({ code: 0, said: '' });
+  while ((await mustHead(store, key)).seq < 2) await signal.next();
+  await store.close();
+});
+
+describeStoreContract('PostgreSQL behind pgbouncer', postgresHarness(database, open, pooler.close));
