@@ -25,7 +25,7 @@ export const filesAfar = (transport: Transport, session: SessionId): SessionFile
         content: bytes,
         idempotencyKey,
       }),
-    delete: (path, { idempotencyKey = freshKey(), ...options } = {}) =>
+    delete: (path, { idempotencyKey, ...options } = {}) =>
       transport.done(content, { method: 'DELETE', query: { path, ...options }, idempotencyKey }),
     diff: async (from, to) => transport.json(`${at}/diff`, { query: { from: placeText(from), to: placeText(to) } }),
     changes: async (from, to) => {

@@ -104,6 +104,12 @@ const mayRepeat = ({ error, isPassing }: Failure, { method = 'GET', idempotencyK
   return isPassing || (attempt > 1 && isPerdureError(error, 'KEY_IN_USE')); // the first attempt may be under way
 };
 
+/** What changes or removes something that is there shows no secret: it always has a key, and can be asked again. */
+const withKey = (asked: Asked): Asked => {
+  if (asked.method !== 'PATCH' && asked.method !== 'DELETE') return asked;
+  return { ...asked, idempotencyKey: asked.idempotencyKey ?? freshKey() };
+};
+
 /** What is known of a change whose answer did not come. */
 const withOutcome = (error: unknown, { method = 'GET' }: Asked): unknown =>
   method !== 'GET' && isPerdureError(error, 'SERVER_UNAVAILABLE') && error.cause !== undefined
@@ -146,8 +152,9 @@ export const transportTo = (options: ConnectOptions): Transport => {
     }
   };
 
-  const ask = async <T>(path: string, asked: Asked, read: (response: Response) => Promise<T>): Promise<T> => {
+  const ask = async <T>(path: string, given: Asked, read: (response: Response) => Promise<T>): Promise<T> => {
     refuseSteps(path);
+    const asked = withKey(given);
     for (let count = 1; ; count++) {
       const tried = await attempt(path, asked, read);
       if ('value' in tried) return tried.value;
