@@ -3,7 +3,7 @@
 interface Operation {
   readonly operationId: string;
   readonly 'x-perdure-role': string;
-  readonly 'x-perdure-area'?: string;
+  readonly 'x-perdure-areas': readonly string[];
   readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, unknown>> };
 }

@@ -17,8 +17,8 @@ export interface Caller {
 /** What a verb takes. */
 export interface Permission {
   readonly role: MemberRole;
-  /** Without one, a key of any area will do. */
-  readonly area?: Area | undefined;
+  /** A key must not leave out any of them; without one, a key of any area will do. */
+  readonly areas?: readonly Area[] | undefined;
   /** Kept in the audit log whatever its role; those that take more than a member are in any case. */
   readonly isAudited?: true | undefined;
   /** Its answer is no promise: a refusal is thrown at once. */
@@ -37,12 +37,13 @@ const forbidden = (verb: string, message: string, details: object): PerdureError
   new PerdureError('FORBIDDEN', message, { details: { verb, ...details } });
 
 export const refusalOf = (caller: Caller, verb: string, permission: Permission): PerdureError | undefined => {
-  const { role, area } = permission;
+  const { role, areas = [] } = permission;
   if (!isAtLeast(caller.role, role)) {
     const message = `${verb} takes the role ${role}, and ${caller.member} acts as ${caller.role}: ask somebody who has it`;
     return forbidden(verb, message, { needs: role, role: caller.role });
   }
-  if (!area || !caller.areas || caller.areas.includes(area)) return undefined;
+  const area = areas.find((each) => caller.areas?.includes(each) === false);
+  if (!area || !caller.areas) return undefined;
   const message = `${verb} is of the area ${area}, and the key is limited to ${caller.areas.join(', ')}: use another key`;
   return forbidden(verb, message, { area, areas: caller.areas });
 };

@@ -65,13 +65,13 @@ describe('permissions', () => {
 
   test('[ROLE2] who came by a key that is limited to areas does nothing of another, whatever the role', async () => {
     for (const area of areas) {
-      const allowed = await handlesOf('admin', ['sessions', area]);
+      const allowed = await handlesOf('admin', ['sessions', 'files', area]);
       const refused = await handlesOf(
         'admin',
         areas.filter((each) => each !== area),
       );
-      for (const { handle, method, area: needed } of verbs) {
-        if (handle === 'run' || needed !== area) continue;
+      for (const { handle, method, areas: needed } of verbs) {
+        if (handle === 'run' || !needed?.includes(area)) continue;
         expect((await failureOf(() => allowed[handle]![method]!()))?.details.verb).toBeUndefined();
         if (handle === 'session' && area === 'sessions') continue; // of which there is no handle
         const failure = await failureOf(() => refused[handle]![method]!());
@@ -79,6 +79,38 @@ describe('permissions', () => {
       }
     }
     expect((await failureOf(async () => (await handlesOf('admin', [])).sessions!.list!()))?.code).toBe('FORBIDDEN');
+  });
+
+  test('[ROLE2] no answer of a session holds what is in its files for a key that may not read them', async () => {
+    const runtime = await openRuntime({ store: openMemoryStore() });
+    const session = await runtime.sessions.open();
+    const branch = await session.fork();
+    await branch.files.write('plan.txt', 'the words within');
+    const scoped = runtime.as({ workspace: 'local', member: 'ann', role: 'admin', areas: ['sessions'] });
+    const mine = await scoped.sessions.get(session.id);
+    const theirs = await scoped.sessions.get(branch.id);
+    const at = (await theirs.summary()).seq;
+    const told = JSON.stringify([
+      await theirs.state(),
+      await theirs.diff({ seq: 1 }, { seq: at }),
+      await Array.fromAsync(theirs.events()),
+      await theirs.commits(),
+      await scoped.sessions.commits(),
+      await theirs.context(),
+      await theirs.verify(),
+      await mine.adopt(branch.id),
+      await (await theirs.fork()).state(),
+      await mine.revert((await mine.commits())[0]!.seq),
+    ]);
+    expect(told).toContain('plan.txt');
+    expect(told).not.toContain('the words within');
+    const refused = expect.objectContaining({
+      code: 'FORBIDDEN',
+      message: expect.stringContaining('of the area files'),
+    });
+    expect(() => theirs.export()).toThrow(refused);
+    expect(() => scoped.sessions.export([branch.id])).toThrow(refused);
+    await expect(theirs.files.read('plan.txt')).rejects.toEqual(refused);
   });
 
   test('[ROLE1] a method that the table does not know is never given out', () => {

@@ -44,12 +44,15 @@ interface Handles {
   readonly runtime: RuntimeVerbs;
 }
 
-const take = <Role extends MemberRole>(role: Role, area: Area) => ({ role, area }) as const;
-const direct = <Role extends 'viewer' | 'member'>(role: Role, area: Area) => ({ role, area, isDirect: true }) as const;
+const take = <Role extends MemberRole>(role: Role, ...areas: readonly Area[]) => ({ role, areas }) as const;
+const direct = <Role extends 'viewer' | 'member'>(role: Role, ...areas: readonly Area[]) =>
+  ({ role, areas, isDirect: true }) as const;
 
 const read = take('viewer', 'sessions');
 const follow = direct('viewer', 'sessions');
 const change = take('member', 'sessions');
+/** A bundle holds the files too. Logs and states name files, and what is in them is told by no other verb of a session. */
+const takeAway = direct('member', 'sessions', 'files');
 const readFile = take('viewer', 'files');
 const changeFile = take('member', 'files');
 /** The approval's own rule decides further. */
@@ -60,7 +63,7 @@ const manageKeys = take('admin', 'keys');
 const manageSecrets = take('admin', 'vault');
 const manageWebhooks = take('admin', 'webhooks');
 
-/** What each verb takes, on every surface: the least role, and the area that a key must not leave out. */
+/** What each verb takes, on every surface: the least role, and the areas that a key must not leave out. */
 export const permissions = {
   sessions: {
     open: change,
@@ -68,7 +71,7 @@ export const permissions = {
     get: { role: 'viewer' },
     list: read,
     usage: take('viewer', 'usage'),
-    export: direct('member', 'sessions'),
+    export: takeAway,
     import: maintain,
     commits: read,
     toolCalls: read,
@@ -118,7 +121,7 @@ export const permissions = {
     rewind: change,
     tree: read,
     verify: read,
-    export: direct('member', 'sessions'),
+    export: takeAway,
   },
   run: { events: follow, standing: read, result: read, ended: read, cancel: change },
   files: {

@@ -121,14 +121,14 @@ const failures = {
 
 const operation = (components: Components, route: Route): Schema => {
   const { name, summary, about, body, params, query } = route;
-  const { role, area } = permissionFor(route.verb);
+  const { role, areas = [] } = permissionFor(route.verb);
   return {
     operationId: name,
     summary,
     ...(about && { description: about }),
-    tags: [area ?? anyArea],
+    tags: [areas[0] ?? anyArea],
     'x-perdure-role': role,
-    ...(area && { 'x-perdure-area': area }),
+    'x-perdure-areas': areas,
     parameters: [
       ...parameters(components, 'path', params),
       ...parameters(components, 'query', query),
@@ -155,7 +155,7 @@ export const openApi = (routes: readonly Route[], version: string): Schema => {
     paths[route.path] ??= {};
     paths[route.path]![route.method.toLowerCase()] = operation(components, route);
   }
-  const areas = new Set(routes.map(({ verb }) => permissionFor(verb).area ?? anyArea));
+  const areas = new Set(routes.map(({ verb }) => permissionFor(verb).areas?.[0] ?? anyArea));
   return {
     openapi: '3.1.0',
     info: {
