@@ -9,7 +9,7 @@ import { median, sum, timeOf } from '../statistics.ts';
 import { oneEvent, oneTurn, realContent } from '../workload.ts';
 
 const target = { atLeast: 60 };
-const manySessions = 100;
+const manyWriters = (quick: boolean) => ({ writers: 100, perWriter: quick ? 5 : 10, rounds: quick ? 6 : 20 });
 const warmUpRounds = 3;
 
 /** Times of single operations, and of a round of them. */
@@ -152,17 +152,20 @@ class Groups {
   }
 }
 
-const atOnce = async ({ quick }: Bench, runtime: Runtime, bareLoop: BareLoop): Promise<readonly Figure[]> => {
+/** Each session has its own writer, who appends one event after another. */
+export const atOnce = async (
+  runtime: Runtime,
+  bareLoop: BareLoop,
+  { writers, perWriter, rounds }: { readonly writers: number; readonly perWriter: number; readonly rounds: number },
+): Promise<readonly Figure[]> => {
   const content = realContent();
-  const sessions = await Promise.all(Array.from({ length: manySessions }, () => runtime.sessions.open()));
+  const sessions = await Promise.all(Array.from({ length: writers }, () => runtime.sessions.open()));
   const names = sessions.map(({ id }) => id);
   const rows = new BareRows();
-  const perSession = quick ? 5 : 10;
-  const perRound = perSession * manySessions;
-  const rounds = quick ? 6 : 20;
+  const perRound = perWriter * writers;
   const groups = new Groups();
   const ours: Round = ({ operations }) => {
-    const inputs = sessions.map(() => Array.from({ length: perSession }, () => oneEvent(content)));
+    const inputs = sessions.map(() => Array.from({ length: perWriter }, () => oneEvent(content)));
     const appendAll = async (session: Session, at: number): Promise<void> => {
       for (const message of inputs[at]!) {
         operations.push(await timeOf(() => session.append(message)));
@@ -178,7 +181,7 @@ const atOnce = async ({ quick }: Bench, runtime: Runtime, bareLoop: BareLoop): P
     ({ operations }) => {
       const inputs = Array.from({ length: perRound }, (_, at) => make(names[at % names.length]!));
       return async () => {
-        const size = Math.round(groups.meanSize) || manySessions;
+        const size = Math.round(groups.meanSize) || writers;
         for (let at = 0; at < inputs.length; at += size) {
           const group = inputs.slice(at, at + size);
           operations.push(await timeOf(() => bareLoop.insert(rowsOf(group))));
@@ -195,7 +198,7 @@ const atOnce = async ({ quick }: Bench, runtime: Runtime, bareLoop: BareLoop): P
   );
   const measured = await takeTurns(rounds, ours, bare);
   const making = await takeTurns(rounds, makes, bare);
-  const name = `${manySessions} sessions at once, 5 kB each`;
+  const name = `${writers === 1 ? 'one session' : `${writers} sessions at once`}, 5 kB each`;
   return [
     figureOf(name, measured, perRound, `, groups of ${show(groups.meanSize, '')}`),
     withoutTarget(figureOf(`a loop that makes its rows, ${name}`, making, perRound)),
@@ -215,7 +218,7 @@ export const append: BenchCase = async (bench) => {
       ...(await serial('a turn of 8 events, 15.2 kB', bench, await runtime.sessions.open(), against, () =>
         oneTurn(content),
       )),
-      ...(await atOnce(bench, runtime, bare)),
+      ...(await atOnce(runtime, bare, manyWriters(bench.quick))),
     ];
   } finally {
     await bare.close();

@@ -1,6 +1,7 @@
 import type { BenchCase } from '../bench-case.ts';
 import { append } from './append.ts';
 import { bytes } from './bytes.ts';
+import { cluster } from './cluster.ts';
 import { fork } from './fork.ts';
 import { loop } from './loop.ts';
 import { open } from './open.ts';
@@ -10,7 +11,7 @@ import { state } from './state.ts';
 import { wake } from './wake.ts';
 
 /** In the order they run; those that need long histories share them. `files` and `import` need no engine, see main.ts. */
-export const engineCases = { append, loop, wake, state, runs, server, bytes, open, fork } satisfies Record<
+export const engineCases = { append, loop, wake, state, runs, server, cluster, bytes, open, fork } satisfies Record<
   string,
   BenchCase
 >;

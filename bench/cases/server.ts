@@ -1,59 +1,21 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { MessageInput, Session } from '../../src/index.ts';
 import { BareRows } from '../bare-rows.ts';
 import type { Bench, BenchCase } from '../bench-case.ts';
+import { Client } from '../client.ts';
 import type { BareLoop, BareReads } from '../engines/engine.ts';
 import { type Figure, show } from '../figure.ts';
-import type { Follow, Load } from '../http-client.ts';
+import type { Load } from '../http-client.ts';
 import { median, percentile, sum } from '../statistics.ts';
 import { oneEvent, realContent } from '../workload.ts';
 
-const program = fileURLToPath(new URL('../http-client.ts', import.meta.url));
 const nanosPerMs = 1e6;
 const warmUpRounds = 2;
 const atOnce = 16;
-
-class Client {
-  readonly #child = fork(program, { execArgv: [] });
-  readonly #seen = new Map<string, (at: bigint) => void>();
-
-  constructor() {
-    this.#child.on('message', (message) => {
-      if (!Array.isArray(message)) return;
-      const [url, seq, at] = message as [string, number, string];
-      this.#seen.get(`${url} ${seq}`)?.(BigInt(at));
-    });
-  }
-
-  async timeOf(work: Omit<Load, 'kind'>): Promise<number> {
-    this.#child.send({ kind: 'load', ...work } satisfies Load);
-    for (;;) {
-      const [message] = (await once(this.#child, 'message')) as [{ readonly ms?: number }];
-      if (message.ms !== undefined) return message.ms;
-    }
-  }
-
-  follow(work: Omit<Follow, 'kind'>): void {
-    this.#child.send({ kind: 'follow', ...work } satisfies Follow);
-  }
-
-  /** When it had the event, by the machine's one monotonic clock. */
-  seen(url: string, seq: number): Promise<bigint> {
-    return new Promise((resolve) => this.#seen.set(`${url} ${seq}`, resolve));
-  }
-
-  async close(): Promise<void> {
-    this.#child.disconnect();
-    await once(this.#child, 'exit');
-  }
-}
 
 /** What routes do that ask the engine for the same and do nothing else; and a hop from one that writes to those who follow. */
 const bareApp = (reads: BareReads, bare: BareLoop, state: unknown) => {
@@ -128,16 +90,23 @@ const hop = async (
     emit(round + 1);
     times.bare.push(Number((await hops) - emitted) / nanosPerMs);
   }
-  return [0.5, 0.99].map((part) => {
+  return hopFigures('event committed to client', 'a bare hop', times);
+};
+
+export const hopFigures = (
+  what: string,
+  bareHop: string,
+  times: Readonly<Record<'ours' | 'bare', readonly number[]>>,
+): readonly Figure[] =>
+  [0.5, 0.99].map((part) => {
     const [ours, bare] = [percentile(times.ours, part), percentile(times.bare, part)];
     return {
-      name: `event committed to client, p${100 * part}, times a bare hop`,
+      name: `${what}, p${100 * part}, times ${bareHop}`,
       value: ours / bare,
       unit: 'x',
       detail: `${show(ours, 'ms')} against ${show(bare, 'ms')}`,
     };
   });
-};
 
 const headOf = async (session: Session): Promise<number> => (await session.summary()).seq;
 

@@ -1,0 +1,10 @@
+/** Works on one run, which comes to no end. Arguments: the library, the store's address, a folder, the lease in ms. */
+import type { Library } from '../library.ts';
+import { stuckAgent } from '../stuck-agent.ts';
+import { answer } from './program.ts';
+
+const [url, store, data, leaseMs] = process.argv.slice(2);
+const { openRuntime } = (await import(url!)) as Library;
+const runtime = await openRuntime({ store: store!, data: data!, agents: [stuckAgent] });
+await runtime.worker({ concurrency: 1, leaseMs: Number(leaseMs) }).start();
+answer(() => undefined);

@@ -1,0 +1,131 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Session } from '../../src/index.ts';
+import type { Bench } from '../bench-case.ts';
+import { type Figure, show } from '../figure.ts';
+import { median } from '../statistics.ts';
+import { stuckAgent } from '../stuck-agent.ts';
+import { jobs, startBoss } from './boss.ts';
+import { Program } from './program.ts';
+import { onStage, type Stage } from './stage.ts';
+
+/** The shortest that pg-boss allows. */
+const leaseMs = 10_000;
+const lookMs = 50;
+
+const range = (times: readonly number[]): string =>
+  `${show(Math.min(...times), 'ms')} to ${show(Math.max(...times), 'ms')}, ${times.length} times`;
+
+/** Signs of life are given every third of a lease: whoever falls silent does so at another moment between two of them. */
+const stagger = (count: number): Promise<unknown> => pause(leaseMs / 3 / count);
+
+/** A session and a process that is at work on it. */
+const hold = async ({ runtime, library, place, data }: Stage) => {
+  const program = await Program.start('./hold-run.ts', [library.url, place.address, data, String(leaseMs)]);
+  const session = await runtime.sessions.open({ agent: stuckAgent });
+  await session.send('Go');
+  for await (const { type } of session.events({ follow: true })) if (type === 'tool.called') break;
+  return { program, session };
+};
+
+/** One after another, so that each session has the process that was started for it. */
+const holdAll = async (stage: Stage, count: number) => {
+  const held = [];
+  for (let at = 0; at < count; at++) {
+    held.push(await hold(stage));
+    await stagger(count);
+  }
+  return held;
+};
+
+const goesOn = async (session: Session): Promise<number> => {
+  for await (const event of session.events({ follow: true })) {
+    if (event.type === 'run.started' && event.payload.attempt === 2) break;
+  }
+  return performance.now();
+};
+
+/** The process is gone, which others of its machine can see. */
+const afterKill = async (stage: Stage): Promise<readonly number[]> => {
+  const held = await holdAll(stage, stage.quick ? 3 : 5);
+  const rescuer = stage.runtime.worker({ concurrency: held.length });
+  await rescuer.start();
+  const measured: number[] = [];
+  for (const { program, session } of held) {
+    await pause(300 * Math.random());
+    const killed = performance.now();
+    const [resumed] = await Promise.all([goesOn(session), program.end('SIGKILL')]);
+    measured.push(resumed - killed);
+  }
+  await Promise.all(held.map(({ session }) => session.cancel()));
+  await rescuer.stop();
+  return measured;
+};
+
+/** A process that is stopped is there to see, and gives no sign of life: to others it is as dead as one whose machine went away. */
+const afterSilence = async (stage: Stage, count: number): Promise<readonly number[]> => {
+  const held = await holdAll(stage, count);
+  const rescuer = stage.runtime.worker({ concurrency: count });
+  await rescuer.start();
+  await pause((leaseMs / 3) * Math.random());
+  const silent = performance.now();
+  try {
+    for (const { program } of held) program.signal('SIGSTOP');
+    return await Promise.all(held.map(async ({ session }) => (await goesOn(session)) - silent));
+  } finally {
+    await Promise.all(held.map(({ program }) => program.end('SIGKILL')));
+    await Promise.all(held.map(({ session }) => session.cancel()));
+    await rescuer.stop();
+  }
+};
+
+/** Of pg-boss at its quickest: supervised every second, and asked for work again and again. */
+const ofBoss = async ({ place }: Stage, count: number): Promise<readonly number[]> => {
+  const supervision = { supervise: true, superviseIntervalSeconds: 1, monitorIntervalSeconds: 1 };
+  const boss = await startBoss(place.address, supervision);
+  await boss.createQueue(jobs, { heartbeatSeconds: leaseMs / 1000, retryLimit: 5 });
+  const holders: Program<'hold', 'done'>[] = [];
+  for (let at = 0; at < count; at++) {
+    const program = await Program.start<'hold', 'done'>('./hold-job.ts', [place.address, String(leaseMs)]);
+    await boss.send(jobs);
+    await program.ask('hold');
+    holders.push(program);
+    await stagger(count);
+  }
+  const killed = performance.now();
+  await Promise.all(holders.map((program) => program.end('SIGKILL')));
+  const measured: number[] = [];
+  while (measured.length < count) {
+    for (const _ of await boss.fetch(jobs, { batchSize: count })) measured.push(performance.now() - killed);
+    await pause(lookMs);
+  }
+  await boss.stop();
+  return measured;
+};
+
+const compare = async (stage: Stage): Promise<readonly Figure[]> => {
+  const killed = await afterKill(stage);
+  const count = stage.quick ? 2 : 4;
+  const [silent, bare] = await Promise.all([afterSilence(stage, count), ofBoss(stage, count)]);
+  return [
+    {
+      name: 'from SIGKILL of a worker to its run going on in another process of the machine',
+      value: median(killed),
+      unit: 'ms',
+      detail: range(killed),
+    },
+    {
+      name: 'from the silence of a worker to its run going on elsewhere, times its lease',
+      value: median(silent) / leaseMs,
+      unit: 'x',
+      detail: `a lease of ${show(leaseMs, 'ms')}: ${range(silent)}`,
+    },
+    {
+      name: "from SIGKILL to a pg-boss job going on elsewhere, times the job's heartbeat",
+      value: median(bare) / leaseMs,
+      unit: 'x',
+      detail: `a heartbeat of ${show(leaseMs, 'ms')}: ${range(bare)}`,
+    },
+  ];
+};
+
+export const recovery = (bench: Bench): Promise<readonly Figure[]> => onStage(bench, { agents: [stuckAgent] }, compare);

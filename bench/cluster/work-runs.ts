@@ -1,0 +1,9 @@
+/** Works on the runs that wait, each time it is told to. Arguments: the library, the store's address, a folder. */
+import type { Library } from '../library.ts';
+import { noopAgent } from './noop-agent.ts';
+import { answer } from './program.ts';
+
+const [url, store, data] = process.argv.slice(2);
+const library = (await import(url!)) as Library;
+const runtime = await library.openRuntime({ store: store!, data: data!, agents: [noopAgent(library)] });
+answer(() => runtime.worker().runUntilIdle());
