@@ -239,12 +239,15 @@ export class RunWorker implements Worker {
     const heart = setInterval(() => void this.#beat(key, lost), this.#options.leaseMs / 3);
     let done: { seq: number; dueAt?: number | undefined } = { seq: 0 };
     try {
-      for (;;) {
+      for (let isSure = true; ; isSure = false) {
         const fold = await folds.head(key);
         const next = workFor(fold, clock.now());
         done = { seq: fold.seq, dueAt: next.do === 'nothing' ? next.dueAt : undefined };
         if (next.do === 'nothing' && !fold.run && fold.queue.length === 0) await tellCaller(this.#scope, fold);
         if (next.do === 'nothing' || this.#stopping.signal.aborted) break;
+        // Whoever fenced it may have its lease too: nothing is taken back from them.
+        if (!isSure) await this.#beat(key, lost);
+        lost.signal.throwIfAborted();
         if (next.do === 'end-children') {
           await endChildren(this.#scope, key, (decide) => new RunWriter(this.#scope, key).claim(decide));
           continue;

@@ -1,0 +1,51 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import type { Queue } from '../../src/core/ports/queue.ts';
+import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/index.ts';
+import { openMemoryStore } from '../../src/testing/memory-store.ts';
+import { overrideStore } from '../override-store.ts';
+
+test('[RUN6, QUEUE3] a worker that slept past its lease leaves the session to whoever has it now', async () => {
+  const store = openMemoryStore();
+  const secondBegan = Promise.withResolvers<void>();
+  const refused = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  const work = defineTool({
+    name: 'work',
+    input: z.object({}),
+    effects: 'none',
+    execute: async (_, { attempt, signal }) => {
+      const aborted = new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      if (attempt > 1) secondBegan.resolve();
+      return Promise.race([attempt > 1 ? mayEnd.promise : aborted, aborted]);
+    },
+  });
+  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/work', tools: [work] });
+  const models = {
+    scripts: [defineScript({ name: 'work', steps: [{ calls: [{ tool: 'work', input: {} }] }, { text: 'Done.' }] })],
+  };
+  const startWorker = async (lease: Queue['lease']) => {
+    const runtime = await openRuntime({ store: overrideStore(store, { lease }), agents: [agent], models });
+    onTestFinished(() => runtime.close());
+    await runtime.worker({ leaseMs: 60, pollMs: 20 }).start();
+    return runtime;
+  };
+  /** It has one session alone, and none of its signs of life comes in time. */
+  let isLeased = false;
+  const sleeper = await startWorker(async (...asked) => {
+    if (isLeased) await secondBegan.promise;
+    isLeased = true;
+    const isOurs = await store.lease(...asked);
+    if (!isOurs) refused.resolve();
+    return isOurs;
+  });
+  const session = await sleeper.sessions.open({ agent });
+  const run = await session.send('Go');
+  await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
+  await startWorker(store.lease.bind(store));
+  await refused.promise;
+  mayEnd.resolve();
+  expect(await run.result()).toMatchObject({ status: 'succeeded' });
+  const started = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'run.started');
+  expect(started).toHaveLength(2);
+});
