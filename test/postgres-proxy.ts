@@ -4,9 +4,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /**
  * `pass` lets everything through. `lose-request` breaks the next connection that asks something, before the server hears it;
  * `lose-answer` breaks the next one whose transaction has ended, before the client hears that; both go on as `afterwards`. `refuse` breaks
- * all and lets none in.
+ * all and lets none in. `swallow` breaks none, and none can be ended: what is said on one is lost,
+ * and so is all that is said on it later.
  */
-export type ProxyMode = 'pass' | 'lose-request' | 'lose-answer' | 'refuse';
+export type ProxyMode = 'pass' | 'lose-request' | 'lose-answer' | 'refuse' | 'swallow';
 
 export interface PostgresProxy {
   /** The same database, through the proxy. */
@@ -16,6 +17,8 @@ export interface PostgresProxy {
   afterwards: ProxyMode;
   /** How many there were. */
   readonly connections: number;
+  /** How many of them swallow. */
+  readonly swallowing: number;
   close(): Promise<void>;
 }
 
@@ -26,10 +29,11 @@ const readyAndIdle = Buffer.from('Z\0\0\0\x05I', 'latin1');
 export const startProxy = async (target: string): Promise<PostgresProxy> => {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
-  const proxy = { mode: 'pass' as ProxyMode, afterwards: 'pass' as ProxyMode, connections: 0 };
-  const server = createServer((client) => {
+  const proxy = { mode: 'pass' as ProxyMode, afterwards: 'pass' as ProxyMode, connections: 0, swallowing: 0 };
+  const server = createServer({ allowHalfOpen: true }, (client) => {
     proxy.connections++;
-    const upstream = connect(Number(port), hostname);
+    const upstream = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    let swallows = false;
     const drop = () => {
       client.destroy();
       upstream.destroy();
@@ -37,7 +41,15 @@ export const startProxy = async (target: string): Promise<PostgresProxy> => {
     const forward = (from: Socket, to: Socket, isLost: (chunk: Buffer) => boolean) => {
       sockets.add(from);
       from.on('error', drop).on('close', drop);
+      from.on('end', () => {
+        if (!swallows && proxy.mode !== 'swallow') to.end();
+      });
       from.on('data', (chunk) => {
+        if (proxy.mode === 'swallow' && !swallows) {
+          swallows = true;
+          proxy.swallowing++;
+        }
+        if (swallows) return;
         if (isLost(chunk)) proxy.mode = proxy.afterwards;
         else if (proxy.mode !== 'refuse') {
           to.write(chunk);

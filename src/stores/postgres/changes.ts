@@ -16,6 +16,7 @@ const findSeqs = prepared(
 
 export interface ChangesOptions {
   readonly listenUrl: string;
+  readonly keepAliveMs: number;
   readonly fallbackPollMs: number;
   /** Called when the first follower comes. */
   readonly onListen: () => void;
@@ -33,12 +34,14 @@ export class Changes {
   /** All that happened before was told. */
   #toldMs = 0;
 
-  constructor(database: Database, { listenUrl, fallbackPollMs, onListen }: ChangesOptions) {
+  constructor(database: Database, { listenUrl, keepAliveMs, fallbackPollMs, onListen }: ChangesOptions) {
     this.#database = database;
     this.#pollMs = fallbackPollMs;
     this.#onListen = onListen;
     this.#notifier = new Notifier(database);
-    this.#listener = new Listener(listenUrl, {
+    this.#listener = new Listener({
+      url: listenUrl,
+      keepAliveMs,
       onListening: () => {
         this.#watchers.wakeAll();
         void this.#tellLately().catch(() => undefined);

@@ -15,7 +15,7 @@ test('[ST6] a runtime listens by PERDURE_LISTEN_URL, and by nothing else', async
   expect(listenedTo.connections).toBe(0);
   const following = session.events({ follow: true })[Symbol.asyncIterator]();
   await following.next();
-  await expect.poll(() => listenedTo.connections).toBe(1);
+  await expect.poll(() => listenedTo.connections, { timeout: 15_000 }).toBe(1);
   await following.return?.();
   await runtime.close();
   for (const proxy of [asked, listenedTo]) await proxy.close();

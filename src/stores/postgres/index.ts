@@ -22,6 +22,8 @@ export interface PostgresStoreOptions {
   readonly poolSize?: number | undefined;
   /** How often watched sessions are looked at in case a notification was lost. */
   readonly fallbackPollMs?: number;
+  /** How often the connection that listens is asked whether it still stands, and how long it may take to say so. */
+  readonly keepAliveMs?: number;
   readonly statementTimeoutMs?: number;
   /** Told that hints will not come. By default a process warning. */
   readonly onWarning?: ((problem: Error) => void) | undefined;
@@ -34,6 +36,7 @@ const fields: Record<keyof PostgresStoreOptions, true> = {
   listenUrl: true,
   poolSize: true,
   fallbackPollMs: true,
+  keepAliveMs: true,
   statementTimeoutMs: true,
   onWarning: true,
   release: true,
@@ -61,7 +64,7 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
   const unknown = fieldProblem(options, fields);
   if (unknown) throw new PerdureError('INVALID_INPUT', `openPostgresStore: ${unknown}`);
   const { url, listenUrl = url, poolSize = 8, fallbackPollMs = 5000, statementTimeoutMs = 10_000 } = options;
-  const { onWarning = (problem) => process.emitWarning(problem) } = options;
+  const { keepAliveMs = 5000, onWarning = (problem) => process.emitWarning(problem) } = options;
   if (!Number.isInteger(poolSize) || poolSize < 1) {
     throw new PerdureError('INVALID_INPUT', 'poolSize must be a whole number from 1 on');
   }
@@ -81,7 +84,11 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
     const onListen = () => {
       if (pooled && options.listenUrl === undefined) onWarning(noHints(fallbackPollMs));
     };
-    return new PostgresStore(database, writeLog, new Changes(database, { listenUrl, fallbackPollMs, onListen }));
+    return new PostgresStore(
+      database,
+      writeLog,
+      new Changes(database, { listenUrl, keepAliveMs, fallbackPollMs, onListen }),
+    );
   } catch (error) {
     await database.close();
     throw storeError(error);

@@ -8,7 +8,10 @@ const ignore = (): void => undefined;
 const firstRetryMs = 50;
 const lastRetryMs = 5000;
 
-export interface ListenerEvents {
+export interface ListenerOptions {
+  readonly url: string;
+  /** How often the connection is asked whether it still stands, and how long it may take to say so. */
+  readonly keepAliveMs: number;
   /** Notifications arrive from here on; what came before was missed. */
   readonly onListening: () => void;
   readonly onNotification: (payload: string | undefined) => void;
@@ -16,15 +19,13 @@ export interface ListenerEvents {
 
 /** One direct connection that hears notifications, made anew for as long as it takes. */
 export class Listener {
-  readonly #url: string;
-  readonly #events: ListenerEvents;
+  readonly #options: ListenerOptions;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #stop: (() => void) | undefined;
 
-  constructor(url: string, events: ListenerEvents) {
-    this.#url = url;
-    this.#events = events;
+  constructor(options: ListenerOptions) {
+    this.#options = options;
   }
 
   start(): void {
@@ -49,19 +50,28 @@ export class Listener {
 
   /** Until the connection ends; false when there was none. */
   async #listen(): Promise<boolean> {
-    const client = new pg.Client({ ...connectionOptions(this.#url), keepAliveInitialDelayMillis: 10_000 });
+    const { url, keepAliveMs, onListening, onNotification } = this.#options;
+    const client = new pg.Client({ ...connectionOptions(url), query_timeout: keepAliveMs });
     client.on('error', ignore);
-    client.on('notification', ({ payload }) => this.#events.onNotification(payload));
+    client.on('notification', ({ payload }) => onNotification(payload));
     const ended = once(client, 'end');
     ended.catch(ignore); // nobody waits for it when connecting fails
-    // Asked to end while it connects, the driver would leave the attempt unanswered.
-    this.#stop = () => client.connection.stream.destroy();
-    await client.connect();
-    await client.query(`listen ${channel}`);
-    this.#stop = () => void client.end();
-    if (this.#closing.signal.aborted) this.#stop();
-    else this.#events.onListening();
-    await ended;
-    return true;
+    // Not by the driver, which waits for the server's word.
+    const stop = () => client.connection.stream.destroy();
+    this.#stop = stop;
+    const listen = () => client.query(`listen ${channel}`);
+    let asking: NodeJS.Timeout | undefined;
+    try {
+      await client.connect();
+      await listen();
+      asking = setInterval(() => listen().catch(stop), keepAliveMs).unref();
+      if (this.#closing.signal.aborted) stop();
+      else onListening();
+      await ended;
+      return true;
+    } finally {
+      clearInterval(asking);
+      stop();
+    }
   }
 }
