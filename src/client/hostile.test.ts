@@ -184,11 +184,12 @@ test('[CLIENT6] an answer and a frame without an end are given up at a limit', a
 }, 60_000);
 
 test('[CLIENT4] a stream that is cut, in a frame too, goes on after the last whole one, and nothing comes twice', async () => {
+  const { promise: isRead, resolve: tellRead } = Promise.withResolvers<void>();
   const { session, asked } = await startServer((request, response, count) => {
     if (count === 1) {
       frames(response, { seq: 1 }, { seq: 2 });
       response.write('id: 3\nevent: a\ndata: {"seq":');
-      return setTimeout(() => response.destroy(), 20);
+      return isRead.then(() => response.destroy());
     }
     if (count === 2) return problem(response, 503, 'STORE_BUSY', { 'retry-after': '0' });
     if (count === 3) return request.socket.destroy();
@@ -199,7 +200,13 @@ test('[CLIENT4] a stream that is cut, in a frame too, goes on after the last who
     if (count === 5) return response.writeHead(200, { 'content-type': 'text/event-stream' }).end();
     frames(response, { seq: 4 });
   });
-  expect(await seqsOf(session.events({ after: 0, follow: true }), 4)).toEqual([1, 2, 3, 4]);
+  const events = async function* () {
+    for await (const event of session.events({ after: 0, follow: true })) {
+      if (event.seq === 2) tellRead();
+      yield event;
+    }
+  };
+  expect(await seqsOf(events(), 4)).toEqual([1, 2, 3, 4]);
   expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '2', '2', '2', '3', '3']);
 });
 

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   renameSync,
@@ -13,6 +14,7 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { isSettled } from '../../src/core/files/disk/read-file.ts';
 import { type RestoreOptions, restoreSnapshot } from '../../src/core/files/disk/restore.ts';
 import type { Scanned, ScannedFolder } from '../../src/core/files/disk/scan.ts';
 import { takeSnapshot, type WorktreeOptions } from '../../src/core/files/disk/snapshot.ts';
@@ -23,7 +25,7 @@ import { listFolder, newWorktree, removeWorktrees } from '../worktree-folder.ts'
 
 afterEach(removeWorktrees);
 
-/** A worktree with its cache; `past` makes files look as if nobody had touched them for long. */
+/** A worktree with its cache. */
 const start = (files: Readonly<Record<string, string>> = {}, blobs = new MemoryBlobs()) => {
   const worktree = newWorktree();
   for (const [name, content] of Object.entries(files)) worktree.write(name, content);
@@ -35,6 +37,17 @@ const start = (files: Readonly<Record<string, string>> = {}, blobs = new MemoryB
       cache = undefined;
     },
     cache: () => cache,
+    /** When whatever is changed from now on shows in the times. */
+    settled: () =>
+      expect
+        .poll(
+          () =>
+            ['', ...readdirSync(worktree.path, { recursive: true, encoding: 'utf8' })].every((name) =>
+              isSettled(lstatSync(worktree.at(name)), Date.now()),
+            ),
+          { interval: 10, timeout: 5000 },
+        )
+        .toBe(true),
     snapshot: async (options: Partial<WorktreeOptions> = {}) => {
       const taken = await takeSnapshot({ folder: worktree.path, ...options }, cache, blobs);
       ({ cache } = taken);
@@ -114,7 +127,7 @@ test('[FILE2] a folder that the rules of a snapshot ignore gives way to its file
 });
 
 test('[FILE3] a file that was just written is read again until its times can be trusted', async () => {
-  const { write, path, blobs, snapshot, cache } = start({ a: 'one' });
+  const { write, path, blobs, snapshot, cache, settled } = start({ a: 'one' });
   const { root } = await snapshot();
   const read = cache()!.root.entries.get('a') as { readonly isRacy?: true };
   expect(read.isRacy).toBe(true);
@@ -124,18 +137,16 @@ test('[FILE3] a file that was just written is read again until its times can be 
   const again = await takeSnapshot({ folder: path, base: root }, other, blobs);
   expect(again.snapshot.root).toBe(root);
   write('b', 'two');
-  await age();
+  await settled();
   await snapshot();
   expect(cache()!.root.entries.get('a')).not.toHaveProperty('isRacy');
 });
 
-const age = async () => new Promise((resolve) => setTimeout(resolve, 150));
-
 test('[FILE3] a change that keeps size and time of change is seen', async () => {
-  const { write, at, snapshot } = start({ a: 'old', b: 'xxx' });
+  const { write, at, snapshot, settled } = start({ a: 'old', b: 'xxx' });
   const past = new Date('2020-01-01');
   utimesSync(at('a'), past, past);
-  await age();
+  await settled();
   const first = await snapshot();
   write('a', 'new');
   utimesSync(at('a'), past, past);
@@ -143,8 +154,8 @@ test('[FILE3] a change that keeps size and time of change is seen', async () => 
 });
 
 test('[FILE3] what has not changed is not read again, after a restart too', async () => {
-  const { at, path, snapshot, cache, blobs } = start({ a: 'one', 'b/c': 'two' });
-  await age();
+  const { at, path, snapshot, cache, blobs, settled } = start({ a: 'one', 'b/c': 'two' });
+  await settled();
   const { root } = await snapshot();
   const file = join(path, '..', 'cache');
   writeStatCache(file, cache()!);
@@ -160,21 +171,21 @@ test('[FILE3] what has not changed is not read again, after a restart too', asyn
 });
 
 test('[FILE3] a folder is listed again once a name has come or gone, whatever its time of change says', async () => {
-  const { at, write, remove, snapshot, cache, blobs } = start({ 'a/b/one': '1', 'a/b/two': '2' });
+  const { at, write, remove, snapshot, cache, blobs, settled } = start({ 'a/b/one': '1', 'a/b/two': '2' });
   const past = new Date('2020-01-01');
   const putBack = () => utimesSync(at('a/b'), past, past);
   const stamp = () => ((cache()!.root.entries.get('a') as ScannedFolder).entries.get('b') as ScannedFolder).stamp;
   putBack();
   await snapshot();
   expect(stamp()).toBeUndefined();
-  await age();
+  await settled();
   const { root } = await snapshot();
   expect(stamp()).toBeDefined();
   remove('a/b/one');
   putBack();
   const without = await snapshot({ base: root });
   expect(await pathsIn(blobs, without.root)).toEqual(['a', 'a/b', 'a/b/two']);
-  await age();
+  await settled();
   await snapshot();
   write('a/b/one', '1');
   putBack();
@@ -182,8 +193,8 @@ test('[FILE3] a folder is listed again once a name has come or gone, whatever it
 });
 
 test('[FILE3] a folder of which something is left out is always listed', async () => {
-  const { at, snapshot, cache } = start({ 'a/.perdureignore': 'out\n', 'a/out': '1', 'a/in': '1' });
-  await age();
+  const { at, snapshot, cache, settled } = start({ 'a/.perdureignore': 'out\n', 'a/out': '1', 'a/in': '1' });
+  await settled();
   const stamps = async () => {
     const { leftOut } = await snapshot();
     return [leftOut.ignored.count, (cache()!.root.entries.get('a') as ScannedFolder).stamp !== undefined];
@@ -191,16 +202,16 @@ test('[FILE3] a folder of which something is left out is always listed', async (
   expect(await stamps()).toEqual([1, false]);
   expect(await stamps()).toEqual([1, false]);
   rmSync(at('a/out'));
-  await age();
+  await settled();
   expect(await stamps()).toEqual([0, true]);
 });
 
 test('[FILE3, FILE8] what a restore left where it was, since the rules of its snapshot ignore it, is seen once they do not', async () => {
-  const { write, remove, snapshot, restore, blobs } = start({ '.perdureignore': '*.log\n', 'a/kept': '1' });
+  const { write, remove, snapshot, restore, blobs, settled } = start({ '.perdureignore': '*.log\n', 'a/kept': '1' });
   const { root } = await snapshot();
   remove('.perdureignore');
   write('a/run.log', 'later');
-  await age();
+  await settled();
   await snapshot();
   await restore(root);
   expect((await snapshot()).leftOut.ignored.paths).toEqual(['a/run.log']);
@@ -209,8 +220,8 @@ test('[FILE3, FILE8] what a restore left where it was, since the rules of its sn
 });
 
 test('[FILE4] everything that a snapshot names is in the store, also what a cache takes for kept', async () => {
-  const { path, snapshot, cache, restore, blobs, write } = start({ a: 'one', 'b/c': 'two', 'b/d/e': 'three' });
-  await age();
+  const { path, snapshot, cache, restore, blobs, write, settled } = start({ a: 'one', 'b/c': 'two', 'b/d/e': 'three' });
+  await settled();
   const { root } = await snapshot();
   const known = cache()!;
   for (const missing of blobs.kept.keys()) {
@@ -284,8 +295,8 @@ test('[FILE6] whatever is left out is counted with its reason', async () => {
 });
 
 test('[FILE6] a secret that becomes known keeps out what was kept before', async () => {
-  const { snapshot } = start({ config: 'token=sk-secret-1234' });
-  await age();
+  const { snapshot, settled } = start({ config: 'token=sk-secret-1234' });
+  await settled();
   expect((await snapshot()).leftOut.secret.count).toBe(0);
   expect((await snapshot({ secrets: ['sk-secret'] })).leftOut.secret.count).toBe(1);
 });

@@ -1,24 +1,24 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { eventStream, type StreamOptions } from './event-stream.ts';
-import type { Frame } from './route.ts';
+import type { EventSource, Frame } from './route.ts';
 
-const start = (frames: (signal: AbortSignal) => AsyncIterable<Frame>, options: Partial<StreamOptions> = {}) =>
-  eventStream(
-    { frames },
-    {
-      signal: new AbortController().signal,
-      beatMs: 1000,
-      mayGoOn: async () => true,
-      onFailure: () => ({ event: 'error', data: {} }),
-      onEnd: () => {},
-      ...options,
-    },
-  );
+const start = (source: EventSource, options: Partial<StreamOptions> = {}) =>
+  eventStream(source, {
+    signal: new AbortController().signal,
+    beatMs: 1000,
+    mayGoOn: async () => true,
+    onFailure: () => ({ event: 'error', data: {} }),
+    onEnd: () => {},
+    ...options,
+  });
 
-async function* forever(made: { count: number; ended?: boolean }, signal: AbortSignal): AsyncGenerator<Frame> {
+/** Far more than is kept for a client. */
+const many = 1000;
+async function* framesInto(made: { count: number; ended?: boolean }, signal: AbortSignal): AsyncGenerator<Frame> {
   try {
-    while (!signal.aborted) yield { id: String(++made.count), event: 'event', data: 'x'.repeat(10_000) };
+    while (!signal.aborted && made.count < many)
+      yield { id: String(++made.count), event: 'event', data: 'x'.repeat(10_000) };
   } finally {
     made.ended = true;
   }
@@ -26,13 +26,13 @@ async function* forever(made: { count: number; ended?: boolean }, signal: AbortS
 
 test('[HTTP8] a source is read no further than a client that does not read leaves room for', async () => {
   const made = { count: 0 };
-  const response = start((signal) => forever(made, signal));
+  const response = start({ frames: (signal) => framesInto(made, signal) });
   const reader = response.body!.getReader();
   await reader.read();
-  await sleep(50);
+  await turnOfLoop();
   const read = made.count;
   expect(read).toBeLessThan(60);
-  await sleep(50);
+  await turnOfLoop();
   expect(made.count).toBe(read);
   await reader.cancel();
 });
@@ -42,12 +42,19 @@ test('[HTTP8] beats do not get in the way of frames that wait for a client', asy
   const frames = async function* (): AsyncGenerator<Frame> {
     for (let at = 1; at <= sent; at++) yield { id: String(at), event: 'event', data: 'x'.repeat(10_000) };
   };
-  const response = start(frames, { beatMs: 5 });
+  let beat = Promise.withResolvers<void>();
+  const mayGoOn = async () => {
+    beat.resolve();
+    beat = Promise.withResolvers();
+    return true;
+  };
+  const response = start({ frames }, { beatMs: 5, mayGoOn, onEnd: () => beat.resolve() });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     text += read.value;
-    await sleep(20);
+    await beat.promise;
+    await turnOfLoop();
   }
   expect([...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))).toEqual(
     Array.from({ length: sent }, (_, at) => at + 1),
@@ -57,7 +64,7 @@ test('[HTTP8] beats do not get in the way of frames that wait for a client', asy
 test('[HTTP8] a client that goes away ends the source and what watches over it', async () => {
   const made = { count: 0, ended: false };
   let ended = 0;
-  const response = start((signal) => forever(made, signal), { onEnd: () => ended++ });
+  const response = start({ frames: (signal) => framesInto(made, signal) }, { onEnd: () => ended++ });
   const reader = response.body!.getReader();
   await reader.read();
   await reader.cancel();
@@ -70,7 +77,7 @@ test('[HTTP9] a stream whose key does not count any more ends at the next beat',
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
-  const response = start(silent, { beatMs: 20, mayGoOn: async () => counts });
+  const response = start({ frames: silent }, { beatMs: 20, mayGoOn: async () => counts });
   const reader = response.body!.getReader();
   await reader.read();
   counts = false;
@@ -83,25 +90,15 @@ test('[HTTP9] a stream whose key does not count any more ends at the next beat',
 test('[HTTP8] frames have their id, event and data; what is shown and not kept has no id', async () => {
   const frames = async function* (): AsyncGenerator<Frame> {
     yield { id: '1', event: 'message.appended', data: { text: 'two\nlines' } };
-    await sleep(20);
   };
   let show: (preview: unknown) => void = () => {};
-  const response = eventStream(
-    {
-      frames,
-      previews: (listener) => {
-        show = listener;
-        return () => {};
-      },
+  const response = start({
+    frames,
+    previews: (listener) => {
+      show = listener;
+      return () => {};
     },
-    {
-      signal: new AbortController().signal,
-      beatMs: 1000,
-      mayGoOn: async () => true,
-      onFailure: () => ({ event: 'error', data: {} }),
-      onEnd: () => {},
-    },
-  );
+  });
   show({ text: 'as it is written' });
   const text = await response.text();
   expect(text).toContain('id: 1\nevent: message.appended\ndata: {"text":"two\\nlines"}\n\n');
