@@ -18,8 +18,10 @@ export interface Asking {
   readonly identity: Identity;
   /** Whether the key still counts. */
   readonly mayGoOn: () => Promise<boolean>;
-  /** What went wrong in a stream that has begun. */
+  /** What went wrong in an answer that has begun. */
   readonly onFailure: (error: unknown) => void;
+  /** Ends the connection without an end of the answer. */
+  readonly cutOff: () => void;
   /** Of streams that are open. */
   readonly onStream: (change: 1 | -1) => void;
 }
@@ -72,6 +74,40 @@ const whileKeyCounts = async <T>(
   }
 };
 
+const longestRecheckMs = 1000;
+
+/** What comes or goes piece by piece breaks off when the key does not count any more. */
+async function* untilRevoked(
+  chunks: AsyncIterable<Uint8Array>,
+  { mayGoOn }: Asking,
+  { beatMs }: AnswerOptions,
+): AsyncGenerator<Uint8Array, void, void> {
+  const recheckMs = Math.min(beatMs, longestRecheckMs);
+  let checkedAt = performance.now();
+  for await (const chunk of chunks) {
+    if (performance.now() - checkedAt > recheckMs) {
+      if (!(await mayGoOn())) throw unauthenticated;
+      checkedAt = performance.now();
+    }
+    yield chunk;
+  }
+}
+
+/** An answer that has begun cannot tell what went wrong: its connection is cut, so that nobody takes it for whole. */
+async function* untilBroken(
+  first: IteratorResult<Uint8Array, void>,
+  chunks: AsyncIterable<Uint8Array>,
+  { onFailure, cutOff }: Asking,
+): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    if (!first.done) yield first.value;
+    yield* chunks;
+  } catch (error) {
+    if (error !== unauthenticated) onFailure(error);
+    cutOff();
+  }
+}
+
 /** Answers one route: who may is asked before anything is read, and a key for the request is kept with its answer. */
 export const answering = (route: Route, options: AnswerOptions): ((asking: Asking) => Promise<Response>) => {
   const { query = {}, body, answer, status = 200, maxBytes = defaultMaxBytes } = route;
@@ -103,9 +139,13 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
     const idempotencyKey = key === null ? undefined : parseInput('the header idempotency-key', CallersKey, key);
     const revoked = new AbortController();
     const signal = AbortSignal.any([request.signal, options.stopping, revoked.signal]);
-    const content = limited(request, maxBytes);
+    const content = untilRevoked(limited(request, maxBytes), asking, options);
+    const lasting = async (given: AsyncIterable<Uint8Array>) => {
+      const chunks = untilRevoked(given, asking, options);
+      return untilBroken(await chunks.next(), chunks, asking);
+    };
     const events = streaming(asking, options, signal);
-    const call: AnyCall = { ...asked, runtime, headers, idempotencyKey, signal, content, events };
+    const call: AnyCall = { ...asked, runtime, headers, idempotencyKey, signal, content, lasting, events };
     const work = () =>
       whileKeyCounts(asking, options, revoked, () => route.handle(call as RouteCall<never, never, never>));
     if (idempotencyKey === undefined || !keepsAnswers) return responseTo(await work());

@@ -166,6 +166,7 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
         params: context.req.param(),
         identity: who.identity,
         mayGoOn: async () => (await runtime.authenticate(tokenOf(request.headers) ?? '')) !== undefined,
+        cutOff: () => void context.env.outgoing.destroy(),
         onFailure: (error) => observer.failed(error, context.get('requestId')),
         onStream: observer.streams,
       });

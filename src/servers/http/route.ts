@@ -34,6 +34,8 @@ export interface RouteCall<Params, Query, Body> {
   readonly signal: AbortSignal;
   /** Of a body that is bytes. */
   readonly content: AsyncIterable<Uint8Array>;
+  /** For what is answered piece by piece: it breaks off when something goes wrong, or the key does not count any more. */
+  readonly lasting: (chunks: AsyncIterable<Uint8Array>) => Promise<AsyncIterable<Uint8Array>>;
   /** Answers with server-sent events. */
   readonly events: (source: EventSource) => Response;
 }

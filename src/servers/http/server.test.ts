@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { startTestServer, type TestServer } from '../../../test/http-server.ts';
+import { newSqliteFile } from '../../../test/sqlite-file.ts';
 import { defineAgent, defineScript, defineTool } from '../../index.ts';
 
 const openSession = async ({ json }: TestServer, body: unknown = {}): Promise<string> =>
@@ -110,6 +113,66 @@ test('[HTTP9] a stream ends soon after its key was revoked', async () => {
   expect((await nextEvent(frames))?.event).toBe('session.opened');
   await server.json(`/v1/keys/${key.id}`, { method: 'DELETE' });
   expect(await nextEvent(frames)).toBeUndefined();
+});
+
+test('[HTTP9] a bundle breaks off, and one that is brought is not taken, when the key was revoked', async () => {
+  const server = await startTestServer({ beatMs: 1 });
+  const { runtime, json, ask } = server;
+  const session = await openSession(server);
+  const { files } = await runtime.sessions.get(session.split('/').at(-1)!);
+  for (const name of ['a', 'b', 'c']) await files.write(name, randomBytes(16 * 1024 * 1024));
+  const bundle = new Uint8Array(await (await ask(`${session}/export`)).arrayBuffer());
+  const newKey = () => json('/v1/keys', { method: 'POST', body: {} });
+  for (const path of [`${session}/export`, `/v1/export?session=${session.split('/').at(-1)}`]) {
+    const { key, token } = await newKey();
+    const response = await ask(path, { key: token });
+    const reader = response.body!.getReader();
+    await reader.read();
+    await json(`/v1/keys/${key.id}`, { method: 'DELETE' });
+    const all = async () => {
+      while (!(await reader.read()).done);
+    };
+    await expect(all()).rejects.toThrow();
+  }
+  const { key, token } = await newKey();
+  const parts = async function* () {
+    yield bundle.subarray(0, 1000);
+    await json(`/v1/keys/${key.id}`, { method: 'DELETE' });
+    yield bundle.subarray(1000);
+  };
+  const answer = await fetch(`${server.server.url}/v1/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: ReadableStream.from(parts()) as never,
+    duplex: 'half',
+  });
+  expect(answer.status).toBe(401);
+});
+
+test('[HTTP1] a bundle that cannot be finished is a failure, or where it has begun, cut off without a word', async () => {
+  const failures: unknown[] = [];
+  const file = newSqliteFile();
+  const server = await startTestServer(
+    { observer: { failed: (error) => failures.push(error) } },
+    { store: `sqlite:${file}` },
+  );
+  const damage = (statement: string): void => {
+    const database = new DatabaseSync(file);
+    database.exec(statement);
+    database.close();
+  };
+  const session = await openSession(server);
+  const { files } = await server.runtime.sessions.get(session.split('/').at(-1)!);
+  await files.write('a', randomBytes(16 * 1024 * 1024));
+  await files.write('b', 'small');
+  damage('DELETE FROM blobs WHERE id = (SELECT max(id) FROM blobs)');
+  const begun = await server.ask(`${session}/export`);
+  expect(begun.status).toBe(200);
+  await expect(begun.arrayBuffer()).rejects.toThrow();
+  expect(failures).toMatchObject([{ code: 'EVENT_DAMAGED' }]);
+  damage('DELETE FROM blobs');
+  const answer = await server.ask(`${session}/export`);
+  expect(await answer.json()).toMatchObject({ status: 500, code: 'EVENT_DAMAGED' });
 });
 
 test('[HTTP9] who waits for a run with a key that is revoked is told of nothing', async () => {

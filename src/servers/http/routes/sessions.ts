@@ -122,9 +122,9 @@ export const sessionRoutes = [
     summary: 'One portable file with the session and the lineage it needs',
     params: inSession,
     answer: bytes,
-    handle: async ({ runtime, params }) => {
+    handle: async ({ runtime, params, lasting }) => {
       const session = await runtime.sessions.get(params.session);
-      return bundle(session.export(), params.session);
+      return bundle(await lasting(session.export()), params.session);
     },
   }),
   defineRoute({
@@ -135,9 +135,9 @@ export const sessionRoutes = [
     summary: 'One portable file with several sessions and the lineage they need',
     query: { session: z.array(SessionId).min(1).max(100) },
     answer: bytes,
-    handle: async ({ runtime, query }) => {
+    handle: async ({ runtime, query, lasting }) => {
       for (const id of query.session) await runtime.sessions.get(id); // told before the file begins
-      return bundle(runtime.sessions.export(query.session), 'sessions');
+      return bundle(await lasting(runtime.sessions.export(query.session)), 'sessions');
     },
   }),
   defineRoute({
