@@ -15,8 +15,8 @@ const lookMs = 50;
 const range = (times: readonly number[]): string =>
   `${show(Math.min(...times), 'ms')} to ${show(Math.max(...times), 'ms')}, ${times.length} times`;
 
-/** Signs of life are given every third of a lease: whoever falls silent does so at another moment between two of them. */
-const stagger = (count: number): Promise<unknown> => pause(leaseMs / 3 / count);
+const onStuck = <T>(bench: Bench, work: (stage: Stage) => Promise<T>): Promise<T> =>
+  onStage(bench, { agents: [stuckAgent] }, work);
 
 /** A session and a process that is at work on it. */
 const hold = async ({ runtime, library, place, data }: Stage) => {
@@ -30,10 +30,7 @@ const hold = async ({ runtime, library, place, data }: Stage) => {
 /** One after another, so that each session has the process that was started for it. */
 const holdAll = async (stage: Stage, count: number) => {
   const held = [];
-  for (let at = 0; at < count; at++) {
-    held.push(await hold(stage));
-    await stagger(count);
-  }
+  for (let at = 0; at < count; at++) held.push(await hold(stage));
   return held;
 };
 
@@ -61,19 +58,22 @@ const afterKill = async (stage: Stage): Promise<readonly number[]> => {
   return measured;
 };
 
-/** A process that is stopped is there to see, and gives no sign of life: to others it is as dead as one whose machine went away. */
-const afterSilence = async (stage: Stage, count: number): Promise<readonly number[]> => {
-  const held = await holdAll(stage, count);
-  const rescuer = stage.runtime.worker({ concurrency: count });
+/**
+ * A process that is stopped is there to see, and gives no sign of life: to others it is as dead as one whose machine went away. Whoever looks
+ * for work takes on all that is free, so each has a database of its own: the moments are as many as the processes.
+ */
+const afterSilence = async (stage: Stage, phase: number): Promise<number> => {
+  const { program, session } = await hold(stage);
+  const rescuer = stage.runtime.worker();
   await rescuer.start();
-  await pause((leaseMs / 3) * Math.random());
+  await pause((leaseMs / 2) * phase);
   const silent = performance.now();
   try {
-    for (const { program } of held) program.signal('SIGSTOP');
-    return await Promise.all(held.map(async ({ session }) => (await goesOn(session)) - silent));
+    program.signal('SIGSTOP');
+    return (await goesOn(session)) - silent;
   } finally {
-    await Promise.all(held.map(({ program }) => program.end('SIGKILL')));
-    await Promise.all(held.map(({ session }) => session.cancel()));
+    await program.end('SIGKILL');
+    await session.cancel();
     await rescuer.stop();
   }
 };
@@ -89,7 +89,7 @@ const ofBoss = async ({ place }: Stage, count: number): Promise<readonly number[
     await boss.send(jobs);
     await program.ask('hold');
     holders.push(program);
-    await stagger(count);
+    await pause(leaseMs / 3 / count);
   }
   const killed = performance.now();
   await Promise.all(holders.map((program) => program.end('SIGKILL')));
@@ -105,7 +105,11 @@ const ofBoss = async ({ place }: Stage, count: number): Promise<readonly number[
 const compare = async (stage: Stage): Promise<readonly Figure[]> => {
   const killed = await afterKill(stage);
   const count = stage.quick ? 2 : 4;
-  const [silent, bare] = await Promise.all([afterSilence(stage, count), ofBoss(stage, count)]);
+  const alone = (at: number) => onStuck(stage, (own) => afterSilence(own, (at + Math.random()) / count));
+  const [silent, bare] = await Promise.all([
+    Promise.all(Array.from({ length: count }, (_, at) => alone(at))),
+    ofBoss(stage, count),
+  ]);
   return [
     {
       name: 'from SIGKILL of a worker to its run going on in another process of the machine',
@@ -128,4 +132,4 @@ const compare = async (stage: Stage): Promise<readonly Figure[]> => {
   ];
 };
 
-export const recovery = (bench: Bench): Promise<readonly Figure[]> => onStage(bench, { agents: [stuckAgent] }, compare);
+export const recovery = (bench: Bench): Promise<readonly Figure[]> => onStuck(bench, compare);
