@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, ClientSession } from '../../../src/client/index.ts';
+import { isPerdureError } from '../../../src/schema/error.ts';
+
+/** What is over in a moment, when the server or the database is back. */
+const isPassing = (error: unknown): boolean =>
+  isPerdureError(error) && ['SERVER_UNAVAILABLE', 'STORE_UNAVAILABLE'].includes(error.code);
+const againMs = 200;
+
+export interface Sent {
+  readonly text: string;
+  readonly run: string;
+}
+
+/** Follows a session on one server from its first event on. */
+class Reader {
+  readonly server: number;
+  readonly seen: (readonly [seq: number, hash: string])[] = [];
+  readonly #leaving = new AbortController();
+  readonly #reading: Promise<void>;
+  failed: unknown;
+
+  constructor(server: number, session: ClientSession, onRunEnded: (run: string) => void) {
+    this.server = server;
+    const read = async (): Promise<void> => {
+      const { signal } = this.#leaving;
+      for await (const { seq, hash, type, run } of session.events({ after: 0, follow: true, signal })) {
+        this.seen.push([seq, hash]);
+        if (type === 'run.ended' && run) onRunEnded(run);
+      }
+    };
+    this.#reading = read().catch((error) => {
+      this.failed = error;
+    });
+  }
+
+  get last(): number {
+    return this.seen.at(-1)?.[0] ?? 0;
+  }
+
+  async leave(): Promise<void> {
+    this.#leaving.abort();
+    await this.#reading;
+  }
+}
+
+/** A session with its clients: who sends to it, on either server, and who follows it, on both. */
+export class Conversation {
+  readonly workspace: string;
+  readonly id: string;
+  readonly takesNotes: boolean;
+  readonly readers: readonly Reader[];
+  /** In the order in which they were acknowledged. */
+  readonly sent: Sent[] = [];
+  /** How often a client had to be asked again, beyond what it does by itself. */
+  again = 0;
+  readonly #handles: readonly ClientSession[];
+  readonly #ended = new Set<string>();
+  readonly #onEnded: () => void;
+
+  private constructor(workspace: string, handles: readonly ClientSession[], takesNotes: boolean, onEnded: () => void) {
+    this.workspace = workspace;
+    this.id = handles[0]!.id;
+    this.takesNotes = takesNotes;
+    this.#handles = handles;
+    this.#onEnded = onEnded;
+    this.readers = handles.map((handle, server) => new Reader(server, handle, (run) => this.#end(run)));
+  }
+
+  static async open(
+    workspace: string,
+    clients: readonly Client[],
+    takesNotes: boolean,
+    onEnded: () => void,
+  ): Promise<Conversation> {
+    const { id } = await clients[0]!.sessions.open({ agent: 'clerk' });
+    const handles = await Promise.all(clients.map((client) => client.sessions.get(id)));
+    return new Conversation(workspace, handles, takesNotes, onEnded);
+  }
+
+  /** Sends it until it is acknowledged, each time to the other server; then once more, as a client does that missed the answer. */
+  async send(turn: number, { first, repeats }: { readonly first: number; readonly repeats: boolean }): Promise<void> {
+    const text = `Turn ${turn}${this.takesNotes ? ', and note it' : ''}`;
+    for (let attempt = 0; ; attempt++) {
+      const handle = this.#handles[(first + attempt) % this.#handles.length]!;
+      try {
+        const { id } = await handle.send(text, { idempotencyKey: `turn-${turn}` });
+        this.sent.push({ text, run: id });
+        if (!repeats || this.sent.filter((each) => each.text === text).length > 1) return;
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        this.again++;
+        await sleep(againMs);
+      }
+    }
+  }
+
+  get open(): readonly Sent[] {
+    return this.sent.filter(({ run }) => !this.#ended.has(run));
+  }
+
+  #end(run: string): void {
+    if (this.#ended.has(run)) return;
+    this.#ended.add(run);
+    this.#onEnded();
+  }
+}
