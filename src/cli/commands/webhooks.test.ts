@@ -49,6 +49,35 @@ test('[CLIM3] webhooks are added, tested, listed with what they were sent, and r
   expect(shown).not.toContain('whsec_');
 });
 
+test('[CLIM3] webhooks are changed, disabled and enabled, given another secret, and what they were sent is sent again', async () => {
+  const { call, json } = commandLine();
+  const receiver = await startReceiver((response) => void response.writeHead(500).end());
+  const { webhook, secret } = await json('webhooks', 'add', receiver.url);
+  const url = `${receiver.url}new`;
+  expect(await json('webhooks', 'set', webhook.id, '--url', url, '--event', 'run.ended')).toEqual({
+    ...webhook,
+    url,
+    events: ['run.ended'],
+  });
+  expect((await call('webhooks', 'set', webhook.id)).code).toBe(2);
+  expect((await call('webhooks', 'set', webhook.id, '--event', 'run.began')).code).toBe(2);
+  expect((await call('webhooks', 'disable', webhook.id)).out).toBe(`${webhook.id} is disabled\n`);
+  expect(await json('webhooks', 'ls')).toMatchObject([{ disabledBecause: 'somebody disabled it' }]);
+  expect((await call('webhooks', 'enable', webhook.id)).out).toBe(`${webhook.id} is enabled\n`);
+  const rotated = await call('webhooks', 'rotate', webhook.id);
+  expect(rotated.out).toMatch(/^whsec_\S+\n$/);
+  expect(rotated.out.trim()).not.toBe(secret);
+  expect(rotated.err).toContain(webhook.id);
+  const { id } = await json('webhooks', 'test', webhook.id);
+  expect(await json('webhooks', 'redeliver', id)).toMatchObject({ id, status: 'pending' });
+  for (const [verb, unknown] of [
+    ['enable', 'whk_01jd3v8m9k5x7q2w4e6r8t0y1a'],
+    ['redeliver', `${webhook.id}.zzz`],
+  ] as const) {
+    expect((await call('webhooks', verb, unknown)).code, verb).not.toBe(0);
+  }
+});
+
 test('[CLIM3, HOOK8] an address that webhooks may not go to is a wrong call', async () => {
   const { call } = commandLine(false);
   expect((await call('webhooks', 'add', 'http://127.0.0.1:1/')).code).toBe(2);

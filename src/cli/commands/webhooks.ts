@@ -1,3 +1,4 @@
+import type { NewWebhook } from '../../core/service/webhooks/webhooks.ts';
 import { type Delivery, type Webhook, webhookEvents } from '../../schema/webhook.ts';
 import { type Command, type Context, defineCommand, text, texts } from '../command.ts';
 import { parseOneOf } from '../one-of.ts';
@@ -5,6 +6,7 @@ import { parseCount } from '../point.ts';
 import { printableLine } from '../printable.ts';
 import { type Column, layOutTable } from '../table.ts';
 import { age, isoTime } from '../time.ts';
+import { wrongCall } from '../wrong-call.ts';
 
 const webhookColumns: readonly Column[] = [
   { title: 'WEBHOOK' },
@@ -59,6 +61,30 @@ const deliveryTable = (deliveries: readonly Delivery[], context: Context): reado
   return table(deliveryColumns, rows, context);
 };
 
+const shown = ({ id, disabledAt }: Webhook): string => `${id} is ${disabledAt === undefined ? 'enabled' : 'disabled'}`;
+
+const parseEvents = (given: readonly string[] | undefined) =>
+  given?.map((each) => parseOneOf('--event', webhookEvents, each)!);
+
+const showSecret = async (context: Context, made: NewWebhook, note: string): Promise<void> => {
+  await context.answer(made, () => [made.secret]);
+  await context.note(`${made.webhook.id} ${note}: it is shown this once.`);
+};
+
+const switching = (name: 'enable' | 'disable', summary: string): Command =>
+  defineCommand({
+    name: `webhooks ${name}`,
+    summary,
+    args: ['WEBHOOK'],
+    options: {},
+    examples: [`perdure webhooks ${name} whk_…`],
+    run: async (context, { args: [id] }) => {
+      const webhook = await (await context.runtime()).webhooks.change(id!, { enabled: name === 'enable' });
+      await context.answer(webhook, () => shown(webhook));
+      return undefined;
+    },
+  });
+
 export const webhookCommands: readonly Command[] = [
   defineCommand({
     name: 'webhooks add',
@@ -72,10 +98,9 @@ export const webhookCommands: readonly Command[] = [
     examples: ['perdure webhooks add https://example.org/hooks --event run.ended'],
     makesStore: true,
     run: async (context, { args: [url], options: { event } }) => {
-      const events = event?.map((each) => parseOneOf('--event', webhookEvents, each)!) ?? [...webhookEvents];
+      const events = parseEvents(event) ?? [...webhookEvents];
       const made = await (await context.runtime()).webhooks.add({ url: url!, events });
-      await context.answer(made, () => [made.secret]);
-      await context.note(`${made.webhook.id} is told. This is its secret: it is shown this once.`);
+      await showSecret(context, made, 'is told. This is its secret');
       return undefined;
     },
   }),
@@ -90,6 +115,53 @@ export const webhookCommands: readonly Command[] = [
       await context.answer(all, () =>
         all.length > 0 ? webhookTable(all, context) : 'no webhooks yet: `perdure webhooks add` makes one',
       );
+      return undefined;
+    },
+  }),
+  defineCommand({
+    name: 'webhooks set',
+    summary: 'give a webhook another address or other events',
+    args: ['WEBHOOK'],
+    options: {
+      url: text('URL', 'the address that is told from now on'),
+      event: texts('EVENT', `${webhookEvents.join(', ')}; in place of those before`),
+    },
+    examples: ['perdure webhooks set whk_… --url https://example.org/new --event run.ended'],
+    run: async (context, { args: [id], options: { url, event } }) => {
+      const events = parseEvents(event);
+      if (url === undefined && !events) throw wrongCall('webhooks set needs --url or --event');
+      const webhook = await (await context.runtime()).webhooks.change(id!, { url, events });
+      await context.answer(webhook, () => shown(webhook));
+      return undefined;
+    },
+  }),
+  switching('enable', 'tell a disabled webhook again what happens from now on'),
+  switching('disable', 'keep a webhook and tell it nothing'),
+  defineCommand({
+    name: 'webhooks rotate',
+    summary: 'give a webhook a new secret, and show it once',
+    args: ['WEBHOOK'],
+    options: {},
+    notes: ['What is sent from now on is signed with it.'],
+    examples: ['perdure webhooks rotate whk_…'],
+    run: async (context, { args: [id] }) => {
+      const made = await (await context.runtime()).webhooks.rotate(id!);
+      await showSecret(context, made, 'signs with a new secret');
+      return undefined;
+    },
+  }),
+  defineCommand({
+    name: 'webhooks redeliver',
+    summary: 'send a delivery again, under the same id',
+    args: ['DELIVERY'],
+    options: {},
+    notes: [
+      'A dispatcher sends it, such as that of `perdure serve`; `perdure webhooks deliveries` tells how that went.',
+    ],
+    examples: ['perdure webhooks redeliver dlv_…'],
+    run: async (context, { args: [id] }) => {
+      const delivery = await (await context.runtime()).webhooks.redeliver(id!);
+      await context.answer(delivery, () => `${delivery.id} is sent again`);
       return undefined;
     },
   }),
