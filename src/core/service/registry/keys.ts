@@ -6,6 +6,7 @@ import { KeyInfo } from '../../../schema/key-info.ts';
 import { MemberRole } from '../../../schema/member.ts';
 import { isAtLeast, lowerRole } from '../../../schema/member-roles.ts';
 import { parseInput } from '../../session/event-codec.ts';
+import { refuseSecrets } from '../refuse-secrets.ts';
 import type { Scope } from '../scope.ts';
 import { allRecords, changeRecords, writeOf } from './change-records.ts';
 import { findMember, mustFindMember } from './members.ts';
@@ -91,6 +92,7 @@ export const keysOf = (scope: Scope): Keys => {
   return {
     create: async (input = {}) => {
       const request = parseInput('the key', KeyRequest, input);
+      await refuseSecrets(scope.secrets, 'the name of the key', request.name);
       const now = clock.now();
       if (request.expiresAt !== undefined && request.expiresAt <= now) {
         throw new PerdureError('INVALID_INPUT', 'the key: expiresAt has passed already: name a time to come');

@@ -5,6 +5,7 @@ import { Member, MemberRole, Profile } from '../../../schema/member.ts';
 import type { Records, RecordWrite } from '../../ports/records.ts';
 import { parseInput } from '../../session/event-codec.ts';
 import type { Caller } from '../guard.ts';
+import { refuseSecrets } from '../refuse-secrets.ts';
 import type { Scope } from '../scope.ts';
 import { allRecords, changeRecords, writeOf } from './change-records.ts';
 import { StoredKey } from './stored-key.ts';
@@ -41,6 +42,8 @@ export const mustFindMember = async (records: Records, workspace: WorkspaceId, i
   });
 };
 
+const textsOf = ({ name, about }: Profile = {}) => [name, about];
+
 /** Another admin, to be written along as they are, so that of two who would leave none only one gets through. */
 const anotherAdmin = async (records: Records, workspace: WorkspaceId, { id, role }: Member): Promise<RecordWrite[]> => {
   if (role !== 'admin') return [];
@@ -53,7 +56,7 @@ const anotherAdmin = async (records: Records, workspace: WorkspaceId, { id, role
   });
 };
 
-export const membersOf = ({ records, workspace, clock, caller, requester }: Scope): Members => ({
+export const membersOf = ({ records, workspace, clock, caller, requester, secrets }: Scope): Members => ({
   me: async () => {
     const profile = requester.profile ?? (await findMember(records, workspace, caller.member))?.member.profile;
     return { ...caller, ...(profile && { profile }) };
@@ -61,6 +64,7 @@ export const membersOf = ({ records, workspace, clock, caller, requester }: Scop
   list: async () => (await allRecords(records, workspace, 'member')).map(({ body }) => Member.parse(body)),
   add: async (input) => {
     const member: Member = { ...parseInput('the member', NewMember, input), addedAt: clock.now() };
+    await refuseSecrets(secrets, 'the member', member.id, ...textsOf(member.profile));
     if (await records.writeRecords(workspace, [writeOf('member', member, 0)])) return member;
     throw new PerdureError('CONFLICT', `${workspace} has a member ${member.id} already`, {
       details: { workspace, member: member.id },
@@ -69,6 +73,7 @@ export const membersOf = ({ records, workspace, clock, caller, requester }: Scop
   change: async (input, given) => {
     const id = parseInput('the member', MemberId, input);
     const { role, profile } = parseInput('the change', MemberChange, given);
+    await refuseSecrets(secrets, 'the profile', ...textsOf(profile));
     return changeRecords(records, workspace, async () => {
       const { member, version } = await mustFindMember(records, workspace, id);
       const changed = { ...member, role: role ?? member.role, profile: profile ?? member.profile };

@@ -7,7 +7,9 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Records, RecordWrite } from '../../ports/records.ts';
 import { parseInput } from '../../session/event-codec.ts';
 import { leastSecretChars } from '../../session/redact.ts';
+import { refuseSecrets } from '../refuse-secrets.ts';
 import { allRecords, changeRecords } from '../registry/change-records.ts';
+import type { Secrets } from '../scope.ts';
 import { newSealingKey } from './seal.ts';
 import {
   type DataKey,
@@ -57,12 +59,13 @@ export interface VaultParts {
   readonly workspace: WorkspaceId;
   readonly clock: Clock;
   readonly masters: MasterKeys;
+  readonly secrets: Pick<Secrets, 'redactor'>;
   /** Told after each change. */
   changed(): void;
 }
 
 /** Every change writes the data key too, so that none is made by one that was replaced meanwhile; with the last secret it goes. */
-export const vaultOf = ({ records, workspace, clock, masters, changed }: VaultParts): Vault => {
+export const vaultOf = ({ records, workspace, clock, masters, secrets, changed }: VaultParts): Vault => {
   const dataKey = async (): Promise<DataKey> => {
     const known = await masters();
     const stored = await readDataKeyBody(records, workspace);
@@ -85,6 +88,7 @@ export const vaultOf = ({ records, workspace, clock, masters, changed }: VaultPa
       const { about } = parseInput('the secret', Options, options);
       refuseToldBy('the name', name, value);
       refuseToldBy('what it is for', about ?? '', value);
+      await refuseSecrets(secrets, 'what the secret is for', name, about);
       return change(async () => {
         const { key, body: keyBody, version } = await dataKey();
         const before = await records.record(workspace, 'secret', name);

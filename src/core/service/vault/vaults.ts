@@ -47,8 +47,8 @@ export class Vaults {
 
   vaultOf(workspace: WorkspaceId): Vault {
     const { records, clock } = this.#parts;
-    const changed = () => this.secretsOf(workspace).outdate();
-    return vaultOf({ records, clock, workspace, masters: this.#masters, changed });
+    const secrets = this.secretsOf(workspace);
+    return vaultOf({ records, clock, workspace, masters: this.#masters, secrets, changed: () => secrets.outdate() });
   }
 
   sealerOf(workspace: WorkspaceId): Sealer {

@@ -10,6 +10,7 @@ import {
   WebhookEvent as WebhookEventSchema,
 } from '../../../schema/webhook.ts';
 import { parseInput } from '../../session/event-codec.ts';
+import { refuseSecrets } from '../refuse-secrets.ts';
 import { writeOf } from '../registry/change-records.ts';
 import { changeWebhook } from './change-webhook.ts';
 import { attempt, withAttempt } from './delivery-sender.ts';
@@ -107,10 +108,11 @@ const changed = (
 };
 
 export const webhooksOf = (scope: WebhookScope): Webhooks => {
-  const { records, workspace, clock, postRules, sealer } = scope;
-  const refuseUrl = (url: string | undefined): void => {
+  const { records, workspace, clock, postRules, sealer, secrets } = scope;
+  const refuseUrl = async (url: string | undefined): Promise<void> => {
     const problem = url === undefined ? undefined : urlProblem(url, postRules);
     if (problem) throw new PerdureError('INVALID_INPUT', `the webhook: url: ${problem}`);
+    await refuseSecrets(secrets, 'the address of the webhook', url);
   };
   const idOf = (id: string): WebhookId => parseInput('the webhook', WebhookId, id);
   const change = async (id: string, next: (webhook: StoredWebhook) => StoredWebhook): Promise<StoredWebhook> => {
@@ -121,7 +123,7 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
   return {
     add: async (request) => {
       const { url, events } = parseInput('the webhook', Request, request);
-      refuseUrl(url);
+      await refuseUrl(url);
       if ((await listWebhooks(records, workspace)).length >= maxWebhooks) {
         throw new PerdureError('INVALID_INPUT', `a workspace has ${maxWebhooks} webhooks at most: remove one`);
       }
@@ -141,7 +143,7 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
     list: async () => (await listWebhooks(records, workspace)).map(infoOf),
     change: async (id, asked) => {
       const changes = parseInput('the changes', Changes, asked);
-      refuseUrl(changes.url);
+      await refuseUrl(changes.url);
       return infoOf(await change(id, (webhook) => changed(webhook, changes, clock.now())));
     },
     remove: async (id) => {

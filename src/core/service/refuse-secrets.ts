@@ -1,0 +1,16 @@
+import { PerdureError } from '../../schema/error.ts';
+import { leastSecretChars } from '../session/redact.ts';
+import type { Secrets } from './scope.ts';
+
+/** For texts that are kept as they are, beside the logs: none may hold a known secret. */
+export const refuseSecrets = async (
+  secrets: Pick<Secrets, 'redactor'>,
+  what: string,
+  ...texts: readonly (string | undefined)[]
+): Promise<void> => {
+  const long = texts.filter((text) => text !== undefined && text.length >= leastSecretChars) as readonly string[];
+  if (long.length === 0) return;
+  const redactor = await secrets.redactor();
+  if (long.every((text) => redactor.text(text) === text)) return;
+  throw new PerdureError('INVALID_INPUT', `${what} holds a secret, and is kept as it is: leave the secret out`);
+};
