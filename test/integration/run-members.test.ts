@@ -81,6 +81,16 @@ describe('approvals', () => {
     expect(await run.ended()).toMatchObject({ status: 'succeeded' });
   });
 
+  test('[KEY4] nobody takes the place of the task that a call gives its child', async () => {
+    const { session } = await asked('open');
+    const taken = { idempotencyKey: 'call:c1' };
+    const refused = { code: 'INVALID_INPUT', message: expect.stringContaining("are the runtime's own") };
+    await expect(session.send('Mine', taken)).rejects.toMatchObject(refused);
+    await expect(session.append({ role: 'user', content: 'Mine' }, taken)).rejects.toMatchObject(refused);
+    await expect(session.files.write('a.txt', 'Mine', taken)).rejects.toMatchObject(refused);
+    await expect(session.artifacts.keep('mine', 'Mine', taken)).rejects.toMatchObject(refused);
+  });
+
   test('[APPR3] with roles of its own it is allowed by those alone', async () => {
     const { as, id, run } = await asked('admins');
     await expect(as('bob', 'approver').approvals.approve(id)).rejects.toMatchObject(forbidden);

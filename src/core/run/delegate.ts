@@ -1,5 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
+import { taskKey } from '../../schema/idempotency-key.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { emptyTree, treeOf } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
@@ -125,7 +126,7 @@ export const delegate = async (
 ): Promise<Delegated> => {
   const session = await childOf(run, callId, heldAgent(run, ref));
   const asked = await admitInput(scopeOfRequester(run), keyOf(run.scope, session), task, {
-    idempotencyKey: `call:${callId}`,
+    idempotencyKey: taskKey(callId),
   });
   using _waiting = run.waitFor(session);
   const { status, output, error, usage } = await endOf(run, callId, asked, leave);

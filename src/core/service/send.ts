@@ -21,7 +21,7 @@ export interface SendOptions {
 }
 
 const Content = z.array(UserPart).min(1);
-const Options = z.strictObject({ idempotencyKey: CallersKey.optional(), policy: InputPolicy.default('queue') });
+const Options = z.strictObject({ idempotencyKey: CallersKey.optional(), policy: InputPolicy.optional() });
 
 const contentOf = (input: SendInput) =>
   parseInput('the input', Content, typeof input === 'string' ? [{ type: 'text', text: input }] : input);
@@ -47,9 +47,8 @@ export const admitInput = async (
   scope: Scope,
   key: SessionKey,
   input: SendInput,
-  options: SendOptions = {},
+  { idempotencyKey, policy = 'queue' }: SendOptions = {},
 ): Promise<Run> => {
-  const { idempotencyKey, policy } = parseInput('the options', Options, options);
   const content = contentOf(input);
   const fold = await scope.folds.head(key);
   if (!fold.bound) throw noAgent(key);
@@ -74,3 +73,11 @@ export const admitInput = async (
   if (policy === 'interrupt') await interrupt(scope, key, event.payload.run);
   return runHandle(scope, key, event.payload.run, event.seq);
 };
+
+/** The same for callers, whose keys are not the runtime's own. */
+export const sendInput = async (
+  scope: Scope,
+  key: SessionKey,
+  input: SendInput,
+  options: SendOptions = {},
+): Promise<Run> => admitInput(scope, key, input, parseInput('the options', Options, options));

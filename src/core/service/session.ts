@@ -43,7 +43,7 @@ import { type Retry, retryTurn } from './retry.ts';
 import { type Reversal, revertCommit } from './revert.ts';
 import type { Run } from './runs.ts';
 import { keyOf, type Scope } from './scope.ts';
-import { admitInput, type SendInput, type SendOptions } from './send.ts';
+import { type SendInput, type SendOptions, sendInput } from './send.ts';
 import { sessionNotFound } from './session-folds.ts';
 import { callTracking } from './track.ts';
 import { readTranscript, type TranscriptEntry, type TranscriptOptions } from './transcript.ts';
@@ -183,7 +183,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       const events = await run({ type: 'append', messages, encoded }, { idempotencyKey, body: inputs });
       return events as readonly SessionEvent<'message.appended'>[];
     },
-    send: (input, options) => admitInput(scope, key, input, options),
+    send: (input, options) => sendInput(scope, key, input, options),
     run: (wanted) => findRun(scope, key, wanted),
     cancel: async (wanted) => cancelRun(scope, key, parseInput('the run', RunId.optional(), wanted)),
     answer: async (question, text) =>
