@@ -3,6 +3,8 @@ import { runCli } from '../src/cli/run-cli.ts';
 import type { Terminal } from '../src/cli/terminal.ts';
 import type { World } from '../src/cli/world.ts';
 import { openRuntime } from '../src/index.ts';
+import type { MemoryDatabase } from '../src/testing/memory-database.ts';
+import { openMemoryStore } from '../src/testing/memory-store.ts';
 
 /** A terminal of so many columns; without an end to them it is a pipe. */
 export const recorder = (columns = 80): Terminal & { bytes: () => Buffer } => {
@@ -17,11 +19,10 @@ export const recorder = (columns = 80): Terminal & { bytes: () => Buffer } => {
   };
 };
 
+type CallWorld = Partial<World> & { readonly columns?: number };
+
 /** Runs a call within this process, in a world where nothing else happens. */
-export const callCli = async (
-  argv: readonly string[],
-  { columns, ...world }: Partial<World> & { readonly columns?: number } = {},
-) => {
+export const callCli = async (argv: readonly string[], { columns, ...world }: CallWorld = {}) => {
   const [out, err] = [recorder(columns), recorder(columns)];
   const code = await runCli({
     argv,
@@ -50,3 +51,10 @@ export const callCli = async (
     err: stripVTControlCharacters(err.bytes().toString('utf8')),
   };
 };
+
+/** The same on a store in memory, for which no file and no thread is opened. */
+export const callCliOn = (database: MemoryDatabase, argv: readonly string[], world: CallWorld = {}) =>
+  callCli([...argv, '--store', 'memory'], {
+    openRuntime: (options) => openRuntime({ ...options, store: openMemoryStore(database) }),
+    ...world,
+  });

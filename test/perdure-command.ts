@@ -32,17 +32,20 @@ export const runPerdure = async (args: readonly string[], options: CommandOption
   return { code: code as number | null, out: bytes.toString('utf8'), err, bytes };
 };
 
+/** That of a pipe. */
+export const worldOf = ({ env, stdin = '' }: CallOptions = {}) => ({
+  columns: Number.POSITIVE_INFINITY,
+  env: { ...environment, ...env },
+  stdin: async function* () {
+    yield Buffer.from(stdin);
+  },
+});
+
 /**
  * The same command within this process and in its current folder, which is many times cheaper: for what does not depend on processes,
  * signals or terminals.
  */
-export const callPerdure = async (args: readonly string[], { env, stdin = '' }: CallOptions = {}) => {
-  const { raw, ...answer } = await callCli(args, {
-    columns: Number.POSITIVE_INFINITY,
-    env: { ...environment, ...env },
-    stdin: async function* () {
-      yield Buffer.from(stdin);
-    },
-  });
+export const callPerdure = async (args: readonly string[], options?: CallOptions) => {
+  const { raw, ...answer } = await callCli(args, worldOf(options));
   return { ...answer, out: raw };
 };

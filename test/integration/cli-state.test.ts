@@ -1,86 +1,60 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { openRuntime, type Session, type Sessions } from '../../src/index.ts';
-import { type CallOptions, callPerdure } from '../perdure-command.ts';
-
-vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
-let cwd: string;
-const home = process.cwd();
-beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'perdure-cli-state-'));
-  process.chdir(cwd);
-});
-afterEach(() => {
-  process.chdir(home);
-  rmSync(cwd, { recursive: true, force: true });
-});
-
-/** What a call that must succeed says. */
-const said = async (args: readonly string[], options?: CallOptions): Promise<string> => {
-  const { code, out, err } = await callPerdure(args, options);
-  expect({ code, err }, args.join(' ')).toEqual({ code: 0, err: '' });
-  return out;
-};
-const answered = async (args: readonly string[], options?: CallOptions) =>
-  JSON.parse(await said([...args, '--json'], options));
-const jsonLines = async (args: readonly string[]) =>
-  (await said([...args, '--json'])).split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
-
-const refused = async (args: readonly string[]) => {
-  const { code, out, err } = await callPerdure([...args, '--json']);
-  expect(out).toBe('');
-  return { exit: code, ...(JSON.parse(err).error as { code: string; message: string }) };
-};
-
-/** The same store, seen by the library, as JSON would show it. */
-const inLibrary = async <T>(work: (sessions: Sessions) => Promise<T>): Promise<T> => {
-  const runtime = await openRuntime({ store: `sqlite:${join(cwd, '.perdure', 'perdure.db')}` });
-  try {
-    return JSON.parse(JSON.stringify((await work(runtime.sessions)) ?? null));
-  } finally {
-    await runtime.close();
-  }
-};
-const asked = <T>(id: string, work: (session: Session) => Promise<T>) =>
-  inLibrary(async (sessions) => work(await sessions.get(id)));
+import { expect, test } from 'vitest';
+import type { Session, Sessions } from '../../src/index.ts';
+import { memoryCommandLine } from '../command-line.ts';
 
 /** Two turns: facts, a decision and two calls of tools in the first, changes of them in the second. */
-const makeSession = (): Promise<string> =>
-  inLibrary(async (sessions) => {
-    const session = await sessions.open({ title: 'State' });
-    await session.append({ role: 'user', content: 'Begin.' });
-    const tools = session.track(
-      {
-        edit: async ({ path }: { path: string }) => `wrote ${path}`,
-        test: async () => Promise.reject(new Error('none found')),
-      },
-      { edit: { files: ({ path }) => ({ [path]: 'created' }) } },
-    );
-    await tools.edit({ path: 'src/auth.ts' });
-    await tools.test().catch(() => undefined);
-    await session.commit((draft) => {
-      draft.facts.port = 8080;
-      draft.decisions.db = { what: 'SQLite', why: 'one file' };
-      draft.plan.first = { step: 'Write it', status: 'todo', order: 1 };
-    });
-    await session.append({ role: 'assistant', content: 'Begun.' });
-    await session.append({ role: 'user', content: 'Go on.' });
-    await session.commit(
-      (draft) => {
-        draft.facts.port = 9090;
-        delete draft.decisions.db;
-        draft.plan.first!.status = 'done';
-      },
-      { why: 'it moved' },
-    );
-    await session.append({ role: 'assistant', content: 'Gone on.' });
-    return session.id;
+const makeSession = async (sessions: Sessions): Promise<string> => {
+  const session = await sessions.open({ title: 'State' });
+  await session.append({ role: 'user', content: 'Begin.' });
+  const tools = session.track(
+    {
+      edit: async ({ path }: { path: string }) => `wrote ${path}`,
+      test: async () => Promise.reject(new Error('none found')),
+    },
+    { edit: { files: ({ path }) => ({ [path]: 'created' }) } },
+  );
+  await tools.edit({ path: 'src/auth.ts' });
+  await tools.test().catch(() => undefined);
+  await session.commit((draft) => {
+    draft.facts.port = 8080;
+    draft.decisions.db = { what: 'SQLite', why: 'one file' };
+    draft.plan.first = { step: 'Write it', status: 'todo', order: 1 };
   });
+  await session.append({ role: 'assistant', content: 'Begun.' });
+  await session.append({ role: 'user', content: 'Go on.' });
+  await session.commit(
+    (draft) => {
+      draft.facts.port = 9090;
+      delete draft.decisions.db;
+      draft.plan.first!.status = 'done';
+    },
+    { why: 'it moved' },
+  );
+  await session.append({ role: 'assistant', content: 'Gone on.' });
+  return session.id;
+};
+
+/** The library's answers are as JSON would show them. */
+const start = async () => {
+  const { call, inLibrary: work, ...answers } = memoryCommandLine();
+  const id = await work(makeSession);
+  const inLibrary = async <T>(ask: (sessions: Sessions) => Promise<T>): Promise<T> =>
+    JSON.parse(JSON.stringify((await work(ask)) ?? null));
+  return {
+    ...answers,
+    id,
+    inLibrary,
+    asked: <T>(ask: (session: Session) => Promise<T>) => inLibrary(async (sessions) => ask(await sessions.get(id))),
+    refused: async (args: readonly string[]) => {
+      const { code, out, err } = await call([...args, '--json']);
+      expect(out).toBe('');
+      return { exit: code, ...(JSON.parse(err).error as { code: string; message: string }) };
+    },
+  };
+};
 
 test('[CLI1, STATE3] state shows the state or a part of it, now or at a point', async () => {
-  const id = await makeSession();
+  const { id, said, answered, refused, asked } = await start();
   expect(await said(['state', id])).toBe(
     [
       'facts',
@@ -96,7 +70,7 @@ test('[CLI1, STATE3] state shows the state or a part of it, now or at a point', 
     ].join('\n'),
   );
   expect(await answered(['state', id, '--at', '1'])).toEqual(
-    await asked(id, (session) => session.state({ at: { turn: 1 } })),
+    await asked((session) => session.state({ at: { turn: 1 } })),
   );
   expect(await said(['state', id, '--at', '1', '--path', '/decisions'])).toBe(
     'decisions\n  db: SQLite\n    why: one file\n',
@@ -106,16 +80,16 @@ test('[CLI1, STATE3] state shows the state or a part of it, now or at a point', 
 });
 
 test('[CLI1, STATE1, REV1] commit changes the state, revert takes that back, and both say what changed', async () => {
-  const id = await makeSession();
+  const { id, said, answered, refused, asked } = await start();
   expect(await said(['commit', id, '--fact', 'host=local host', '--fact', 'port=1', '--why', 'told so'])).toMatch(
     /^committed event \d+, turn 2: \+\/facts\/host ~\/facts\/port: told so\n$/,
   );
   const patch = JSON.stringify([{ op: 'add', path: '/facts/list', value: [1, { a: null }] }]);
   const commit = await answered(['commit', id, '--patch', '-', '--provenance', 'unverified'], { stdin: patch });
-  expect(commit).toEqual((await asked(id, (session) => session.commits()))[0]);
+  expect(commit).toEqual((await asked((session) => session.commits()))[0]);
   expect(commit).toMatchObject({ provenance: 'unverified', entries: ['/facts/list'] });
   expect(await answered(['commit', id, '--fact', 'port=1'])).toBeNull();
-  expect(await asked(id, async (session) => (await session.state()).facts)).toEqual({
+  expect(await asked(async (session) => (await session.state()).facts)).toEqual({
     port: 1,
     host: 'local host',
     list: [1, { a: null }],
@@ -123,9 +97,9 @@ test('[CLI1, STATE1, REV1] commit changes the state, revert takes that back, and
   expect(await said(['revert', id, String(commit.seq), '--why', 'not needed'])).toBe(
     `reverted commit ${commit.seq} with event ${commit.seq + 1}: -/facts/list\n`,
   );
-  const [moved] = (await asked(id, (session) => session.commits())).filter(({ why }) => why === 'it moved');
+  const [moved] = (await asked((session) => session.commits())).filter(({ why }) => why === 'it moved');
   expect(await refused(['revert', id, `seq:${moved!.seq}`])).toMatchObject({ exit: 1, code: 'REVERT_CONFLICT' });
-  const adopted = await asked(id, async (session) => {
+  const adopted = await asked(async (session) => {
     const branch = await session.fork();
     await branch.files.write('a.txt', 'theirs');
     return (await session.adopt(branch)).commit!.seq;
@@ -138,7 +112,7 @@ test('[CLI1, STATE1, REV1] commit changes the state, revert takes that back, and
 });
 
 test('[CLI1, QRY1] log finds commits of a session or of the workspace, and still lists events', async () => {
-  const id = await makeSession();
+  const { id, said, jsonLines, inLibrary, asked } = await start();
   const events = (await said(['log', id])).split('\n');
   expect(events[0]).toMatch(/^ {4}1 .* session\.opened/);
   const lines = (await said(['log', id, '--commits'])).split('\n');
@@ -155,7 +129,7 @@ test('[CLI1, QRY1] log finds commits of a session or of the workspace, and still
     '',
   ]);
   expect(await jsonLines(['log', id, '--turns', '1-1', '--actor', 'member:local', '--provenance', 'human'])).toEqual(
-    await asked(id, (session) => session.commits({ turns: { from: 1, to: 1 }, provenance: 'human' })),
+    await asked((session) => session.commits({ turns: { from: 1, to: 1 }, provenance: 'human' })),
   );
   expect(await jsonLines(['log', id, '--last', '1', '--path', '/facts/**', '--limit', '5'])).toHaveLength(1);
   const everywhere = ['log', '--all', '--file', 'src/auth.ts', '--since', '7d'];
@@ -166,7 +140,7 @@ test('[CLI1, QRY1] log finds commits of a session or of the workspace, and still
 });
 
 test('[CLI1, QRY3] calls lists tool calls of a session or of the workspace', async () => {
-  const id = await makeSession();
+  const { id, said, answered, jsonLines, inLibrary, asked } = await start();
   expect((await said(['calls', id])).split('\n')).toEqual([
     expect.stringMatching(/^SEQ +TURN +TIME +STATUS +TOOK +TOOL +CALL$/),
     expect.stringMatching(/^ *\d+ +1 {2}[\dT:.-]+Z {2}threw +\d+ ms {2}test {2}call_\w+$/),
@@ -181,7 +155,7 @@ test('[CLI1, QRY3] calls lists tool calls of a session or of the workspace', asy
   expect(await answered(['calls', '--until', '1h'])).toEqual([]);
   expect(await answered(['calls', '--actor', 'member:local'])).toHaveLength(2);
   expect(await answered(['calls', id, '--actor', 'agent:coder'])).toEqual([]);
-  await asked(id, (session) => session.rewind({ to: { turn: 0 } }));
+  await asked((session) => session.rewind({ to: { turn: 0 } }));
   expect(await answered(['calls', id])).toEqual([]);
   expect(await answered(['calls'])).toEqual([]);
   expect(await answered(['calls', id, '--include-rewound'])).toHaveLength(2);
@@ -191,7 +165,7 @@ test('[CLI1, QRY3] calls lists tool calls of a session or of the workspace', asy
 });
 
 test('[CLI1, DIFF1] diff tells what changed between turns, attempts and branches', async () => {
-  const id = await makeSession();
+  const { id, said, answered, jsonLines, refused, asked } = await start();
   expect((await said(['diff', id, '1', 'turn:2'])).split('\n').slice(1)).toEqual([
     'decisions',
     '  - db: SQLite',
@@ -203,13 +177,13 @@ test('[CLI1, DIFF1] diff tells what changed between turns, attempts and branches
     '',
   ]);
   expect(await answered(['diff', id, 'turn:1', '2'])).toEqual(
-    await asked(id, (session) => session.diff({ turn: 1 }, { turn: 2 })),
+    await asked((session) => session.diff({ turn: 1 }, { turn: 2 })),
   );
   expect(await said(['diff', id, '2', '2'])).toMatch(/\nno difference\n$/);
   expect(await said(['retry', id, 'turn:2'])).toMatch(/^turn 2 is tried again as turn 3\n$/);
   expect(await said(['diff', id, '2#1', '2#2'])).toMatch(/\n {2}\+ db: SQLite\n.*\n {2}~ port: 9090 → 8080\n/s);
   expect(await jsonLines(['log', id, '--include-rewound'])).toHaveLength(4);
-  const branch = await asked(id, async (session) => {
+  const branch = await asked(async (session) => {
     const fork = await session.fork({ at: { turn: 1 } });
     await fork.commit((draft) => void Object.assign(draft.facts, { host: 'here' }));
     return fork.id;
@@ -220,8 +194,8 @@ test('[CLI1, DIFF1] diff tells what changed between turns, attempts and branches
 });
 
 test('[CLI1, ADO1] adopt takes over what a branch changed and names what both changed', async () => {
-  const id = await makeSession();
-  const branch = await asked(id, async (session) => {
+  const { id, said, answered, refused, asked } = await start();
+  const branch = await asked(async (session) => {
     const fork = await session.fork({ at: { turn: 1 } });
     await fork.commit((draft) => void Object.assign(draft.facts, { port: 7, host: 'here' }));
     return fork.id;
@@ -239,11 +213,11 @@ test('[CLI1, ADO1] adopt takes over what a branch changed and names what both ch
   ]);
   const adoption = await answered(['adopt', id, branch, '--on-conflict', 'theirs', '--why', 'better']);
   expect(adoption).toMatchObject({ adopted: ['/facts/port'], conflicts: [{ path: '/facts/port', theirs: 7 }] });
-  expect(adoption.commit).toEqual((await asked(id, (session) => session.commits()))[0]);
+  expect(adoption.commit).toEqual((await asked((session) => session.commits()))[0]);
 });
 
 test('[CLI1, CTX5, CTX6] compact, recall and pin are about what a context holds', async () => {
-  const id = await makeSession();
+  const { id, said, answered, refused } = await start();
   const compacted = await said(['compact', id, '--keep', '1']);
   expect(compacted).toMatch(
     /^a summary stands for seq:\d+ to seq:\d+\nTurn 1: .*\nto be recalled by key\n {2}.*turn:1/s,
@@ -258,8 +232,8 @@ test('[CLI1, CTX5, CTX6] compact, recall and pin are about what a context holds'
 });
 
 test('[CLI1, QRY4] repair makes the projections anew and says from how many events', async () => {
-  const id = await makeSession();
-  const { seq } = await asked(id, (session) => session.summary());
+  const { said, answered, inLibrary, asked } = await start();
+  const { seq } = await asked((session) => session.summary());
   const before = await inLibrary((sessions) => Promise.all([sessions.commits(), sessions.toolCalls()]));
   expect(await said(['repair', '--projections'])).toBe(`projections made anew from ${seq} events\n`);
   expect(await answered(['repair', '--projections'])).toEqual({ events: seq });

@@ -6,8 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { openRuntime, type Session, type SessionEvent } from '../../src/index.ts';
-import { type CallOptions, callPerdure, runPerdure, startPerdure } from '../perdure-command.ts';
+import type { SessionEvent } from '../../src/index.ts';
+import { answersOf, libraryOn, makeSquares } from '../command-line.ts';
+import { callPerdure, runPerdure, startPerdure } from '../perdure-command.ts';
 import { newStorePlace } from '../stores.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
@@ -25,45 +26,13 @@ afterEach(() => {
 const file = () => join(cwd, '.perdure', 'perdure.db');
 const missing = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a';
 
-/** What a call that must succeed says. */
-const said = async (args: readonly string[], options?: CallOptions): Promise<string> => {
-  const { code, out, err } = await callPerdure(args, options);
-  expect({ code, err }, args.join(' ')).toEqual({ code: 0, err: '' });
-  return out;
-};
-const answered = async (args: readonly string[], options?: CallOptions) =>
-  JSON.parse(await said([...args, '--json'], options));
+const { said, answered } = answersOf(callPerdure);
+const inLibrary = libraryOn(() => `sqlite:${file()}`);
 
-/** The same store, seen by the library. */
-const inLibrary = async <T>(work: (session: (id: string) => Promise<Session>) => Promise<T>): Promise<T> => {
-  const runtime = await openRuntime({ store: `sqlite:${file()}` });
-  try {
-    return await work(runtime.sessions.get);
-  } finally {
-    await runtime.close();
-  }
-};
+const eventsOf = (id: string): Promise<SessionEvent[]> =>
+  inLibrary(async (sessions) => Array.fromAsync((await sessions.get(id)).events()));
 
-const eventsOf = (id: string, at?: { seq: number }): Promise<SessionEvent[]> =>
-  inLibrary(async (get) => {
-    const events: SessionEvent[] = [];
-    for await (const event of (await get(id)).events({ at })) events.push(event);
-    return events;
-  });
-
-/** A session of three answered turns: events 1 to 7. */
-const makeSession = (title = 'Squares'): Promise<string> =>
-  openRuntime({ store: `sqlite:${file()}` }).then(async (runtime) => {
-    const session = await runtime.sessions.open({ title });
-    for (const n of [1, 2, 3]) {
-      await session.append([
-        { role: 'user', content: `What is ${n} times ${n}?` },
-        { role: 'assistant', content: `It is ${n * n}.` },
-      ]);
-    }
-    await runtime.close();
-    return session.id;
-  });
+const makeSession = (title?: string) => inLibrary((sessions) => makeSquares(sessions, title));
 
 const changeEvent = (session: string, seq: number): void => {
   const database = new DatabaseSync(file());
@@ -115,106 +84,6 @@ describe('what every command does', () => {
     ]);
     const [event] = (await eventsOf(id)).slice(2) as SessionEvent<'message.appended'>[];
     expect(event?.payload.message.content).toEqual([{ type: 'text', text }]);
-  });
-
-  test("[CLI1] JSON answers are the library's own objects", async () => {
-    const opened = await answered(['open', '--title', 'Fix it']);
-    const { id } = opened;
-    expect(opened).toMatchObject({ title: 'Fix it', status: 'open', seq: 1 });
-    const lines = ['{"role":"user","content":"a"}', '', '{"role":"assistant","content":[{"type":"text","text":"b"}]}'];
-    const appended = await answered(['append', id, '--jsonl'], { stdin: `${lines.join('\n')}\n` });
-    const [list, shown, log, tree, verified] = await Promise.all([
-      answered(['ls', '--limit', '1']),
-      answered(['show', id]),
-      said(['log', id, '--json']),
-      answered(['tree', id]),
-      answered(['verify', id]),
-    ]);
-    const events = await eventsOf(id);
-    expect(appended).toEqual(events.slice(1));
-    expect(
-      log
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ).toEqual(events);
-    await inLibrary(async (get) => {
-      const session = await get(id);
-      const summary = await session.summary();
-      expect(list).toEqual({ sessions: [summary] });
-      expect(shown).toEqual({ summary, transcript: await session.transcript() });
-      expect(tree).toEqual(await session.tree());
-      expect(verified).toEqual({ sessions: [{ session: id, ...(await session.verify()) }] });
-    });
-  });
-
-  test('[CLI1] a listing is filtered and goes on at its cursor', async () => {
-    const first = await makeSession();
-    const second = (await said(['open'])).trim();
-    const page = await answered(['ls', '--limit', '1']);
-    const [rest, all, none, more] = await Promise.all([
-      answered(['ls', '--limit', '1', '--cursor', page.cursor]),
-      answered(['ls', '--all', '--status', 'active']),
-      said(['ls', '--status', 'archived']),
-      callPerdure(['ls', '--limit', '1']),
-    ]);
-    expect([page, rest].map(({ sessions }) => sessions[0].id)).toEqual([second, first]);
-    expect(all.sessions.map(({ id }: { id: string }) => id)).toEqual([first]);
-    expect(none).toBe('no session is archived\n');
-    expect(more).toMatchObject({ code: 0, err: 'there are more: `perdure ls --all` lists them\n' });
-  });
-
-  test('[CLI1, FORK1, REW1] fork, rewind and tree go to points', async () => {
-    const id = await makeSession();
-    const child = (await said(['fork', id, '--at', 'turn:2', '--title', 'The other way'])).trim();
-    const half = await callPerdure(['fork', child, '--at', 'seq:4']);
-    expect(half.err).toContain(`perdure resume ${half.out.trim()}`);
-    expect(await said(['rewind', id, '--to', '1', '--reason', 'wrong'])).toContain('goes on from turn 1, 2 messages');
-    const tree = await said(['tree', child]);
-    const [again, shown, log] = await Promise.all([
-      answered(['fork', id]),
-      answered(['show', id]),
-      said(['log', id, '--at', 'turn:1', '--after', '1']),
-    ]);
-    expect(tree.split('\n')).toEqual([
-      `○ ${id}  active  turn 1  Squares`,
-      expect.stringMatching(/^├─[●○] .*⑂ seq:[45] {2}(active|paused) {2}turn 2 {2}.*/),
-      expect.stringMatching(/^└─[●○] .*⑂ seq:[45] {2}(active|paused) {2}turn 2 {2}.*/),
-      '',
-    ]);
-    expect(tree).toContain(`● ${child}  ⑂ seq:5  active  turn 2  The other way`);
-    expect(again).toMatchObject({ parent: id, forkedAt: 8, status: 'active' });
-    expect(shown.transcript).toHaveLength(2);
-    expect(
-      log
-        .trimEnd()
-        .split('\n')
-        .map((line) => Number(line.slice(0, 5))),
-    ).toEqual([2, 3, 4, 5, 6, 7, 8]);
-    expect(await answered(['rewind', id, '--to', 'seq:7'])).toMatchObject({ messages: 6, turn: 3, seq: 9 });
-  });
-
-  test('[CLI1, LIFE1] the lifecycle commands move a session, and what the table forbids changes nothing', async () => {
-    const id = await makeSession();
-    expect(await said(['pause', id, '--reason', 'lunch'])).toBe(`${id} is paused\n`);
-    const refused = await Promise.all([callPerdure(['append', id, 'x']), callPerdure(['archive', id, '--json'])]);
-    expect(refused[0]).toMatchObject({ code: 1, out: '' });
-    expect(refused[0]?.err).toMatch(/^error ILLEGAL_TRANSITION: cannot append while .* paused; allowed now: .*resume/);
-    expect(JSON.parse(refused[1]!.err).error).toMatchObject({
-      code: 'ILLEGAL_TRANSITION',
-      details: { status: 'paused', command: 'archive', allowed: expect.arrayContaining(['resume', 'close']) },
-    });
-    expect(await answered(['resume', id])).toMatchObject({ status: 'active' });
-    for (const [command, status] of [
-      ['close', 'closed'],
-      ['archive', 'archived'],
-      ['restore', 'closed'],
-      ['reopen', 'active'],
-    ] as const) {
-      expect(await said([command, id])).toBe(`${id} is ${status}\n`);
-    }
-    const types = (await eventsOf(id)).slice(7).map(({ type }) => type.replace('session.', ''));
-    expect(types).toEqual(['paused', 'resumed', 'closed', 'archived', 'restored', 'reopened']);
   });
 
   test('[CLI1, HASH4, FAULT2] verify names the first bad event, exits 1, and checks the others too', async () => {
@@ -401,60 +270,6 @@ describe('wrong calls and faults', () => {
     expect(err).toMatch(/^error STORE_UNAVAILABLE: /);
     expect(err).not.toContain('s3cr3t');
   });
-
-  test('[CLI1, IN1, IN3, FAULT3] wrong input is refused with its code, and nothing is written', async () => {
-    const id = await makeSession();
-    const jsonl = ['append', id, '--jsonl'];
-    const orphan =
-      '{"role":"tool","content":[{"type":"tool-result","callId":"c","tool":"t","outcome":"ok","output":1}]}';
-    const cases: readonly (readonly [
-      args: readonly string[],
-      code: number,
-      error: string,
-      stdin?: string | Uint8Array,
-    ])[] = [
-      [['show', missing], 1, 'SESSION_NOT_FOUND'],
-      [['verify', missing], 1, 'SESSION_NOT_FOUND'],
-      [['show', 'run_01jd3v8m9k5x7q2w4e6r8t0y1a'], 2, 'INVALID_INPUT'],
-      [['show', id, '--at', '9'], 1, 'POINT_NOT_FOUND'],
-      [['rewind', id, '--to', 'seq:99'], 1, 'POINT_NOT_FOUND'],
-      [['rewind', id, '--to', 'seq:0'], 2, 'INVALID_INPUT'],
-      [['rewind', id], 2, 'INVALID_INPUT'],
-      [['append', id, '-'], 2, 'INVALID_INPUT', 'a\u0000b'],
-      [['append', id, '-'], 2, 'INVALID_INPUT', Uint8Array.of(0xff, 0xfe)],
-      [jsonl, 2, 'INVALID_INPUT', '{"role":"user","content":"a"}\n{"role":'],
-      [jsonl, 2, 'INVALID_INPUT', '{"role":"user","content":"a"}\n{"role":"user","content":"\\ud800"}'],
-      [jsonl, 2, 'INVALID_INPUT', 'null'],
-      [jsonl, 2, 'INVALID_INPUT', ''],
-      [jsonl, 2, 'INVALID_INPUT', orphan],
-      [['ls', '--cursor', 'x'], 2, 'INVALID_INPUT'],
-      [['log', id, '--follow', '--at', '1'], 2, 'INVALID_INPUT'],
-      [['verify'], 2, 'INVALID_INPUT'],
-    ];
-    const before = await Promise.all([said(['ls', '--json']), said(['log', id, '--json'])]);
-    const check = async ([args, code, error, stdin]: (typeof cases)[number]) => {
-      const result = await callPerdure([...args, '--json'], stdin === undefined ? {} : { stdin });
-      const told = JSON.parse(result.err);
-      expect({ args, code: result.code, error: told.error.code }).toEqual({ args, code, error });
-      expect(told).toEqual({ error: { code: error, message: expect.any(String), details: expect.any(Object) } });
-      expect(result.out).toBe('');
-    };
-    const waiting = [...cases];
-    const worker = async () => {
-      for (let next = waiting.pop(); next; next = waiting.pop()) await check(next);
-    };
-    await Promise.all([worker(), worker(), worker()]);
-    expect(await Promise.all([said(['ls', '--json']), said(['log', id, '--json'])])).toEqual(before);
-  });
-
-  test('[CLI1, KEY2] a key that was used for something else is refused', async () => {
-    const id = await makeSession();
-    await said(['append', id, 'one', '--key', 'k']);
-    expect(await callPerdure(['append', id, 'two', '--key', 'k'])).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/^error KEY_REUSED: /),
-    });
-  });
 });
 
 describe('terminals and pipes', () => {
@@ -484,9 +299,9 @@ describe('terminals and pipes', () => {
 
   test('[CLI1] a reader that has enough ends the command without a word', async () => {
     const id = await makeSession();
-    await inLibrary(async (get) => {
+    await inLibrary(async (sessions) => {
       const messages = Array.from({ length: 2000 }, () => ({ role: 'user', content: 'x'.repeat(180) }) as const);
-      await (await get(id)).append(messages);
+      await (await sessions.get(id)).append(messages);
     });
     const child = startPerdure(['log', id], { cwd });
     let problem = '';

@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest';
+import { makeSquares, memoryCommandLine } from '../command-line.ts';
+
+const missing = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a';
+
+const start = () => {
+  const line = memoryCommandLine();
+  const eventsOf = (id: string) =>
+    line.inLibrary(async (sessions) => Array.fromAsync((await sessions.get(id)).events()));
+  return { ...line, eventsOf };
+};
+
+test("[CLI1] JSON answers are the library's own objects", async () => {
+  const { said, answered, inLibrary, eventsOf } = start();
+  const opened = await answered(['open', '--title', 'Fix it']);
+  const { id } = opened;
+  expect(opened).toMatchObject({ title: 'Fix it', status: 'open', seq: 1 });
+  const lines = ['{"role":"user","content":"a"}', '', '{"role":"assistant","content":[{"type":"text","text":"b"}]}'];
+  const appended = await answered(['append', id, '--jsonl'], { stdin: `${lines.join('\n')}\n` });
+  const [list, shown, log, tree, verified] = await Promise.all([
+    answered(['ls', '--limit', '1']),
+    answered(['show', id]),
+    said(['log', id, '--json']),
+    answered(['tree', id]),
+    answered(['verify', id]),
+  ]);
+  const events = await eventsOf(id);
+  expect(appended).toEqual(events.slice(1));
+  expect(
+    log
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual(events);
+  await inLibrary(async (sessions) => {
+    const session = await sessions.get(id);
+    const summary = await session.summary();
+    expect(list).toEqual({ sessions: [summary] });
+    expect(shown).toEqual({ summary, transcript: await session.transcript() });
+    expect(tree).toEqual(await session.tree());
+    expect(verified).toEqual({ sessions: [{ session: id, ...(await session.verify()) }] });
+  });
+});
+
+test('[CLI1] a listing is filtered and goes on at its cursor', async () => {
+  const { call, said, answered, inLibrary } = start();
+  const first = await inLibrary(makeSquares);
+  const second = (await said(['open'])).trim();
+  const page = await answered(['ls', '--limit', '1']);
+  const [rest, all, none, more] = await Promise.all([
+    answered(['ls', '--limit', '1', '--cursor', page.cursor]),
+    answered(['ls', '--all', '--status', 'active']),
+    said(['ls', '--status', 'archived']),
+    call(['ls', '--limit', '1']),
+  ]);
+  expect([page, rest].map(({ sessions }) => sessions[0].id)).toEqual([second, first]);
+  expect(all.sessions.map(({ id }: { id: string }) => id)).toEqual([first]);
+  expect(none).toBe('no session is archived\n');
+  expect(more).toMatchObject({ code: 0, err: 'there are more: `perdure ls --all` lists them\n' });
+});
+
+test('[CLI1, FORK1, REW1] fork, rewind and tree go to points', async () => {
+  const { call, said, answered, inLibrary } = start();
+  const id = await inLibrary(makeSquares);
+  const child = (await said(['fork', id, '--at', 'turn:2', '--title', 'The other way'])).trim();
+  const half = await call(['fork', child, '--at', 'seq:4']);
+  expect(half.err).toContain(`perdure resume ${half.out.trim()}`);
+  expect(await said(['rewind', id, '--to', '1', '--reason', 'wrong'])).toContain('goes on from turn 1, 2 messages');
+  const tree = await said(['tree', child]);
+  const [again, shown, log] = await Promise.all([
+    answered(['fork', id]),
+    answered(['show', id]),
+    said(['log', id, '--at', 'turn:1', '--after', '1']),
+  ]);
+  expect(tree.split('\n')).toEqual([
+    `○ ${id}  active  turn 1  Squares`,
+    expect.stringMatching(/^├─[●○] .*⑂ seq:[45] {2}(active|paused) {2}turn 2 {2}.*/),
+    expect.stringMatching(/^└─[●○] .*⑂ seq:[45] {2}(active|paused) {2}turn 2 {2}.*/),
+    '',
+  ]);
+  expect(tree).toContain(`● ${child}  ⑂ seq:5  active  turn 2  The other way`);
+  expect(again).toMatchObject({ parent: id, forkedAt: 8, status: 'active' });
+  expect(shown.transcript).toHaveLength(2);
+  expect(
+    log
+      .trimEnd()
+      .split('\n')
+      .map((line) => Number(line.slice(0, 5))),
+  ).toEqual([2, 3, 4, 5, 6, 7, 8]);
+  expect(await answered(['rewind', id, '--to', 'seq:7'])).toMatchObject({ messages: 6, turn: 3, seq: 9 });
+});
+
+test('[CLI1, LIFE1] the lifecycle commands move a session, and what the table forbids changes nothing', async () => {
+  const { call, said, answered, inLibrary, eventsOf } = start();
+  const id = await inLibrary(makeSquares);
+  expect(await said(['pause', id, '--reason', 'lunch'])).toBe(`${id} is paused\n`);
+  const refused = await Promise.all([call(['append', id, 'x']), call(['archive', id, '--json'])]);
+  expect(refused[0]).toMatchObject({ code: 1, out: '' });
+  expect(refused[0]?.err).toMatch(/^error ILLEGAL_TRANSITION: cannot append while .* paused; allowed now: .*resume/);
+  expect(JSON.parse(refused[1]!.err).error).toMatchObject({
+    code: 'ILLEGAL_TRANSITION',
+    details: { status: 'paused', command: 'archive', allowed: expect.arrayContaining(['resume', 'close']) },
+  });
+  expect(await answered(['resume', id])).toMatchObject({ status: 'active' });
+  for (const [command, status] of [
+    ['close', 'closed'],
+    ['archive', 'archived'],
+    ['restore', 'closed'],
+    ['reopen', 'active'],
+  ] as const) {
+    expect(await said([command, id])).toBe(`${id} is ${status}\n`);
+  }
+  const types = (await eventsOf(id)).slice(7).map(({ type }) => type.replace('session.', ''));
+  expect(types).toEqual(['paused', 'resumed', 'closed', 'archived', 'restored', 'reopened']);
+});
+
+test('[CLI1, IN1, IN3, FAULT3] wrong input is refused with its code, and nothing is written', async () => {
+  const { call, said, inLibrary } = start();
+  const id = await inLibrary(makeSquares);
+  const jsonl = ['append', id, '--jsonl'];
+  const orphan = '{"role":"tool","content":[{"type":"tool-result","callId":"c","tool":"t","outcome":"ok","output":1}]}';
+  const cases: readonly (readonly [
+    args: readonly string[],
+    code: number,
+    error: string,
+    stdin?: string | Uint8Array,
+  ])[] = [
+    [['show', missing], 1, 'SESSION_NOT_FOUND'],
+    [['verify', missing], 1, 'SESSION_NOT_FOUND'],
+    [['show', 'run_01jd3v8m9k5x7q2w4e6r8t0y1a'], 2, 'INVALID_INPUT'],
+    [['show', id, '--at', '9'], 1, 'POINT_NOT_FOUND'],
+    [['rewind', id, '--to', 'seq:99'], 1, 'POINT_NOT_FOUND'],
+    [['rewind', id, '--to', 'seq:0'], 2, 'INVALID_INPUT'],
+    [['rewind', id], 2, 'INVALID_INPUT'],
+    [['append', id, '-'], 2, 'INVALID_INPUT', 'a\u0000b'],
+    [['append', id, '-'], 2, 'INVALID_INPUT', Uint8Array.of(0xff, 0xfe)],
+    [jsonl, 2, 'INVALID_INPUT', '{"role":"user","content":"a"}\n{"role":'],
+    [jsonl, 2, 'INVALID_INPUT', '{"role":"user","content":"a"}\n{"role":"user","content":"\\ud800"}'],
+    [jsonl, 2, 'INVALID_INPUT', 'null'],
+    [jsonl, 2, 'INVALID_INPUT', ''],
+    [jsonl, 2, 'INVALID_INPUT', orphan],
+    [['ls', '--cursor', 'x'], 2, 'INVALID_INPUT'],
+    [['log', id, '--follow', '--at', '1'], 2, 'INVALID_INPUT'],
+    [['verify'], 2, 'INVALID_INPUT'],
+  ];
+  const before = await Promise.all([said(['ls', '--json']), said(['log', id, '--json'])]);
+  const check = async ([args, code, error, stdin]: (typeof cases)[number]) => {
+    const result = await call([...args, '--json'], stdin === undefined ? {} : { stdin });
+    const told = JSON.parse(result.err);
+    expect({ args, code: result.code, error: told.error.code }).toEqual({ args, code, error });
+    expect(told).toEqual({ error: { code: error, message: expect.any(String), details: expect.any(Object) } });
+    expect(result.out).toBe('');
+  };
+  const waiting = [...cases];
+  const worker = async () => {
+    for (let next = waiting.pop(); next; next = waiting.pop()) await check(next);
+  };
+  await Promise.all([worker(), worker(), worker()]);
+  expect(await Promise.all([said(['ls', '--json']), said(['log', id, '--json'])])).toEqual(before);
+});
+
+test('[CLI1, KEY2] a key that was used for something else is refused', async () => {
+  const { call, said, inLibrary } = start();
+  const id = await inLibrary(makeSquares);
+  await said(['append', id, 'one', '--key', 'k']);
+  expect(await call(['append', id, 'two', '--key', 'k'])).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^error KEY_REUSED: /),
+  });
+});
