@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { ModelDelta, ModelRequest } from '../../src/core/ports/model.ts';
+import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import {
   type AgentDefinition,
   defineAgent,
@@ -8,16 +9,15 @@ import {
   defineTool,
   openRuntime,
   type Runtime,
+  type RuntimeOptions,
   type Script,
   type SessionEvent,
 } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
-import { newStorePlace, storeKinds } from '../stores.ts';
-
-const undo: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const each of undo.splice(0).reverse()) await each();
-});
+import { newWorkspace } from '../../src/testing/contract/contract-setup.ts';
+import { openStoreAt } from '../open-store.ts';
+import { overrideStore } from '../override-store.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
 const add = defineTool({
   name: 'add',
@@ -80,12 +80,23 @@ const types = async (events: AsyncIterable<SessionEvent>): Promise<readonly stri
 };
 
 describe.each(storeKinds)('runs on %s', (kind) => {
+  let place: StorePlace;
+  let store: RuntimeStore;
+  beforeAll(async () => {
+    place = await newStorePlace(kind);
+    store = await openStoreAt(place.address);
+  });
+  afterAll(async () => {
+    await store.close();
+    await place.remove();
+  });
+
+  /** In a workspace of its own, on the store of all; what `open` gives is as of another process. */
   const start = async (
     steps: Script['steps'],
     more: { readonly work?: boolean; readonly agent?: Partial<AgentDefinition> } = {},
   ) => {
-    const place = await newStorePlace(kind);
-    undo.push(place.remove);
+    const workspace = newWorkspace();
     const agent = defineAgent({
       name: 'tester',
       version: 1,
@@ -95,19 +106,21 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       ...more.agent,
     });
     const models = { scripts: [defineScript({ name: 'test', steps })] };
-    const open = async (): Promise<Runtime> => {
-      const runtime = await openRuntime({
-        store: place.address,
-        agents: [agent],
-        models,
-        timing: { modelBackoffMs: 1 },
-      });
-      undo.push(() => runtime.close());
+    const openOn = async (on: RuntimeOptions['store']): Promise<Runtime> => {
+      const runtime = await openRuntime({ store: on, agents: [agent], models, timing: { modelBackoffMs: 1 } });
+      onTestFinished(() => runtime.close());
       return runtime;
     };
-    const runtime = await open();
+    const local = { workspace, member: 'local', role: 'admin' } as const;
+    const whole = await openOn(overrideStore(store, { close: async () => undefined }));
+    const runtime = whole.as(local);
     if (more.work !== false) await runtime.worker().start();
-    return { runtime, open, session: await runtime.sessions.open({ agent }) };
+    return {
+      runtime,
+      as: (member: string, other: string = workspace) => whole.as({ workspace: other, member }),
+      open: async () => (await openOn(place.address)).as(local),
+      session: await runtime.sessions.open({ agent }),
+    };
   };
 
   test('[RUN1] an input is answered by a run: the model calls a tool, gets its result and answers', async () => {
@@ -317,7 +330,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
   });
 
   test('[APPR3, APPR2] who asked may not answer, and what nobody answers in time is denied', async () => {
-    const { session, runtime } = await start([
+    const { session, as } = await start([
       { calls: [{ tool: 'strict', input: {} }] },
       { when: { last: { outcome: 'denied', matches: 'in time' } }, text: 'Nobody came.' },
     ]);
@@ -328,7 +341,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await expect(session.approve(approval)).rejects.toMatchObject({ code: 'APPROVAL_FORBIDDEN' });
     await expect(session.approve('apr_nonsense')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect((await run.ended()).output).toBe('Nobody came.');
-    const other = await runtime.as({ workspace: 'local', member: 'ann' }).sessions.get(session.id);
+    const other = await as('ann').sessions.get(session.id);
     await expect(other.approve(approval)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
     expect((await Array.fromAsync(session.events())).some(({ type }) => type === 'approval.settled')).toBe(true);
   });
@@ -423,7 +436,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
   });
 
   test('[APPR1] what waits for an approval is listed and answered across the workspace', async () => {
-    const { session, runtime } = await start([
+    const { session, runtime, as } = await start([
       { calls: [{ tool: 'wipe', input: { what: 'disk' } }] },
       { text: 'Done.' },
     ]);
@@ -432,10 +445,10 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const [pending, ...others] = await runtime.approvals.list();
     expect(others).toEqual([]);
     expect(pending).toMatchObject({ session: session.id, tool: 'wipe', requestedBy: 'member:local' });
-    expect(await runtime.as({ workspace: 'other', member: 'eve' }).approvals.list()).toEqual([]);
-    await expect(
-      runtime.as({ workspace: 'other', member: 'eve' }).approvals.approve(pending!.id),
-    ).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+    expect(await as('eve', 'other').approvals.list()).toEqual([]);
+    await expect(as('eve', 'other').approvals.approve(pending!.id)).rejects.toMatchObject({
+      code: 'APPROVAL_NOT_FOUND',
+    });
     await runtime.approvals.approve(pending!.id);
     expect((await run.result()).status).toBe('succeeded');
     expect(await runtime.approvals.list()).toEqual([]);
