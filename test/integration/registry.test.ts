@@ -276,6 +276,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
 
     test('[PDK5] the keys of a member who is removed stop with them, and none comes back with the name', async () => {
       const { workspace, scoped, token, key } = await withKey({ of: 'approver' });
+      expect(await runtime.authenticate(token)).toBeDefined();
       await admin(other, workspace).members.remove('ann');
       expect(await runtime.authenticate(token)).toBeUndefined();
       expect(await scoped.keys.list()).toEqual([{ ...key, revokedAt: now }]);

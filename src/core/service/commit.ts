@@ -54,8 +54,17 @@ const sourcesOf = async (scope: Scope, key: SessionKey, seqs: readonly number[] 
   );
 };
 
+/** Nobody changes a state that was handed out. */
+const tags = new WeakMap<State, string>();
+
 /** Stands for the content of a state: the same for the same, whatever came between. */
-export const stateTag = (state: State): string => hash('sha256', JSON.stringify(canonical(state)), 'base64url');
+export const stateTag = (state: State): string => {
+  const known = tags.get(state);
+  if (known !== undefined) return known;
+  const tag = hash('sha256', JSON.stringify(canonical(state)), 'base64url');
+  tags.set(state, tag);
+  return tag;
+};
 
 const stateMoved = ({ session }: SessionKey): PerdureError =>
   new PerdureError('PRECONDITION_FAILED', 'the state is not the one that the change was made for: read it again', {

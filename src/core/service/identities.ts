@@ -22,7 +22,7 @@ import { guardWith, isAudited, refusalOf } from './guard.ts';
 import { type Identity, ParsedIdentity } from './identity.ts';
 import { permissionFor, permissions, type Verb } from './permissions.ts';
 import { auditOf, auditTrail } from './registry/audit.ts';
-import { type Authenticated, authenticate } from './registry/authenticate.ts';
+import { type Authenticated, authenticator } from './registry/authenticate.ts';
 import { keysOf } from './registry/keys.ts';
 import { membersOf } from './registry/members.ts';
 import { type Workspaces, workspacesOf } from './registry/workspaces.ts';
@@ -190,7 +190,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     makeMasterKey: () => program().audited('vault.makeMasterKey', undefined, () => vaults.makeMasterKey()),
     rotateMasterKey: (newKey) =>
       program().audited('vault.rotateMasterKey', undefined, () => vaults.rotateMasterKey(newKey)),
-    authenticate: (token) => authenticate(store, clock, token),
+    authenticate: authenticator(store, clock),
     settle: async () => {
       await Promise.all([...workers].map((worker) => worker.stop()));
       await underWay.settle();
