@@ -65,7 +65,7 @@ export class ClusterAudit {
     this.#lookAtCalls(log, complain);
     this.#lookAtReaders(log, conversation, complain);
     if (conversation.takesNotes) {
-      const notes = Buffer.from(await session.files.read(notesFile)).toString('utf8');
+      const notes = await session.files.read(notesFile).then((bytes) => Buffer.from(bytes).toString('utf8'), String);
       const runs = log.filter(isA('input.admitted')).map(({ payload }) => `${payload.run}\n`);
       if (notes !== runs.join('')) complain(`its notes are ${JSON.stringify(notes)}, and its runs ${runs.join()}`);
     }

@@ -48,6 +48,17 @@ class Progress {
   }
 }
 
+const atOnce = 10;
+
+/** A few at a time: a store has few connections. */
+const inTurns = async <T, Result>(items: readonly T[], work: (item: T) => Promise<Result>): Promise<Result[]> => {
+  const results: Result[] = [];
+  while (results.length < items.length) {
+    results.push(...(await Promise.all(items.slice(results.length, results.length + atOnce).map(work))));
+  }
+  return results;
+};
+
 const startCluster = async () => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-cluster-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -107,12 +118,10 @@ test('[RUN10, WR1, LOG2, KEY1, CLIENT4, WAKE2] three workers and two servers on 
   const cluster = await startCluster();
   const started = performance.now();
   const progress = new Progress();
-  const conversations = await Promise.all(
-    Array.from({ length: sessions }, (_, index) => {
-      const at = index % workspaces.length;
-      return Conversation.open(workspaces[at]!, cluster.clients[at]!, index % 4 === 0, progress.count);
-    }),
-  );
+  const conversations = await inTurns([...Array(sessions).keys()], (index) => {
+    const at = index % workspaces.length;
+    return Conversation.open(workspaces[at]!, cluster.clients[at]!, index % 4 === 0, progress.count);
+  });
   const inputs = Array.from({ length: turns }, (_, turn) =>
     random.shuffled(conversations).map((conversation) => ({ conversation, turn: turn + 1 })),
   ).flat();
@@ -142,13 +151,11 @@ test('[RUN10, WR1, LOG2, KEY1, CLIENT4, WAKE2] three workers and two servers on 
   const audit = new ClusterAudit(cluster.folder);
   const runtime = await cluster.open();
   const scoped = (workspace: string) => runtime.as({ workspace, member: 'local', role: 'admin' });
-  await Promise.all(
-    conversations.map(async (conversation) => {
-      const { seq } = await (await scoped(conversation.workspace).sessions.get(conversation.id)).summary();
-      await untilReadersStandAt(conversation, seq);
-      await audit.look(scoped(conversation.workspace), conversation);
-    }),
-  );
+  await inTurns(conversations, async (conversation) => {
+    const { seq } = await (await scoped(conversation.workspace).sessions.get(conversation.id)).summary();
+    await untilReadersStandAt(conversation, seq);
+    await audit.look(scoped(conversation.workspace), conversation);
+  });
   await runtime.close();
   const { events, runs, takenOver, interrupted, refused } = audit.figures;
   const again = conversations.reduce((sum, each) => sum + each.again, 0);

@@ -4,8 +4,9 @@ import { isPerdureError } from '../../../src/schema/error.ts';
 
 /** What is over in a moment, when the server or the database is back. */
 const isPassing = (error: unknown): boolean =>
-  isPerdureError(error) && ['SERVER_UNAVAILABLE', 'STORE_UNAVAILABLE'].includes(error.code);
+  isPerdureError(error) && ['SERVER_UNAVAILABLE', 'STORE_UNAVAILABLE', 'STORE_BUSY'].includes(error.code);
 const againMs = 200;
+const patienceMs = 60_000;
 
 export interface Sent {
   readonly text: string;
@@ -81,6 +82,7 @@ export class Conversation {
   /** Sends it until it is acknowledged, each time to the other server; then once more, as a client does that missed the answer. */
   async send(turn: number, { first, repeats }: { readonly first: number; readonly repeats: boolean }): Promise<void> {
     const text = `Turn ${turn}${this.takesNotes ? ', and note it' : ''}`;
+    const deadline = performance.now() + patienceMs;
     for (let attempt = 0; ; attempt++) {
       const handle = this.#handles[(first + attempt) % this.#handles.length]!;
       try {
@@ -88,7 +90,7 @@ export class Conversation {
         this.sent.push({ text, run: id });
         if (!repeats || this.sent.filter((each) => each.text === text).length > 1) return;
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        if (!isPassing(error) || performance.now() > deadline) throw error;
         this.again++;
         await sleep(againMs);
       }
