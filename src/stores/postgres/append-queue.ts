@@ -7,7 +7,7 @@ import { type Change, changeOf } from '../watchers.ts';
 import { type AppendResult, appendBatch, type PendingAppend } from './append-batch.ts';
 import type { Database, Lease } from './database.ts';
 import { prepareAppend } from './prepare-append.ts';
-import { isConnectionLost, isOutdated, unknownOutcome } from './store-error.ts';
+import { isConnectionLost, isOutdated, isPoolExhausted, unknownOutcome } from './store-error.ts';
 import type { WriteLog } from './write-log.ts';
 
 const maxBatchRequests = 256;
@@ -16,6 +16,8 @@ const maxBatchBytes = 8 * 1024 * 1024;
 const maxCompressBytes = 64 * 1024;
 const maxTries = 5;
 const retryForMs = 4000;
+/** How many statements may take all the time they have before the rest of their batch is refused too. */
+const apartForTimeouts = 5;
 
 interface Waiting {
   readonly request: AppendRequest;
@@ -119,7 +121,9 @@ export class AppendQueue {
     return batch;
   }
 
+  /** Those of a batch that failed are tried one by one, unless none could fare better than all. */
   async #settle(lease: Lease, batch: readonly Ready[]): Promise<void> {
+    const until = Date.now() + apartForTimeouts * this.#options.database.statementTimeoutMs;
     let results: readonly AppendResult[];
     try {
       results = await this.#commit(
@@ -127,9 +131,9 @@ export class AppendQueue {
         batch.map(({ pending }) => pending),
       );
     } catch (error) {
-      const alone = batch.length > 1 && !isConnectionLost(error) && !(error instanceof PerdureError);
+      const apart = batch.length > 1 && !isOfConnection(error) && !(error instanceof PerdureError);
       for (const waiting of batch) {
-        if (alone) await this.#settle(lease, [waiting]);
+        if (apart && Date.now() < until) await this.#settle(lease, [waiting]);
         else waiting.reject(error);
       }
       return;
@@ -162,6 +166,8 @@ export class AppendQueue {
     }
   }
 }
+
+const isOfConnection = (error: unknown): boolean => isConnectionLost(error) || isPoolExhausted(error);
 
 const isAppended = (result: AppendResult): result is Appended =>
   !(result instanceof PerdureError) && result.outcome === 'appended';

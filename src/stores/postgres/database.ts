@@ -116,12 +116,14 @@ export class Lease {
 /** The pool, and transactions that see one workspace. */
 export class Database {
   readonly poolSize: number;
+  readonly statementTimeoutMs: number;
   readonly #pool: pg.Pool;
   readonly #timeout: string;
   #namesStatements = true;
 
   constructor({ url, poolSize, statementTimeoutMs }: DatabaseOptions) {
     this.poolSize = poolSize;
+    this.statementTimeoutMs = statementTimeoutMs;
     this.#timeout = `set local statement_timeout = ${Math.trunc(statementTimeoutMs)}`;
     this.#pool = new pg.Pool({
       ...connectionOptions(url),

@@ -27,7 +27,7 @@ const isHeadBehind = (error: unknown): boolean =>
 export const isOutdated = (error: unknown): boolean =>
   /^(PD001|23505|40001|40P01)$/.test(sqlState(error)) && !isHeadBehind(error);
 
-const poolExhausted = (error: unknown): boolean =>
+export const isPoolExhausted = (error: unknown): boolean =>
   error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 
 interface Rule {
@@ -38,7 +38,7 @@ interface Rule {
 
 const rules: readonly Rule[] = [
   {
-    matches: (error) => poolExhausted(error),
+    matches: (error) => isPoolExhausted(error),
     code: 'STORE_BUSY',
     says: 'all connections to PostgreSQL are in use: try again, or raise poolSize',
   },

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newPgClient } from '../../../test/pg-client.ts';
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
+import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
+import { rawText } from '../../testing/contract/new-events.ts';
+import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/session-log.ts';
+import { openPostgresStore } from './index.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.drop());
+
+/** Another transaction that lets nobody read or write sessions; gives what ends it. */
+const holdSessions = async (): Promise<() => Promise<void>> => {
+  const client = newPgClient(database.adminUrl);
+  await client.connect();
+  await client.query('begin; lock table perdure.sessions in access exclusive mode');
+  return () => client.end();
+};
+
+const busy = { status: 'rejected', reason: { code: 'STORE_BUSY' } };
+
+describe('a pool that is smaller than the number of callers', () => {
+  test.each([1, 8])(
+    '[ST7] of %i lets 200 of them wait, and none of those who append and read keeps another out',
+    async (poolSize) => {
+      const store = await openPostgresStore({ url: database.url, poolSize });
+      const keys = Array.from({ length: 40 }, () => newKey());
+      await Promise.all(keys.map((key) => openSession(store, key)));
+      const call = async (n: number) => {
+        const key = keys[n % keys.length]!;
+        await mustAppend(store, key, [rawText(`${n}`)]);
+        expect((await store.read(key, { limit: 100 })).map(textOf)).toContain(`${n}`);
+        await store.list(key.workspace, { limit: 10 });
+      };
+      await Promise.all(Array.from({ length: 200 }, (_, n) => call(n)));
+      for (const key of keys) expect(await expectSound(store, key)).toHaveLength(6);
+      await store.close();
+    },
+  );
+
+  test('[ST7] refuses with STORE_BUSY after a bounded time, however many wait, and nothing of what was refused is there', async () => {
+    const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 500 });
+    const [mine, theirs] = [newWorkspace(), newWorkspace()];
+    const keys = Array.from({ length: 100 }, (_, n) => newKey(n % 2 === 0 ? mine : theirs));
+    await Promise.all(keys.map((key) => openSession(store, key)));
+    const release = await holdSessions();
+    const startMs = performance.now();
+    const readers = Array.from({ length: 20 }, () => store.list(mine, { limit: 1 }));
+    const writers = keys.map((key) => append(store, key, [rawText('refused')]));
+    const settled = await Promise.allSettled([...readers, ...writers]);
+    expect(performance.now() - startMs).toBeLessThan(15_000);
+    for (const each of settled) expect(each).toMatchObject(busy);
+    await release();
+    await Promise.all(keys.map((key) => mustAppend(store, key, [rawText('landed')])));
+    for (const key of keys) expect((await expectSound(store, key)).slice(1).map(textOf)).toEqual(['landed']);
+    await store.close();
+  });
+
+  test('[ST7] refuses all appends of a batch that found no connection at once', async () => {
+    const store = await openPostgresStore({ url: database.url, poolSize: 1, statementTimeoutMs: 9000 });
+    const workspace = newWorkspace();
+    const keys = Array.from({ length: 20 }, () => newKey(workspace));
+    await Promise.all(keys.map((key) => openSession(store, key)));
+    const release = await holdSessions();
+    const reading = store.list(newWorkspace(), { limit: 1 });
+    const startMs = performance.now();
+    const settled = await Promise.allSettled(keys.map((key) => append(store, key, [rawText('refused')])));
+    expect(performance.now() - startMs).toBeLessThan(8000);
+    for (const each of settled) expect(each).toMatchObject(busy);
+    await release();
+    await reading;
+    await store.close();
+  });
+});
