@@ -5,7 +5,7 @@ export type { Queue } from './core/ports/queue.ts';
 export type { OpenSpan, SpanAttributes, SpanStart, Spans } from './core/ports/spans.ts';
 export type { CallRecord, CallStatus, Imported, Store } from './core/ports/store.ts';
 export { type Effects, type Tool, type ToolContext, ToolFailure } from './core/ports/tool.ts';
-export type { Preview } from './core/run/previews.ts';
+export type { Preview } from './core/run/preview.ts';
 export type { Worker, WorkerOptions } from './core/run/worker.ts';
 export type { Adoption, AdoptOptions } from './core/service/adopt.ts';
 export type { Approvals, PendingApproval } from './core/service/approvals.ts';

@@ -1,4 +1,4 @@
-import type { Preview } from '../core/run/previews.ts';
+import type { Preview } from '../core/run/preview.ts';
 import { endAtOnce } from '../core/service/end-at-once.ts';
 import type { EventsOptions } from '../core/service/events.ts';
 import { PerdureError } from '../schema/error.ts';

@@ -14,6 +14,7 @@ import { describeHashes } from './contract/hashes.ts';
 import { describeKeys } from './contract/keys.ts';
 import { describeLeases } from './contract/leases.ts';
 import { describeListings } from './contract/listing.ts';
+import { describeNotes } from './contract/notes.ts';
 import { describeProjections } from './contract/projections.ts';
 import { describeQueue } from './contract/queue.ts';
 import { describeQueueCopies } from './contract/queue-copies.ts';
@@ -93,6 +94,7 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeWorkWakeUps(setup);
     describeWorkspaceWakeUps(setup);
     describeWorkspaceRecords(setup);
+    describeNotes(setup, harness.losesNotes);
     describeClosing(setup);
     describeRandomSequences(setup);
     describeRandomRecords(setup);

@@ -60,6 +60,7 @@ export interface MemoryDatabase {
   readonly workspaces: Map<WorkspaceId, MemoryWorkspace>;
   readonly watchers: Set<{ readonly key: SessionKey; readonly wake: () => void }>;
   readonly workers: Set<{ readonly workspace: WorkspaceId; readonly wake: () => void }>;
+  readonly noteHearers: Set<{ readonly store: object; readonly hear: (key: SessionKey, text: string) => void }>;
   readonly hearers: Set<{
     readonly workspace: WorkspaceId;
     readonly wake: (session: SessionId, seq: number) => void;
@@ -70,6 +71,7 @@ export const newMemoryDatabase = (): MemoryDatabase => ({
   workspaces: new Map(),
   watchers: new Set(),
   workers: new Set(),
+  noteHearers: new Set(),
   hearers: new Set(),
 });
 

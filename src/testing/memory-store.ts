@@ -1,3 +1,4 @@
+import { maxNoteBytes } from '../core/ports/notes.ts';
 import type { RuntimeStore } from '../core/ports/runtime-store.ts';
 import type {
   AppendOutcome,
@@ -263,6 +264,16 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     record: (name, kind, id) => within(name, (workspace) => findRecordIn(workspace, { kind, id })),
     records: (name, kind, query) => within(name, (workspace) => listRecordsIn(workspace, kind, query)),
     writeRecords: (name, writes) => within(name, (workspace) => writeRecordsIn(workspace, writes)),
+    sendNote: ({ workspace, session }, text) => {
+      if (closed || Buffer.byteLength(text) > maxNoteBytes) return;
+      for (const { store, hear } of database.noteHearers) {
+        if (store !== unwatch) queueMicrotask(() => hear({ workspace, session }, text));
+      }
+    },
+    hearNotes: (hear, onHearing) => {
+      queueMicrotask(onHearing);
+      return keepWatcher(database.noteHearers, { store: unwatch, hear });
+    },
     watch: (key, wake) => keepWatcher(database.watchers, { key, wake }),
     watchWork: (workspace, wake) => keepWatcher(database.workers, { workspace, wake }),
     watchWorkspace: (workspace, wake) => keepWatcher(database.hearers, { workspace, wake }),

@@ -28,6 +28,8 @@ export interface StoreHarness {
   /** A new store on the same database: another process, or the same after a restart. */
   open(): Promise<RuntimeStore>;
   readonly tamper: StoreTamper;
+  /** Processes on the database have no way to reach each other: notes are lost. */
+  readonly losesNotes?: true;
   /** Removes the database; every store is closed by then. */
   destroy(): Promise<void>;
 }

@@ -56,7 +56,7 @@ test('[ST6, WAKE1] processes behind a pooler that shares connections append each
   const [{ connections }] = (await askPostgres<{ connections: number }>(
     database.adminUrl,
     `select count(*)::int as connections from pg_stat_activity
-     where datname = current_database() and application_name = 'perdure' and query <> 'listen perdure'`,
+     where datname = current_database() and application_name = 'perdure' and query not like 'listen perdure;%'`,
   )) as [{ connections: number }];
   expect(connections).toBeLessThanOrEqual(3);
   await store.close();

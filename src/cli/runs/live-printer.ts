@@ -194,16 +194,16 @@ export class LivePrinter {
   async #finish(message: Message): Promise<void> {
     const { shown } = this.#answer(message.id);
     this.#answers.delete(message.id);
-    const isShown = (kind: Kind) => shown[kind] === textOf(message, kind);
-    if (shown.text + shown.reasoning !== '' && !(isShown('text') && isShown('reasoning'))) {
+    const begins = (kind: Kind) => textOf(message, kind).startsWith(shown[kind]);
+    const rest = (kind: Kind) => textOf(message, kind).slice(shown[kind].length);
+    // The last pieces may come later than the log, or never.
+    if (!(begins('text') && begins('reasoning')) || (shown.text !== '' && rest('reasoning') !== '')) {
       await this.#lines([{ mark: '· ', text: 'the whole answer:', style: 'dim', whole: true }]);
       shown.text = '';
       shown.reasoning = '';
     }
-    if (shown.text + shown.reasoning === '') {
-      await this.#write('reasoning', textOf(message, 'reasoning'));
-      await this.#write('text', textOf(message, 'text'));
-    }
+    await this.#write('reasoning', rest('reasoning'));
+    await this.#write('text', rest('text'));
     await this.#endFlow();
   }
 }

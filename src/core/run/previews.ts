@@ -1,20 +1,9 @@
 import type { ModelDelta } from '../ports/model.ts';
+import type { Notes } from '../ports/notes.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { RedactedStream, Redactor } from '../session/redact.ts';
-
-/** What is shown while it happens and is not part of the log. */
-export type Preview =
-  /** `offset` counts what was shown of this kind of text in the message before: whoever missed a piece sees that. */
-  ({ readonly type: 'delta'; readonly message: string; readonly offset: number } & ModelDelta) | Progress;
-
-interface Progress {
-  readonly type: 'progress';
-  readonly callId: string;
-  readonly text: string;
-}
-
-/** As it is told by who writes. */
-export type Written = ({ readonly type: 'delta'; readonly message: string } & ModelDelta) | Progress;
+import { after, type Preview, type Written } from './preview.ts';
+import { PreviewRelay } from './preview-relay.ts';
 
 type Listener = (preview: Preview) => void;
 
@@ -55,32 +44,86 @@ interface Writing {
   readonly texts: Map<ModelDelta['kind'], string>;
 }
 
-/** Shows what is being written and done to those who look on in this process. The log knows nothing of it. */
+/** One who looks on: told of each piece once, though what there was may be shown again to all because another came late. */
+class Look {
+  readonly #listener: Listener;
+  #message: string | undefined;
+  readonly #ends = new Map<ModelDelta['kind'], number>();
+
+  constructor(listener: Listener) {
+    this.#listener = listener;
+  }
+
+  show(preview: Preview): void {
+    const unseen = preview.type === 'delta' ? this.#unseen(preview) : preview;
+    if (unseen) this.#listener(unseen);
+  }
+
+  #unseen(preview: Extract<Preview, { type: 'delta' }>): Preview | undefined {
+    const { message, kind, offset, text } = preview;
+    if (message !== this.#message) this.#ends.clear();
+    this.#message = message;
+    const seen = Math.max(0, (this.#ends.get(kind) ?? 0) - offset);
+    if (seen >= text.length) return undefined;
+    this.#ends.set(kind, offset + text.length);
+    return after(preview, seen);
+  }
+}
+
+interface LookedOn {
+  readonly key: SessionKey;
+  readonly looks: Set<Look>;
+}
+
+/** Shows what is being written and done to those who look on, here and in other processes. The log knows nothing of it. */
 export class Previews {
-  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #lookedOn = new Map<string, LookedOn>();
   readonly #writing = new Map<string, Writing>();
+  readonly #relay: PreviewRelay;
+
+  constructor(notes: Notes, closing: AbortSignal) {
+    this.#relay = new PreviewRelay(notes, {
+      soFar: (key) => this.#soFar(nameOf(key)),
+      show: (key, preview) => this.#show(nameOf(key), preview),
+      isLookedOn: (key) => this.#lookedOn.has(nameOf(key)),
+      lookedOn: () => [...this.#lookedOn.values()].map(({ key }) => key),
+    });
+    closing.addEventListener('abort', () => this.#relay.close(), { once: true });
+  }
 
   listen(key: SessionKey, listener: Listener): () => void {
     const name = nameOf(key);
-    const all = this.#listeners.get(name) ?? new Set();
-    this.#listeners.set(name, all.add(listener));
-    const { message, texts } = this.#writing.get(name) ?? {};
-    for (const [kind, text] of texts ?? []) listener({ type: 'delta', message: message!, kind, offset: 0, text });
+    const { looks } = this.#lookedOn.get(name) ?? { looks: new Set<Look>() };
+    const look = new Look(listener);
+    this.#lookedOn.set(name, { key, looks: looks.add(look) });
+    for (const preview of this.#soFar(name)) look.show(preview);
+    this.#relay.ask(key);
     return () => {
-      all.delete(listener);
-      if (all.size === 0) this.#listeners.delete(name);
+      looks.delete(look);
+      if (looks.size === 0) this.#lookedOn.delete(name);
     };
   }
 
   tell(key: SessionKey, written: Written): void {
     const name = nameOf(key);
     const preview = written.type === 'delta' ? { ...written, offset: this.#keep(name, written) } : written;
-    for (const listener of [...(this.#listeners.get(name) ?? [])]) listener(preview);
+    this.#show(name, preview);
+    this.#relay.tell(key, preview);
   }
 
   /** The message is in the log, or will never be: who comes now is shown nothing of it. */
   over(key: SessionKey): void {
     this.#writing.delete(nameOf(key));
+    this.#relay.over(key);
+  }
+
+  #show(name: string, preview: Preview): void {
+    for (const look of [...(this.#lookedOn.get(name)?.looks ?? [])]) look.show(preview);
+  }
+
+  #soFar(name: string): readonly Preview[] {
+    const { message, texts } = this.#writing.get(name) ?? {};
+    return [...(texts ?? [])].map(([kind, text]) => ({ type: 'delta', message: message!, kind, offset: 0, text }));
   }
 
   /** For those who come later; gives how much there was before. */

@@ -4,7 +4,7 @@ import type { Tool } from '../ports/tool.ts';
 import type { Scope } from '../service/scope.ts';
 import type { Agent } from '../session/agent.ts';
 import type { Conversation } from './conversation.ts';
-import type { Written } from './previews.ts';
+import type { Written } from './preview.ts';
 import type { RunFiles } from './run-files.ts';
 import type { RunWriter } from './run-writer.ts';
 

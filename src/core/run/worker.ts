@@ -18,7 +18,7 @@ import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
 import { endDrafts } from './end-run.ts';
 import { preparing } from './prepare-worktree.ts';
-import type { Written } from './previews.ts';
+import type { Written } from './preview.ts';
 import { isGone, isNear, processHolder } from './process-holder.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { RunFiles } from './run-files.ts';

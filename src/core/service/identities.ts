@@ -109,7 +109,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     agents,
     closing,
     onWarning,
-    previews: new Previews(),
+    previews: new Previews(store, closing),
     timing: parseInput('timing', Timings, timing),
     worktrees,
     data,

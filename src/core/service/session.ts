@@ -10,7 +10,7 @@ import { Limits } from '../../schema/run.ts';
 import type { Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { CallRecord } from '../ports/store.ts';
-import type { Preview } from '../run/previews.ts';
+import type { Preview } from '../run/preview.ts';
 import type { Agent } from '../session/agent.ts';
 import type { ToolDeclarations } from '../session/call-events.ts';
 import type { Context } from '../session/context.ts';

@@ -34,7 +34,7 @@ const open = async (fallbackPollMs = hourMs): Promise<RuntimeStore> => {
 const listeners = () =>
   askPostgres<{ pid: number }>(
     database.adminUrl,
-    `select pid from pg_stat_activity where datname = current_database() and query = 'listen perdure'`,
+    `select pid from pg_stat_activity where datname = current_database() and query like 'listen perdure;%'`,
   );
 
 /** Woken once when its listening begins. */

@@ -4,6 +4,7 @@ import { tellLately } from '../tell-lately.ts';
 import { type Change, Watchers } from '../watchers.ts';
 import { type Database, prepared } from './database.ts';
 import { Listener } from './listener.ts';
+import { NotePost, noteChannel } from './note-post.ts';
 import { Notifier, parseChange } from './notifier.ts';
 import { listSessions } from './sessions.ts';
 import { hasFreeWork } from './work-rows.ts';
@@ -27,6 +28,7 @@ export class Changes {
   readonly #database: Database;
   readonly #watchers = new Watchers();
   readonly #notifier: Notifier;
+  readonly #notes: NotePost;
   readonly #listener: Listener;
   readonly #pollMs: number;
   readonly #onListen: () => void;
@@ -39,14 +41,17 @@ export class Changes {
     this.#pollMs = fallbackPollMs;
     this.#onListen = onListen;
     this.#notifier = new Notifier(database);
+    this.#notes = new NotePost(database);
     this.#listener = new Listener({
       url: listenUrl,
       keepAliveMs,
       onListening: () => {
+        this.#notes.listening();
         this.#watchers.wakeAll();
         void this.#tellLately().catch(() => undefined);
       },
-      onNotification: (payload) => {
+      onNotification: (on, payload) => {
+        if (on === noteChannel) return this.#notes.heard(payload);
         const change = parseChange(payload);
         if (change) this.#watchers.wake([change]);
       },
@@ -76,6 +81,16 @@ export class Changes {
     return () => void remove();
   }
 
+  sendNote(key: SessionKey, text: string): void {
+    this.#notes.send(key, text);
+  }
+
+  hearNotes(hear: (key: SessionKey, text: string) => void, onHearing: () => void): () => void {
+    this.#start();
+    if (this.#listener.isListening) queueMicrotask(onHearing);
+    return this.#notes.add({ hear, onHearing });
+  }
+
   wakeWorkers(workspace: WorkspaceId): void {
     this.#watchers.wakeWorkers(workspace);
   }
@@ -83,7 +98,7 @@ export class Changes {
   async close(): Promise<void> {
     clearInterval(this.#poll);
     this.#watchers.clear();
-    await Promise.all([this.#notifier.flush(), this.#listener.close()]);
+    await Promise.all([this.#notifier.flush(), this.#notes.close(), this.#listener.close()]);
   }
 
   #start(): void {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { connectionOptions } from './database.ts';
+import { noteChannel } from './note-post.ts';
 import { channel } from './notifier.ts';
 
 const ignore = (): void => undefined;
@@ -14,7 +15,7 @@ export interface ListenerOptions {
   readonly keepAliveMs: number;
   /** Notifications arrive from here on; what came before was missed. */
   readonly onListening: () => void;
-  readonly onNotification: (payload: string | undefined) => void;
+  readonly onNotification: (channel: string, payload: string) => void;
 }
 
 /** One direct connection that hears notifications, made anew for as long as it takes. */
@@ -23,6 +24,7 @@ export class Listener {
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #stop: (() => void) | undefined;
+  isListening = false;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
@@ -53,23 +55,25 @@ export class Listener {
     const { url, keepAliveMs, onListening, onNotification } = this.#options;
     const client = new pg.Client({ ...connectionOptions(url), query_timeout: keepAliveMs });
     client.on('error', ignore);
-    client.on('notification', ({ payload }) => onNotification(payload));
+    client.on('notification', ({ channel, payload = '' }) => onNotification(channel, payload));
     const ended = once(client, 'end');
     ended.catch(ignore); // nobody waits for it when connecting fails
     // Not by the driver, which waits for the server's word.
     const stop = () => client.connection.stream.destroy();
     this.#stop = stop;
-    const listen = () => client.query(`listen ${channel}`);
+    const listen = () => client.query(`listen ${channel}; listen ${noteChannel}`);
     let asking: NodeJS.Timeout | undefined;
     try {
       await client.connect();
       await listen();
       asking = setInterval(() => listen().catch(stop), keepAliveMs).unref();
+      this.isListening = true;
       if (this.#closing.signal.aborted) stop();
       else onListening();
       await ended;
       return true;
     } finally {
+      this.isListening = false;
       clearInterval(asking);
       stop();
     }

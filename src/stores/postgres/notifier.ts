@@ -9,9 +9,9 @@ export const channel = 'perdure';
 export const intervalMs = 10;
 
 /** A hint need not be on disk. */
-const notify = prepared(
+export const notify = prepared(
   'notify',
-  `select set_config('synchronous_commit', 'off', true), pg_notify('${channel}', change) from unnest($1::text[]) change`,
+  `select set_config('synchronous_commit', 'off', true), pg_notify($1, hint) from unnest($2::text[]) hint`,
 );
 
 const textOf = ({ seq, work, ...key }: Change): string => `${nameOf(key)}/${seq}${work ? '/work' : ''}`;
@@ -58,7 +58,7 @@ export class Notifier {
     while (this.#pending.size > 0) {
       const texts = [...this.#pending.values()].map(textOf);
       this.#pending.clear();
-      const sent = this.#database.use((client) => client.query(notify(texts))).catch(() => undefined);
+      const sent = this.#database.use((client) => client.query(notify(channel, texts))).catch(() => undefined);
       await Promise.all([sent, pause(intervalMs, undefined, { ref: false })]);
     }
     this.#sending = undefined;

@@ -1,4 +1,5 @@
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
+import type { Notes } from '../../core/ports/notes.ts';
 import type { Queue, Work } from '../../core/ports/queue.ts';
 import type { RecordQuery, Records, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
 import type {
@@ -47,7 +48,7 @@ import type { WriteLog } from './write-log.ts';
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
 /** Hands every call to its file, keeps count of those under way, and tells the engine's failures in our words. */
-export class PostgresStore implements Store, BlobStore, Queue, Records {
+export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
   readonly #database: Database;
   readonly #writeLog: WriteLog;
   readonly #changes: Changes;
@@ -187,6 +188,15 @@ export class PostgresStore implements Store, BlobStore, Queue, Records {
 
   writeRecords(workspace: WorkspaceId, writes: readonly RecordWrite[]): Promise<boolean> {
     return this.#run(() => writeRecords(this.#database, workspace, writes));
+  }
+
+  sendNote(key: SessionKey, text: string): void {
+    if (!this.#closing) this.#changes.sendNote(key, text);
+  }
+
+  hearNotes(...[hear, onHearing]: Parameters<Notes['hearNotes']>): () => void {
+    if (this.#closing) throw closedError();
+    return this.#changes.hearNotes(hear, onHearing);
   }
 
   watch(key: SessionKey, wake: () => void): () => void {

@@ -45,6 +45,7 @@ const flipped = (bytes: Uint8Array): Uint8Array =>
 describeStoreContract('SQLite', {
   open: () => openSqliteStore({ file }),
   destroy: async () => rmSync(folder, { recursive: true, force: true }),
+  losesNotes: true,
   tamper: {
     changePayload: async (key, seq) => {
       const { encoding, payload } = rowOf(key, seq);

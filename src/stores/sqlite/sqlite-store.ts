@@ -1,4 +1,5 @@
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
+import type { Notes } from '../../core/ports/notes.ts';
 import type { Queue, Work } from '../../core/ports/queue.ts';
 import type { RecordQuery, Records, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
 import type {
@@ -32,7 +33,7 @@ import type { WriterOperations } from './serve-writes.ts';
 import type { ThreadClient } from './thread-client.ts';
 
 /** The event loop's side of the store: hands every call to one of the two threads, and never waits for the disk itself. */
-export class SqliteStore implements Store, BlobStore, Queue, Records {
+export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   readonly #reader: ThreadClient<ReaderOperations>;
   readonly #writer: ThreadClient<WriterOperations>;
   readonly #watchers: Watchers;
@@ -182,6 +183,14 @@ export class SqliteStore implements Store, BlobStore, Queue, Records {
 
   async writeRecords(workspace: WorkspaceId, writes: readonly RecordWrite[]): Promise<boolean> {
     return (await this.#write()).call('writeRecords', [workspace, writes]);
+  }
+
+  /** Processes on one file have no way to reach each other but the file, which is for what is kept. */
+  sendNote(): void {}
+
+  hearNotes(): () => void {
+    this.#open(this.#reader);
+    return () => undefined;
   }
 
   watch(key: SessionKey, wake: () => void): () => void {

@@ -138,7 +138,9 @@ export const describeClosing = (setup: ContractSetup) =>
         () => store.watch(key, nothing),
         () => store.watchWork(key.workspace, nothing),
         () => store.watchWorkspace(key.workspace, nothing),
+        () => store.hearNotes(nothing, nothing),
       ];
+      store.sendNote(key, 'nobody hears it');
       for (const watch of watches) expect(watch).toThrow(expect.objectContaining({ code: 'RUNTIME_CLOSED' }));
       expect(await readAll(setup.other, key)).toHaveLength(1);
     });

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import type { SessionEvent } from '../../schema/event.ts';
+import { LivePrinter } from './live-printer.ts';
+
+/** What is told of an answer of which these pieces were shown before the log had it. */
+const printed = async (pieces: readonly (readonly [kind: 'text' | 'reasoning', text: string])[]) => {
+  let said = '';
+  const terminal = {
+    isTerminal: false,
+    columns: Number.POSITIVE_INFINITY,
+    write: async (output: string | Uint8Array) => {
+      said += output;
+    },
+    style: (_: unknown, text: string) => text,
+  };
+  const printer = new LivePrinter({ out: terminal, err: terminal });
+  const content = [
+    { type: 'reasoning', text: 'I think.' },
+    { type: 'text', text: 'One, two.' },
+  ];
+  const event = (type: string, payload: object) => printer.event({ type, payload } as unknown as SessionEvent);
+  event('model.called', { message: 'm1' });
+  for (const [kind, text] of pieces) printer.preview({ type: 'delta', message: 'm1', offset: 0, kind, text });
+  event('message.appended', { message: { id: 'm1', role: 'assistant', content } });
+  printer.preview({ type: 'delta', message: 'm1', offset: 5, kind: 'text', text: 'two.' });
+  await printer.settled;
+  return said;
+};
+
+test('[CLIR4] pieces that come later than the log are told once, in their place', async () => {
+  const whole = await printed([]);
+  expect(whole.match(/One, two\./g)).toHaveLength(1);
+  for (const pieces of [
+    [['reasoning', 'I th']],
+    [['reasoning', 'I think.']],
+    [
+      ['reasoning', 'I think.'],
+      ['text', 'One, '],
+    ],
+  ] as const) {
+    expect(await printed(pieces)).toBe(whole);
+  }
+});
+
+test('[CLIR4] where a piece is missing, the whole answer is told', async () => {
+  for (const pieces of [[['text', 'two.']], [['text', 'One, ']]] as const) {
+    expect(await printed(pieces)).toMatch(/the whole answer:\nI think\.\nOne, two\.\n$/);
+  }
+});

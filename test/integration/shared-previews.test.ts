@@ -1,0 +1,75 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { connect } from '../../src/client/index.ts';
+import type { Model } from '../../src/core/ports/model.ts';
+import { defineAgent, openRuntime, type Preview } from '../../src/index.ts';
+import { serveHttp } from '../../src/servers/http/index.ts';
+import { newWakeSignal } from '../../src/testing/contract/wake-signal.ts';
+import { createDatabase } from '../postgres.ts';
+
+/** Writes a word whenever it is told to. */
+const wordByWord = () => {
+  const steps = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+  let step = 0;
+  const words = ['One, ', 'two, ', 'three.'];
+  const model: Model = {
+    name: 'test/words',
+    contextTokens: 10_000,
+    price: null,
+    answer: async (_, onDelta) => {
+      for (const [place, text] of words.entries()) {
+        await steps[place]!.promise;
+        onDelta({ kind: 'text', text });
+      }
+      await steps.at(-1)!.promise;
+      const usage = { inputTokens: 1, outputTokens: 1 };
+      return { parts: [{ type: 'text', text: words.join('') }], finish: 'stop', usage };
+    },
+  };
+  return { model, goOn: () => steps[step++]!.resolve() };
+};
+
+/** What one who looks on has seen, as text, and when it is this. */
+const looking = (listen: (listener: (preview: Preview) => void) => () => void) => {
+  const signal = newWakeSignal();
+  const seen: Preview[] = [];
+  const text = () => seen.map((each) => each.text).join('');
+  listen((preview) => {
+    seen.push(preview);
+    signal.wake();
+  });
+  const until = async (wanted: string) => {
+    while (text().length < wanted.length) await signal.next();
+    expect(text()).toBe(wanted);
+  };
+  return { seen, until };
+};
+
+test('[RUN20, HTTP8] what a worker of another process writes is shown as it is written, by a server without a worker too, and is no part of the log', async () => {
+  const database = await createDatabase();
+  onTestFinished(database.drop);
+  const { model, goOn } = wordByWord();
+  const agent = defineAgent({ name: 'writer', version: 1, model });
+  const [worker, other] = await Promise.all([1, 2].map(() => openRuntime({ store: database.url, agents: [agent] })));
+  for (const runtime of [worker!, other!]) onTestFinished(() => runtime.close());
+  const server = await serveHttp(other!, { port: 0 });
+  onTestFinished(() => server.stop());
+  const { token } = await other!.keys.create({ member: 'local' });
+  await worker!.worker().start();
+  const session = await other!.sessions.open({ agent });
+  const early = looking((listener) => session.previews(listener));
+  const run = await session.send('Count');
+  goOn();
+  await early.until('One, ');
+  const remote = await connect({ url: server.url, key: token }).sessions.get(session.id);
+  const late = looking((listener) => remote.previews(listener));
+  await late.until('One, ');
+  goOn();
+  for (const look of [early, late]) await look.until('One, two, ');
+  expect((await session.transcript()).map(({ message }) => message.role)).toEqual(['user']);
+  for (let times = 0; times < 2; times++) goOn();
+  expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'One, two, three.' });
+  for (const { until, seen } of [early, late]) {
+    await until('One, two, three.');
+    expect(seen.map((each) => each.type === 'delta' && each.offset)).toEqual([0, 5, 10]);
+  }
+});
