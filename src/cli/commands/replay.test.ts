@@ -3,24 +3,23 @@ import { callCli } from '../../../test/call-cli.ts';
 import { openRuntime } from '../../runtime.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
-import { demoAgent, demoConfig } from '../config/demo-agent.ts';
+import { demoAgent } from '../config/demo-agent.ts';
+import { demoTour } from '../config/demo-script.ts';
 import { displayWidth } from '../display-width.ts';
 
-/** A session of the demo agent with an answered turn, and the command line on its store. */
+/** A session of the demo agent, who does not pause between words here, with an answered turn, and the command line on its store. */
 const start = async (asked: string) => {
   const database = newMemoryDatabase();
-  const { agents, models } = demoConfig;
-  const runtime = await openRuntime({ store: openMemoryStore(database), agents, models: models! });
+  const options = { agents: [demoAgent], models: { scripts: [demoTour] } };
+  const open = () => openRuntime({ ...options, store: openMemoryStore(database) });
+  const runtime = await open();
   const session = await runtime.sessions.open({ agent: demoAgent });
   const run = await session.send(asked);
   await runtime.worker().runUntilIdle();
   expect(await run.result()).toMatchObject({ status: 'succeeded' });
   const seqBefore = (await session.summary()).seq;
   await runtime.close();
-  const cli = (...argv: readonly string[]) =>
-    callCli([...argv, '--store', 'memory'], {
-      openRuntime: (options) => openRuntime({ ...options, store: openMemoryStore(database) }),
-    });
+  const cli = (...argv: readonly string[]) => callCli([...argv, '--store', 'memory'], { openRuntime: open });
   return { id: session.id, cli, seqBefore };
 };
 
