@@ -5,10 +5,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { freePort } from './free-port.ts';
 import { killServer } from './kill-server.ts';
 
 export interface PostgresAddress {
@@ -41,16 +41,6 @@ function makeReachable(): void {
       return { ...resolved, url: pathToFileURL(join(copied, 'dist', 'index.js')).href };
     },
   });
-}
-
-async function freePort(): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const server = createServer().once('error', reject);
-  server.listen(0, host, () => {
-    const address = server.address();
-    server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-  });
-  return promise;
 }
 
 async function createCluster() {

@@ -1,28 +1,19 @@
 import { afterEach, expect, test } from 'vitest';
-import { z } from 'zod';
-import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/index.ts';
+import { defineAgent, defineScript, openRuntime } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { startRuns } from '../start-runs.ts';
+import { stuckTool } from '../stuck-tool.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const each of undo.splice(0).reverse()) await each();
 });
 
-const stuck = defineTool({
-  name: 'stuck',
-  input: z.object({}),
-  execute: (_, { signal }) =>
-    new Promise((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason));
-    }),
-});
-
 /** Every turn calls a tool that never ends by itself. */
 const start = async () => {
   const script = defineScript({ name: 'stuck', everyTurn: true, steps: [{ calls: [{ tool: 'stuck', input: {} }] }] });
-  const setup = await startRuns({ model: scriptedModel(script), tools: [stuck] });
+  const setup = await startRuns({ model: scriptedModel(script), tools: [stuckTool] });
   undo.push(() => setup.runtime.close());
   const callsMade = async () => (await setup.session.toolCalls()).length;
   return { ...setup, callsMade };

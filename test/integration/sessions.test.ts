@@ -1,13 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type commands, lifecycle } from '../../src/core/session/lifecycle.ts';
-import {
-  defineAgent,
-  openRuntime,
-  type PerdureError,
-  type Runtime,
-  type Session,
-  type SessionEvent,
-} from '../../src/index.ts';
+import { defineAgent, openRuntime, type Runtime, type Session, type SessionEvent } from '../../src/index.ts';
+import { failureOf } from '../failure-of.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
@@ -21,15 +15,6 @@ const texts = async (session: Session, options?: Parameters<Session['transcript'
   (await session.transcript(options)).flatMap(({ message }) =>
     message.content.map((part) => ('text' in part ? part.text : `${part.type}`)),
   );
-
-const failure = async (work: Promise<unknown>): Promise<PerdureError> => {
-  try {
-    await work;
-  } catch (error) {
-    return error as PerdureError;
-  }
-  throw new Error('it did not fail');
-};
 
 const all = async (session: Session, after = 0): Promise<SessionEvent[]> => {
   const events: SessionEvent[] = [];
@@ -158,7 +143,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(asked!.turn).toBe(5);
     expect(await texts(session, { at: { turn: 5 } })).toEqual(['ask 1', 'reply 1', 'ask 2', 'reply 2', 'again', 'yes']);
     expect(await texts(session, { at: { turn: 2 } })).toEqual(['ask 1', 'reply 1', 'ask 2', 'reply 2']);
-    expect(await failure(session.transcript({ at: { turn: 3 } }))).toMatchObject({ code: 'POINT_NOT_FOUND' });
+    expect(await failureOf(session.transcript({ at: { turn: 3 } }))).toMatchObject({ code: 'POINT_NOT_FOUND' });
     const fork = await session.fork({ at: { turn: 2 } });
     expect((await fork.append(user('and here')))[0]!.turn).toBe(5);
   });
@@ -208,7 +193,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
           await moves[command](session);
           expect((await session.summary()).status, `${command} of ${status}`).toBe(next);
         } else {
-          const error = await failure(moves[command](session));
+          const error = await failureOf(moves[command](session));
           expect(error).toMatchObject({ code: 'ILLEGAL_TRANSITION', details: { status, command } });
           expect(error.message).toContain('allowed now:');
           expect(await session.summary()).toEqual(before);
@@ -221,7 +206,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     const session = await talk(1);
     const elsewhere = await (await reopen()).sessions.get(session.id);
     await elsewhere.close();
-    expect(await failure(session.append(user('late')))).toMatchObject({ code: 'ILLEGAL_TRANSITION' });
+    expect(await failureOf(session.append(user('late')))).toMatchObject({ code: 'ILLEGAL_TRANSITION' });
     await elsewhere.reopen();
     await session.append(user('in time'));
     expect((await texts(session)).at(-1)).toBe('in time');
@@ -246,7 +231,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     await session.close();
     const cold = await (await reopen()).sessions.get(session.id);
     expect(await cold.append(result('c1'), { idempotencyKey: 'k2' })).toEqual(second);
-    expect(await failure(cold.append(user('other'), { idempotencyKey: 'k1' }))).toMatchObject({ code: 'KEY_REUSED' });
+    expect(await failureOf(cold.append(user('other'), { idempotencyKey: 'k1' }))).toMatchObject({ code: 'KEY_REUSED' });
     expect((await cold.summary()).messages).toBe(3);
   });
 
@@ -288,7 +273,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     await session.summary();
     await other.close();
     await following;
-    expect(await failure(session.append(user('late')))).toMatchObject({ code: 'RUNTIME_CLOSED' });
+    expect(await failureOf(session.append(user('late')))).toMatchObject({ code: 'RUNTIME_CLOSED' });
   });
 
   test('a follower ends by its signal', async () => {
@@ -305,12 +290,12 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
   test('[TEN1] a session is not found from another workspace', async () => {
     const session = await talk(1);
     const { sessions } = runtime.as({ workspace: 'other', member: 'ann' });
-    expect(await failure(sessions.get(session.id))).toMatchObject({ code: 'SESSION_NOT_FOUND' });
+    expect(await failureOf(sessions.get(session.id))).toMatchObject({ code: 'SESSION_NOT_FOUND' });
     expect((await sessions.list()).sessions).toEqual([]);
     const theirs = await sessions.open({ title: 'theirs' });
     await theirs.append(user('hi'));
     expect((await all(theirs)).map(({ actor }) => actor)).toEqual(['member:ann', 'member:ann']);
-    expect(await failure(runtime.sessions.get(theirs.id))).toMatchObject({ code: 'SESSION_NOT_FOUND' });
+    expect(await failureOf(runtime.sessions.get(theirs.id))).toMatchObject({ code: 'SESSION_NOT_FOUND' });
   });
 
   test('[IN1, IN2, IN3, IN5, FAULT3] wrong input is refused with its path, and nothing is written', async () => {
@@ -355,7 +340,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
       [async () => runtime.as({ workspace: 'No Way', member: 'x' }), 'INVALID_INPUT', /workspace/],
     ];
     for (const [work, code, message] of cases) {
-      const error = await failure(work());
+      const error = await failureOf(work());
       expect({ code: error.code, message: error.message }).toEqual({ code, message: expect.stringMatching(message) });
     }
     expect(await session.summary()).toEqual(before);

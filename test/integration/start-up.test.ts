@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { moduleUrl } from '../run-script.ts';
 
 const run = promisify(execFile);
 
-/** The packages that a module loads, directly or through others, before anything of it is called. */
-const packagesOf = async (path: string): Promise<readonly string[]> => {
-  const script = `
+/** What a script tells that knows, in `found`, the packages that were loaded so far, directly or through others. */
+const toldBy = async (script: string) => {
+  const hooked = `
     import { registerHooks } from 'node:module';
     const found = new Set();
     registerHooks({
@@ -16,10 +17,8 @@ const packagesOf = async (path: string): Promise<readonly string[]> => {
         return next(url, context);
       },
     });
-    await import(${JSON.stringify(new URL(`../../${path}`, import.meta.url).href)});
-    console.log(JSON.stringify([...found]));
-  `;
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script]);
+    ${script}`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', hooked]);
   return JSON.parse(stdout);
 };
 
@@ -28,5 +27,19 @@ test.each([
   ['src/stores/sqlite/serve-reads.ts', 'the thread that opens a SQLite database'],
   ['src/stores/sqlite/index.ts', 'the event loop of a program on SQLite'],
 ])('%s loads no package: %s starts quickly', async (path) => {
-  expect(await packagesOf(path)).toEqual([]);
+  const script = `await import(${moduleUrl(path)}); console.log(JSON.stringify([...found]));`;
+  expect(await toldBy(script)).toEqual([]);
+});
+
+test('[MODEL8] a provider and no other is loaded when it is first asked', async () => {
+  const { before, after } = await toldBy(`
+    const { resolveModels } = await import(${moduleUrl('src/models/resolve-model.ts')});
+    const resolve = resolveModels({ env: { ANTHROPIC_API_KEY: 'k' } });
+    await resolve('scripted/demo');
+    const before = [...found];
+    await resolve('anthropic/claude-sonnet-5');
+    console.log(JSON.stringify({ before, after: [...found] }));`);
+  expect(before).toEqual([]);
+  expect(after).toContain('@ai-sdk/anthropic');
+  expect(after).not.toContain('@ai-sdk/openai');
 });

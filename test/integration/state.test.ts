@@ -2,17 +2,9 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, openRuntime, type PerdureError, type Runtime, type Session } from '../../src/index.ts';
+import { defineAgent, openRuntime, type Runtime, type Session } from '../../src/index.ts';
+import { failureOf } from '../failure-of.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
-
-const failure = async (work: () => unknown): Promise<PerdureError> => {
-  try {
-    await work();
-  } catch (error) {
-    return error as PerdureError;
-  }
-  throw new Error('it did not fail');
-};
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 const answer = (content: string) => ({ role: 'assistant', content }) as const;
@@ -69,16 +61,16 @@ describe.each(storeKinds)('state on %s', (kind) => {
       [() => session.commit([{ op: 'replace', path: '', value: {} }]), '/toolsUsed'],
     ];
     for (const [work, path] of invalid) {
-      const error = await failure(work);
+      const error = await failureOf(work);
       expect({ code: error.code, path: (error.details.problems as { path: string }[])[0]?.path }).toEqual({
         code: 'STATE_INVALID',
         path,
       });
     }
-    expect(await failure(() => session.commit([{ op: 'jump', path: '/facts' }] as never))).toMatchObject({
+    expect(await failureOf(() => session.commit([{ op: 'jump', path: '/facts' }] as never))).toMatchObject({
       code: 'INVALID_INPUT',
     });
-    expect(await failure(() => session.commit({} as never))).toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await failureOf(() => session.commit({} as never))).toMatchObject({ code: 'INVALID_INPUT' });
     expect(await session.summary()).toEqual(before);
   });
 
@@ -157,21 +149,23 @@ describe.each(storeKinds)('state on %s', (kind) => {
     });
     expect(commit!.delta).toContainEqual({ op: 'test', path: '/own/tags', value: ['a', 'b', 'c'] });
     expect(commit!.delta).toHaveLength(3);
-    const error = await failure(() => session.commit((draft) => Object.assign(draft.own, { tags: ['a', 5] })));
+    const error = await failureOf(() => session.commit((draft) => Object.assign(draft.own, { tags: ['a', 5] })));
     expect(error).toMatchObject({ code: 'STATE_INVALID', details: { problems: [{ path: '/own/tags/1' }] } });
     expect((await session.state()).own).toEqual({ port: 2, tags: ['b', 'c'] });
   });
 
   test('[STATE5] a schema that validates asynchronously, or refuses its initial state, is refused at definition', async () => {
     const slow = z.object({}).refine(async () => true);
-    expect(await failure(() => defineAgent({ name: 'slow', version: 1, state: slow }))).toMatchObject({
+    expect(await failureOf(() => defineAgent({ name: 'slow', version: 1, state: slow }))).toMatchObject({
       code: 'AGENT_INVALID',
     });
-    expect(await failure(() => defineAgent({ name: 'none', version: 1, state: schemas.zod as never }))).toMatchObject({
-      code: 'AGENT_INVALID',
-      message: expect.stringContaining('initial'),
-    });
-    expect(await failure(() => defineAgent({ name: 'Not a name', version: 0 }))).toMatchObject({
+    expect(await failureOf(() => defineAgent({ name: 'none', version: 1, state: schemas.zod as never }))).toMatchObject(
+      {
+        code: 'AGENT_INVALID',
+        message: expect.stringContaining('initial'),
+      },
+    );
+    expect(await failureOf(() => defineAgent({ name: 'Not a name', version: 0 }))).toMatchObject({
       code: 'AGENT_INVALID',
     });
   });
@@ -195,11 +189,11 @@ describe.each(storeKinds)('state on %s', (kind) => {
     const session = await runtime.sessions.open({ agent: one });
     const holding = await openRuntime({ store: place.address, agents: [one, two] });
     const held = await holding.sessions.get(session.id);
-    expect(await failure(() => session.commit((draft) => Object.assign(draft.own, { port: 1 })))).toMatchObject({
+    expect(await failureOf(() => session.commit((draft) => Object.assign(draft.own, { port: 1 })))).toMatchObject({
       code: 'AGENT_VERSION_UNAVAILABLE',
     });
     await session.commit((draft) => Object.assign(draft.facts, { still: 'fine' }));
-    expect(await failure(() => held.bind(careless))).toMatchObject({
+    expect(await failureOf(() => held.bind(careless))).toMatchObject({
       code: 'AGENT_INVALID',
       message: expect.stringContaining('migrate'),
     });
@@ -210,7 +204,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     const { seq } = await held.summary();
     await held.bind(two);
     expect((await held.summary()).seq).toBe(seq);
-    expect(await failure(() => held.bind(defineAgent({ name: 'other', version: 1 })))).toMatchObject({
+    expect(await failureOf(() => held.bind(defineAgent({ name: 'other', version: 1 })))).toMatchObject({
       code: 'AGENT_INVALID',
     });
     await holding.close();
@@ -238,7 +232,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     });
     await session.append([answer('noted'), user('next')]);
     expect(await remember('g')).toMatchObject({ provenance: 'human' });
-    expect(await failure(() => remember('h', { derivedFrom: [1] }))).toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await failureOf(() => remember('h', { derivedFrom: [1] }))).toMatchObject({ code: 'INVALID_INPUT' });
   });
 
   test('[PROV2] members and trusted tools may say verified, and lifting is a commit of its own', async () => {
@@ -267,7 +261,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect((await session.commits({ path: '/facts/fetched', provenance: 'verified' })).map(({ seq }) => seq)).toEqual([
       lift.seq,
     ]);
-    expect(await failure(() => session.lift('/facts/none', { to: 'verified', why: 'x' }))).toMatchObject({
+    expect(await failureOf(() => session.lift('/facts/none', { to: 'verified', why: 'x' }))).toMatchObject({
       code: 'STATE_INVALID',
     });
     expect(
@@ -292,11 +286,11 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await session.state()).toEqual({ ...before, facts: { ...before.facts, other: true } });
     const port = await session.commit((draft) => Object.assign(draft.facts, { port: 2 }));
     const later = await session.commit((draft) => Object.assign(draft.facts, { port: 3 }));
-    expect(await failure(() => session.revert(port!.seq))).toMatchObject({
+    expect(await failureOf(() => session.revert(port!.seq))).toMatchObject({
       code: 'REVERT_CONFLICT',
       details: { paths: ['/facts/port'], later: [later!.seq] },
     });
-    expect(await failure(() => session.revert(1))).toMatchObject({ code: 'POINT_NOT_FOUND' });
+    expect(await failureOf(() => session.revert(1))).toMatchObject({ code: 'POINT_NOT_FOUND' });
   });
 
   test('[ADO1] a branch is adopted entry by entry, with a report of what both changed', async () => {
@@ -310,14 +304,16 @@ describe.each(storeKinds)('state on %s', (kind) => {
       draft.decisions.way = { what: 'the other way', why: 'shorter' };
     });
     await session.commit((draft) => Object.assign(draft.facts, { turn1: 'ours', mine: true }));
-    expect(await failure(() => session.adopt(fork, { onConflict: 'fail' }))).toMatchObject({ code: 'ADOPT_CONFLICT' });
+    expect(await failureOf(() => session.adopt(fork, { onConflict: 'fail' }))).toMatchObject({
+      code: 'ADOPT_CONFLICT',
+    });
     const { commit, adopted, conflicts } = await session.adopt(fork);
     expect(adopted).toEqual(['/decisions/way', '/facts/added', '/facts/turn2']);
     expect(conflicts).toEqual([{ path: '/facts/turn1', base: 1, ours: 'ours', theirs: 'theirs' }]);
     expect(commit).toMatchObject({ origin: { kind: 'adopt', session: fork.id }, provenance: 'human' });
     expect((await session.state()).facts).toEqual({ turn1: 'ours', turn2: 'theirs', added: 'theirs', mine: true });
     expect(await session.adopt(fork.id, { onConflict: 'theirs' })).toMatchObject({ adopted: ['/facts/turn1'] });
-    expect(await failure(async () => session.adopt(await runtime.sessions.open()))).toMatchObject({
+    expect(await failureOf(async () => session.adopt(await runtime.sessions.open()))).toMatchObject({
       code: 'ADOPT_CONFLICT',
     });
   });
@@ -370,11 +366,11 @@ describe.each(storeKinds)('state on %s', (kind) => {
     const branches = await session.diff({ turn: 2 }, { session: fork.id });
     expect(branches).toMatchObject({ facts: [{ id: 'dry', after: true }], to: { session: fork.id } });
     expect(branches.patch).toEqual([{ op: 'add', path: '/facts/dry', value: true }]);
-    expect(await failure(() => session.diff({ turn: 1, attempt: 3 }, { turn: 0 }))).toMatchObject({
+    expect(await failureOf(() => session.diff({ turn: 1, attempt: 3 }, { turn: 0 }))).toMatchObject({
       code: 'POINT_NOT_FOUND',
     });
-    expect(await failure(() => session.diff({ turn: 1 }, { turn: 0 }))).toMatchObject({ code: 'POINT_NOT_FOUND' });
-    expect(await failure(() => session.diff({} as never, { turn: 0 }))).toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await failureOf(() => session.diff({ turn: 1 }, { turn: 0 }))).toMatchObject({ code: 'POINT_NOT_FOUND' });
+    expect(await failureOf(() => session.diff({} as never, { turn: 0 }))).toMatchObject({ code: 'INVALID_INPUT' });
   });
 
   test('[WATCH1] a watcher is told each commit that matches, once and in order', async () => {

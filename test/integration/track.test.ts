@@ -1,15 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openRuntime, type PerdureError, type Runtime, type Session, type SessionEvent } from '../../src/index.ts';
+import { openRuntime, type Runtime, type Session, type SessionEvent } from '../../src/index.ts';
+import { failureOf } from '../failure-of.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
-
-const failure = async (work: Promise<unknown>): Promise<PerdureError> => {
-  try {
-    await work;
-  } catch (error) {
-    return error as PerdureError;
-  }
-  throw new Error('it did not fail');
-};
 
 const eventsOf = async (session: Session): Promise<SessionEvent[]> => {
   const events: SessionEvent[] = [];
@@ -92,9 +84,9 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
         throw new DOMException('stopped', 'AbortError');
       },
     });
-    expect((await failure(tools.fails())).message).toContain('no such thing');
-    await failure(tools.slow());
-    await failure(tools.stopped());
+    expect((await failureOf(tools.fails())).message).toContain('no such thing');
+    await failureOf(tools.slow());
+    await failureOf(tools.stopped());
     const calls = await session.toolCalls();
     expect(calls.map(({ tool, status }) => [tool, status]).toSorted()).toEqual([
       ['fails', 'threw'],
@@ -161,10 +153,10 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     const other = await openRuntime({ store: place.address });
     const theirs = (await other.sessions.get(session.id)).track({ count });
     await theirs.count();
-    expect(await failure(mine.count())).toMatchObject({ code: 'FENCED' });
+    expect(await failureOf(mine.count())).toMatchObject({ code: 'FENCED' });
     expect(runs).toBe(2);
     await session.rewind({ to: { turn: 1 } });
-    expect(await failure(theirs.count())).toMatchObject({ code: 'FENCED' });
+    expect(await failureOf(theirs.count())).toMatchObject({ code: 'FENCED' });
     await session.track({ count }).count();
     expect(runs).toBe(3);
     await other.close();
@@ -178,10 +170,10 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await client.callTool({ name: 'remote' })).toBe('remote');
     expect(await local.local()).toBe('l');
     await session.rewind({ to: { turn: 1 } });
-    expect(await failure(local.local())).toMatchObject({ code: 'FENCED' });
-    expect(await failure(client.callTool({ name: 'remote' }))).toMatchObject({ code: 'FENCED' });
+    expect(await failureOf(local.local())).toMatchObject({ code: 'FENCED' });
+    expect(await failureOf(client.callTool({ name: 'remote' }))).toMatchObject({ code: 'FENCED' });
     expect(await session.track({ local: async () => 'again' }).local()).toBe('again');
-    expect(await failure(local.local())).toMatchObject({ code: 'FENCED' });
+    expect(await failureOf(local.local())).toMatchObject({ code: 'FENCED' });
   });
 
   test('[TRACK2] what a tracker had under way ends as interrupted when another takes over', async () => {
@@ -231,7 +223,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await told()).toEqual([['hang', 'interrupted']]);
     expect(await session.verify()).toMatchObject({ ok: true });
     await session.reopen();
-    expect(await failure(tools.hang())).toMatchObject({ code: 'FENCED' });
+    expect(await failureOf(tools.hang())).toMatchObject({ code: 'FENCED' });
   });
 
   test('[TRACK3] a tool that has run has its outcome told to the loop although the session was rewound meanwhile', async () => {
@@ -244,7 +236,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
         throw own;
       },
     });
-    expect(await failure(fails())).toBe(own);
+    expect(await failureOf(fails())).toBe(own);
     expect(warnings.at(-1)).toMatchObject({ code: 'FENCED' });
     const { gives } = session.track({
       gives: async () => {
@@ -266,7 +258,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     await tools.pauses();
     expect((await session.summary()).status).toBe('paused');
     expect(await session.toolCalls({ status: 'ok' })).toHaveLength(1);
-    expect(await failure(tools.idle())).toMatchObject({ code: 'ILLEGAL_TRANSITION' });
+    expect(await failureOf(tools.idle())).toMatchObject({ code: 'ILLEGAL_TRANSITION' });
     expect(await session.toolCalls()).toHaveLength(1);
   });
 });

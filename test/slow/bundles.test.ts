@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import { transformed } from '../../src/core/service/transformed.ts';
-import { openRuntime, type PerdureError, type Runtime, type Session } from '../../src/index.ts';
+import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
 import { WorkspaceId } from '../../src/schema/ids.ts';
+import { failureOf } from '../failure-of.ts';
 import { sealedLines } from '../made-bundle.ts';
 import { contentOf, filesOf, keepArtifact, putFiles, snapshotFiles } from '../named-files.ts';
 import { openStoreAt } from '../open-store.ts';
@@ -24,15 +25,6 @@ const hashes = async (session: Session): Promise<string[]> => {
   const seen: string[] = [];
   for await (const { hash } of session.events()) seen.push(hash);
   return seen;
-};
-
-const failure = async (work: Promise<unknown>): Promise<PerdureError> => {
-  try {
-    await work;
-  } catch (error) {
-    return error as PerdureError;
-  }
-  throw new Error('it did not fail');
 };
 
 /** Some bits of a zstd frame do not matter, such as its last few when everything is out: then it is still the same bundle. */
@@ -135,7 +127,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       expect(first[0]!.seq).toBe(2);
       await copy.append({ role: 'user', content: 'mine' });
       await session.append({ role: 'user', content: 'theirs' });
-      const error = await failure(sessions.import(inChunks(await collect(session.export()))));
+      const error = await failureOf(sessions.import(inChunks(await collect(session.export()))));
       expect(error).toMatchObject({ code: 'BUNDLE_CONFLICT', details: { session: session.id } });
     });
 
@@ -184,7 +176,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
           const value = from === 'sqlite' ? `unhex('${hash}')` : `'\\x${hash}'`;
           return `delete from ${prefix}blobs where workspace = '${name}' and hash = ${value}`;
         });
-        const error = await failure(collect(session.export()));
+        const error = await failureOf(collect(session.export()));
         expect(error).toMatchObject({ code: 'EVENT_DAMAGED', details: { session: session.id, seq: 2 } });
         await sessions.import(inChunks(bundle));
         expect(await session.verify()).toMatchObject({ ok: true });
@@ -220,7 +212,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       const plain = zstdDecompressSync(bundle);
       const sessions = elsewhere();
       const refused = async (bytes: Uint8Array) => {
-        const error = await failure(sessions.import(inChunks(bytes, 777)));
+        const error = await failureOf(sessions.import(inChunks(bytes, 777)));
         expect(error.code).toBe('BUNDLE_INVALID');
         expect((await sessions.list()).sessions).toEqual([]);
       };
@@ -292,7 +284,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
         }),
       };
       for (const [what, lying] of Object.entries(lies)) {
-        const error = await failure(sessions.import(inChunks(zstdCompressSync(sealedLines(lying)))));
+        const error = await failureOf(sessions.import(inChunks(zstdCompressSync(sealedLines(lying)))));
         expect({ what, code: error.code }).toEqual({ what, code: 'BUNDLE_INVALID' });
         expect((await sessions.list()).sessions).toEqual([]);
       }

@@ -8,19 +8,11 @@ import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { askTool, subagent } from '../../src/tools/index.ts';
 import { overrideStore } from '../override-store.ts';
 import { newStorePlace, storeKinds } from '../stores.ts';
+import { stuckTool } from '../stuck-tool.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const each of undo.splice(0).reverse()) await each();
-});
-
-const stuck = defineTool({
-  name: 'stuck',
-  input: z.object({}),
-  execute: (_, { signal }) =>
-    new Promise((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason));
-    }),
 });
 
 const guarded = defineTool({ name: 'guarded', input: z.object({}), approval: true, execute: () => 'done' });
@@ -37,7 +29,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
       name: 'helper',
       version: 1,
       model: 'scripted/helper',
-      tools: [stuck, guarded, askTool],
+      tools: [stuckTool, guarded, askTool],
       settings: { maxOutputTokens: 20_000 },
       policies: { budget: { tokens: helperTokens } },
     });
@@ -249,7 +241,7 @@ test('[SUB2] a child that was not asked yet when its parent is cancelled is not 
 const family = async (
   childStep: object,
   about: Parameters<typeof subagent>[1] = {},
-  tools: readonly Tool[] = [stuck, guarded],
+  tools: readonly Tool[] = [stuckTool, guarded],
 ) => {
   const database = newMemoryDatabase();
   const helper = defineAgent({ name: 'helper', version: 1, model: 'scripted/helper', tools });
