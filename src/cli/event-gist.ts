@@ -40,7 +40,7 @@ const gists: Gists = {
   'session.opened': ({ title }) => title ?? '',
   'session.forked': ({ parent, at, midTurn }) =>
     `from ${parent} at seq:${at}${midTurn ? ', in the middle of a turn' : ''}`,
-  'session.described': ({ title, metadata }) => title ?? (metadata ? 'metadata' : ''),
+  'session.described': ({ title, metadata, priority }) => title ?? priority ?? (metadata ? 'metadata' : ''),
   'session.pausing': ({ reason }) => reason ?? '',
   'session.paused': ({ reason }) => reason ?? '',
   'session.resumed': () => '',

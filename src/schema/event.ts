@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { Description } from './description.ts';
 import { PerdureError } from './error.ts';
 import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
-import { Json, Metadata, Text } from './json.ts';
+import { Json, Text } from './json.ts';
 import { Requester } from './member.ts';
 import { Message, ToolOutcome } from './message.ts';
 import { Caller, Limits, modelFailures, runEnds, Usage, waitReasons } from './run.ts';
@@ -21,7 +22,6 @@ const event = <Schema extends z.ZodType>(
 const maxInt32 = 2 ** 31 - 1;
 const Seq = z.int().positive();
 const Turn = z.int().nonnegative().max(maxInt32);
-const Title = Text.max(500);
 /** One line that can be a file's name everywhere. */
 export const ArtifactName = Text.regex(/^[\p{L}\p{N}][\p{L}\p{N} ._()@+,=-]{0,199}$/u, {
   error: 'expected a letter or digit, then letters, digits, spaces or . _ - ( ) @ + , =, 200 at most',
@@ -57,9 +57,8 @@ const AgentRef = z.strictObject({ name: Text.min(1).max(100), version: z.int().p
 export const eventDefinitions = {
   'session.opened': event(
     z.strictObject({
-      title: Title.optional(),
+      ...Description.shape,
       agent: AgentRef.optional(),
-      metadata: Metadata.optional(),
       /** The call that it works for. */
       calledBy: Caller.optional(),
     }),
@@ -72,13 +71,12 @@ export const eventDefinitions = {
       midTurn: z.boolean(),
       /** The highest turn number given up to there, so that none is given twice. */
       lastTurn: Turn,
-      title: Title.optional(),
+      ...Description.shape,
       agent: AgentRef.optional(),
-      metadata: Metadata.optional(),
       messages: z.int().nonnegative(),
     }),
   ),
-  'session.described': event(z.strictObject({ title: Title.optional(), metadata: Metadata.optional() })),
+  'session.described': event(Description),
   'session.pausing': event(z.strictObject({ reason: Reason })),
   'session.paused': event(z.strictObject({ reason: Reason })),
   'session.resumed': event(z.strictObject({})),

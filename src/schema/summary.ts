@@ -1,15 +1,15 @@
 import { z } from 'zod';
+import { Description } from './description.ts';
 import { SessionId } from './ids.ts';
-import { Metadata, Text } from './json.ts';
+import { Text } from './json.ts';
 import { Holder, Status } from './lifecycle.ts';
 import { Caller, waitReasons } from './run.ts';
 
 /** What a listing shows of a session, kept beside its head and written with every append. */
 export const SessionSummary = z.strictObject({
   id: SessionId,
-  title: Text.optional(),
+  ...Description.shape,
   agent: z.strictObject({ name: Text, version: z.int() }).optional(),
-  metadata: Metadata.optional(),
   status: Status,
   holder: Holder,
   parent: SessionId.optional(),

@@ -1,5 +1,5 @@
+import type { Description } from '../../schema/description.ts';
 import { eventDefinitions } from '../../schema/event.ts';
-import type { Metadata } from '../../schema/json.ts';
 import { defineCommand, text } from '../command.ts';
 import { chooseAgent } from '../config/choose-agent.ts';
 import { parseJson } from '../read-input.ts';
@@ -7,13 +7,14 @@ import { filesOptions, openNew } from '../runs/new-session.ts';
 import { wrongCall } from '../wrong-call.ts';
 
 /** Before there is a store to refuse it. */
-const parseAbout = (title: string | undefined, metadata: string | undefined) => {
+const parseAbout = ({ title, metadata, priority }: Record<'title' | 'metadata' | 'priority', string | undefined>) => {
   const about = {
     ...(title !== undefined && { title }),
     ...(metadata !== undefined && { metadata: parseJson('--metadata', metadata) }),
+    ...(priority !== undefined && { priority }),
   };
   const parsed = eventDefinitions['session.opened'].payload.safeParse(about);
-  if (parsed.success) return about as { title?: string; metadata?: Metadata };
+  if (parsed.success) return about as Description;
   const problems = parsed.error.issues.map(({ path, message }) => `--${path.join('.')}: ${message}`);
   throw wrongCall(problems.slice(0, 3).join('; '));
 };
@@ -26,6 +27,7 @@ export const open = defineCommand({
     agent: text('NAME', 'whose session it is: its runs answer what is sent'),
     title: text('TEXT', 'what a listing shows'),
     metadata: text('JSON', 'an object to keep with the session'),
+    priority: text('WHICH', 'low, normal or high: which sessions workers take first; normal without it'),
     ...filesOptions,
   },
   examples: [
@@ -34,8 +36,8 @@ export const open = defineCommand({
     `perdure open --metadata '{"ticket":"OPS-12"}'`,
   ],
   makesStore: true,
-  run: async (context, { options: { title, metadata, agent: named, from, git, ref, cwd } }) => {
-    const about = parseAbout(title, metadata);
+  run: async (context, { options: { title, metadata, priority, agent: named, from, git, ref, cwd } }) => {
+    const about = parseAbout({ title, metadata, priority });
     const agent = named === undefined ? undefined : chooseAgent(await context.config(), named);
     const session = await openNew(context, { ...about, agent }, { from, git, ref, cwd });
     await context.answer(await session.summary(), () => session.id);

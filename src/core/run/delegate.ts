@@ -42,7 +42,7 @@ const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<S
   if (known) return known.session;
   const session = await openSession(
     scopeOfRequester(run),
-    { agent, budget: budgetOfChild(fold, agent) },
+    { agent, budget: budgetOfChild(fold, agent), priority: fold.priority },
     { calledBy: { session: fold.session, callId }, filesOf: fold },
   );
   await run.writer.record({ type: 'child.opened', payload: { callId, session }, ...common(run) });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { newId, SessionId } from '../../schema/ids.ts';
-import { Metadata, Text } from '../../schema/json.ts';
 import { Limits } from '../../schema/run.ts';
 import { type Agent, isAgent } from '../session/agent.ts';
 import { decideOpen, type Opening } from '../session/decide-open.ts';
@@ -10,9 +10,7 @@ import { appendDrafts } from './append-drafts.ts';
 import { FilesOption, openedFiles } from './open-files.ts';
 import { keyOf, type Scope } from './scope.ts';
 
-const Options = z.strictObject({
-  title: Text.max(500).optional(),
-  metadata: Metadata.optional(),
+const Options = Description.extend({
   agent: z.custom<Agent>(isAgent, 'expected what defineAgent gives').optional(),
   /** What it may use in all; by default what its agent says. */
   budget: Limits.optional(),

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, RunId, SessionId } from '../../schema/ids.ts';
-import { Metadata, Text } from '../../schema/json.ts';
+import { Text } from '../../schema/json.ts';
 import { Message, type MessageInput, ToolCallId } from '../../schema/message.ts';
 import { Point } from '../../schema/point.ts';
 import { Limits } from '../../schema/run.ts';
@@ -65,7 +66,7 @@ export interface Session {
     messages: MessageInput | readonly MessageInput[],
     options?: z.input<typeof AppendOptions>,
   ): Promise<readonly SessionEvent<'message.appended'>[]>;
-  describe(about: { readonly title?: string | undefined; readonly metadata?: Metadata | undefined }): Promise<void>;
+  describe(about: Description): Promise<void>;
   events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
   transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
   /** What a model would be given next. */
@@ -144,7 +145,6 @@ export interface Session {
 const pinProblem = (fact: string): PerdureError =>
   new PerdureError('STATE_INVALID', `there is no fact ${fact} to pin: commit it first`, { details: { fact } });
 
-const Description = z.strictObject({ title: Text.max(500).optional(), metadata: Metadata.optional() });
 const Messages = z.array(Message);
 const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional() });
 const AtPoint = z.strictObject({ at: Point.optional() });

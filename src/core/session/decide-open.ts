@@ -1,6 +1,7 @@
+import type { Description } from '../../schema/description.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
-import type { Json, Metadata } from '../../schema/json.ts';
+import type { Json } from '../../schema/json.ts';
 import type { Caller, Limits } from '../../schema/run.ts';
 import {
   emptyState,
@@ -19,9 +20,7 @@ import { changeState, stateInvalid, valueAt } from './state-change.ts';
 /** What a new session takes over from another's state: what is known and planned, without how it came about. */
 const carried = ['facts', 'pins', 'decisions', 'plan', 'progress'] as const satisfies readonly (keyof State)[];
 
-export interface Opening {
-  readonly title?: string | undefined;
-  readonly metadata?: Metadata | undefined;
+export interface Opening extends Description {
   readonly agent?: Agent | undefined;
   readonly budget?: Limits | undefined;
   /** The call that it works for. */
@@ -60,7 +59,7 @@ export const decideOpen = (
   actor: Actor,
   redactor: Redactor,
 ): readonly [EventDraft, ...EventDraft[]] => {
-  const { title, metadata, agent, carry, calledBy, filesOf, budget = agent?.budget } = opening;
+  const { title, metadata, priority, agent, carry, calledBy, filesOf, budget = agent?.budget } = opening;
   const ref = agent && { name: agent.name, version: agent.version };
   const drafts: EventDraft[] = [];
   let state = emptyState;
@@ -104,5 +103,8 @@ export const decideOpen = (
   for (const { name, mediaType, size, blob } of Object.values(carry?.artifacts ?? {})) {
     drafts.push({ type: 'artifact.kept', payload: { name, mediaType, size, blob }, actor, turn: 0 });
   }
-  return [{ type: 'session.opened', payload: { title, metadata, agent: ref, calledBy }, actor, turn: 0 }, ...drafts];
+  return [
+    { type: 'session.opened', payload: { title, metadata, priority, agent: ref, calledBy }, actor, turn: 0 },
+    ...drafts,
+  ];
 };

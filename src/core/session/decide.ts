@@ -1,7 +1,7 @@
+import type { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import type { Actor, RunId } from '../../schema/ids.ts';
-import type { Metadata } from '../../schema/json.ts';
 import type { Requester } from '../../schema/member.ts';
 import type { Message } from '../../schema/message.ts';
 import type { Limits } from '../../schema/run.ts';
@@ -31,7 +31,7 @@ export type SessionCommand =
       /** Refused while a run is under way. */
       readonly whileIdle?: boolean;
     }
-  | { readonly type: 'describe'; readonly title?: string | undefined; readonly metadata?: Metadata | undefined }
+  | ({ readonly type: 'describe' } & Description)
   | { readonly type: 'pause'; readonly reason?: string | undefined }
   | { readonly type: 'close'; readonly reason?: string | undefined; readonly now: number }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'restore' }
@@ -237,8 +237,8 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       return { drafts: isAwaited ? [told] : [], command: 'commit' };
     }
     case 'describe': {
-      const { title, metadata } = command;
-      return one({ type: 'session.described', payload: { title, metadata }, ...common }, allow(state, 'describe'));
+      const { type: _, ...payload } = command;
+      return one({ type: 'session.described', payload, ...common }, allow(state, 'describe'));
     }
     case 'pause': {
       const payload = { reason: command.reason };

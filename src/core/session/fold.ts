@@ -1,3 +1,4 @@
+import type { Priority } from '../../schema/description.ts';
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
@@ -33,6 +34,7 @@ export interface SessionFold extends RunFold, FilesFold {
   readonly title?: string | undefined;
   readonly agent?: { readonly name: string; readonly version: number } | undefined;
   readonly metadata?: Metadata | undefined;
+  readonly priority?: Priority | undefined;
   readonly calledBy?: Caller | undefined;
   readonly parent?: { readonly session: SessionId; readonly seq: number } | undefined;
   /** Messages of the live lineage. */
@@ -213,11 +215,11 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
   };
   switch (event.type) {
     case 'session.opened': {
-      const { title, agent, metadata, calledBy } = event.payload;
-      return { ...moved, title, agent, metadata, calledBy };
+      const { title, agent, metadata, priority, calledBy } = event.payload;
+      return { ...moved, title, agent, metadata, priority, calledBy };
     }
     case 'session.forked': {
-      const { parent, at, title, metadata } = event.payload;
+      const { parent, at, title, metadata, priority } = event.payload;
       return {
         ...moved,
         session: event.session,
@@ -229,11 +231,12 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
         runningCalls: {},
         title: title ?? moved.title,
         metadata: metadata ?? moved.metadata,
+        priority,
       };
     }
     case 'session.described': {
-      const { title = moved.title, metadata = moved.metadata } = event.payload;
-      return { ...moved, title, metadata };
+      const { title = moved.title, metadata = moved.metadata, priority = moved.priority } = event.payload;
+      return { ...moved, title, metadata, priority };
     }
     case 'session.rewound': {
       if (!target) throw new TypeError(`the fold at seq ${event.payload.to} is needed to go back to it`);

@@ -1,16 +1,15 @@
+import type { Description } from '../../schema/description.ts';
 import { type EventType, isEventType, type PayloadOf } from '../../schema/event.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { decodePayload } from './event-codec.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 
-const described = (
-  summary: SessionSummary,
-  { title, metadata }: Pick<PayloadOf<'session.described'>, 'title' | 'metadata'>,
-): SessionSummary => ({
+const described = (summary: SessionSummary, { title, metadata, priority }: Description): SessionSummary => ({
   ...summary,
   ...(title !== undefined && { title }),
   ...(metadata !== undefined && { metadata }),
+  ...(priority !== undefined && { priority }),
 });
 
 const notWaiting = ({ waiting: _, ...summary }: SessionSummary): SessionSummary => summary;

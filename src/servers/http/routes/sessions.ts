@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { Description } from '../../../schema/description.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { SessionId } from '../../../schema/ids.ts';
-import { Metadata, Text } from '../../../schema/json.ts';
+
 import { Status } from '../../../schema/lifecycle.ts';
 import { Limits } from '../../../schema/run.ts';
 import {
@@ -13,8 +14,6 @@ import {
 } from '../../../schema/views/session.ts';
 import { bytes, defineRoute } from '../route.ts';
 import { Flag, inSession, limitUpTo } from './fields.ts';
-
-const Description = z.strictObject({ title: Text.max(500).optional(), metadata: Metadata.optional() });
 
 /** What of a bundle one request may bring. */
 const maxBundleBytes = 1024 * 1024 * 1024;
@@ -81,12 +80,13 @@ export const sessionRoutes = [
     path: '/v1/sessions/{session}',
     name: 'describeSession',
     verb: 'session.describe',
-    summary: 'Gives it another title or other metadata',
+    summary: 'Gives it another title, other metadata or another priority',
     params: inSession,
     body: Description,
     answer: SummaryView,
     handle: async ({ runtime, params, body }) => {
-      if (Object.keys(body).length === 0) throw new PerdureError('INVALID_INPUT', 'give a title or metadata');
+      if (Object.keys(body).length === 0)
+        throw new PerdureError('INVALID_INPUT', 'give a title, metadata or a priority');
       const session = await runtime.sessions.get(params.session);
       await session.describe(body);
       return session.summary();
