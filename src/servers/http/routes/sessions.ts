@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Description } from '../../../schema/description.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { SessionId } from '../../../schema/ids.ts';
+import { Text } from '../../../schema/json.ts';
 
 import { Status } from '../../../schema/lifecycle.ts';
 import { Limits } from '../../../schema/run.ts';
