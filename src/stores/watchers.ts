@@ -1,6 +1,6 @@
 import type { SessionKey, StoredEvent } from '../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
-import { workSeqOf } from './work-seq.ts';
+import { concernsWork } from './work-entry.ts';
 
 /** A session that got events, and the newest of them. */
 export interface Change extends SessionKey {
@@ -12,7 +12,7 @@ export interface Change extends SessionKey {
 export const changeOf = (
   { workspace, session, seq }: SessionKey & { readonly seq: number },
   events: readonly StoredEvent[],
-): Change => ({ workspace, session, seq, work: workSeqOf(events) !== undefined });
+): Change => ({ workspace, session, seq, work: concernsWork(events) });
 
 /** Two of one session told as one. */
 export const joined = (before: Change | undefined, change: Change): Change =>

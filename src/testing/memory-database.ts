@@ -1,4 +1,4 @@
-import type { Holder } from '../core/ports/queue.ts';
+import type { Holder, Presence } from '../core/ports/queue.ts';
 import type { StoredRecord } from '../core/ports/records.ts';
 import {
   type CallRecord,
@@ -40,8 +40,20 @@ export interface MemorySession {
 export interface MemoryWork {
   readonly seq: number;
   readonly done: number;
-  readonly dueAt?: number | undefined;
-  readonly lease?: { readonly holder: Holder; readonly expiresAt: number } | undefined;
+  readonly agent: string;
+  readonly priority: number;
+  /** From when on it may be claimed: when it was entered or is due, or its lease lapses. */
+  readonly visibleAt: number;
+  readonly lacksAgent: boolean;
+  readonly place?: string | undefined;
+  readonly holder?: Holder | undefined;
+}
+
+export interface MemoryWorker {
+  readonly presence: Presence;
+  readonly startedAt: number;
+  readonly seenAt: number;
+  readonly lostAt: number;
 }
 
 export interface MemoryWorkspace {
@@ -58,8 +70,9 @@ export interface MemoryWorkspace {
 /** What stores of the same memory share, as processes share a file. */
 export interface MemoryDatabase {
   readonly workspaces: Map<WorkspaceId, MemoryWorkspace>;
+  readonly workers: Map<string, MemoryWorker>;
   readonly watchers: Set<{ readonly key: SessionKey; readonly wake: () => void }>;
-  readonly workers: Set<{ readonly workspace: WorkspaceId; readonly wake: () => void }>;
+  readonly workWatchers: Set<{ readonly workspace: WorkspaceId | undefined; readonly wake: () => void }>;
   readonly noteHearers: Set<{ readonly store: object; readonly hear: (key: SessionKey, text: string) => void }>;
   readonly hearers: Set<{
     readonly workspace: WorkspaceId;
@@ -69,8 +82,9 @@ export interface MemoryDatabase {
 
 export const newMemoryDatabase = (): MemoryDatabase => ({
   workspaces: new Map(),
+  workers: new Map(),
   watchers: new Set(),
-  workers: new Set(),
+  workWatchers: new Set(),
   noteHearers: new Set(),
   hearers: new Set(),
 });

@@ -102,11 +102,11 @@ export const rebuildIn = (workspace: MemoryWorkspace): number => {
       session.events.set(stored.seq, { ...stored, ...rebuilt.add(event) });
       count += 1;
     }
-    const own = [...session.events.values()].filter(({ seq }) => seq > session.importedTo);
-    enterWork(workspace, session.head.session, own);
     const { summary = session.head.summary } = rebuilt;
     const { seq, hash, at } = rebuilt.headFrom(session.head.seq) ?? session.head;
     session.head = { ...session.head, seq, hash, at, summary };
+    const own = [...session.events.values()].filter((event) => event.seq > session.importedTo);
+    enterWork(workspace, session.head, own);
   }
   return count;
 };

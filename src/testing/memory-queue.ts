@@ -1,10 +1,13 @@
-import type { Lease, Queue, Work } from '../core/ports/queue.ts';
-import type { StoredEvent } from '../core/ports/store.ts';
+import type { Claim, Claimed, Holder, Queue, Work, WorkerState } from '../core/ports/queue.ts';
+import type { Head, SessionKey, StoredEvent } from '../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
-import { workSeqOf } from '../stores/work-seq.ts';
-import type { MemoryWork, MemoryWorkspace } from './memory-database.ts';
+import { forgetMs, type KnownWorker, mayTake, pickWork } from '../stores/pick-work.ts';
+import { workEntryOf } from '../stores/work-entry.ts';
+import { type MemoryDatabase, type MemoryWork, type MemoryWorkspace, workspaceOf } from './memory-database.ts';
 
-/** The order of the map is that of the queue. */
+type Row = MemoryWork & SessionKey;
+
+/** The order of the map is that of the queue, among those that are visible from the same time on. */
 const putLast = (work: Map<SessionId, MemoryWork>, session: SessionId, row: MemoryWork): void => {
   work.delete(session);
   work.set(session, row);
@@ -12,54 +15,148 @@ const putLast = (work: Map<SessionId, MemoryWork>, session: SessionId, row: Memo
 
 export const enterWork = (
   { work }: MemoryWorkspace,
-  session: SessionId,
+  { session, summary }: Head,
   events: readonly Pick<StoredEvent, 'type' | 'seq'>[],
 ): void => {
-  const seq = workSeqOf(events);
+  const entry = workEntryOf(summary, events);
   const row = work.get(session);
-  if (seq === undefined || (row && seq <= row.seq)) return;
-  if (row && (row.seq > row.done || row.lease)) work.set(session, { ...row, seq });
-  else putLast(work, session, { seq, done: 0 });
+  if (!entry) return;
+  const { seq = row?.seq, agent, priority } = entry;
+  const now = Date.now();
+  if (seq === undefined) return;
+  if (!row) work.set(session, { seq, done: 0, agent, priority, visibleAt: now, lacksAgent: false });
+  else if (seq <= row.seq)
+    work.set(session, { ...row, agent, priority, lacksAgent: row.lacksAgent && agent === row.agent });
+  else {
+    const news = { ...row, seq, agent, priority, lacksAgent: false };
+    if (row.holder || row.visibleAt <= now) work.set(session, news);
+    else putLast(work, session, { ...news, visibleAt: now });
+  }
 };
 
-const leaseOf = ({ lease }: MemoryWork): Lease | undefined =>
-  lease && { holder: lease.holder, isExpired: lease.expiresAt <= Date.now() };
+const rowsIn = ({ workspaces }: MemoryDatabase): readonly Row[] =>
+  [...workspaces].flatMap(([workspace, { work }]) =>
+    [...work].map(([session, row]) => ({ workspace, session, ...row })),
+  );
 
-const isFree = ({ lease }: Work): boolean => !lease || lease.isExpired;
+const workOf = ({ workspace, session, seq, agent, holder, visibleAt }: Row): Work => ({
+  workspace,
+  session,
+  seq,
+  agent,
+  ...(holder && { lease: { holder, isExpired: visibleAt <= Date.now() } }),
+});
 
-export const findWorkIn = (workspace: WorkspaceId, { work }: MemoryWorkspace, limit: number): readonly Work[] =>
-  [...work]
-    .filter(([, { seq, done, dueAt }]) => seq > done || (dueAt !== undefined && dueAt <= Date.now()))
-    .map(([session, row]): Work => {
-      const lease = leaseOf(row);
-      return { workspace, session, seq: row.seq, ...(lease && { lease }) };
-    })
-    .sort((a, b) => Number(isFree(b)) - Number(isFree(a)))
-    .slice(0, limit);
+export const findWorkIn = (workspace: WorkspaceId, { work }: MemoryWorkspace, limit: number): readonly Work[] => {
+  const now = Date.now();
+  return [...work]
+    .map(([session, row]): Row => ({ workspace, session, ...row }))
+    .filter(({ holder, visibleAt }) => holder || visibleAt <= now)
+    .sort((a, b) => Number(a.visibleAt > now) - Number(b.visibleAt > now) || a.visibleAt - b.visibleAt)
+    .slice(0, limit)
+    .map(workOf);
+};
 
-export const leaseIn = (
+const countBy = <Key>(rows: readonly Row[], key: (row: Row) => Key): ReadonlyMap<Key, number> =>
+  new Map([...Map.groupBy(rows, key)].map(([name, { length }]) => [name, length]));
+
+const knownWorkers = ({ workers }: MemoryDatabase, rows: readonly Row[]): readonly KnownWorker[] => {
+  const holds = countBy(rows, ({ holder }) => holder?.worker);
+  return [...workers].map(([worker, { presence, lostAt }]) => ({ ...presence, lostAt, holds: holds.get(worker) ?? 0 }));
+};
+
+const neighboursOf = (rows: readonly Row[], { worker, machine }: Holder): readonly Holder[] => {
+  const holders = rows.flatMap(({ holder }) => holder ?? []);
+  const near = holders.filter((holder) => holder.machine === machine && holder.worker !== worker);
+  return [...new Map(near.map((holder) => [holder.worker, holder])).values()];
+};
+
+export const claimIn = (database: MemoryDatabase, claim: Claim): Claimed => {
+  const { workspace, sessions, holder, forMs } = claim;
+  const now = Date.now();
+  const rows = rowsIn(database);
+  const held = rows.filter((row) => row.holder && row.visibleAt > now);
+  const workers = knownWorkers(database, held);
+  const free = rows
+    .filter((row) => row.visibleAt <= now && (workspace === undefined || row.workspace === workspace))
+    .filter((row) => !sessions || sessions.includes(row.session))
+    .filter((row) => mayTake(row, claim, { workers, now }));
+  const atWork = {
+    workspaces: countBy(held, (row) => row.workspace),
+    agents: countBy(held, ({ agent }) => agent),
+  };
+  const taken = pickWork(free, atWork, claim).map(({ workspace, session, ...row }): Work => {
+    const mine = { ...row, lacksAgent: false, holder, visibleAt: now + forMs };
+    workspaceOf(database, workspace).work.set(session, mine);
+    return workOf({ workspace, session, ...mine });
+  });
+  return { taken, neighbours: neighboursOf(rows, holder) };
+};
+
+export const touchIn = (
+  database: MemoryDatabase,
+  presence: Parameters<Queue['touch']>[0],
+  { held, forMs }: Parameters<Queue['touch']>[1],
+): readonly SessionKey[] => {
+  const { worker } = presence.holder;
+  const now = Date.now();
+  for (const [name, { lostAt }] of database.workers) if (lostAt <= now - forgetMs) database.workers.delete(name);
+  const { startedAt = now } = database.workers.get(worker) ?? {};
+  database.workers.set(worker, { presence, startedAt, seenAt: now, lostAt: now + forMs });
+  return held.filter(({ workspace, session }) => {
+    const { work } = workspaceOf(database, workspace);
+    const row = work.get(session);
+    if (row?.holder?.worker !== worker) return false;
+    work.set(session, { ...row, visibleAt: now + forMs });
+    return true;
+  });
+};
+
+/** Whether it left something to do now. */
+export const finishIn = (
   { work }: MemoryWorkspace,
   session: SessionId,
-  { holder, forMs, from }: Parameters<Queue['lease']>[1],
+  { worker, seq, inMs = Number.POSITIVE_INFINITY, ...options }: Parameters<Queue['finish']>[1],
 ): boolean => {
   const row = work.get(session);
-  if (!row) return false;
-  const lease = leaseOf(row);
-  if (lease && !lease.isExpired && ![holder.worker, from?.worker].includes(lease.holder.worker)) return false;
-  work.set(session, { ...row, lease: { holder, expiresAt: Date.now() + forMs } });
-  return true;
+  if (row?.holder?.worker !== worker) return false;
+  const done = Math.max(row.done, seq);
+  const visibleAt = Date.now() + (row.seq > done ? 0 : Math.max(0, inMs));
+  const place = options.place ?? row.place;
+  if (visibleAt < Number.POSITIVE_INFINITY || place !== undefined) {
+    putLast(work, session, { ...row, done, visibleAt, place, holder: undefined });
+  } else work.delete(session);
+  return visibleAt <= Date.now();
 };
 
-/** Whether it left something to do. */
+/** Whether it may be taken now. */
 export const releaseIn = (
   { work }: MemoryWorkspace,
   session: SessionId,
-  { worker, seq, dueAt }: Parameters<Queue['release']>[1],
+  { worker, inMs = 0, lacksAgent = false }: Parameters<Queue['release']>[1],
 ): boolean => {
   const row = work.get(session);
-  if (row?.lease?.holder.worker !== worker) return false;
-  const done = Math.max(row.done, seq);
-  if (row.seq > done || dueAt !== undefined) putLast(work, session, { seq: row.seq, done, dueAt });
-  else work.delete(session);
-  return row.seq > done || (dueAt !== undefined && dueAt <= Date.now());
+  if (row?.holder?.worker !== worker) return false;
+  putLast(work, session, { ...row, visibleAt: Date.now() + Math.max(0, inMs), lacksAgent, holder: undefined });
+  return inMs <= 0;
+};
+
+/** The workspaces in which it gave something back. */
+export const leaveIn = (database: MemoryDatabase, worker: string): ReadonlySet<WorkspaceId> => {
+  database.workers.delete(worker);
+  const own = rowsIn(database).filter(({ holder }) => holder?.worker === worker);
+  for (const { workspace, session } of own) releaseIn(workspaceOf(database, workspace), session, { worker });
+  return new Set(own.map(({ workspace }) => workspace));
+};
+
+export const workersIn = (database: MemoryDatabase): readonly WorkerState[] => {
+  const now = Date.now();
+  const held = Map.groupBy(rowsIn(database), ({ holder }) => holder?.worker);
+  return [...database.workers].map(([worker, { presence, startedAt, seenAt, lostAt }]) => ({
+    ...presence,
+    startedAt,
+    seenAt,
+    isLost: lostAt <= now,
+    holds: (held.get(worker) ?? []).map(({ workspace, session }) => ({ workspace, session })),
+  }));
 };

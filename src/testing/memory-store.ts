@@ -16,7 +16,7 @@ import { clipSegments } from '../stores/lineage.ts';
 import { encodeBlobsSync } from '../stores/payload-codec.ts';
 import { planAppend } from '../stores/plan-append.ts';
 import { newKeysOf, overlapAt, planImport } from '../stores/plan-import.ts';
-import { workSeqOf } from '../stores/work-seq.ts';
+import { concernsWork } from '../stores/work-entry.ts';
 import { looseBlobsIn, putBlob, removeBlob, touch } from './memory-blobs.ts';
 import {
   copyWorkspace,
@@ -32,7 +32,7 @@ import {
   workspaceOf,
 } from './memory-database.ts';
 import { findBlobEventsIn, findCallsIn, findCommitsIn, keepProjections, rebuildIn } from './memory-projections.ts';
-import { enterWork, findWorkIn, leaseIn, releaseIn } from './memory-queue.ts';
+import { claimIn, enterWork, findWorkIn, finishIn, leaveIn, releaseIn, touchIn, workersIn } from './memory-queue.ts';
 import { findRecordIn, listRecordsIn, writeRecordsIn } from './memory-records.ts';
 
 const keep = (workspace: MemoryWorkspace, session: MemorySession, events: readonly StoredEvent[]): void => {
@@ -70,7 +70,7 @@ const appendTo = (workspace: MemoryWorkspace, request: AppendRequest): AppendOut
   if (outcome.outcome !== 'appended') return outcome;
   const target = session ?? newSession(outcome.head);
   keep(workspace, target, outcome.events);
-  enterWork(workspace, request.session, outcome.events);
+  enterWork(workspace, outcome.head, outcome.events);
   if (request.key) {
     target.keys.set(request.key.key, { ...request.key, seq: outcome.events[0]!.seq, count: events.length });
   }
@@ -149,10 +149,12 @@ const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the 
 export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()): RuntimeStore => {
   let closed = false;
   const unwatch = new Set<() => void>();
-  const within = async <T>(name: WorkspaceId, work: (workspace: MemoryWorkspace) => T): Promise<T> => {
+  const overall = async <T>(work: () => T): Promise<T> => {
     if (closed) throw closedError();
-    return work(workspaceOf(database, name));
+    return work();
   };
+  const within = <T>(name: WorkspaceId, work: (workspace: MemoryWorkspace) => T): Promise<T> =>
+    overall(() => work(workspaceOf(database, name)));
   const wake = ({ workspace, session }: SessionKey): void => {
     for (const { key, wake } of database.watchers) {
       if (key.workspace === workspace && key.session === session) queueMicrotask(wake);
@@ -163,7 +165,7 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     }
   };
   const wakeWorkers = (name: WorkspaceId): void => {
-    for (const { workspace, wake } of database.workers) if (workspace === name) queueMicrotask(wake);
+    for (const { workspace = name, wake } of database.workWatchers) if (workspace === name) queueMicrotask(wake);
   };
   const keepWatcher = <Watcher>(watchers: Set<Watcher>, watcher: Watcher): (() => void) => {
     if (closed) throw closedError();
@@ -181,7 +183,7 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         const outcome = appendTo(workspace, request);
         if (outcome.outcome !== 'appended') return outcome;
         wake(request);
-        if (workSeqOf(outcome.events) !== undefined) wakeWorkers(request.workspace);
+        if (concernsWork(outcome.events)) wakeWorkers(request.workspace);
         return outcome;
       }),
     head: (key) => within(key.workspace, ({ sessions }) => sessions.get(key.session)?.head),
@@ -220,10 +222,7 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     looseBlobs: (name, query) => within(name, (workspace) => looseBlobsIn(workspace, query)),
     removeBlobs: (name, hashes, usedBefore) =>
       within(name, (workspace) => hashes.filter((hash) => removeBlob(workspace, hash, usedBefore))),
-    now: async () => {
-      if (closed) throw closedError();
-      return Date.now();
-    },
+    now: () => overall(() => Date.now()),
     putSnapshot: (key, { seq, foldVersion, parts }) =>
       within(key.workspace, (workspace) => {
         const [owner] = clipSegments(segmentsIn(workspace, key.session), seq - 1, seq);
@@ -256,11 +255,25 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         return count;
       }),
     findWork: (name, limit) => within(name, (workspace) => findWorkIn(name, workspace, limit)),
-    lease: (key, options) => within(key.workspace, (workspace) => leaseIn(workspace, key.session, options)),
+    claim: (claim) =>
+      overall(() => {
+        for (const worker of claim.gone ?? []) for (const name of leaveIn(database, worker)) wakeWorkers(name);
+        return claimIn(database, claim);
+      }),
+    touch: (presence, options) => overall(() => touchIn(database, presence, options)),
+    finish: (key, options) =>
+      within(key.workspace, (workspace) => {
+        if (finishIn(workspace, key.session, options)) wakeWorkers(key.workspace);
+      }),
     release: (key, options) =>
       within(key.workspace, (workspace) => {
         if (releaseIn(workspace, key.session, options)) wakeWorkers(key.workspace);
       }),
+    leave: (worker) =>
+      overall(() => {
+        for (const name of leaveIn(database, worker)) wakeWorkers(name);
+      }),
+    workers: () => overall(() => workersIn(database)),
     record: (name, kind, id) => within(name, (workspace) => findRecordIn(workspace, { kind, id })),
     records: (name, kind, query) => within(name, (workspace) => listRecordsIn(workspace, kind, query)),
     writeRecords: (name, writes) => within(name, (workspace) => writeRecordsIn(workspace, writes)),
@@ -275,7 +288,7 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
       return keepWatcher(database.noteHearers, { store: unwatch, hear });
     },
     watch: (key, wake) => keepWatcher(database.watchers, { key, wake }),
-    watchWork: (workspace, wake) => keepWatcher(database.workers, { workspace, wake }),
+    watchWork: (workspace, wake) => keepWatcher(database.workWatchers, { workspace, wake }),
     watchWorkspace: (workspace, wake) => keepWatcher(database.hearers, { workspace, wake }),
     close: async () => {
       closed = true;
