@@ -34,7 +34,11 @@ const apart =
     queueMicrotask(() => wake(...told));
 
 /** What it returns takes the watcher away, and tells whether it was still there. */
-const keepIn = <Wake>(kept: Map<WorkspaceId, Set<Wake>>, workspace: WorkspaceId, wake: Wake): (() => boolean) => {
+const keepIn = <Workspace, Wake>(
+  kept: Map<Workspace, Set<Wake>>,
+  workspace: Workspace,
+  wake: Wake,
+): (() => boolean) => {
   const wakes = kept.get(workspace) ?? new Set();
   kept.set(workspace, wakes.add(wake));
   return () => {
@@ -47,7 +51,8 @@ const keepIn = <Wake>(kept: Map<WorkspaceId, Set<Wake>>, workspace: WorkspaceId,
 /** Who wants to be woken for which session, for the work of which workspace or for all that happens in it, in this process. */
 export class Watchers {
   readonly #watched = new Map<string, Watched>();
-  readonly #workers = new Map<WorkspaceId, Set<() => void>>();
+  /** Undefined for those who work for all. */
+  readonly #workers = new Map<WorkspaceId | undefined, Set<() => void>>();
   readonly #hearers = new Map<WorkspaceId, Set<Hear>>();
 
   get any(): boolean {
@@ -58,8 +63,8 @@ export class Watchers {
     return [...this.#watched.values()].map(({ key }) => key);
   }
 
-  get workspaces(): readonly WorkspaceId[] {
-    return [...this.#workers.keys()];
+  get anyWorker(): boolean {
+    return this.#workers.size > 0;
   }
 
   get heardWorkspaces(): readonly WorkspaceId[] {
@@ -80,8 +85,8 @@ export class Watchers {
     };
   }
 
-  /** For work, as `add` for a session. */
-  addWorker(workspace: WorkspaceId, wake: () => void): () => boolean {
+  /** For work in the workspace or in any, as `add` for a session. */
+  addWorker(workspace: WorkspaceId | undefined, wake: () => void): () => boolean {
     return keepIn(this.#workers, workspace, apart(wake));
   }
 
@@ -96,11 +101,15 @@ export class Watchers {
       this.tell(change);
     }
     const busy = new Set(changes.flatMap(({ workspace, work }) => (work ? [workspace] : [])));
-    for (const workspace of busy) this.wakeWorkers(workspace);
+    if (busy.size > 0) this.wakeWorkers(busy);
   }
 
-  wakeWorkers(workspace: WorkspaceId): void {
-    for (const wake of this.#workers.get(workspace) ?? []) wake();
+  /** Of these workspaces, or all. */
+  wakeWorkers(workspaces?: ReadonlySet<WorkspaceId>): void {
+    for (const [workspace, wakes] of this.#workers) {
+      if (workspaces && workspace !== undefined && !workspaces.has(workspace)) continue;
+      for (const wake of wakes) wake();
+    }
   }
 
   /** Those who watch the workspace; unlike followers they may hear of one event several times. */
@@ -116,7 +125,7 @@ export class Watchers {
 
   wakeAll(): void {
     for (const { wakes } of this.#watched.values()) for (const wake of wakes) wake();
-    for (const workspace of this.#workers.keys()) this.wakeWorkers(workspace);
+    this.wakeWorkers();
   }
 
   /** A commit of our own is also heard of from the database; it wakes once. */

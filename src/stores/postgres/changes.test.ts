@@ -10,7 +10,7 @@ import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { rawText } from '../../testing/contract/new-events.ts';
 import { mustAppend, mustHead, openSession } from '../../testing/contract/session-log.ts';
 import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
-import { calling, enterSession, foundIn, leaseAs } from '../../testing/contract/work-events.ts';
+import { calling, enterSession, entryOf, foundIn, leaseAs } from '../../testing/contract/work-events.ts';
 import { openPostgresStore } from './index.ts';
 import { channel, intervalMs } from './notifier.ts';
 
@@ -202,10 +202,10 @@ describe('wake-ups', () => {
     await leaseAs(other, key, 'w1');
     await mustAppend(other, key, [calling()]);
     await signal.next();
-    await other.release(key, { worker: 'w1', seq: 2 });
+    await other.finish(key, { worker: 'w1', seq: 2 });
     await signal.next();
     expect(signal.count).toBe(3);
-    expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 4 }]);
+    expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 4)]);
     expect(await listeners()).toHaveLength(1);
   });
 
@@ -218,7 +218,7 @@ describe('wake-ups', () => {
     await signal.next();
     await askPostgres(
       database.adminUrl,
-      'update perdure.work set expires_at = now() where workspace = $1',
+      'update perdure.work set visible_at = now() where workspace = $1',
       key.workspace,
     );
     await signal.next();

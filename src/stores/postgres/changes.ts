@@ -69,7 +69,7 @@ export class Changes {
     return () => void remove();
   }
 
-  watchWork(workspace: WorkspaceId, wake: () => void): () => void {
+  watchWork(workspace: WorkspaceId | undefined, wake: () => void): () => void {
     this.#start();
     const remove = this.#watchers.addWorker(workspace, wake);
     return () => void remove();
@@ -92,7 +92,7 @@ export class Changes {
   }
 
   wakeWorkers(workspace: WorkspaceId): void {
-    this.#watchers.wakeWorkers(workspace);
+    this.#watchers.wakeWorkers(new Set([workspace]));
   }
 
   async close(): Promise<void> {
@@ -121,9 +121,7 @@ export class Changes {
 
   async #look(): Promise<void> {
     await this.#tellLately();
-    for (const workspace of this.#watchers.workspaces) {
-      if (await hasFreeWork(this.#database, workspace)) this.#watchers.wakeWorkers(workspace);
-    }
+    if (this.#watchers.anyWorker && (await hasFreeWork(this.#database))) this.#watchers.wakeWorkers();
     const watched = Map.groupBy(this.#watchers.keys, ({ workspace }) => workspace);
     for (const [workspace, keys] of watched) {
       const statement = findSeqs(

@@ -32,6 +32,8 @@ const pinnedSettings = `set local bytea_output = 'hex'; set local extra_float_di
 
 /** How long to wait for a connection, new or free. */
 const connectTimeoutMs = 3000;
+/** How long claims of others wait for one whose machine went away in the middle of it. */
+const openTimeoutMs = 5000;
 
 export const connectionOptions = (url: string): pg.ClientConfig => ({
   connectionString: url,
@@ -113,7 +115,7 @@ export class Lease {
   }
 }
 
-/** The pool, and transactions that see one workspace. */
+/** The pool, and transactions that see one workspace, or the queue of all. */
 export class Database {
   readonly poolSize: number;
   readonly statementTimeoutMs: number;
@@ -154,6 +156,15 @@ export class Database {
     }
     const durable = mode === 'read write' ? '; set local synchronous_commit = on' : '';
     return `begin isolation level read committed ${mode}; ${pinnedSettings}; set local perdure.workspace = '${workspace}'; ${this.#timeout}${durable}`;
+  }
+
+  /**
+   * For the queue of all workspaces. Its rows are only hints, which a crash may turn back: nothing waits for the disk. Claims wait for
+   * each other, so nobody may leave one open.
+   */
+  dispatch(statements: readonly Statement[]): Promise<readonly Answer[]> {
+    const opening = `begin isolation level read committed; ${pinnedSettings}; set local perdure.dispatch = 'on'; ${this.#timeout}; set local synchronous_commit = off; set local idle_in_transaction_session_timeout = ${openTimeoutMs}`;
+    return this.#ask(opening, statements);
   }
 
   async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -2,6 +2,8 @@ import type pg from 'pg';
 import { PerdureError } from '../../schema/error.ts';
 import { isBlobEvent } from '../blob-event-condition.ts';
 import { isNewerRelease } from '../release.ts';
+import { tenantTable } from './tenant-table.ts';
+import { workSchema } from './work-schema.ts';
 
 interface Migration {
   /** The oldest release that can work with the database once this has run. */
@@ -9,46 +11,13 @@ interface Migration {
   readonly sql: string;
 }
 
-const tenantTable = (name: string): string => `
-  alter table perdure.${name} enable row level security;
-  alter table perdure.${name} force row level security;
-  create policy workspace on perdure.${name}
-    using (workspace = current_setting('perdure.workspace', true))
-    with check (workspace = current_setting('perdure.workspace', true));
-`;
-
-const workTable = `
-  create table perdure.work (
-    workspace text collate "C" not null,
-    session text collate "C" not null,
-    seq bigint not null,
-    done bigint not null default 0,
-    due_at timestamptz,
-    entered_at timestamptz not null default clock_timestamp(),
-    worker text,
-    machine text,
-    process bigint,
-    process_start text,
-    expires_at timestamptz,
-    primary key (workspace, session)
-  ) with (fillfactor = 60);
-  ${tenantTable('work')}
-  create function perdure.enter_work(tenant text, sessions text[], seqs bigint[]) returns void language sql as $function$
-    insert into perdure.work as w (workspace, session, seq)
-    select tenant, n.session, n.seq from unnest(sessions, seqs) n(session, seq)
-    on conflict (workspace, session) do update
-    set seq = excluded.seq, entered_at = case when w.seq > w.done then w.entered_at else excluded.entered_at end
-    where excluded.seq > w.seq;
-  $function$;
-`;
-
 /**
  * Heads and events in one call, which is a transaction of its own where no other is open: a message to the server costs as much as a
  * row. Heads are upserted, since the plan of an update with a join would hang on guesses about the size of a workspace. One that goes on
  * from another must find just that (`was`), and comes without a root, so that it shows if it made a session; one that makes a session
  * must find none. Otherwise a head has moved and nothing is written. A row whose summary was put right since names itself as what it
  * was: only a writer who has read it in this transaction (`fresh`) may go on from it. Where no event is a commit, `paths` is null, and
- * where none calls for work, `work_sessions`.
+ * where none concerns workers, `work_sessions`.
  */
 const appendFunction = `
   create type perdure.new_head as (
@@ -64,7 +33,7 @@ const appendFunction = `
   );
   create function perdure.append(
     tenant text, heads perdure.new_head[], events perdure.new_event[], fresh boolean, lock_timeout_ms integer,
-    paths perdure.new_path[], work_sessions text[], work_seqs bigint[]
+    paths perdure.new_path[], work_sessions text[], work_seqs bigint[], work_agents text[], work_priorities smallint[]
   ) returns void language plpgsql as $function$
   declare
     setting text;
@@ -96,7 +65,7 @@ const appendFunction = `
       select tenant, p.* from unnest(paths) p;
     end if;
     if work_sessions is not null then
-      perform perdure.enter_work(tenant, work_sessions, work_seqs);
+      perform perdure.enter_work(tenant, work_sessions, work_seqs, work_agents, work_priorities);
     end if;
   end
   $function$;
@@ -237,7 +206,7 @@ const migrations: readonly Migration[] = [
 
       ${projectionTables.commit_paths}
       ${projectionTables.tool_calls}
-      ${workTable}
+      ${workSchema}
       ${appendFunction}
     `,
   },

@@ -1,6 +1,6 @@
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
 import type { Notes } from '../../core/ports/notes.ts';
-import type { Queue, Work } from '../../core/ports/queue.ts';
+import type { Claim, Claimed, Queue, Work, WorkerState } from '../../core/ports/queue.ts';
 import type { RecordQuery, Records, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
 import type {
   AppendOutcome,
@@ -42,7 +42,16 @@ import { findRecord, listRecords, writeRecords } from './record-rows.ts';
 import { findFamily, findHead, findTurnStarts, listSessions } from './sessions.ts';
 import { findSnapshot, putSnapshot } from './snapshots.ts';
 import { storeError } from './store-error.ts';
-import { findWork, leaseWork, releaseWork } from './work-rows.ts';
+import {
+  type ClaimWork,
+  findWork,
+  finishWork,
+  leaveWork,
+  listWorkers,
+  openClaims,
+  releaseWork,
+  touchWorker,
+} from './work-rows.ts';
 import type { WriteLog } from './write-log.ts';
 
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
@@ -54,6 +63,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
   readonly #changes: Changes;
   readonly #lineages: Lineages;
   readonly #blobReads: BlobReads;
+  readonly #claims: ClaimWork;
   readonly #knownHeads = new BoundedMap<string, Head>(10_000);
   readonly #queues = new Map<WorkspaceId, AppendQueue>();
   readonly #running = new Set<Promise<unknown>>();
@@ -65,6 +75,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     this.#changes = changes;
     this.#lineages = new Lineages(database);
     this.#blobReads = new BlobReads(database);
+    this.#claims = openClaims(database);
   }
 
   append(request: AppendRequest): Promise<AppendOutcome> {
@@ -165,17 +176,32 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#run(() => findWork(this.#database, workspace, limit));
   }
 
-  lease(...[key, options]: Parameters<Queue['lease']>): Promise<boolean> {
-    return this.#run(() => leaseWork(this.#database, key, options));
+  claim(claim: Claim): Promise<Claimed> {
+    return this.#run(async () => {
+      const { claimed, freed } = await this.#claims(claim);
+      this.#changes.committed(freed);
+      return claimed;
+    });
   }
 
-  release(...[key, options]: Parameters<Queue['release']>): Promise<void> {
-    return this.#run(async () => {
-      const seq = await releaseWork(this.#database, key, options);
-      if (seq === undefined) return;
-      const { workspace, session } = key;
-      this.#changes.committed([{ workspace, session, seq, work: true }]);
-    });
+  touch(...asked: Parameters<Queue['touch']>): Promise<readonly SessionKey[]> {
+    return this.#run(() => touchWorker(this.#database, ...asked));
+  }
+
+  finish(...asked: Parameters<Queue['finish']>): Promise<void> {
+    return this.#run(async () => this.#changes.committed(await finishWork(this.#database, ...asked)));
+  }
+
+  release(...asked: Parameters<Queue['release']>): Promise<void> {
+    return this.#run(async () => this.#changes.committed(await releaseWork(this.#database, ...asked)));
+  }
+
+  leave(worker: string): Promise<void> {
+    return this.#run(async () => this.#changes.committed(await leaveWork(this.#database, worker)));
+  }
+
+  workers(): Promise<readonly WorkerState[]> {
+    return this.#run(() => listWorkers(this.#database));
   }
 
   record(workspace: WorkspaceId, kind: RecordKind, id: string): Promise<StoredRecord | undefined> {
@@ -204,7 +230,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#changes.watch(key, wake);
   }
 
-  watchWork(workspace: WorkspaceId, wake: () => void): () => void {
+  watchWork(workspace: WorkspaceId | undefined, wake: () => void): () => void {
     if (this.#closing) throw closedError();
     return this.#changes.watchWork(workspace, wake);
   }

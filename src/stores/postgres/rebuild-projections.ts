@@ -1,7 +1,10 @@
 import type pg from 'pg';
+import { callsForWork } from '../../core/ports/queue.ts';
 import type { SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { RebuiltSession } from '../rebuilt-session.ts';
+import { parseSummary } from '../stored-summary.ts';
+import { workEntryOf } from '../work-entry.ts';
 import { type Database, exchange, prepared, type Source } from './database.ts';
 import { describeSession, moveHead } from './head-rows.ts';
 import { waitForOthers } from './import-copies.ts';
@@ -17,12 +20,13 @@ interface Start {
   readonly forked_at: number;
   readonly seq: number;
   readonly imported_to: number;
+  readonly summary: string;
 }
 
 /** Holds every append to a session of the workspace until the end, and leaves alone the sessions that are made meanwhile. */
 const lockAll = prepared(
   'lock_workspace',
-  `select id as session, coalesce(forked_at, 0) as forked_at, seq, imported_to
+  `select id as session, coalesce(forked_at, 0) as forked_at, seq, imported_to, summary
    from perdure.sessions where workspace = $1 order by id for update`,
 );
 
@@ -56,20 +60,24 @@ async function* ownPages(
 const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey, start: Start): Promise<number> => {
   const rebuilt = new RebuiltSession();
   let count = 0;
+  let called: StoredEvent | undefined;
   for await (const events of ownPages(source, key.workspace, start)) {
+    called = events.findLast(({ seq, type }) => seq > start.imported_to && callsForWork.has(type)) ?? called;
     const wrong = events.filter((event) => rebuilt.add(event)).map(({ seq }) => seq);
     await exchange(client, [
       ...insertProjections(key.workspace, events),
-      enterWork(
-        key,
-        events.filter(({ seq }) => seq > start.imported_to),
-      ),
       wrong.length > 0 ? markTurns(key.workspace, key.session, wrong) : undefined,
     ]);
     count += events.length;
   }
   const head = rebuilt.headFrom(start.seq);
-  await exchange(client, [head && moveHead(key, head), rebuilt.summary && describeSession(key, rebuilt.summary)]);
+  const summary = rebuilt.summary ?? parseSummary(start.summary);
+  const entry = called && summary && workEntryOf(summary, [called]);
+  await exchange(client, [
+    head && moveHead(key, head),
+    rebuilt.summary && describeSession(key, rebuilt.summary),
+    entry && enterWork(key, entry),
+  ]);
   return count;
 };
 

@@ -86,4 +86,18 @@ describe('row-level security', () => {
       await expect(inWorkspace(key.workspace, move)).rejects.toThrow('row-level security');
     }
   });
+
+  test('[TEN2] who dispatches sees and moves the work of all workspaces, and nothing else of any', async () => {
+    const dispatching = async (sql: string) => {
+      await client.query(`begin; set local perdure.dispatch = 'on'`);
+      return client.query(sql).finally(() => client.query('rollback'));
+    };
+    for (const table of await tenantTables()) {
+      const { rows } = await dispatching(`select count(*)::int as n from perdure.${table}`);
+      expect({ table, n: rows[0].n > 0 }).toEqual({ table, n: table === 'work' });
+    }
+    expect((await dispatching('update perdure.work set ready = false')).rowCount).toBeGreaterThan(0);
+    const { rows } = await client.query('select count(*)::int as n from perdure.work');
+    expect(rows).toEqual([{ n: 0 }]);
+  });
 });

@@ -2,10 +2,11 @@ import type pg from 'pg';
 import type { Head, StoredEvent } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { EncodedPayload } from '../payload-codec.ts';
-import { workSeqOf } from '../work-seq.ts';
+import { type WorkEntry, workEntryOf } from '../work-entry.ts';
 import { prepared } from './database.ts';
 import type { PathRow } from './projection-rows.ts';
 import { RowWriter } from './row-writer.ts';
+import { workColumns } from './work-rows.ts';
 
 /** A head, and the hash of the one that it goes on from; a session that has none yet is made. */
 export interface NextHead {
@@ -35,7 +36,7 @@ export type WriteLog = (workspace: WorkspaceId, rows: LogRows) => pg.QueryConfig
 /** Asks for no column and no row: describing and reading one would take longer than the call. */
 const append = prepared(
   'append',
-  'select where perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5, $6::perdure.new_path[], $7::text[], $8::bigint[]) is null',
+  'select where perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5, $6::perdure.new_path[], $7::text[], $8::bigint[], $9::text[], $10::smallint[]) is null',
 );
 
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
@@ -109,16 +110,22 @@ const pathRows = (rowType: number, paths: readonly PathRow[]): Buffer | null => 
   return rows.finish();
 };
 
-/** Sessions with something for a worker to look at, in the order of ids, as all writers lock them; nulls when there are none. */
-const workOf = (events: readonly EncodedEvent[]): readonly [sessions: SessionId[] | null, seqs: number[] | null] => {
-  const seqs = new Map<SessionId, number>();
-  for (const { event } of events) {
-    const seq = workSeqOf([event]);
-    if (seq !== undefined) seqs.set(event.session, seq);
-  }
-  if (seqs.size === 0) return [null, null];
-  const sessions = [...seqs.keys()].sort();
-  return [sessions, sessions.map((session) => seqs.get(session)!)];
+/** Sessions that workers are told of, in the order of ids, as all writers lock them; nulls when there are none. */
+const workOf = (
+  heads: readonly NextHead[],
+  events: readonly EncodedEvent[],
+): readonly (readonly unknown[] | null)[] => {
+  const told = Map.groupBy(events, ({ event }) => event.session);
+  const entries = heads.flatMap(({ head }): (WorkEntry & { readonly session: SessionId })[] => {
+    const own = told.get(head.session) ?? [];
+    const entry = workEntryOf(
+      head.summary,
+      own.map(({ event }) => event),
+    );
+    return entry ? [{ session: head.session, ...entry }] : [];
+  });
+  if (entries.length === 0) return [null, null, null, null];
+  return workColumns(entries);
 };
 
 const byId = (a: NextHead, b: NextHead): number => (a.head.session < b.head.session ? -1 : 1);
@@ -132,8 +139,8 @@ export const openWriteLog = async (client: pg.Client, lockTimeoutMs: number): Pr
   const types = rows[0]!;
   return (workspace, { heads, events, paths, fresh, imported }) => {
     // In the order of ids, as all writers lock them.
-    const inOrder = headRows(types.head, heads.toSorted(byId));
-    const log = [inOrder, eventRows(types.event, events), fresh, lockTimeoutMs] as const;
-    return append(workspace, ...log, pathRows(types.path, paths), ...workOf(imported ? [] : events));
+    const sorted = heads.toSorted(byId);
+    const log = [headRows(types.head, sorted), eventRows(types.event, events), fresh, lockTimeoutMs] as const;
+    return append(workspace, ...log, pathRows(types.path, paths), ...workOf(sorted, imported ? [] : events));
   };
 };

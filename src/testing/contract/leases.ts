@@ -1,7 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { type ContractSetup, newKey } from './contract-setup.ts';
+import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { mustAppend, openSession } from './session-log.ts';
-import { calling, enterSession, foundIn, holderNamed, leaseAs } from './work-events.ts';
+import {
+  calling,
+  claimAs,
+  enterSession,
+  enterSessions,
+  entryOf,
+  foundIn,
+  holderNamed,
+  hourMs,
+  isRenewed,
+  leaseAs,
+  sessionsIn,
+} from './work-events.ts';
 
 const workers = Array.from({ length: 20 }, (_, i) => `w${i}`);
 
@@ -15,7 +27,7 @@ export const describeLeases = (setup: ContractSetup) =>
         expect(answers.filter(Boolean)).toHaveLength(1);
         const holder = holderNamed(workers[answers.indexOf(true)]!);
         expect(await foundIn(setup.other, key.workspace)).toEqual([
-          { ...key, seq: 2, lease: { holder, isExpired: false } },
+          { ...entryOf(key, 2), lease: { holder, isExpired: false } },
         ]);
       }
     });
@@ -39,76 +51,109 @@ export const describeLeases = (setup: ContractSetup) =>
       const key = await enterSession(store);
       await leaseAs(store, key, 'dead', { forMs: 100 });
       expect(await leaseAs(other, key, 'w1')).toBe(false);
-      const lapsed = [{ ...key, seq: 2, lease: { holder: holderNamed('dead'), isExpired: true } }];
+      const lapsed = [{ ...entryOf(key, 2), lease: { holder: holderNamed('dead'), isExpired: true } }];
       await expect.poll(() => foundIn(other, key.workspace)).toEqual(lapsed);
       const answers = await Promise.all(workers.map((worker) => leaseAs(other, key, worker)));
       expect(answers.filter(Boolean)).toHaveLength(1);
       expect(await leaseAs(store, key, 'dead')).toBe(false);
     });
 
-    test('[QUEUE3] one that has lapsed and that nobody took is still the holder’s to renew and to release', async () => {
+    test('[QUEUE3] one that has lapsed and that nobody took is still the holder’s to renew and to finish', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1', { forMs: 0 });
-      expect(await leaseAs(store, key, 'w1', { forMs: 0 })).toBe(true);
-      await store.release(key, { worker: 'w1', seq: 2 });
+      await claimAs(store, 'another', { workspace: newWorkspace() });
+      expect(await isRenewed(store, key, 'w1', 0)).toBe(true);
+      await store.finish(key, { worker: 'w1', seq: 2 });
       expect(await foundIn(store, key.workspace)).toEqual([]);
     });
 
-    test('[QUEUE3] whoever names the holder takes it over, once', async () => {
+    test('[QUEUE3] what a dead worker has goes to one of those who name it', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'dead');
-      expect(await leaseAs(other, key, 'w1', { from: 'somebody' })).toBe(false);
-      const answers = await Promise.all(workers.map((worker) => leaseAs(other, key, worker, { from: 'dead' })));
+      expect(await leaseAs(other, key, 'w1', { gone: 'somebody' })).toBe(false);
+      const answers = await Promise.all(workers.map((worker) => leaseAs(other, key, worker, { gone: 'dead' })));
       expect(answers.filter(Boolean)).toHaveLength(1);
       expect(await leaseAs(store, key, 'dead')).toBe(false);
-      await store.release(key, { worker: 'dead', seq: 9 });
-      expect(await foundIn(store, key.workspace)).toHaveLength(1);
+      await store.finish(key, { worker: 'dead', seq: 9 });
+      await store.release(key, { worker: 'dead' });
+      expect(await foundIn(store, key.workspace)).toMatchObject([{ lease: { isExpired: false } }]);
     });
 
-    test('[QUEUE3] a session without work has nothing to lease or release', async () => {
+    test('[QUEUE3, ST4] twenty claims at once through two stores give each session once and leave none', async () => {
+      const workspace = newWorkspace();
+      const keys = await enterSessions(setup.store, workspace, 50);
+      const stores = [setup.store, setup.other];
+      const taken = await Promise.all(
+        workers.map((worker, i) => claimAs(stores[i % 2]!, worker, { workspace, count: 3 })),
+      );
+      expect(taken.flat().toSorted()).toEqual(keys.map(({ session }) => session).toSorted());
+    });
+
+    test('[QUEUE3] a session without work has nothing to claim, finish or release', async () => {
       const { store } = setup;
       const key = newKey();
       expect(await leaseAs(store, key, 'w1')).toBe(false);
       await openSession(store, key);
       expect(await leaseAs(store, key, 'w1')).toBe(false);
-      await store.release(key, { worker: 'w1', seq: 1, dueAt: 1 });
+      await store.finish(key, { worker: 'w1', seq: 1, inMs: 1 });
+      await store.release(key, { worker: 'w1' });
       expect(await foundIn(store, key.workspace)).toEqual([]);
     });
 
-    test('[QUEUE4] a release takes out what was done and keeps what came after', async () => {
+    test('[QUEUE4] a finish takes out what was done and keeps what came after', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1');
       await mustAppend(store, key, [calling()]);
-      await store.release(key, { worker: 'w2', seq: 3 });
+      await store.finish(key, { worker: 'w2', seq: 3 });
       expect(await foundIn(store, key.workspace)).toMatchObject([{ seq: 3, lease: { isExpired: false } }]);
-      await store.release(key, { worker: 'w1', seq: 2 });
-      expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 3 }]);
+      await store.finish(key, { worker: 'w1', seq: 2 });
+      expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 3)]);
       await leaseAs(store, key, 'w2');
-      await store.release(key, { worker: 'w2', seq: 1 });
-      expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 3 }]);
+      await store.finish(key, { worker: 'w2', seq: 1 });
+      expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 3)]);
       await leaseAs(store, key, 'w2');
-      await store.release(key, { worker: 'w2', seq: 7 });
-      await store.release(key, { worker: 'w2', seq: 7 });
+      await store.finish(key, { worker: 'w2', seq: 7 });
+      await store.finish(key, { worker: 'w2', seq: 7 });
       expect(await foundIn(store, key.workspace)).toEqual([]);
       await mustAppend(store, key, [calling()]);
-      expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 4 }]);
+      expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 4)]);
     });
 
-    test('[QUEUE4] no news is lost, however appends and releases race through two stores', async () => {
+    test('[QUEUE4] no news is lost, however appends and finishes race through two stores', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       for (let round = 0; round < 30; round++) {
         expect(await leaseAs(other, key, 'w1')).toBe(true);
         const seen = (await foundIn(other, key.workspace))[0]!.seq;
-        const dueAt = round % 3 ? undefined : Date.now() + 3_600_000;
+        const inMs = round % 3 ? undefined : hourMs;
         const [{ head }] = await Promise.all([
           mustAppend(store, key, [calling()]),
-          other.release(key, { worker: 'w1', seq: seen, dueAt }),
+          other.finish(key, { worker: 'w1', seq: seen, inMs }),
         ]);
-        expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: head.seq }]);
+        expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, head.seq)]);
       }
+    });
+
+    test('[QUEUE4] a release gives it back undone, now or in a while, behind those that wait; news makes it due', async () => {
+      const { store, other } = setup;
+      const workspace = newWorkspace();
+      const [first, second] = await enterSessions(store, workspace, 2);
+      await leaseAs(store, first!, 'w1');
+      await store.release(first!, { worker: 'w2' });
+      expect(await foundIn(other, workspace)).toMatchObject([second!, { ...first!, lease: { isExpired: false } }]);
+      for (let i = 0; i < 2; i++) await store.release(first!, { worker: 'w1' });
+      expect(await foundIn(other, workspace)).toEqual([entryOf(second!, 2), entryOf(first!, 2)]);
+      await leaseAs(store, first!, 'w1');
+      await store.release(first!, { worker: 'w1', inMs: hourMs });
+      expect(await sessionsIn(other, workspace)).toEqual([second!.session]);
+      expect(await leaseAs(other, first!, 'w2')).toBe(false);
+      await mustAppend(store, first!, [calling()]);
+      expect(await sessionsIn(other, workspace)).toEqual([second!.session, first!.session]);
+      await leaseAs(store, second!, 'w1');
+      await store.release(second!, { worker: 'w1', inMs: 50 });
+      await expect.poll(() => sessionsIn(other, workspace)).toEqual([first!.session, second!.session]);
     });
   });

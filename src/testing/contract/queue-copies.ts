@@ -3,7 +3,7 @@ import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { rawText } from './new-events.ts';
 import { copiesOf, inPieces, sendCopies } from './session-copies.ts';
 import { forkSession, mustAppend, openSession } from './session-log.ts';
-import { calling, enterSession, foundIn, leaseAs, minuteMs, sessionsIn } from './work-events.ts';
+import { calling, enterSession, entryOf, foundIn, hourMs, leaseAs, sessionsIn } from './work-events.ts';
 
 export const describeQueueCopies = (setup: ContractSetup) =>
   describe('work of imports and repairs', () => {
@@ -22,9 +22,9 @@ export const describeQueueCopies = (setup: ContractSetup) =>
         await store.rebuildProjections(workspace);
         expect(await foundIn(store, workspace)).toEqual([]);
         await mustAppend(store, moved, [calling()]);
-        expect(await foundIn(store, workspace)).toEqual([{ ...moved, seq: 6 }]);
+        expect(await foundIn(store, workspace)).toEqual([entryOf(moved, 6)]);
         await store.rebuildProjections(workspace);
-        expect(await foundIn(store, workspace)).toEqual([{ ...moved, seq: 6 }]);
+        expect(await foundIn(store, workspace)).toEqual([entryOf(moved, 6)]);
       }
     });
 
@@ -50,15 +50,15 @@ export const describeQueueCopies = (setup: ContractSetup) =>
       for (const key of [later, held, quiet]) await openSession(store, key);
       for (const key of [later, held]) await mustAppend(store, key, [calling(), calling(), rawText('x')]);
       for (const key of [done, later, held]) await leaseAs(store, key, 'w1');
-      await store.release(done, { worker: 'w1', seq: 2 });
-      await store.release(later, { worker: 'w1', seq: 4, dueAt: Date.now() + minuteMs });
+      await store.finish(done, { worker: 'w1', seq: 2 });
+      await store.finish(later, { worker: 'w1', seq: 4, inMs: hourMs });
       await store.rebuildProjections(workspace);
       expect(await foundIn(store, workspace)).toMatchObject([
         { ...done, seq: 2 },
         { ...held, seq: 3, lease: { isExpired: false } },
       ]);
       await leaseAs(store, done, 'w2');
-      await store.release(done, { worker: 'w2', seq: 2 });
+      await store.finish(done, { worker: 'w2', seq: 2 });
       expect(await sessionsIn(store, workspace)).toEqual([held.session]);
     });
   });

@@ -8,10 +8,11 @@ import {
   calling,
   enterSession,
   enterSessions,
+  entryOf,
   foundIn,
   holderNamed,
+  hourMs,
   leaseAs,
-  minuteMs,
   sessionsIn,
 } from './work-events.ts';
 
@@ -24,11 +25,11 @@ export const describeQueue = (setup: ContractSetup) =>
       await mustAppend(store, key, [message('a', 'next'), rawText('b')]);
       expect(await foundIn(other, key.workspace)).toEqual([]);
       await mustAppend(store, key, [rawText('a'), calling(), calling(), rawText('b')]);
-      expect(await foundIn(other, key.workspace)).toEqual([{ ...key, seq: 6 }]);
+      expect(await foundIn(other, key.workspace)).toEqual([entryOf(key, 6)]);
       await mustAppend(other, key, [rawText('c')]);
-      expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 6 }]);
+      expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 6)]);
       await mustAppend(other, key, [calling()]);
-      expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 9 }]);
+      expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 9)]);
     });
 
     test('[QUEUE1] each type that calls for work does', async () => {
@@ -39,7 +40,7 @@ export const describeQueue = (setup: ContractSetup) =>
         await mustAppend(store, key, [type === 'session.handed' ? event(type, { to: 'human' }) : calling('x', type)], {
           writer: runWriter,
         });
-        expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 2 }]);
+        expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 2)]);
       }
     });
 
@@ -75,7 +76,7 @@ export const describeQueue = (setup: ContractSetup) =>
         ]),
       );
       const found = await foundIn(store, workspace);
-      const expected = keys.filter((_, i) => i % 2).map((key) => ({ ...key, seq: 3 }));
+      const expected = keys.filter((_, i) => i % 2).map((key) => entryOf(key, 3));
       expect(found.toSorted((a, b) => (a.session < b.session ? -1 : 1))).toEqual(expected);
     });
 
@@ -86,10 +87,7 @@ export const describeQueue = (setup: ContractSetup) =>
       await forkSession(store, parent, 2, child);
       expect(await sessionsIn(store, parent.workspace)).toEqual([parent.session]);
       await mustAppend(store, child, [calling()]);
-      expect(await foundIn(store, parent.workspace)).toEqual([
-        { ...parent, seq: 2 },
-        { ...child, seq: 4 },
-      ]);
+      expect(await foundIn(store, parent.workspace)).toEqual([entryOf(parent, 2), entryOf(child, 4)]);
     });
 
     test('[QUEUE2] the oldest comes first, news leaves it in its place, and those that somebody has come last', async () => {
@@ -109,9 +107,9 @@ export const describeQueue = (setup: ContractSetup) =>
         held,
       ]);
       await mustAppend(store, keys[0]!, [calling()]);
-      await store.release(keys[0]!, { worker: 'w1', seq: 3 });
+      await store.finish(keys[0]!, { worker: 'w1', seq: 3 });
       expect(await sessionsIn(other, workspace)).toEqual([c, d, e, a, b]);
-      expect((await foundIn(other, workspace))[3]).toEqual({ ...keys[0], seq: 4 });
+      expect((await foundIn(other, workspace))[3]).toEqual(entryOf(keys[0]!, 4));
     });
 
     test('[QUEUE2] work is there after a restart, with who has it', async () => {
@@ -122,8 +120,8 @@ export const describeQueue = (setup: ContractSetup) =>
       await first.close();
       const second = await setup.open();
       expect(await foundIn(second, workspace)).toEqual([
-        { ...free, seq: 2 },
-        { ...mine, seq: 2, lease: { holder: holderNamed('w1'), isExpired: false } },
+        entryOf(free!, 2),
+        { ...entryOf(mine!, 2), lease: { holder: holderNamed('w1'), isExpired: false } },
       ]);
       expect(await leaseAs(second, mine!, 'w2')).toBe(false);
     });
@@ -133,30 +131,44 @@ export const describeQueue = (setup: ContractSetup) =>
       const workspace = newWorkspace();
       const [later, soon, past] = await enterSessions(store, workspace, 3);
       for (const key of [later!, soon!, past!]) await leaseAs(store, key, 'w1');
-      await store.release(later!, { worker: 'w1', seq: 2, dueAt: Date.now() + minuteMs });
-      await store.release(past!, { worker: 'w1', seq: 2, dueAt: Date.now() - 0.5 });
-      await store.release(soon!, { worker: 'w1', seq: 2, dueAt: Date.now() + 300 });
-      expect(await foundIn(other, workspace)).toContainEqual({ ...past, seq: 2 });
+      await store.finish(later!, { worker: 'w1', seq: 2, inMs: hourMs });
+      await store.finish(past!, { worker: 'w1', seq: 2, inMs: -0.5 });
+      await store.finish(soon!, { worker: 'w1', seq: 2, inMs: 300 });
+      expect(await foundIn(other, workspace)).toContainEqual(entryOf(past!, 2));
       expect(await sessionsIn(other, workspace)).not.toContain(later!.session);
       await expect.poll(() => sessionsIn(other, workspace)).toEqual([past!.session, soon!.session]);
       await mustAppend(store, later!, [calling()]);
       expect(await sessionsIn(other, workspace)).toEqual([past!.session, soon!.session, later!.session]);
     });
 
-    test('[QUEUE2] a time is kept until a release names another or none, whoever held the session meanwhile', async () => {
+    test('[QUEUE2] a time that has come is there until somebody finishes, whoever had the session meanwhile', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1');
-      await store.release(key, { worker: 'w1', seq: 2, dueAt: Date.now() });
+      await store.finish(key, { worker: 'w1', seq: 2, inMs: 0 });
       expect(await leaseAs(store, key, 'w2', { forMs: 1 })).toBe(true);
       await expect.poll(() => leaseAs(store, key, 'w3')).toBe(true);
       expect(await sessionsIn(store, key.workspace)).toEqual([key.session]);
-      await store.release(key, { worker: 'w3', seq: 2 });
+      await store.release(key, { worker: 'w3' });
+      expect(await leaseAs(store, key, 'w4')).toBe(true);
+      await store.finish(key, { worker: 'w4', seq: 2 });
       expect(await foundIn(store, key.workspace)).toEqual([]);
-      expect(await leaseAs(store, key, 'w3')).toBe(false);
+      expect(await leaseAs(store, key, 'w4')).toBe(false);
     });
 
-    test('[QUEUE2, TEN1] work of another workspace is not found, leased or released, also for equal ids', async () => {
+    test('[QUEUE2] however far away a time is, it is kept, and nobody waits for it', async () => {
+      const { store } = setup;
+      for (const inMs of [2 ** 40, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY]) {
+        const key = await enterSession(store);
+        await leaseAs(store, key, 'w1');
+        await store.finish(key, { worker: 'w1', seq: 2, inMs });
+        expect(await foundIn(store, key.workspace)).toEqual([]);
+        await mustAppend(store, key, [calling()]);
+        expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 3)]);
+      }
+    });
+
+    test('[QUEUE2, TEN1] work of another workspace is not found, claimed or finished, also for equal ids', async () => {
       const { store } = setup;
       const mine = await enterSession(store);
       const theirs = { ...mine, workspace: newWorkspace() };
@@ -165,8 +177,8 @@ export const describeQueue = (setup: ContractSetup) =>
       await mustAppend(store, theirs, [opened(), rawText('a'), calling()], { creates: {} });
       expect(await leaseAs(store, theirs, 'w1')).toBe(true);
       expect(await leaseAs(store, mine, 'w2')).toBe(true);
-      await store.release(mine, { worker: 'w1', seq: 9 });
-      await store.release(theirs, { worker: 'w1', seq: 9 });
+      await store.finish(mine, { worker: 'w1', seq: 9 });
+      await store.finish(theirs, { worker: 'w1', seq: 9 });
       expect(await foundIn(store, theirs.workspace)).toEqual([]);
       expect(await foundIn(store, mine.workspace)).toMatchObject([{ ...mine, seq: 2, lease: { isExpired: false } }]);
     });

@@ -6,7 +6,7 @@ import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { idempotencyKey, noise, rawText } from './new-events.ts';
 import { copiesOf, sendCopies } from './session-copies.ts';
 import { append, expectSound, mustAppend, mustHead, openSession, readAll, textOf } from './session-log.ts';
-import { leaseAs } from './work-events.ts';
+import { claimOf, presenceOf } from './work-events.ts';
 
 export const describeSharing = (setup: ContractSetup) =>
   describe('several stores on one database', () => {
@@ -129,8 +129,12 @@ export const describeClosing = (setup: ContractSetup) =>
         () => store.keys(key),
         () => store.importCopies(newWorkspace(), sendCopies(copies)),
         () => store.findWork(key.workspace, 1),
-        () => leaseAs(store, key, 'w1'),
-        () => store.release(key, { worker: 'w1', seq: 1 }),
+        () => store.claim(claimOf('w1')),
+        () => store.touch(presenceOf('w1'), { held: [], forMs: 1 }),
+        () => store.finish(key, { worker: 'w1', seq: 1 }),
+        () => store.release(key, { worker: 'w1' }),
+        () => store.leave('w1'),
+        () => store.workers(),
       ];
       for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
       const nothing = () => undefined;

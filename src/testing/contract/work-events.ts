@@ -1,4 +1,4 @@
-import type { Holder, Queue, Work } from '../../core/ports/queue.ts';
+import type { Claim, Holder, Presence, Queue, Work } from '../../core/ports/queue.ts';
 import type { NewEvent, SessionKey, Store } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { newKey } from './contract-setup.ts';
@@ -25,6 +25,14 @@ export const enterSession = async (store: Store): Promise<SessionKey> => {
   return key;
 };
 
+/** As it is found while nobody has it, bound to no agent. */
+export const entryOf = ({ workspace, session }: SessionKey, seq: number): Work => ({
+  workspace,
+  session,
+  seq,
+  agent: '',
+});
+
 export const holderNamed = (worker: string): Holder => ({
   worker,
   machine: 'here',
@@ -32,15 +40,50 @@ export const holderNamed = (worker: string): Holder => ({
   processStart: '123 456',
 });
 
-export const minuteMs = 60_000;
+export const hourMs = 3_600_000;
 
-export const leaseAs = (
+export const presenceOf = (worker: string, about: Partial<Presence> = {}): Presence => ({
+  holder: holderNamed(worker),
+  place: 'somewhere',
+  agents: [],
+  concurrency: 1,
+  isDraining: false,
+  ...about,
+});
+
+/** Of all that nobody has and that is bound to no agent, as many as there are. */
+export const claimOf = (worker: string, about: Partial<Claim> = {}): Claim => ({
+  holder: holderNamed(worker),
+  forMs: hourMs,
+  count: 1000,
+  agents: [],
+  ...about,
+});
+
+/** In the order in which they were taken. */
+export const claimAs = async (
+  store: Queue,
+  worker: string,
+  about: Partial<Claim> = {},
+): Promise<readonly SessionId[]> => (await store.claim(claimOf(worker, about))).taken.map(({ session }) => session);
+
+/** Whether the worker has the session now, by claiming it or since it had it before. */
+export const leaseAs = async (
   store: Queue,
   key: SessionKey,
   worker: string,
-  { forMs = minuteMs, from }: { readonly forMs?: number; readonly from?: string } = {},
-): Promise<boolean> =>
-  store.lease(key, { holder: holderNamed(worker), forMs, ...(from && { from: holderNamed(from) }) });
+  { forMs = hourMs, gone }: { readonly forMs?: number; readonly gone?: string } = {},
+): Promise<boolean> => {
+  if (await isRenewed(store, key, worker, forMs)) return true;
+  const { workspace, session } = key;
+  const taken = await claimAs(store, worker, { workspace, sessions: [session], forMs, ...(gone && { gone: [gone] }) });
+  return taken.length > 0;
+};
+
+export const isRenewed = async (store: Queue, key: SessionKey, worker: string, forMs = hourMs): Promise<boolean> => {
+  const { workspace, session } = key;
+  return (await store.touch(presenceOf(worker), { held: [{ workspace, session }], forMs })).length > 0;
+};
 
 export const foundIn = (store: Queue, workspace: WorkspaceId, limit = 100): Promise<readonly Work[]> =>
   store.findWork(workspace, limit);

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import type { Queue, Work } from '../../core/ports/queue.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
-import { opened, rawText } from './new-events.ts';
+import { event, opened, rawText } from './new-events.ts';
 import { mustAppend, openSession } from './session-log.ts';
 import { newWakeSignal } from './wake-signal.ts';
-import { calling, enterSession, enterSessions, foundIn, leaseAs, minuteMs } from './work-events.ts';
+import { calling, claimOf, enterSession, enterSessions, foundIn, hourMs, leaseAs } from './work-events.ts';
 
-const watching = (store: Queue, workspace: WorkspaceId) => {
+const watching = (store: Queue, workspace: WorkspaceId, watched: 'it' | 'any' = 'it') => {
   const signal = newWakeSignal();
-  const stop = store.watchWork(workspace, signal.wake);
+  const stop = store.watchWork(watched === 'it' ? workspace : undefined, signal.wake);
   const wait = async (isThere: (work: readonly Work[]) => boolean) => {
     while (!isThere(await foundIn(store, workspace))) await signal.next();
   };
@@ -36,16 +36,24 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
         stop();
       });
 
-      test(`[QUEUE5] a worker in ${place} is woken by a release that leaves work, news or a time that has come`, async () => {
+      test(`[QUEUE5] a worker in ${place} is woken by what is given back, news or a time that has come`, async () => {
         const key = await enterSession(setup.store);
         await leaseAs(setup.store, key, 'w1');
         const { stop, wait } = watching(await openWorker(), key.workspace);
         await wait(([work]) => work?.lease !== undefined);
-        await setup.store.release(key, { worker: 'w1', seq: 1 });
-        await wait(([work]) => work?.lease === undefined);
-        await leaseAs(setup.store, key, 'w1');
-        await setup.store.release(key, { worker: 'w1', seq: 2, dueAt: Date.now() - 1 });
-        await wait(([work]) => work?.lease === undefined);
+        const { store } = setup;
+        const waysBack = [
+          () => store.finish(key, { worker: 'w1', seq: 1 }),
+          () => store.finish(key, { worker: 'w1', seq: 2, inMs: 0 }),
+          () => store.release(key, { worker: 'w1' }),
+          () => store.leave('w1'),
+          () => store.claim(claimOf('w2', { workspace: newWorkspace(), gone: ['w1'] })),
+        ];
+        for (const giveBack of waysBack) {
+          expect(await leaseAs(store, key, 'w1')).toBe(true);
+          await giveBack();
+          await wait(([work]) => work?.lease === undefined);
+        }
         stop();
       });
     }
@@ -60,7 +68,7 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
         for (let i = 0; i < 5; i++) {
           await mustAppend(store, mine, [rawText('x')]);
           await leaseAs(store, mine, 'w1');
-          await store.release(mine, { worker: 'w1', seq: 9, dueAt: Date.now() + minuteMs });
+          await store.finish(mine, { worker: 'w1', seq: 9, inMs: hourMs });
           await mustAppend(store, theirs, [calling()]);
           await woken.signal.next();
         }
@@ -68,6 +76,29 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
         expect(quiet.signal.count).toBeLessThanOrEqual(1);
         for (const { stop } of [quiet, woken]) stop();
       }
+    });
+
+    test('[QUEUE5] one who works for all is woken by work in whatever workspace', async () => {
+      const { store } = setup;
+      for (const follower of [store, await setup.open()]) {
+        for (let i = 0; i < 3; i++) {
+          const key = newKey();
+          const { stop, wait } = watching(follower, key.workspace, 'any');
+          await mustAppend(store, key, [opened(), calling()], { creates: {} });
+          await wait(([work]) => work !== undefined);
+          stop();
+        }
+      }
+    });
+
+    test('[QUEUE5] a worker is woken when a waiting session is bound to another agent', async () => {
+      const key = await enterSession(setup.store);
+      const { stop, wait } = watching(await setup.open(), key.workspace);
+      await wait(([work]) => work?.agent === '');
+      const agent = { name: 'a', version: 2 };
+      await mustAppend(setup.store, key, [event('agent.bound', { agent, schemaHash: 'f'.repeat(64) })]);
+      await wait(([work]) => work?.agent === 'a@2');
+      stop();
     });
 
     test('[QUEUE5] one who stopped watching, or whose store was closed, is not woken', async () => {
@@ -96,12 +127,12 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
       }));
       const workers = crew.map(async ({ store, worker, signal, stop }) => {
         while (done.size < count) {
-          for (const work of await foundIn(store, workspace)) {
-            if (work.lease || !(await leaseAs(store, work, worker))) continue;
+          const { taken } = await store.claim(claimOf(worker, { workspace, count: 2 }));
+          for (const work of taken) {
             done.add(work.session);
-            await store.release(work, { worker, seq: work.seq });
+            await store.finish(work, { worker, seq: work.seq });
           }
-          if (done.size < count) await signal.next();
+          if (taken.length === 0 && done.size < count) await signal.next();
         }
         for (const other of crew) other.signal.wake();
         stop();

@@ -1,0 +1,8 @@
+/** Rows of the transaction's workspace alone are seen and changed, also by who owns the table. */
+export const tenantTable = (name: string): string => `
+  alter table perdure.${name} enable row level security;
+  alter table perdure.${name} force row level security;
+  create policy workspace on perdure.${name}
+    using (workspace = current_setting('perdure.workspace', true))
+    with check (workspace = current_setting('perdure.workspace', true));
+`;
