@@ -3,6 +3,7 @@ import { type Clock, systemClock } from './core/ports/clock.ts';
 import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Spans } from './core/ports/spans.ts';
 import type { Store } from './core/ports/store.ts';
+import type { Worker, WorkerOptions } from './core/run/worker.ts';
 import type { Identity } from './core/service/identity.ts';
 import type { Authenticated } from './core/service/registry/authenticate.ts';
 import type { Workspaces } from './core/service/registry/workspaces.ts';
@@ -49,6 +50,8 @@ export interface Runtime extends ScopedRuntime {
   as(identity: Identity): ScopedRuntime;
   /** Whom a key stands for; undefined when it is none, was revoked, has expired, or its member is gone. */
   authenticate(token: string): Promise<Authenticated | undefined>;
+  /** Works on the runs of all workspaces in this process; of a session, on those of the workspace `local`. */
+  worker(options?: WorkerOptions): Worker;
   /** Makes the file with the master key, where there is none yet. */
   makeMasterKey(): Promise<{ readonly file: string }>;
   /**
@@ -158,8 +161,11 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     await store.close();
     throw refused;
   });
+  const local = identities.as({ workspace: 'local', member: 'local', role: 'admin' });
   return {
+    ...local,
     as: identities.as,
+    worker: (wanted) => (wanted?.session === undefined ? identities : local).worker(wanted),
     authenticate: identities.authenticate,
     makeMasterKey: identities.makeMasterKey,
     rotateMasterKey: identities.rotateMasterKey,
@@ -172,7 +178,6 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
         return false;
       }
     },
-    ...identities.as({ workspace: 'local', member: 'local', role: 'admin' }),
     close: async () => {
       closing.abort();
       await identities.settle();

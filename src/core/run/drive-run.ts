@@ -83,6 +83,7 @@ const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<End | un
 const drive = async (run: RunContext, model: Model): Promise<End | undefined> => {
   for (;;) {
     run.signal.throwIfAborted();
+    if (run.isEnding()) return undefined;
     const fold = await run.writer.fold();
     if (!fold.run) return undefined;
     if (fold.run.steps >= run.agent.maxSteps && fold.lastRole !== 'assistant') {

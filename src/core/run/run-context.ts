@@ -22,6 +22,8 @@ export interface RunContext {
   readonly files: RunFiles;
   /** Aborted when the session was taken away from this worker, or the worker stops. */
   readonly signal: AbortSignal;
+  /** The worker ends: no further step is begun. */
+  isEnding(): boolean;
   preview(written: Written): void;
   /** Told while a call waits for another session, which then is this worker's to work on too. */
   waitFor(session: SessionId): Disposable;

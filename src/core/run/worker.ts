@@ -1,126 +1,110 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
-import type { EventDraft } from '../../schema/event.ts';
-import { newId, SessionId, systemActor } from '../../schema/ids.ts';
-import { placeHere } from '../files/disk/place.ts';
-import type { Holder, Work } from '../ports/queue.ts';
+import { newId, SessionId, type WorkspaceId } from '../../schema/ids.ts';
+import { thisMachine } from '../files/disk/machine.ts';
+import type { Claim, Holder, Presence, Queue, Work } from '../ports/queue.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { endChildren } from '../service/cancel.ts';
 import type { Scope } from '../service/scope.ts';
-import { agentName } from '../session/agent.ts';
-import { asJson } from '../session/as-json.ts';
-import { beginDrafts } from '../session/begin-run.ts';
 import { parseInput } from '../session/event-codec.ts';
-import type { SessionFold } from '../session/fold.ts';
-import { type WorkFor, workFor } from '../session/work-for.ts';
-import { Conversation } from './conversation.ts';
-import { driveRun } from './drive-run.ts';
-import { endDrafts } from './end-run.ts';
-import { preparing } from './prepare-worktree.ts';
-import type { Written } from './preview.ts';
-import { isGone, isNear, processHolder } from './process-holder.ts';
-import { agentActor, type RunContext } from './run-context.ts';
-import { RunFiles } from './run-files.ts';
-import { RunWriter } from './run-writer.ts';
-import { tellCaller } from './tell-caller.ts';
-
-export interface WorkerOptions {
-  /** Sessions worked on at once; 4 by default. */
-  readonly concurrency?: number | undefined;
-  /** Only this session. */
-  readonly session?: SessionId | undefined;
-  /** Without a sign of life for so long, others take over; 30 s by default. */
-  readonly leaseMs?: number | undefined;
-  /** Looks for work at least this often, should a hint be lost; 5 s by default. */
-  readonly pollMs?: number | undefined;
-}
+import { isGone, processHolder } from './process-holder.ts';
+import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
 
 const Options = z.strictObject({
   concurrency: z.int().positive().default(4),
   session: SessionId.optional(),
   leaseMs: z.int().positive().default(30_000),
   pollMs: z.int().positive().default(5000),
+  patienceMs: z.int().positive().default(60_000),
+  limits: z
+    .strictObject({
+      perWorkspace: z.int().positive().optional(),
+      perAgent: z.record(z.string(), z.int().positive()).optional(),
+    })
+    .optional(),
 });
 
-/** After the store failed. */
-const restMs = 1000;
-const leastWaitMs = 50;
-/** How often the processes of this machine that are at work are looked at; no store is asked for it. */
-const neighbourMs = 100;
-/** Own writes wake us too, and are many. */
-const fenceMs = 50;
-const longestTimerMs = 2 ** 31 - 2;
+export interface WorkerOptions {
+  /** Sessions worked on at once; 4 by default. */
+  readonly concurrency?: number | undefined;
+  /** Only this session, and those that work for it. */
+  readonly session?: SessionId | undefined;
+  /** Without a sign of life for so long, others take over; 30 s by default. */
+  readonly leaseMs?: number | undefined;
+  /** Looks for work at least this often, should a hint be lost; 5 s by default. */
+  readonly pollMs?: number | undefined;
+  /** How long `runUntilIdle` bears a store that fails; 60 s by default. */
+  readonly patienceMs?: number | undefined;
+  /** At most so many sessions at once by all workers together; give all of them the same. Agents by `name@version`. */
+  readonly limits?: Claim['limits'];
+}
 
 export interface Worker {
   /** Takes on what there is to do until it is stopped. */
   start(): Promise<void>;
   /** Works until there is nothing to do, then returns. */
   runUntilIdle(): Promise<void>;
+  /** Takes nothing on any more, lets each session come to the end of the step it is in, for so long at most, and stops; 25 s by default. */
+  drain(options?: { readonly forMs?: number | undefined }): Promise<void>;
   /** Lets go of its sessions at once; whoever takes them on continues from the log. */
   stop(): Promise<void>;
 }
 
-const claimDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | undefined => {
-  if (work.do === 'nothing' || work.do === 'end-children') return undefined;
-  if (work.do === 'begin') return beginDrafts(fold, work.input);
-  const { run } = work;
-  const common = { actor: run.requestedBy, turn: fold.turn, run: run.id };
-  return [
-    work.do === 'resume'
-      ? { type: 'run.resumed', payload: {}, ...common }
-      : { type: 'run.started', payload: { attempt: run.attempt + 1 }, ...common },
-    ...(run.asked ? [{ type: 'message.abandoned', payload: { message: run.asked.message }, ...common } as const] : []),
-  ];
-};
+/** Whose sessions a worker works on. */
+export interface WorkerField {
+  /** Of one workspace; of all without it. */
+  readonly workspace?: WorkspaceId | undefined;
+  readonly queue: Queue;
+  /** Names of those it holds. */
+  readonly agents: readonly string[];
+  readonly data: string;
+  scopeOf(workspace: WorkspaceId): Scope;
+  onWarning(problem: unknown): void;
+}
 
-/** What there is to do waits for somebody else; nothing where that was said. */
-const agentDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | undefined => {
-  if (work.do === 'nothing' || work.do === 'end-children' || !fold.bound) return undefined;
-  const { id, isTold } =
-    work.do === 'begin'
-      ? { id: work.input.run, isTold: work.input.lacksAgent }
-      : { id: work.run.id, isTold: work.run.waitingFor === 'agent' };
-  const { name, version } = fold.bound.agent;
-  const reason = `AGENT_VERSION_UNAVAILABLE: no worker that holds ${name} version ${version} has taken it on`;
-  const payload = { for: 'agent', reason } as const;
-  return isTold ? undefined : [{ type: 'run.waiting', payload, actor: systemActor, turn: fold.turn, run: id }];
-};
+/** After something failed. */
+const restMs = 1000;
+/** How often the processes of this machine that are at work are looked at; no store is asked for it. */
+const neighbourMs = 100;
+const longestTimerMs = 2 ** 31 - 2;
+const defaultDrainMs = 25_000;
+/** How many sessions of agents it lacks it looks at in one go. */
+const strandedCount = 20;
 
-type Asked = Pick<RunContext, 'requestedBy' | 'from'>;
+const stopped = () => new PerdureError('RUNTIME_CLOSED', 'the worker was stopped');
+const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
-const askedBy = (work: WorkFor): Asked | undefined => {
-  if (work.do === 'nothing' || work.do === 'end-children') return undefined;
-  if (work.do === 'begin') return { requestedBy: work.input.by, from: work.input.from };
-  return { requestedBy: work.run.requestedBy, from: work.run.from };
-};
+interface Held {
+  readonly key: SessionKey;
+  readonly lost: AbortController;
+  /** When the last renewal that succeeded was asked for: the lease lasts from then on, or longer. */
+  renewedAt: number;
+}
 
-const isStoreFailure = (error: unknown): boolean => isPerdureError(error) && /^(STORE_|RUNTIME_)/.test(error.code);
-
-/** Works on the runs of one workspace. Any number of them, in any number of processes, share the work. */
+/** Works on the runs of one workspace or of all. Any number of them, in any number of processes, share the work. */
 export class RunWorker implements Worker {
-  readonly #scope: Scope;
+  readonly #field: WorkerField;
   readonly #options: z.infer<typeof Options>;
   /** From the beginning of its work on. */
   #holder!: Holder;
+  #place!: string;
   readonly #stopping = new AbortController();
+  #isDraining = false;
+  readonly #held = new Map<string, Held>();
+  /** Under way: the work on a session, until it was given back. */
   readonly #busy = new Map<string, Promise<void>>();
-  /** Of agents that this runtime does not hold: not to be looked at again before something happens in them. */
-  readonly #foreign = new Map<string, number>();
-  /** Whether others work for the one session that this worker is for. */
-  readonly #kin = new Map<SessionId, boolean>();
   /** Sessions that calls of ours wait for: those who wait need no place of their own meanwhile. */
-  readonly #awaited = new Set<SessionId>();
-  /** Other processes of this machine that are at work: should one die, its work is taken on at once. */
+  readonly #awaited = new Set<string>();
+  /** Other workers of this machine that are at work: should one's process die, its work is taken on at once. */
   #neighbours: readonly Holder[] = [];
-  readonly #checking = new WeakSet<RunWriter>();
-  readonly #notBefore = new Map<string, number>();
+  #resting = 0;
+  #sweptAt = Number.NEGATIVE_INFINITY;
   #isWoken = false;
   #endRest: (() => void) | undefined;
   #loop: Promise<void> | undefined;
 
-  constructor(scope: Scope, options: WorkerOptions = {}) {
-    this.#scope = scope;
+  constructor(field: WorkerField, options: WorkerOptions = {}) {
+    this.#field = field;
     this.#options = parseInput('the worker', Options, options);
   }
 
@@ -133,28 +117,50 @@ export class RunWorker implements Worker {
     await this.#loop;
   }
 
+  async drain({ forMs = defaultDrainMs }: { readonly forMs?: number | undefined } = {}): Promise<void> {
+    this.#isDraining = true;
+    this.#wake();
+    const late = sleep(forMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    await Promise.race([Promise.all(this.#busy.values()), late]);
+    await this.stop();
+  }
+
   async stop(): Promise<void> {
-    this.#stopping.abort(new PerdureError('RUNTIME_CLOSED', 'the worker was stopped'));
+    this.#stopping.abort(stopped());
     this.#wake();
     await this.#loop?.catch(() => undefined);
-    await Promise.all(this.#busy.values());
   }
 
   async #work(untilIdle: boolean): Promise<void> {
-    const { queue, workspace, onWarning, data } = this.#scope;
+    const { queue, workspace, onWarning, data } = this.#field;
     this.#holder = await processHolder(newId('run').replace('run_', 'worker_'), data);
+    this.#place = await thisMachine(data);
     const unwatch = queue.watchWork(workspace, () => this.#wake());
+    const heart = setInterval(() => {
+      this.#letGoOfDoubtful();
+      void this.#beat();
+    }, this.#options.leaseMs / 3);
+    let failingSince: number | undefined;
     try {
+      await this.#beat();
       while (!this.#stopping.signal.aborted) {
-        const isIdle = await this.#takeOn().catch((error) => {
+        try {
+          const isIdle = await this.#takeOn(untilIdle);
+          failingSince = undefined;
+          if (untilIdle && isIdle) return;
+        } catch (error) {
           onWarning(error);
-          return false;
-        });
-        if (untilIdle && isIdle) return;
-        await this.#rest();
+          failingSince ??= performance.now();
+          if (untilIdle && performance.now() - failingSince > this.#options.patienceMs) throw error;
+        }
+        await this.#rest(failingSince === undefined ? this.#options.pollMs : restMs);
       }
     } finally {
       unwatch();
+      this.#stopping.abort(stopped());
+      await Promise.all(this.#busy.values());
+      clearInterval(heart);
+      await queue.leave(this.#holder.worker).catch(onWarning);
     }
   }
 
@@ -164,215 +170,191 @@ export class RunWorker implements Worker {
     this.#endRest?.();
   }
 
+  #wakeIn(ms: number): void {
+    const timer = setTimeout(() => this.#wake(), Math.min(ms, longestTimerMs)).unref();
+    this.#stopping.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  }
+
   /** Until a hint, the end of something at work, or the next look round. */
-  async #rest(): Promise<void> {
+  async #rest(forMs: number): Promise<void> {
     const woken = new AbortController();
     this.#endRest = () => woken.abort();
     const look = setInterval(() => {
-      if (this.#neighbours.some((holder) => isGone(holder, this.#holder.machine))) this.#wake();
+      if (this.#gone().length > 0) this.#wake();
     }, neighbourMs);
     look.unref();
-    if (!this.#isWoken) await sleep(this.#options.pollMs, undefined, { signal: woken.signal }).catch(() => undefined);
+    if (!this.#isWoken) await sleep(forMs, undefined, { signal: woken.signal }).catch(() => undefined);
     clearInterval(look);
     this.#endRest = undefined;
     this.#isWoken = false;
   }
 
+  #gone(): readonly string[] {
+    return this.#neighbours.filter((holder) => isGone(holder, this.#holder.machine)).map(({ worker }) => worker);
+  }
+
   /** Takes on what nobody else is doing, as far as there is room. True when there is nothing to do, now or in a moment. */
-  async #takeOn(): Promise<boolean> {
-    const { queue, workspace } = this.#scope;
-    const free = this.#options.concurrency - this.#busy.size + this.#awaited.size;
-    if (free <= 0) return false;
-    const all = await queue.findWork(workspace, 100);
-    this.#neighbours = all.flatMap(({ lease }) => (lease && isNear(lease.holder, this.#holder) ? [lease.holder] : []));
-    const found = await Array.fromAsync(this.#ours(all));
-    for (const work of found.filter((each) => !this.#isResting(each)).slice(0, free)) {
-      const { session } = work;
-      const { leaseMs } = this.#options;
-      const isTaken = await queue.lease(work, { holder: this.#holder, forMs: leaseMs, from: work.lease?.holder });
-      if (!isTaken) continue;
-      const done = this.#serve(work)
-        .catch((error) => {
-          this.#leaveAlone(session, restMs);
-          this.#scope.onWarning(error);
-        })
-        .finally(() => {
-          this.#busy.delete(session);
-          this.#wake();
-        });
-      this.#busy.set(session, done);
-    }
-    return found.length === 0 && this.#busy.size === 0;
+  async #takeOn(untilIdle: boolean): Promise<boolean> {
+    const count = this.#options.concurrency - this.#busy.size + this.#awaited.size;
+    if (count <= 0 || this.#isDraining || this.#stopping.signal.aborted) return false;
+    const [sessions, gone] = [await this.#only(), this.#gone()];
+    const sentAt = performance.now();
+    const claim = await this.#claim({ count, sessions, gone });
+    this.#neighbours = claim.neighbours;
+    for (const work of claim.taken) this.#hold(work, sentAt);
+    const isIdle = claim.taken.length === 0 && this.#busy.size === 0 && this.#resting === 0;
+    const isTime = performance.now() - this.#sweptAt >= this.#options.pollMs;
+    const stranded = (untilIdle ? isIdle : isTime)
+      ? await this.#sweep(untilIdle ? 0 : this.#options.pollMs, sessions)
+      : 0;
+    return isIdle && stranded === 0;
   }
 
-  #isResting({ session }: Work): boolean {
-    return (this.#notBefore.get(session) ?? 0) > performance.now();
-  }
-
-  async *#ours(all: readonly Work[]): AsyncGenerator<Work> {
-    const only = this.#options.session;
-    for (const work of all) {
-      if (this.#isForUs(work) && (only === undefined || (await this.#worksFor(only, work.session)))) yield work;
-    }
-  }
-
-  async #worksFor(only: SessionId, session: SessionId): Promise<boolean> {
-    if (session === only) return true;
-    const known = this.#kin.get(session);
-    if (known !== undefined) return known;
-    const head = await this.#scope.store.head({ workspace: this.#scope.workspace, session });
-    const caller = head?.summary.calledBy?.session;
-    const isKin = caller !== undefined && (await this.#worksFor(only, caller));
-    this.#kin.set(session, isKin);
-    return isKin;
-  }
-
-  #isForUs({ session, seq, lease }: Work): boolean {
-    if (this.#busy.has(session) || this.#foreign.get(session) === seq) return false;
-    return !lease || lease.isExpired || isGone(lease.holder, this.#holder.machine);
-  }
-
-  async #serve(work: Work): Promise<void> {
-    const { queue, clock, folds } = this.#scope;
-    const key: SessionKey = { workspace: work.workspace, session: work.session };
-    const lost = new AbortController();
-    const heart = setInterval(() => void this.#beat(key, lost), this.#options.leaseMs / 3);
-    let done: { seq: number; dueAt?: number | undefined } = { seq: 0 };
-    try {
-      for (let isSure = true; ; isSure = false) {
-        const fold = await folds.head(key);
-        const next = workFor(fold, clock.now());
-        done = { seq: fold.seq, dueAt: next.do === 'nothing' ? next.dueAt : undefined };
-        if (next.do === 'nothing' && !fold.run && fold.queue.length === 0) await tellCaller(this.#scope, fold);
-        if (next.do === 'nothing' || this.#stopping.signal.aborted) break;
-        // Whoever fenced it may have its lease too: nothing is taken back from them.
-        if (!isSure) await this.#beat(key, lost);
-        lost.signal.throwIfAborted();
-        if (next.do === 'end-children') {
-          await endChildren(this.#scope, key, (decide) => new RunWriter(this.#scope, key).claim(decide));
-          continue;
-        }
-        if (!(await this.#workOnce(key, fold, lost.signal))) {
-          await this.#leaveToOthers(work, fold);
-          done = { seq: 0 };
-          break;
-        }
-      }
-    } catch (error) {
-      if (!isPerdureError(error, 'FENCED') && !lost.signal.aborted && !this.#stopping.signal.aborted) throw error;
-      done = { seq: 0 };
-    } finally {
-      clearInterval(heart);
-      if (done.dueAt !== undefined) this.#leaveAlone(key.session, done.dueAt - clock.now());
-      if (!lost.signal.aborted) await queue.release(key, { worker: this.#holder.worker, ...done });
-    }
-  }
-
-  /** Who holds its agent has time to take it on, and is waited for then. */
-  async #leaveToOthers(work: Work, seen: SessionFold): Promise<void> {
-    const { clock } = this.#scope;
-    const patienceMs = seen.at + this.#options.pollMs - clock.now();
-    if (patienceMs > 0) return this.#leaveAlone(work.session, patienceMs);
-    const writer = new RunWriter(this.#scope, { workspace: work.workspace, session: work.session });
-    await writer.claim((fold) => agentDrafts(fold, workFor(fold, clock.now())));
-    this.#foreign.set(work.session, work.seq);
-  }
-
-  /** And looks again then. The store's clock may say that it is time when ours does not yet: not again and again meanwhile. */
-  #leaveAlone(session: SessionId, forMs: number): void {
-    const ms = Math.min(Math.max(forMs, leastWaitMs), longestTimerMs);
-    this.#notBefore.set(session, performance.now() + ms);
-    const timer = setTimeout(() => this.#wake(), ms + 1);
-    timer.unref();
-    this.#stopping.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
-  }
-
-  async #beat(key: SessionKey, lost: AbortController): Promise<void> {
-    try {
-      const { leaseMs } = this.#options;
-      if (await this.#scope.queue.lease(key, { holder: this.#holder, forMs: leaseMs })) return;
-      lost.abort(new PerdureError('FENCED', `another worker has ${key.session} now`));
-    } catch (error) {
-      this.#scope.onWarning(error);
-    }
-  }
-
-  /** Claims the session and goes on with its run. False when this worker does not hold its agent. */
-  async #workOnce(key: SessionKey, seen: SessionFold, lost: AbortSignal): Promise<boolean> {
-    const scope = this.#scope;
-    const agent = seen.bound && scope.agents.get(agentName(seen.bound.agent));
-    if (!agent) return false;
-    const writer = new RunWriter(scope, key);
-    let asked: Asked | undefined;
-    const claimed = await writer.claim((fold) => {
-      const work = workFor(fold, scope.clock.now());
-      asked = askedBy(work);
-      return claimDrafts(fold, work);
+  #claim(claim: Pick<Claim, 'count' | 'sessions' | 'gone' | 'strandedMs'>) {
+    const { queue, workspace, agents } = this.#field;
+    const { leaseMs, limits } = this.#options;
+    return queue.claim({
+      holder: this.#holder,
+      forMs: leaseMs,
+      agents,
+      workspace,
+      place: this.#place,
+      limits,
+      ...claim,
     });
-    if (!claimed || !asked) return true;
-    await tellCaller(scope, seen);
-    const run = claimed.find((event) => event.run)!.run!;
-    const fenced = new AbortController();
-    const unwatch = scope.store.watch(key, () => void this.#checkFence(writer, fenced));
-    const signal = AbortSignal.any([lost, fenced.signal, this.#stopping.signal]);
-    const prepare = preparing({ scope, writer, run, signal }, agent);
-    const fold = await writer.fold();
-    const place = await placeHere(scope.data, key, fold.boundTo);
-    using files = new RunFiles({ scope, writer, place, run, tools: agent.tools, prepare }, fold);
-    const context: RunContext = {
+  }
+
+  /** Says in sessions whose agent nobody has come to hold that they wait for one who does. */
+  async #sweep(strandedMs: number, sessions: readonly SessionId[] | undefined): Promise<number> {
+    this.#sweptAt = performance.now();
+    const { taken } = await this.#claim({ count: strandedCount, sessions, strandedMs });
+    for (const work of taken) this.#hold(work, this.#sweptAt);
+    return taken.length;
+  }
+
+  /** The one session that this worker is for, and those that work for it. */
+  async #only(): Promise<readonly SessionId[] | undefined> {
+    const { session: only } = this.#options;
+    const { workspace, scopeOf } = this.#field;
+    if (only === undefined || workspace === undefined) return undefined;
+    const { folds } = scopeOf(workspace);
+    const found = [only];
+    for (const session of found) {
+      const { children } = await folds.head({ workspace, session });
+      found.push(...Object.values(children).map((child) => child.session));
+    }
+    return found;
+  }
+
+  #hold(work: Work, claimedAt: number): void {
+    const { workspace, session } = work;
+    const held: Held = { key: { workspace, session }, lost: new AbortController(), renewedAt: claimedAt };
+    const name = nameOf(held.key);
+    this.#held.set(name, held);
+    const isOurs = work.agent === '' || this.#field.agents.includes(work.agent);
+    const done = this.#serve(held, isOurs).finally(() => {
+      this.#held.delete(name);
+      this.#busy.delete(name);
+      this.#wake();
+    });
+    this.#busy.set(name, done);
+  }
+
+  /** Never fails: what went wrong is told, and the session is given back. */
+  async #serve({ key, lost }: Held, isOurs: boolean): Promise<void> {
+    const scope = this.#field.scopeOf(key.workspace);
+    const signal = AbortSignal.any([lost.signal, this.#stopping.signal]);
+    const hold = {
       scope,
-      writer,
-      conversation: new Conversation(scope, writer),
-      run,
-      ...asked,
-      agent,
-      tools: agent.tools,
-      files,
+      key,
       signal,
-      preview: (written: Written) => scope.previews.tell(key, written),
-      waitFor: (session) => {
-        this.#awaited.add(session);
-        this.#wake();
-        return { [Symbol.dispose]: () => void this.#awaited.delete(session) };
-      },
+      isEnding: () => this.#isDraining || this.#stopping.signal.aborted,
+      isStillHeld: async () => (await this.#beat()) && !lost.signal.aborted,
+      waitFor: (session: SessionId) => this.#waitFor({ ...key, session }),
     };
     try {
-      await driveRun(context, await scope.models(agent.model));
+      await this.#giveBack(key, isOurs ? await workOnSession(hold) : await sayStranded(hold));
     } catch (error) {
-      if (fenced.signal.aborted || isPerdureError(error, 'FENCED')) return true;
-      if (context.signal.aborted || isStoreFailure(error)) throw error;
-      await this.#fail(context, error);
-    } finally {
-      unwatch();
+      const isTaken = isPerdureError(error, 'FENCED') || signal.aborted;
+      if (!isTaken) scope.onWarning(error);
+      await this.#giveBack(key, {}, isTaken ? undefined : restMs);
     }
-    return true;
   }
 
-  /** What no step can deal with ends the run, and is said there. */
-  async #fail({ writer, run, agent }: RunContext, cause: unknown): Promise<void> {
-    const code = isPerdureError(cause) ? cause.code : 'DEFECT';
-    const message = String(asJson(cause instanceof Error ? cause.message : String(cause)));
-    if (code === 'DEFECT') this.#scope.onWarning(cause);
-    await writer.decide((fold) =>
-      endDrafts(
-        fold,
-        { status: 'failed', error: { code, message } },
-        {
-          run,
-          actor: agentActor({ agent }),
-          now: this.#scope.clock.now(),
-        },
-      ),
-    );
+  #waitFor(key: SessionKey): Disposable {
+    const name = nameOf(key);
+    this.#awaited.add(name);
+    this.#wake();
+    return { [Symbol.dispose]: () => void this.#awaited.delete(name) };
   }
 
-  /** Whoever raised the epoch has ended what this worker was doing: its tools are told at once. */
-  async #checkFence(writer: RunWriter, fenced: AbortController): Promise<void> {
-    if (this.#checking.has(writer)) return;
-    this.#checking.add(writer);
-    await sleep(fenceMs, undefined, { ref: false });
-    this.#checking.delete(writer);
-    const head = await this.#scope.store.head(writer.key).catch(() => undefined);
-    if (head && head.epoch !== writer.epoch) fenced.abort(new PerdureError('FENCED', 'the run was taken away'));
+  /** Again and again while the store is away: until the lease lapses nobody else would come. */
+  async #giveBack(key: SessionKey, left: Left, inMs?: number): Promise<void> {
+    const { queue, onWarning } = this.#field;
+    const { worker } = this.#holder;
+    for (;;) {
+      try {
+        if (left.doneTo === undefined) await queue.release(key, { worker, inMs, lacksAgent: left.lacksAgent });
+        else {
+          const place = left.hasFiles ? this.#place : undefined;
+          await queue.finish(key, { worker, seq: left.doneTo, inMs: left.inMs, place });
+        }
+        break;
+      } catch (error) {
+        onWarning(error);
+        if (this.#stopping.signal.aborted) return;
+        await sleep(restMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      }
+    }
+    const wait = left.doneTo === undefined ? inMs : left.inMs;
+    if (wait !== undefined) this.#wakeIn(wait + 1);
+    if (inMs !== undefined) this.#restFor(inMs);
+  }
+
+  /** There is something to do in a moment: it is not idle. */
+  #restFor(ms: number): void {
+    this.#resting++;
+    setTimeout(() => this.#resting--, ms).unref();
+  }
+
+  /** A sign of life; what is no longer its own is let go of. False when it did not get through. */
+  async #beat(): Promise<boolean> {
+    const { queue, workspace, agents, onWarning } = this.#field;
+    const { concurrency, leaseMs } = this.#options;
+    const all = [...this.#held.values()];
+    const presence: Presence = {
+      holder: this.#holder,
+      place: this.#place,
+      workspace,
+      agents,
+      concurrency,
+      isDraining: this.#isDraining,
+    };
+    const sentAt = performance.now();
+    try {
+      const own = new Set(
+        (await queue.touch(presence, { held: all.map(({ key }) => key), forMs: leaseMs })).map(nameOf),
+      );
+      for (const held of all) {
+        if (own.has(nameOf(held.key))) held.renewedAt = sentAt;
+        else this.#lose(held, 'another worker has it now');
+      }
+      return true;
+    } catch (error) {
+      onWarning(error);
+      return false;
+    }
+  }
+
+  /** No sign of life got through for so long that another may have it soon. */
+  #letGoOfDoubtful(): void {
+    const doubtful = performance.now() - (this.#options.leaseMs * 2) / 3;
+    for (const held of this.#held.values()) {
+      if (held.renewedAt <= doubtful) this.#lose(held, 'the store was out of reach for most of its lease');
+    }
+  }
+
+  #lose({ key, lost }: Held, why: string): void {
+    lost.abort(new PerdureError('FENCED', `${key.session} was let go of: ${why}`));
   }
 }

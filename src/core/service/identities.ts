@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
-import { memberActor } from '../../schema/ids.ts';
+import { memberActor, type WorkspaceId } from '../../schema/ids.ts';
 import { blobsOf } from '../files/blobs-of.ts';
 import { Worktrees } from '../files/disk/worktrees.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -8,7 +8,7 @@ import type { ResolveModel } from '../ports/model.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import { noSpans, type Spans } from '../ports/spans.ts';
 import { Previews } from '../run/previews.ts';
-import { RunWorker, type Worker } from '../run/worker.ts';
+import { RunWorker, type Worker, type WorkerField, type WorkerOptions } from '../run/worker.ts';
 import { type Agent, agentRegistry } from '../session/agent.ts';
 import { parseInput } from '../session/event-codec.ts';
 import type { Secret } from '../session/redact.ts';
@@ -62,6 +62,8 @@ export interface IdentityOptions {
 
 export interface Identities {
   as(identity: Identity): ScopedRuntime;
+  /** For all workspaces. */
+  worker(options?: WorkerOptions): Worker;
   readonly workspaces: Workspaces;
   authenticate(token: string): Promise<Authenticated | undefined>;
   makeMasterKey: Vaults['makeMasterKey'];
@@ -145,6 +147,20 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   /** What is done for all workspaces is done by whoever runs the program, and kept with the first of them. */
   const program = (): Scope => scopeFor({ workspace: 'local', member: 'local', role: 'admin' });
   const workers = new Set<Worker | Dispatcher>();
+  const workerFor = (field: Pick<WorkerField, 'workspace' | 'scopeOf'>, workerOptions?: WorkerOptions): Worker => {
+    const worker = new RunWorker(
+      { queue: store, agents: [...agents.keys()], data, onWarning, ...field },
+      workerOptions,
+    );
+    workers.add(worker);
+    return worker;
+  };
+  const workerScopes = new Map<WorkspaceId, Scope>();
+  const workerScope = (workspace: WorkspaceId): Scope => {
+    const scope = workerScopes.get(workspace) ?? scopeFor({ workspace, member: 'local', role: 'admin' });
+    workerScopes.set(workspace, scope);
+    return scope;
+  };
   const verbsOf = (scope: Scope): RuntimeVerbs => ({
     once: (request, work) => doOnce(scope, request, work),
     check: async (verb) => {
@@ -157,11 +173,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     },
     gc: (gcOptions) => collectGarbage({ ...scope, store }, gcOptions),
     changes: (changesOptions) => readChanges(scope, changesOptions),
-    worker: (workerOptions) => {
-      const worker = new RunWorker(scope, workerOptions);
-      workers.add(worker);
-      return worker;
-    },
+    worker: (workerOptions) => workerFor({ workspace: scope.workspace, scopeOf: () => scope }, workerOptions),
     dispatcher: (dispatcherOptions) => {
       const dispatcher = new WebhookDispatcher(webhookScope(scope), dispatcherOptions);
       workers.add(dispatcher);
@@ -183,6 +195,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
         ...scope.give('runtime', verbsOf(scope)),
       };
     },
+    worker: (workerOptions) => workerFor({ scopeOf: workerScope }, workerOptions),
     workspaces: underWay.of({
       ...workspaces,
       add: (id) => program().audited('workspaces.add', id, () => workspaces.add(id)),

@@ -111,6 +111,7 @@ export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayO
       files: new RunFiles({ scope, writer, place: placeOf(scope.data, writer.key), run, tools }, await writer.fold()),
       signal: scope.closing,
       preview: (written) => scope.previews.tell(fork, written),
+      isEnding: () => false,
       waitFor: () => ({ [Symbol.dispose]: () => undefined }),
     },
     model,
