@@ -64,8 +64,9 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
     reopen: () => move(`${at}/reopen`),
     archive: () => move(`${at}/archive`),
     restore: () => move(`${at}/restore`),
-    send: async (input, { policy, idempotencyKey } = {}) => {
-      const sent = await post<{ readonly run: RunId }>(`${at}/runs`, { input, policy }, idempotencyKey);
+    send: async (input, { policy, notBefore, idempotencyKey } = {}) => {
+      const asked = { input, policy, notBefore: notBefore === undefined ? undefined : Number(notBefore) };
+      const sent = await post<{ readonly run: RunId }>(`${at}/runs`, asked, idempotencyKey);
       return run(sent.run);
     },
     run: async (wanted) => {

@@ -156,6 +156,8 @@ export const eventDefinitions = {
       run: RunId,
       message: Message,
       policy: z.enum(['queue', 'steer', 'interrupt']),
+      /** Its run begins no sooner. */
+      notBefore: z.int().positive().optional(),
       from: Requester.optional(),
       /** The turn that this one tries again. */
       retries: z.int().positive().optional(),
@@ -169,6 +171,8 @@ export const eventDefinitions = {
     z.strictObject({
       for: z.enum(waitReasons),
       reason: Reason,
+      /** Goes on by itself then. */
+      until: z.int().positive().optional(),
       /** Of a child, where it is that which waits. */
       session: SessionId.optional(),
     }),

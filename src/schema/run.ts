@@ -7,7 +7,7 @@ export const InputPolicy = z.enum(inputPolicies);
 export type InputPolicy = z.infer<typeof InputPolicy>;
 
 export const runEnds = ['succeeded', 'failed', 'cancelled'] as const;
-export const waitReasons = ['approval', 'question', 'budget', 'human', 'agent'] as const;
+export const waitReasons = ['approval', 'question', 'budget', 'human', 'agent', 'model'] as const;
 export type WaitReason = (typeof waitReasons)[number];
 export const runStatuses = ['queued', 'running', 'waiting', 'paused', ...runEnds] as const;
 export type RunStatus = (typeof runStatuses)[number];

@@ -4,6 +4,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { mediaTypeOf } from '../../schema/media-type.ts';
 import { type InputPolicy, inputPolicies } from '../../schema/run.ts';
 import { type Call, type Context, defineCommand, flag, text, texts } from '../command.ts';
+import { parseDeadline } from '../moment.ts';
 import { readText } from '../read-input.ts';
 import { attachTo } from '../runs/attach.ts';
 import { newSessionOptions, sessionFor } from '../runs/new-session.ts';
@@ -14,6 +15,7 @@ const options = {
   ...newSessionOptions,
   policy: text('POLICY', `while a run is under way: ${inputPolicies.join(', ')}`),
   key: text('KEY', 'idempotency key: the same input again with the same key is admitted once'),
+  'not-before': text('WHEN', 'begin then and return now: 2026-03-01T09:30, or 2h from now; a worker must run then'),
   file: texts('PATH', 'a file to send with it'),
   detach: flag('leave the run to a process in the background and return at once'),
 };
@@ -80,13 +82,14 @@ export const send = defineCommand({
   run: async (context, call) => {
     const { key, detach, file, agent, from, git, ref, cwd } = call.options;
     const policy = policyOf(call.options.policy);
+    const notBefore = parseDeadline('--not-before', call.options['not-before'], Date.now());
     const { named, content } = await askedBy(context, call);
     const files = await Promise.all((file ?? []).map(filePart));
     const session = await sessionFor(context, named, { agent, from, git, ref, cwd });
     const parts = [...(content === '' ? [] : [{ type: 'text' as const, text: content }]), ...files];
-    const run = await session.send(parts, { policy, idempotencyKey: key });
-    if (detach) {
-      context.startWorker(session);
+    const run = await session.send(parts, { policy, idempotencyKey: key, notBefore });
+    if (detach || notBefore !== undefined) {
+      if (notBefore === undefined) context.startWorker(session);
       await context.answer({ session: session.id, run: run.id }, () => [session.id, run.id]);
       return undefined;
     }

@@ -11,6 +11,7 @@ const waits: Readonly<Record<Waiting, string>> = {
   budget: 'its budget',
   human: 'a person',
   agent: 'a worker that holds its agent',
+  model: 'its model',
 };
 
 /** What to type so that a run that rests goes on. */
@@ -45,6 +46,7 @@ export const nextSteps = (context: Context, session: Session, view: RunsView, re
       `it waits: ${printableLine(view.run?.why ?? 'no worker holds its agent')}`,
       '  start one with a configuration that does: perdure worker --config FILE',
     ],
+    model: [],
   };
   return steps[rest.for];
 };

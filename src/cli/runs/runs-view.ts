@@ -118,5 +118,5 @@ export const restOf = ({ status, holder, run, queue, end }: RunsView): Rest | un
   if (status === 'paused') return { kind: 'paused' };
   if (status === 'closed' || status === 'archived') return { kind: 'ended', end };
   if (holder === 'human') return { kind: 'waiting', for: 'human' };
-  return run?.waitingFor ? { kind: 'waiting', for: run.waitingFor } : undefined;
+  return run?.waitingFor && run.waitingFor !== 'model' ? { kind: 'waiting', for: run.waitingFor } : undefined;
 };

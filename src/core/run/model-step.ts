@@ -32,6 +32,8 @@ const compactAt = 0.8;
 const keptTurns = 4;
 const maxFailures = 5;
 const maxBackoffMs = 60_000;
+/** From here on nobody waits for it: whoever is there then goes on. */
+const longWaitMs = 5000;
 
 /** A limit is always said, so that what is reserved for an answer is enough for it. */
 const settingsOf = ({ agent: { settings } }: RunContext) => ({
@@ -229,7 +231,10 @@ const failed = async (
   const isRetried = mayTryAgain(failure, fold);
   const retryInMs = isRetried ? backoffMs(fold.run!.failures, failure, run.scope.timing.modelBackoffMs) : undefined;
   const { attempt } = call.payload;
-  await run.writer.record({
+  const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
+  const waits = failure.failure !== 'overflow' && retryInMs !== undefined && retryInMs >= longWaitMs;
+  const until = waits ? run.scope.clock.now() + retryInMs : undefined;
+  const failedDraft: EventDraft = {
     type: 'model.failed',
     payload: {
       model: model.name,
@@ -239,10 +244,14 @@ const failed = async (
       retryInMs,
       usage: failure.usage,
     },
-    actor: agentActor(run),
-    turn: 'current',
-    run: run.run,
-  });
+    ...common,
+  };
+  const reason = `asks ${model.name} again after: ${failure.failure}`;
+  const rest: EventDraft[] = waits
+    ? [{ type: 'run.waiting', payload: { for: 'model', reason, until }, ...common }]
+    : [];
+  await run.writer.record(failedDraft, ...rest);
+  if (waits) return { ended: 'waits' };
   if (retryInMs === undefined) {
     return {
       ended: 'failed',

@@ -135,6 +135,7 @@ const waitAfter = (before: Rest | undefined, event: SessionEvent, run: RunId): R
     case 'child.waiting': {
       if (event.run !== run) return before;
       const { for: waitingFor, reason } = event.payload;
+      if (waitingFor === 'model') return undefined; // goes on by itself
       return { status: 'waiting', waitingFor, reason, waitsIn: event.payload.session };
     }
     case 'run.started':

@@ -18,10 +18,22 @@ export interface SendOptions {
   readonly idempotencyKey?: string | undefined;
   /** What becomes of it while a run is under way; `queue` by default. */
   readonly policy?: InputPolicy | undefined;
+  /** Its run begins no sooner, and what is sent after it need not wait for it. */
+  readonly notBefore?: Date | number | undefined;
 }
 
 const Content = z.array(UserPart).min(1);
-const Options = z.strictObject({ idempotencyKey: CallersKey.optional(), policy: InputPolicy.optional() });
+const Options = z
+  .strictObject({
+    idempotencyKey: CallersKey.optional(),
+    policy: InputPolicy.optional(),
+    notBefore: z.union([z.date().transform(Number), z.int().nonnegative()]).optional(),
+  })
+  .refine(({ policy = 'queue', notBefore }) => notBefore === undefined || policy === 'queue' || policy === 'reject', {
+    path: ['notBefore'],
+    error: 'what begins later is queued: leave out the policy',
+  });
+type Admission = z.output<typeof Options>;
 
 const contentOf = (input: SendInput) =>
   parseInput('the input', Content, typeof input === 'string' ? [{ type: 'text', text: input }] : input);
@@ -47,7 +59,7 @@ export const admitInput = async (
   scope: Scope,
   key: SessionKey,
   input: SendInput,
-  { idempotencyKey, policy = 'queue' }: SendOptions = {},
+  { idempotencyKey, policy = 'queue', notBefore }: Admission = {},
 ): Promise<Run> => {
   const content = contentOf(input);
   const fold = await scope.folds.head(key);
@@ -64,10 +76,11 @@ export const admitInput = async (
         message,
         policy: policy === 'reject' ? 'queue' : policy,
         from: scope.requester,
+        notBefore,
       },
       ...(policy === 'reject' && { whileIdle: true }),
     },
-    { idempotencyKey, body: { content, policy } },
+    { idempotencyKey, body: { content, policy, ...(notBefore !== undefined && { notBefore }) } },
   );
   if (event?.type !== 'input.admitted') throw new TypeError('an admission gives one event');
   if (policy === 'interrupt') await interrupt(scope, key, event.payload.run);

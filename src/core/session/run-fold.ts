@@ -31,6 +31,8 @@ export interface ActiveRun {
   readonly steeredBy: readonly Actor[];
   /** Absent while it is at work, or is to be. */
   readonly waitingFor?: WaitReason | undefined;
+  /** It goes on by itself then. */
+  readonly waitsUntil?: number | undefined;
   /** The child that it waits for, where that is what waits. */
   readonly waitsIn?: SessionId | undefined;
   /** Answers the model gave so far. */
@@ -170,6 +172,7 @@ const stopClock = (before: RunFold, at: number): RunFold => {
 const atWork = (at: number) => ({
   asked: undefined,
   waitingFor: undefined,
+  waitsUntil: undefined,
   waitsIn: undefined,
   activeSince: at,
 });
@@ -315,6 +318,7 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
       return onRun(stopClock(before, event.at), (run) => ({
         ...run,
         waitingFor: event.payload.for,
+        waitsUntil: event.payload.until,
         waitsIn: event.payload.session,
       }));
     case 'run.ended': {

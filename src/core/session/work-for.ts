@@ -35,9 +35,17 @@ const whenWaiting = (fold: SessionFold, run: ActiveRun, now: number): WorkFor =>
     }
     case 'budget':
       return nothing;
+    case 'model':
+      return (run.waitsUntil ?? 0) <= now ? goesOn : { do: 'nothing', dueAt: run.waitsUntil };
     default:
       return goesOn;
   }
+};
+
+/** In their order, but for those whose time has not come. */
+const nextInput = (queue: readonly QueuedInput[], now: number): WorkFor => {
+  const input = queue.find(({ notBefore = 0 }) => notBefore <= now);
+  return input ? { do: 'begin', input } : { do: 'nothing', dueAt: earliest(queue.map(({ notBefore }) => notBefore)) };
 };
 
 /** Pure: reads nothing but the fold. */
@@ -45,7 +53,7 @@ export const workFor = (fold: SessionFold, now: number): WorkFor => {
   const { status, holder, run, queue } = fold;
   if (!run && forsakenChildren(fold).length > 0) return { do: 'end-children' };
   if (holder !== 'agent' || (status !== 'active' && status !== 'pausing')) return nothing;
-  if (!run) return queue[0] && status === 'active' ? { do: 'begin', input: queue[0] } : nothing;
+  if (!run) return status === 'active' ? nextInput(queue, now) : nothing;
   if (run.waitingFor) return whenWaiting(fold, run, now);
   return run.activeSince === undefined ? { do: 'resume', run } : { do: 'take-over', run };
 };

@@ -57,14 +57,19 @@ export const runRoutes = [
     verb: 'session.send',
     summary: 'Stores an input and makes the run that will answer it',
     params: inSession,
-    body: z.strictObject({ input: content, policy: InputPolicy.optional() }),
+    body: z.strictObject({
+      input: content,
+      policy: InputPolicy.optional(),
+      /** In milliseconds since 1970. */
+      notBefore: z.int().positive().optional(),
+    }),
     maxBytes,
     keepsKey: true,
     status: 202,
     answer: RunView,
-    handle: async ({ runtime, params, body: { input, policy }, idempotencyKey }) => {
+    handle: async ({ runtime, params, body: { input, ...options }, idempotencyKey }) => {
       const session = await runtime.sessions.get(params.session);
-      const run = await session.send(input, { idempotencyKey, policy });
+      const run = await session.send(input, { idempotencyKey, ...options });
       return { run: run.id, session: run.session };
     },
   }),
