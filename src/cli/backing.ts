@@ -2,7 +2,10 @@ import type { Context } from './command.ts';
 
 /** What a command works on: a store, or a server that has one. */
 export interface Backing
-  extends Pick<Context, 'server' | 'config' | 'wholeRuntime' | 'runtime' | 'storeName' | 'workspaces' | 'startWorker'> {
+  extends Pick<
+    Context,
+    'server' | 'config' | 'wholeRuntime' | 'runtime' | 'storeName' | 'workspaces' | 'worker' | 'startWorker'
+  > {
   /** What a command to type next has to be told again. */
   readonly given: Readonly<Record<string, string | undefined>>;
   /** A text as it may be shown. */

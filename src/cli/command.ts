@@ -1,4 +1,5 @@
 import type { Client } from '../client/index.ts';
+import type { Worker, WorkerOptions } from '../core/run/worker.ts';
 import type { Workspaces } from '../core/service/registry/workspaces.ts';
 import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import type { Session } from '../core/service/session.ts';
@@ -64,6 +65,8 @@ export interface Context {
   readonly hiddenLine?: ((prompt: string) => Promise<string | undefined>) | undefined;
   /** Tells each Ctrl-C until it is ended, in place of ending the process. */
   readonly onInterrupt: (listener: (interrupt: Interrupt) => void) => () => void;
+  /** In this process, of the workspace that was named or of all. */
+  readonly worker: (options: WorkerOptions) => Promise<Worker>;
   /** A process of its own that works on the session until there is nothing to do, and outlives this one. */
   readonly startWorker: (session: Session) => void;
   /** A command to type next, with the store and the configuration that this call was given. */

@@ -45,6 +45,7 @@ export const serverBacking = ({ env }: World, { options }: RunCall, server: stri
     wholeRuntime: notHere,
     workspaces: notHere,
     storeName: () => server,
+    worker: notHere,
     startWorker: () => {},
     given: { server: options.server, 'key-file': options['key-file'] },
     shown: (text) => text,

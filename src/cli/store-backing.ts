@@ -78,6 +78,10 @@ export const storeBacking = (world: World, call: RunCall, onStore: (address: str
     runtime,
     storeName: () => withoutSecrets(address, address),
     workspaces: async () => (await wholeRuntime()).workspaces,
+    worker: async (wanted) => {
+      const isNamed = options.workspace !== undefined || Boolean(env.PERDURE_WORKSPACE) || wanted.session !== undefined;
+      return (isNamed ? await runtime() : await wholeRuntime()).worker(wanted);
+    },
     startWorker: ({ id }) => {
       const named = options.config === undefined ? [] : ['--config', options.config];
       // By the environment, which other users cannot read: an address may hold a password.

@@ -2,6 +2,7 @@ import type { AgentInfo } from '../core/service/agents.ts';
 import type { ChangesOptions, SessionChange } from '../core/service/changes.ts';
 import { endAtOnce } from '../core/service/end-at-once.ts';
 import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
+import type { WorkerInfo } from '../core/service/workers.ts';
 import { dataOf } from './events.ts';
 import { follow } from './follow.ts';
 import { notFromAfar } from './not-from-afar.ts';
@@ -11,7 +12,17 @@ import { type ConnectOptions, freshKey, type Transport, transportTo } from './tr
 
 type Verbs = Pick<
   ScopedRuntime,
-  'approvals' | 'members' | 'keys' | 'audit' | 'vault' | 'webhooks' | 'gc' | 'changes' | 'worker' | 'dispatcher'
+  | 'approvals'
+  | 'members'
+  | 'keys'
+  | 'audit'
+  | 'vault'
+  | 'webhooks'
+  | 'gc'
+  | 'changes'
+  | 'workers'
+  | 'worker'
+  | 'dispatcher'
 >;
 
 /** What a member may do with a workspace, over HTTP: the verbs of `runtime.as(…)`. It holds nothing open. */
@@ -45,6 +56,7 @@ export const connect = (options: ConnectOptions): Client => {
     gc: ({ isDryRun, graceMs } = {}) =>
       transport.json('/v1/gc', { method: 'POST', body: { isDryRun, graceMs }, idempotencyKey: freshKey() }),
     changes: (asked = {}) => endAtOnce(asked.signal, (signal) => changesAfar(transport, asked, signal)),
+    workers: async () => (await transport.json<{ workers: readonly WorkerInfo[] }>('/v1/workers')).workers,
     worker: () => {
       throw notFromAfar('worker', 'it works where the store is: start `perdure worker` there');
     },

@@ -45,6 +45,7 @@ import { vaultCommands } from './vault.ts';
 import { verify } from './verify.ts';
 import { webhookCommands } from './webhooks.ts';
 import { worker } from './worker.ts';
+import { workers } from './workers.ts';
 import { workspaceCommands } from './workspaces.ts';
 
 /** In the order of the help. */
@@ -64,6 +65,7 @@ export const commands: readonly Command[] = [
   agents,
   serve,
   worker,
+  workers,
   demo,
   ls,
   show,

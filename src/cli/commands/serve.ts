@@ -1,10 +1,13 @@
-import type { ScopedRuntime } from '../../core/service/scoped-runtime.ts';
+import type { Dispatcher } from '../../core/service/webhooks/dispatcher.ts';
 import type { Runtime } from '../../runtime.ts';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { Observing } from '../../servers/observe/index.ts';
 import { type Call, type Context, defineCommand, flag, text, texts } from '../command.ts';
+import { observe } from '../observe.ts';
 import { parseOneOf } from '../one-of.ts';
 import { parseCount } from '../point.ts';
+import { drain, untilInterrupted } from '../runs/until-interrupted.ts';
+import { parseWorkerOptions, workerOptions } from '../runs/worker-options.ts';
 
 const logLevels = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 
@@ -12,7 +15,7 @@ const options = {
   host: text('ADDRESS', 'where to listen; 127.0.0.1 without it, so that only this machine can ask'),
   port: text('N', 'another port than 4730; 0 for any that is free'),
   'no-worker': flag('only serve; `perdure worker` works elsewhere'),
-  concurrency: text('N', 'sessions worked on at once in a workspace, 4 without it'),
+  ...workerOptions,
   'allow-host': texts('NAME', 'a further name under which the server may be asked'),
   log: text('LEVEL', `what it logs on stderr, as JSON: ${logLevels.join(', ')}; info without it`),
   'allow-origin': texts('ORIGIN', 'a site whose pages may ask, such as https://app.example.org'),
@@ -23,22 +26,15 @@ const triedPorts = 20;
 /** How often it is looked for workspaces that were added elsewhere. */
 const lookMs = 5000;
 
-interface Service {
-  start(): Promise<void> | void;
-  stop(): Promise<void>;
-}
-
-/** What is done for every workspace there is, and for those that come. */
-class WorkspaceServices {
+/** Sends to the webhooks of every workspace there is, and of those that come. */
+class Dispatchers {
   readonly #runtime: Runtime;
-  readonly #servicesOf: (runtime: ScopedRuntime) => readonly Service[];
-  readonly #running = new Map<string, readonly Service[]>();
+  readonly #running = new Map<string, Dispatcher>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
 
-  constructor(runtime: Runtime, servicesOf: (runtime: ScopedRuntime) => readonly Service[]) {
+  constructor(runtime: Runtime) {
     this.#runtime = runtime;
-    this.#servicesOf = servicesOf;
   }
 
   async start(): Promise<void> {
@@ -52,24 +48,18 @@ class WorkspaceServices {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#looking;
-    await Promise.all([...this.#running.values()].flat().map((service) => service.stop()));
+    await Promise.all([...this.#running.values()].map((dispatcher) => dispatcher.stop()));
   }
 
   async #look(): Promise<void> {
     for (const { id } of await this.#runtime.workspaces.list()) {
       if (this.#running.has(id)) continue;
-      const services = this.#servicesOf(this.#runtime.as({ workspace: id, member: 'local', role: 'admin' }));
-      this.#running.set(id, services);
-      for (const service of services) await service.start();
+      const dispatcher = this.#runtime.as({ workspace: id, member: 'local', role: 'admin' }).dispatcher();
+      this.#running.set(id, dispatcher);
+      await dispatcher.start();
     }
   }
 }
-
-const observe = async (context: Context, level: string | undefined): Promise<Observing> => {
-  const { startObserving } = await import('../../servers/observe/index.ts');
-  const write = (line: string): void => void context.err.write(line).catch(() => {});
-  return startObserving({ env: process.env, level, write });
-};
 
 const listen = async (
   runtime: Runtime,
@@ -123,24 +113,22 @@ export const serve = defineCommand({
   notes: [
     'The first start on a store makes an admin key and shows it once; `perdure keys create` makes more.',
     'Spans of runs, model calls and tool calls are sent where OTEL_EXPORTER_OTLP_ENDPOINT is set.',
-    'Ctrl-C stops it: streams end, and runs under way go on where the next worker is.',
+    'Ctrl-C stops it: streams end, steps under way may end, and runs go on where the next worker is.',
   ],
   examples: ['perdure serve', 'perdure serve --port 8080 --no-worker'],
   makesStore: true,
   isLocal: true,
   run: async (context, call) => {
-    const concurrency = parseCount('--concurrency', call.options.concurrency, 1);
-    const stopped = Promise.withResolvers<void>();
-    const release = context.onInterrupt(() => stopped.resolve());
+    const wanted = await parseWorkerOptions(context, call.options);
     const observing = await observe(context, parseOneOf('--log', logLevels, call.options.log));
     const runtime = await context.wholeRuntime({ ...observing.runtime, warn: observing.warn });
+    const working = call.options['no-worker'] ? undefined : runtime.worker(wanted);
+    const { stopped, release } = untilInterrupted(context, working);
     const server = await listen(runtime, context, call, observing);
-    const services = new WorkspaceServices(runtime, (scoped) => [
-      scoped.dispatcher(),
-      ...(call.options['no-worker'] ? [] : [scoped.worker({ concurrency })]),
-    ]);
+    const dispatchers = new Dispatchers(runtime);
     try {
-      await services.start();
+      await dispatchers.start();
+      await working?.start();
       const token = await firstKey(context);
       await context.answer({ url: server.url, ...(token && { key: token }) }, () => [
         `serving ${context.storeName()} at ${server.url}`,
@@ -149,10 +137,10 @@ export const serve = defineCommand({
         `  perdure ls --server ${server.url}`,
         `  ${server.url}/v1/docs`,
       ]);
-      await stopped.promise;
+      await stopped;
     } finally {
-      await server.stop();
-      await services.stop();
+      await Promise.all([server.stop(), working && drain(context, working)]);
+      await dispatchers.stop();
       await observing.stop();
       release();
     }

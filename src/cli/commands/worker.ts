@@ -1,44 +1,74 @@
-import { type Call, type Context, defineCommand, flag, text } from '../command.ts';
+import { type Context, defineCommand, flag, text } from '../command.ts';
 import { nameOf } from '../config/choose-agent.ts';
-import { parseCount } from '../point.ts';
+import { observe } from '../observe.ts';
+import { drain, untilInterrupted } from '../runs/until-interrupted.ts';
+import { parseWorkerOptions, workerOptions } from '../runs/worker-options.ts';
+import { wrongCall } from '../wrong-call.ts';
 
-const options = {
-  once: flag('end when there is nothing to do'),
-  session: text('SESSION', 'only this one'),
-  concurrency: text('N', 'sessions at once, 4 without it'),
+const parseHealth = (given: string): { host: string; port: number } => {
+  const [, host = '127.0.0.1', port] = /^(?:(.+):)?(\d{1,5})$/.exec(given) ?? [];
+  if (port === undefined || Number(port) > 65_535) {
+    throw wrongCall(`--health is a port, or an address such as 0.0.0.0:4731; got "${given}"`);
+  }
+  return { host: host.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
 };
 
-const workerFor = async (context: Context, { options: given }: Call<typeof options>) => {
-  const concurrency = parseCount('--concurrency', given.concurrency, 1);
-  const session = given.session === undefined ? undefined : (await context.session(given.session)).id;
-  return (await context.runtime()).worker({ concurrency, session });
+const startHealth = async (context: Context, given: string) => {
+  const place = parseHealth(given);
+  const observing = await observe(context, 'warn');
+  const runtime = await context.wholeRuntime({ ...observing.runtime, warn: observing.warn });
+  return async (state: Parameters<typeof import('../../servers/http/index.ts').serveHealth>[1]['worker']) => {
+    const { serveHealth } = await import('../../servers/http/index.ts');
+    const { metrics } = observing.server;
+    const server = await serveHealth(runtime, { ...place, worker: state, metrics });
+    await context.note(`its health is at ${server.url}`);
+    return async () => {
+      await server.stop();
+      await observing.stop();
+    };
+  };
 };
 
 export const worker = defineCommand({
   name: 'worker',
   summary: 'work on the runs of the agents in the configuration',
   args: [],
-  options,
+  options: {
+    once: flag('end when there is nothing to do'),
+    session: text('SESSION', 'only this one, and those of its subagents'),
+    ...workerOptions,
+    health: text('[HOST:]PORT', 'serve /healthz, /readyz, /metrics and a page there'),
+  },
   notes: [
-    'Any number of workers on any number of machines share the work. Ctrl-C stops one: others go on from the log.',
+    'Any number of workers on any number of machines share the work, of all workspaces or of the one that --workspace names.',
+    'Ctrl-C or SIGTERM lets the steps under way end and hands the rest back; a second one lets go at once.',
   ],
-  examples: ['perdure worker', 'perdure worker --session ses_… --once'],
+  examples: [
+    'perdure worker',
+    'perdure worker --store postgres://… --concurrency 16 --per-workspace 8 --health 4731',
+    'perdure worker --session ses_… --once',
+  ],
   makesStore: true,
   isLocal: true,
-  run: async (context, call) => {
-    const working = await workerFor(context, call);
-    const stopped = Promise.withResolvers<void>();
-    const release = context.onInterrupt(() => stopped.resolve());
+  run: async (context, { options: given }) => {
+    const options = await parseWorkerOptions(context, given);
+    const serveState = given.health === undefined ? undefined : await startHealth(context, given.health);
+    const session = given.session === undefined ? undefined : (await context.session(given.session)).id;
+    const working = await context.worker({ ...options, session });
+    const { stopped, release } = untilInterrupted(context, working);
+    const endHealth = await serveState?.(() => working.state());
     const { agents } = await context.config();
     await context.note(`at work for ${agents.map(nameOf).join(', ')}; Ctrl-C stops`);
     try {
-      if (call.options.once) await Promise.race([working.runUntilIdle(), stopped.promise]);
+      if (given.once) await Promise.race([working.runUntilIdle(), stopped]);
       else {
         await working.start();
-        await stopped.promise;
+        await stopped;
       }
+      await drain(context, working);
     } finally {
       await working.stop();
+      await endHealth?.();
       release();
     }
     return undefined;

@@ -44,10 +44,20 @@ export interface Worker {
   start(): Promise<void>;
   /** Works until there is nothing to do, then returns. */
   runUntilIdle(): Promise<void>;
+  /** What it does now. */
+  state(): WorkerCondition;
   /** Takes nothing on any more, lets each session come to the end of the step it is in, for so long at most, and stops; 25 s by default. */
   drain(options?: { readonly forMs?: number | undefined }): Promise<void>;
   /** Lets go of its sessions at once; whoever takes them on continues from the log. */
   stop(): Promise<void>;
+}
+
+export interface WorkerCondition {
+  /** Sessions that it has. */
+  readonly holds: number;
+  readonly concurrency: number;
+  readonly agents: readonly string[];
+  readonly isEnding: boolean;
 }
 
 /** Whose sessions a worker works on. */
@@ -117,6 +127,11 @@ export class RunWorker implements Worker {
     await this.#loop;
   }
 
+  state(): WorkerCondition {
+    const { concurrency } = this.#options;
+    return { holds: this.#busy.size, concurrency, agents: this.#field.agents, isEnding: this.#isEnding() };
+  }
+
   async drain({ forMs = defaultDrainMs }: { readonly forMs?: number | undefined } = {}): Promise<void> {
     this.#isDraining = true;
     this.#wake();
@@ -164,6 +179,10 @@ export class RunWorker implements Worker {
     }
   }
 
+  #isEnding(): boolean {
+    return this.#isDraining || this.#stopping.signal.aborted;
+  }
+
   /** Also heard when it comes before the rest. */
   #wake(): void {
     this.#isWoken = true;
@@ -196,7 +215,7 @@ export class RunWorker implements Worker {
   /** Takes on what nobody else is doing, as far as there is room. True when there is nothing to do, now or in a moment. */
   async #takeOn(untilIdle: boolean): Promise<boolean> {
     const count = this.#options.concurrency - this.#busy.size + this.#awaited.size;
-    if (count <= 0 || this.#isDraining || this.#stopping.signal.aborted) return false;
+    if (count <= 0 || this.#isEnding()) return false;
     const [sessions, gone] = [await this.#only(), this.#gone()];
     const sentAt = performance.now();
     const claim = await this.#claim({ count, sessions, gone });
@@ -268,7 +287,7 @@ export class RunWorker implements Worker {
       scope,
       key,
       signal,
-      isEnding: () => this.#isDraining || this.#stopping.signal.aborted,
+      isEnding: () => this.#isEnding(),
       isStillHeld: async () => (await this.#beat()) && !lost.signal.aborted,
       waitFor: (session: SessionId) => this.#waitFor({ ...key, session }),
     };

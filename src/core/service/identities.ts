@@ -36,6 +36,7 @@ import { type Dispatcher, WebhookDispatcher } from './webhooks/dispatcher.ts';
 import { defaultPostRules, type PostRules } from './webhooks/post.ts';
 import type { WebhookScope } from './webhooks/webhook-scope.ts';
 import { webhooksOf } from './webhooks/webhooks.ts';
+import { listWorkers } from './workers.ts';
 
 const Timings = z.strictObject({ modelBackoffMs: z.number().nonnegative().default(1000) });
 const Snapshots = z.strictObject({ everyEvents: z.number().positive(), everyBytes: z.number().positive() });
@@ -173,6 +174,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     },
     gc: (gcOptions) => collectGarbage({ ...scope, store }, gcOptions),
     changes: (changesOptions) => readChanges(scope, changesOptions),
+    workers: () => listWorkers(scope),
     worker: (workerOptions) => workerFor({ workspace: scope.workspace, scopeOf: () => scope }, workerOptions),
     dispatcher: (dispatcherOptions) => {
       const dispatcher = new WebhookDispatcher(webhookScope(scope), dispatcherOptions);

@@ -163,6 +163,7 @@ export const permissions = {
     check: { role: 'viewer' },
     gc: maintain,
     changes: follow,
+    workers: maintain,
     worker: direct('member', 'maintenance'),
     dispatcher: direct('member', 'maintenance'),
   },

@@ -12,6 +12,7 @@ import type { Sessions } from './sessions.ts';
 import type { Vault } from './vault/vault.ts';
 import type { Dispatcher, DispatcherOptions } from './webhooks/dispatcher.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
+import type { WorkerInfo } from './workers.ts';
 
 export interface RuntimeVerbs {
   /** Removes the blobs of the workspace that no log names, and the worktrees here that archived sessions do not need. Beside it everybody may be at work. */
@@ -22,6 +23,8 @@ export interface RuntimeVerbs {
   once<Answer extends Json>(request: OnceRequest, work: () => Promise<Answer>): Promise<Answer>;
   /** Fails with FORBIDDEN when the caller may not do this; of what is privileged, that is written down. */
   check(verb: string): Promise<void>;
+  /** Those that work for the workspace, with what each has in hand. */
+  workers(): Promise<readonly WorkerInfo[]>;
   /** Works on runs in this process. */
   worker(options?: WorkerOptions): Worker;
   /** Sends to the webhooks of the workspace, from this process. */

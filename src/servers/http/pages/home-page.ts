@@ -1,4 +1,4 @@
-import { escapeHtml, page } from './page.ts';
+import { escapeHtml, factsTable, page } from './page.ts';
 
 export interface Home {
   readonly version: string;
@@ -10,16 +10,16 @@ export interface Home {
 
 /** What runs here, and where to go on. */
 export const homePage = ({ version, store, agents, worksHere, address }: Home): Response => {
-  const rows = [
+  const facts = [
     ['version', version],
     ['store', store],
     ['agents', agents.join(', ') || 'none'],
     ['worker', worksHere ? 'in this process' : 'elsewhere: start `perdure worker`'],
-  ].map(([name, value]) => `<tr><th>${name}</th><td>${escapeHtml(value!)}</td></tr>`);
+  ] as const;
   const example = `curl -H "authorization: Bearer $PERDURE_KEY" ${address}/v1/sessions\nperdure ls --server ${address}`;
   return page(
     'Perdure',
-    `<h1>Perdure</h1><p>A durable session runtime for agents runs here.</p><table>${rows.join('')}</table>
+    `<h1>Perdure</h1><p>A durable session runtime for agents runs here.</p>${factsTable(facts)}
 <h2>Go on</h2><nav><a href="/v1/docs">The API, to read</a><a href="/v1/openapi.json">OpenAPI 3.1</a><a href="/healthz">Health</a></nav>
 <h2>Ask it</h2><p>With a key, which the first start has shown; <code>perdure keys create</code> makes more.</p><pre>${escapeHtml(example)}</pre>`,
   );

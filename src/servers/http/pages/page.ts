@@ -20,6 +20,9 @@ details { border-bottom: 1px solid var(--line); padding: .45rem 0; } summary { c
 nav { display: flex; flex-wrap: wrap; gap: .3rem 1rem; }
 `;
 
+export const factsTable = (facts: readonly (readonly [name: string, value: string])[]): string =>
+  `<table>${facts.map(([name, value]) => `<tr><th>${name}</th><td>${escapeHtml(value)}</td></tr>`).join('')}</table>`;
+
 /** Nothing but its own style, and no script at all; the empty icon keeps browsers from asking for one. */
 const policy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -6,6 +6,7 @@ import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { Status } from '../../../schema/lifecycle.ts';
 import { AgentsView, ApprovalsView, UsagePageView, UsageView } from '../../../schema/views/session.ts';
+import { WorkersView } from '../../../schema/views/worker.ts';
 import { defineRoute, type Frame, stream } from '../route.ts';
 import { inSession, limitUpTo, nothing, ofApproval, Whole } from './fields.ts';
 import { lastId } from './last-id.ts';
@@ -47,6 +48,15 @@ export const workspaceRoutes = [
     summary: 'The agents that this server holds',
     answer: AgentsView,
     handle: async ({ runtime }) => ({ agents: runtime.agents.list() }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/workers',
+    name: 'listWorkers',
+    verb: 'runtime.workers',
+    summary: 'The workers that work for the workspace, with what each has in hand',
+    answer: WorkersView,
+    handle: async ({ runtime }) => ({ workers: [...(await runtime.workers())] }),
   }),
   defineRoute({
     method: 'GET',

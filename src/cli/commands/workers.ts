@@ -1,0 +1,54 @@
+import type { WorkerInfo } from '../../core/service/workers.ts';
+import { type Context, defineCommand } from '../command.ts';
+import { printableLine } from '../printable.ts';
+import { type Column, layOutTable } from '../table.ts';
+import { age } from '../time.ts';
+
+const columns: readonly Column[] = [
+  { title: 'WORKER' },
+  { title: 'STATUS' },
+  { title: 'BUSY', align: 'right' },
+  { title: 'SEEN', align: 'right', leaves: 1 },
+  { title: 'UP', align: 'right', leaves: 2 },
+  { title: 'PROCESS', align: 'right', leaves: 4 },
+  { title: 'MACHINE', leaves: 3 },
+  { title: 'AGENTS', flexible: true, leaves: 5 },
+];
+
+const tableOf = (workers: readonly WorkerInfo[], { out, now }: Context): readonly string[] => {
+  const at = now();
+  const rows = workers.map((each) => [
+    each.worker,
+    each.status,
+    `${each.busy}/${each.concurrency}`,
+    age(each.seenAt, at),
+    age(each.startedAt, at),
+    String(each.process),
+    printableLine(each.machine),
+    printableLine(each.agents.join(', ')),
+  ]);
+  return layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
+};
+
+const linesOf = (workers: readonly WorkerInfo[], context: Context): readonly string[] => {
+  if (workers.length === 0) return ['no worker was heard of lately: `perdure worker` starts one'];
+  const held = workers.flatMap(({ worker, holds }) => holds.map((session) => `${session}  ${worker}`));
+  return [
+    ...tableOf(workers, context),
+    ...(held.length > 0 ? ['', 'at work on:', ...held.map((line) => `  ${line}`)] : []),
+  ];
+};
+
+export const workers = defineCommand({
+  name: 'workers',
+  summary: 'list the workers that are there, and what each has in hand',
+  args: [],
+  options: {},
+  notes: ['BUSY counts the sessions of all workspaces; those listed below are of this one.'],
+  examples: ['perdure workers', 'perdure workers --store postgres://…', 'perdure workers --json'],
+  run: async (context) => {
+    const found = await (await context.runtime()).workers();
+    await context.answer({ workers: found }, () => linesOf(found, context));
+    return undefined;
+  },
+});

@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { PerdureError } from '../../schema/error.ts';
+import { maxHeaders } from './app.ts';
+
+/** After which a connection is closed. */
+export interface Timeouts {
+  /** Until the head of a request is there. */
+  readonly headMs: number;
+  /** Until all of it is there. */
+  readonly requestMs: number;
+  /** In which a client takes nothing of what waits for it. */
+  readonly stallMs: number;
+}
+
+const defaultTimeouts: Timeouts = { headMs: 10_000, requestMs: 300_000, stallMs: 60_000 };
+const headerBytes = 16 * 1024;
+/** How often connections that have come to rest are closed when it stops. */
+const idleMs = 20;
+
+export interface HttpServer {
+  readonly url: string;
+  /** Takes no more requests, ends the streams and waits for what is under way; idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** How long requests under way may take when it stops. */
+  readonly drainMs?: number | undefined;
+  readonly timeouts?: Partial<Timeouts> | undefined;
+  /** It stops: streams are to end. */
+  readonly onStop?: (() => void) | undefined;
+}
+
+const bind = async (server: Server, host: string, port: number): Promise<number> => {
+  const failed = once(server, 'error').then(([error]) => {
+    throw error;
+  });
+  server.listen(port, host);
+  try {
+    await Promise.race([once(server, 'listening'), failed]);
+  } catch (cause) {
+    const { code } = cause as { code?: string };
+    if (code === 'EADDRINUSE') {
+      throw new PerdureError('INVALID_INPUT', `port ${port} is taken: give another, or 0 for any that is free`, {
+        cause,
+        details: { port },
+      });
+    }
+    throw cause;
+  }
+  const address = server.address();
+  return typeof address === 'object' && address ? address.port : port;
+};
+
+export const nameOfHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+/** Serves what `fetch` answers, with bounds on what a client may send and how long it may take. */
+export const listenHttp = async (
+  fetch: Parameters<typeof createAdaptorServer>[0]['fetch'],
+  { host, port, drainMs = 10_000, timeouts, onStop }: ListenOptions,
+): Promise<HttpServer> => {
+  const { headMs, requestMs, stallMs } = { ...defaultTimeouts, ...timeouts };
+  const server = createAdaptorServer({
+    fetch,
+    serverOptions: {
+      maxHeaderSize: headerBytes,
+      headersTimeout: headMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: headMs / 2,
+      keepAliveTimeout: 5000,
+      insecureHTTPParser: false,
+    },
+  }) as Server;
+  server.timeout = stallMs;
+  server.on('request', (_, response) => {
+    response.on('timeout', (socket: Socket) => {
+      if (socket.writableLength > 0) socket.destroy(); // else we are the ones who take long
+    });
+  });
+  server.maxHeadersCount = maxHeaders + 1;
+  const bound = await bind(server, host, port);
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    const closed = once(server, 'close');
+    server.close();
+    onStop?.();
+    const idle = setInterval(() => server.closeIdleConnections(), idleMs);
+    const late = setTimeout(() => server.closeAllConnections(), drainMs);
+    await closed;
+    clearTimeout(late);
+    clearInterval(idle);
+  };
+  return {
+    url: `http://${nameOfHost(host)}:${bound}`,
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+};
