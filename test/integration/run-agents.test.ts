@@ -32,13 +32,14 @@ const start = async (onCall = begun()) => {
   });
   const agent = defineAgent({ name: 'coder', version: 2, model: scriptedModel(script), tools: [look] });
   const other = defineAgent({ name: 'coder', version: 1, model: scriptedModel(script) });
-  const open = async (held: Agent, onRelease = () => {}) => {
+  const open = async (held: Agent, onLook = () => {}) => {
     const store = openMemoryStore(database);
-    const release: typeof store.release = async (...asked) => {
-      await store.release(...asked);
-      onRelease();
+    const claim: typeof store.claim = async (asked) => {
+      const claimed = await store.claim(asked);
+      if (asked.strandedMs !== undefined) onLook();
+      return claimed;
     };
-    const runtime = await openRuntime({ store: overrideStore(store, { release }), agents: [held] });
+    const runtime = await openRuntime({ store: overrideStore(store, { claim }), agents: [held] });
     undo.push(() => runtime.close());
     return runtime;
   };
@@ -49,7 +50,7 @@ const start = async (onCall = begun()) => {
     holder,
     session,
     types,
-    foreign: (onRelease?: () => void) => open(other, onRelease),
+    foreign: (onLook?: () => void) => open(other, onLook),
     onCall: onCall.promise,
   };
 };

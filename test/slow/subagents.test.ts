@@ -369,8 +369,11 @@ const dyingAfter =
           left -= 1;
           return outcome;
         }),
-      lease: (...asked) => alive(() => store.lease(...asked)),
+      claim: (...asked) => alive(() => store.claim(...asked)),
+      touch: (...asked) => alive(() => store.touch(...asked)),
+      finish: (...asked) => alive(() => store.finish(...asked)),
       release: (...asked) => alive(() => store.release(...asked)),
+      leave: (...asked) => alive(() => store.leave(...asked)),
     };
   };
 

@@ -135,6 +135,7 @@ export class RunWorker implements Worker {
   async drain({ forMs = defaultDrainMs }: { readonly forMs?: number | undefined } = {}): Promise<void> {
     this.#isDraining = true;
     this.#wake();
+    if (this.#loop) void this.#beat(); // so that others know
     const late = sleep(forMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     await Promise.race([Promise.all(this.#busy.values()), late]);
     await this.stop();

@@ -1,0 +1,301 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Model, ModelFailure } from '../../src/core/ports/model.ts';
+import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
+import {
+  defineAgent,
+  defineScript,
+  defineTool,
+  openRuntime,
+  PerdureError,
+  type RuntimeOptions,
+} from '../../src/index.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
+import { openMemoryStore } from '../../src/testing/memory-store.ts';
+import { overrideStore } from '../override-store.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+const script = defineScript({
+  name: 'looks',
+  steps: [{ when: { userMatches: 'look' }, calls: [{ tool: 'look', input: {} }] }, { text: 'Done.' }],
+});
+
+/** The calls of its tool, each to be ended by the test. */
+const newCalls = () => {
+  const begun = Promise.withResolvers<void>();
+  const calls: { readonly attempt: number; readonly signal: AbortSignal; readonly end: () => void }[] = [];
+  const look = defineTool({
+    name: 'look',
+    input: z.object({}),
+    effects: 'idempotent',
+    execute: (_, { attempt, signal }) => {
+      const seen = Promise.withResolvers<string>();
+      signal.addEventListener('abort', () => seen.reject(signal.reason));
+      calls.push({ attempt, signal, end: () => seen.resolve('seen') });
+      begun.resolve();
+      return seen.promise;
+    },
+  });
+  return { look, calls, begun: begun.promise };
+};
+
+/** Runtimes on one store, as in several processes. */
+const newCluster = (model: Model = scriptedModel(script)) => {
+  const database = newMemoryDatabase();
+  const { look, ...told } = newCalls();
+  const agent = defineAgent({ name: 'coder', version: 1, model, tools: [look] });
+  const warnings: unknown[] = [];
+  const open = async (
+    change: (store: RuntimeStore) => Partial<RuntimeStore> = () => ({}),
+    options: Partial<RuntimeOptions> = {},
+  ) => {
+    const store = openMemoryStore(database);
+    const runtime = await openRuntime({
+      store: overrideStore<RuntimeStore>(store, change(store)),
+      agents: [agent],
+      onWarning: (problem) => warnings.push(problem),
+      timing: { modelBackoffMs: 1 },
+      ...options,
+    });
+    undo.push(() => runtime.close());
+    return runtime;
+  };
+  return { agent, open, warnings, ...told };
+};
+
+const acme = { workspace: 'acme', member: 'ann', role: 'admin' } as const;
+const typesOf = async (session: { events(): AsyncIterable<{ type: string }> }) =>
+  (await Array.fromAsync(session.events())).map(({ type }) => type);
+
+test('[WORKER1] a worker of the runtime works for all workspaces, one of a workspace for that alone', async () => {
+  const { agent, open } = newCluster();
+  const runtime = await open();
+  const here = await runtime.sessions.open({ agent });
+  const there = await runtime.as(acme).sessions.open({ agent });
+  const runs = [await here.send('Go'), await there.send('Go')];
+  await runtime.as(acme).worker().runUntilIdle();
+  expect(await runs[1]!.standing()).toMatchObject({ status: 'succeeded' });
+  expect(await runs[0]!.standing()).toMatchObject({ status: 'running' });
+  await runtime.worker().runUntilIdle();
+  expect(await runs[0]!.standing()).toMatchObject({ status: 'succeeded' });
+});
+
+test('[WORKER2] workers are listed with what they have in hand, to each workspace its own, until they end', async () => {
+  const { agent, open, calls, begun } = newCluster();
+  const runtime = await open();
+  const session = await runtime.sessions.open({ agent });
+  const worker = runtime.worker({ concurrency: 3 });
+  await worker.start();
+  const run = await session.send('look');
+  await begun;
+  const common = { concurrency: 3, busy: 1, agents: ['coder@1'], status: 'working', process: process.pid };
+  expect(await runtime.workers()).toMatchObject([{ ...common, holds: [session.id], isOwn: false }]);
+  expect(await runtime.as(acme).workers()).toMatchObject([{ ...common, holds: [] }]);
+  expect(worker.state()).toMatchObject({ holds: 1, isEnding: false });
+  calls[0]!.end();
+  await run.ended();
+  await worker.stop();
+  expect(await runtime.workers()).toEqual([]);
+});
+
+test('[WORKER3] who drains takes nothing on, lets the step under way end, and hands the run back', async () => {
+  const { agent, open, calls, begun } = newCluster();
+  const [first, second] = [await open(), await open()];
+  const session = await first.sessions.open({ agent });
+  const worker = first.worker();
+  await worker.start();
+  const run = await session.send('look');
+  await begun;
+  const drained = worker.drain();
+  await expect.poll(async () => (await second.workers())[0]?.status).toBe('draining');
+  const later = await (await first.sessions.open({ agent })).send('Go');
+  await second.worker().start();
+  await later.ended();
+  expect(calls[0]!.signal.aborted).toBe(false);
+  calls[0]!.end();
+  await drained;
+  expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+  expect(calls).toHaveLength(1);
+  expect(await typesOf(session)).not.toContain('tool.failed');
+});
+
+test('[WORKER3] a step that takes too long is let go of, and runs again elsewhere', async () => {
+  const { agent, open, calls, begun } = newCluster();
+  const [first, second] = [await open(), await open()];
+  const session = await first.sessions.open({ agent });
+  const worker = first.worker();
+  await worker.start();
+  const run = await session.send('look');
+  await begun;
+  await worker.drain({ forMs: 20 });
+  expect(calls[0]!.signal.aborted).toBe(true);
+  await second.worker().start();
+  await expect.poll(() => calls.length).toBe(2);
+  calls[1]!.end();
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(calls[1]!.attempt).toBe(2);
+});
+
+test('[WORKER4] a worker whose signs of life do not get through lets go before its lease lapses', async () => {
+  const { agent, open, calls, begun, warnings } = newCluster();
+  let isCut = false;
+  const cut = await open((store) => ({
+    touch: (...asked) =>
+      isCut ? Promise.reject(new PerdureError('STORE_UNAVAILABLE', 'cut off')) : store.touch(...asked),
+    release: (...asked) =>
+      isCut ? Promise.reject(new PerdureError('STORE_UNAVAILABLE', 'cut off')) : store.release(...asked),
+  }));
+  const session = await cut.sessions.open({ agent });
+  await cut.worker({ leaseMs: 600 }).start();
+  const run = await session.send('look');
+  await begun;
+  isCut = true;
+  const since = performance.now();
+  await expect.poll(() => calls[0]!.signal.aborted, { timeout: 5000 }).toBe(true);
+  expect(performance.now() - since).toBeLessThan(600);
+  expect(warnings).toContainEqual(expect.objectContaining({ code: 'STORE_UNAVAILABLE' }));
+  await (await open()).worker().start();
+  await expect.poll(() => calls.length, { timeout: 5000 }).toBe(2);
+  calls[1]!.end();
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+});
+
+test('[WORKER4] who was taken for dead and comes back takes nothing from the one who goes on', async () => {
+  const { agent, open, calls, begun } = newCluster();
+  let isAsleep = false;
+  const asleep = await open((store) => ({
+    touch: async (...asked) => {
+      while (isAsleep) await sleep(5);
+      return store.touch(...asked);
+    },
+  }));
+  const session = await asleep.sessions.open({ agent });
+  await asleep.worker({ leaseMs: 300, pollMs: 20 }).start();
+  const run = await session.send('look');
+  await begun;
+  isAsleep = true;
+  await (await open()).worker({ pollMs: 20 }).start();
+  await expect.poll(() => calls.length, { timeout: 5000 }).toBe(2);
+  isAsleep = false;
+  calls[0]!.end();
+  await sleep(200);
+  calls[1]!.end();
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(calls).toHaveLength(2);
+  const started = (await typesOf(session)).filter((type) => type === 'run.started');
+  expect(started).toHaveLength(2);
+});
+
+test('[WORKER5] runUntilIdle gives up on a store that fails for too long, and says why', async () => {
+  const { open } = newCluster();
+  const gone = new PerdureError('STORE_UNAVAILABLE', 'the file is gone');
+  const runtime = await open(() => ({ claim: () => Promise.reject(gone) }));
+  await expect(runtime.worker({ patienceMs: 30, pollMs: 5 }).runUntilIdle()).rejects.toBe(gone);
+});
+
+test('[WORKER6] what is sent for later begins then, and keeps nothing else waiting', async () => {
+  const { agent, open } = newCluster();
+  const runtime = await open();
+  const session = await runtime.sessions.open({ agent });
+  const soon = Date.now() + 400;
+  const later = await session.send('Later', { notBefore: new Date(soon) });
+  const now = await session.send('Now');
+  await runtime.worker().start();
+  expect(await now.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await later.standing()).toMatchObject({ status: 'running' });
+  expect(await later.ended()).toMatchObject({ status: 'succeeded' });
+  expect(Date.now()).toBeGreaterThanOrEqual(soon);
+  await expect(session.send('x', { notBefore: soon, policy: 'steer' })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  });
+});
+
+test('[WORKER7, RUN11] a long wait for a model holds no worker, and whoever is there then goes on', async () => {
+  let isLimited = true;
+  const answers = scriptedModel(script);
+  const model: Model = {
+    ...answers,
+    answer: async (...asked) => {
+      if (isLimited) throw new ModelFailure('rate-limit', 'slow down', { retryAfterMs: 60_000 });
+      return answers.answer(...asked);
+    },
+  };
+  const { agent, open } = newCluster(model);
+  const began = Date.now();
+  const first = await open(undefined, { clock: { now: () => began } });
+  const session = await first.sessions.open({ agent });
+  const run = await session.send('Go');
+  await first.worker().runUntilIdle();
+  expect(await run.standing()).toMatchObject({ status: 'running' });
+  const waiting = (await Array.fromAsync(session.events())).find(({ type }) => type === 'run.waiting');
+  expect(waiting?.payload).toMatchObject({ for: 'model', until: began + 60_000 });
+  isLimited = false;
+  const second = await open(undefined, { clock: { now: () => began + 60_001 } });
+  await second.worker().start();
+  await first.sessions.get(session.id).then((again) => again.limit({ turns: 100 })); // somebody looks before its time
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await typesOf(session)).toContain('run.resumed');
+});
+
+test('[WORKER8] what could not be given back is given back when the store is there again', async () => {
+  const { agent, open } = newCluster();
+  let failures = 2;
+  const runtime = await open((store) => ({
+    finish: (...asked) => {
+      if (failures-- > 0) return Promise.reject(new PerdureError('STORE_UNAVAILABLE', 'away'));
+      return store.finish(...asked);
+    },
+  }));
+  const session = await runtime.sessions.open({ agent });
+  await session.send('Go');
+  await runtime.worker().runUntilIdle();
+  expect(failures).toBeLessThan(0);
+  expect(await runtime.workers()).toEqual([]);
+});
+
+test('[WORKER9] sessions of higher priority come first', async () => {
+  const { agent, open } = newCluster();
+  const runtime = await open();
+  const order: string[] = [];
+  const sent = [];
+  for (const priority of ['low', 'normal', 'high'] as const) {
+    const session = await runtime.sessions.open({ agent, priority: priority === 'normal' ? undefined : priority });
+    const run = await session.send('Go');
+    sent.push(run.ended().then(() => order.push(priority)));
+  }
+  await runtime.worker({ concurrency: 1 }).start();
+  await Promise.all(sent);
+  expect(order).toEqual(['high', 'normal', 'low']);
+});
+
+test('[WORKER10] limits hold for all workers together', async () => {
+  const { agent, open, calls } = newCluster();
+  const runtimes = [await open(), await open()];
+  const limits = { perWorkspace: 2, perAgent: { 'coder@1': 3 } };
+  for (const runtime of runtimes) await runtime.worker({ limits, pollMs: 20 }).start();
+  const sessions = await Promise.all(
+    [runtimes[0]!, runtimes[0]!.as(acme)].flatMap((runtime) => [1, 2, 3].map(() => runtime.sessions.open({ agent }))),
+  );
+  const runs = await Promise.all(sessions.map((session) => session.send('look')));
+  await expect.poll(() => calls.length).toBe(3);
+  await sleep(100);
+  expect(calls).toHaveLength(3);
+  const busiest = async () =>
+    Math.max(
+      ...(await Promise.all(runtimes.map((each) => each.workers()))).map(
+        (all) => all.flatMap(({ holds }) => holds).length,
+      ),
+    );
+  expect(await busiest()).toBeLessThanOrEqual(2);
+  for (let ended = 0; ended < 6; ended++) {
+    await expect.poll(() => calls.length).toBeGreaterThan(ended);
+    calls[ended]!.end();
+  }
+  for (const run of runs) expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+});
