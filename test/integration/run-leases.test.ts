@@ -5,7 +5,7 @@ import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/in
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { overrideStore } from '../override-store.ts';
 
-test('[RUN6, QUEUE3] a worker that slept past its lease leaves the session to whoever has it now', async () => {
+test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to whoever has it now', async () => {
   const store = openMemoryStore();
   const secondBegan = Promise.withResolvers<void>();
   const refused = Promise.withResolvers<void>();
@@ -24,25 +24,23 @@ test('[RUN6, QUEUE3] a worker that slept past its lease leaves the session to wh
   const models = {
     scripts: [defineScript({ name: 'work', steps: [{ calls: [{ tool: 'work', input: {} }] }, { text: 'Done.' }] })],
   };
-  const startWorker = async (lease: Queue['lease']) => {
-    const runtime = await openRuntime({ store: overrideStore(store, { lease }), agents: [agent], models });
+  const startWorker = async (touch: Queue['touch']) => {
+    const runtime = await openRuntime({ store: overrideStore(store, { touch }), agents: [agent], models });
     onTestFinished(() => runtime.close());
     await runtime.worker({ leaseMs: 60, pollMs: 20 }).start();
     return runtime;
   };
-  /** It has one session alone, and none of its signs of life comes in time. */
-  let isLeased = false;
-  const sleeper = await startWorker(async (...asked) => {
-    if (isLeased) await secondBegan.promise;
-    isLeased = true;
-    const isOurs = await store.lease(...asked);
-    if (!isOurs) refused.resolve();
-    return isOurs;
+  /** Once it has the session, none of its signs of life comes in time. */
+  const sleeper = await startWorker(async (presence, options) => {
+    if (options.held.length > 0) await secondBegan.promise;
+    const own = await store.touch(presence, options);
+    if (own.length < options.held.length) refused.resolve();
+    return own;
   });
   const session = await sleeper.sessions.open({ agent });
   const run = await session.send('Go');
   await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
-  await startWorker(store.lease.bind(store));
+  await startWorker(store.touch.bind(store));
   await refused.promise;
   mayEnd.resolve();
   expect(await run.result()).toMatchObject({ status: 'succeeded' });

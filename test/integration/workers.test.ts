@@ -166,32 +166,6 @@ test('[WORKER4] a worker whose signs of life do not get through lets go before i
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER4] who was taken for dead and comes back takes nothing from the one who goes on', async () => {
-  const { agent, open, calls, begun } = newCluster();
-  let isAsleep = false;
-  const asleep = await open((store) => ({
-    touch: async (...asked) => {
-      while (isAsleep) await sleep(5);
-      return store.touch(...asked);
-    },
-  }));
-  const session = await asleep.sessions.open({ agent });
-  await asleep.worker({ leaseMs: 300, pollMs: 20 }).start();
-  const run = await session.send('look');
-  await begun;
-  isAsleep = true;
-  await (await open()).worker({ pollMs: 20 }).start();
-  await expect.poll(() => calls.length, { timeout: 5000 }).toBe(2);
-  isAsleep = false;
-  calls[0]!.end();
-  await sleep(200);
-  calls[1]!.end();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
-  expect(calls).toHaveLength(2);
-  const started = (await typesOf(session)).filter((type) => type === 'run.started');
-  expect(started).toHaveLength(2);
-});
-
 test('[WORKER5] runUntilIdle gives up on a store that fails for too long, and says why', async () => {
   const { open } = newCluster();
   const gone = new PerdureError('STORE_UNAVAILABLE', 'the file is gone');
