@@ -24,23 +24,29 @@ test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to w
   const models = {
     scripts: [defineScript({ name: 'work', steps: [{ calls: [{ tool: 'work', input: {} }] }, { text: 'Done.' }] })],
   };
-  const startWorker = async (touch: Queue['touch']) => {
-    const runtime = await openRuntime({ store: overrideStore(store, { touch }), agents: [agent], models });
+  const startWorker = async (methods: Partial<Queue> = {}) => {
+    const runtime = await openRuntime({ store: overrideStore(store, methods), agents: [agent], models });
     onTestFinished(() => runtime.close());
     await runtime.worker({ leaseMs: 60, pollMs: 20 }).start();
     return runtime;
   };
-  /** Once it has the session, none of its signs of life comes in time. */
-  const sleeper = await startWorker(async (presence, options) => {
-    if (options.held.length > 0) await secondBegan.promise;
-    const own = await store.touch(presence, options);
-    if (own.length < options.held.length) refused.resolve();
-    return own;
+  /** Once it has the session, nothing that it tells the queue arrives in time. */
+  const sleeper = await startWorker({
+    touch: async (presence, options) => {
+      if (options.held.length > 0) await secondBegan.promise;
+      const own = await store.touch(presence, options);
+      if (own.length < options.held.length) refused.resolve();
+      return own;
+    },
+    release: async (...asked) => {
+      await secondBegan.promise;
+      return store.release(...asked);
+    },
   });
   const session = await sleeper.sessions.open({ agent });
   const run = await session.send('Go');
   await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
-  await startWorker(store.touch.bind(store));
+  await startWorker();
   await refused.promise;
   mayEnd.resolve();
   expect(await run.result()).toMatchObject({ status: 'succeeded' });
