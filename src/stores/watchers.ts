@@ -101,11 +101,12 @@ export class Watchers {
       this.tell(change);
     }
     const busy = new Set(changes.flatMap(({ workspace, work }) => (work ? [workspace] : [])));
-    if (busy.size > 0) this.wakeWorkers(busy);
+    this.wakeWorkers(busy);
   }
 
   /** Of these workspaces, or all. */
   wakeWorkers(workspaces?: ReadonlySet<WorkspaceId>): void {
+    if (workspaces?.size === 0) return;
     for (const [workspace, wakes] of this.#workers) {
       if (workspaces && workspace !== undefined && !workspaces.has(workspace)) continue;
       for (const wake of wakes) wake();

@@ -1,4 +1,4 @@
-import type { Holder, Presence } from '../core/ports/queue.ts';
+import type { Presence } from '../core/ports/queue.ts';
 import type { StoredRecord } from '../core/ports/records.ts';
 import {
   type CallRecord,
@@ -13,6 +13,7 @@ import { blobHash } from '../core/session/chain.ts';
 import type { CommitPath } from '../core/session/projections.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { type LineageLink, type Segment, segmentsOf } from '../stores/lineage.ts';
+import type { QueuedWork } from '../stores/queued-work.ts';
 
 export const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
@@ -37,18 +38,6 @@ export interface MemorySession {
   readonly calls: CallRecord[];
 }
 
-export interface MemoryWork {
-  readonly seq: number;
-  readonly done: number;
-  readonly agent: string;
-  readonly priority: number;
-  /** From when on it may be claimed: when it was entered or is due, or its lease lapses. */
-  readonly visibleAt: number;
-  readonly lacksAgent: boolean;
-  readonly place?: string | undefined;
-  readonly holder?: Holder | undefined;
-}
-
 export interface MemoryWorker {
   readonly presence: Presence;
   readonly startedAt: number;
@@ -58,7 +47,7 @@ export interface MemoryWorker {
 
 export interface MemoryWorkspace {
   readonly sessions: Map<SessionId, MemorySession>;
-  readonly work: Map<SessionId, MemoryWork>;
+  readonly work: Map<SessionId, QueuedWork>;
   readonly blobs: Map<string, Uint8Array>;
   /** When each of them was last put or asked for. */
   readonly blobTimes: Map<string, number>;

@@ -2,13 +2,14 @@ import type { Claim, Claimed, Holder, Queue, Work, WorkerState } from '../core/p
 import type { Head, SessionKey, StoredEvent } from '../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { forgetMs, type KnownWorker, mayTake, pickWork } from '../stores/pick-work.ts';
+import { claimed, entered, finished, type QueuedWork, released } from '../stores/queued-work.ts';
 import { workEntryOf } from '../stores/work-entry.ts';
-import { type MemoryDatabase, type MemoryWork, type MemoryWorkspace, workspaceOf } from './memory-database.ts';
+import { type MemoryDatabase, type MemoryWorkspace, workspaceOf } from './memory-database.ts';
 
-type Row = MemoryWork & SessionKey;
+type Row = QueuedWork & SessionKey;
 
 /** The order of the map is that of the queue, among those that are visible from the same time on. */
-const putLast = (work: Map<SessionId, MemoryWork>, session: SessionId, row: MemoryWork): void => {
+const putLast = (work: Map<SessionId, QueuedWork>, session: SessionId, row: QueuedWork): void => {
   work.delete(session);
   work.set(session, row);
 };
@@ -20,18 +21,10 @@ export const enterWork = (
 ): void => {
   const entry = workEntryOf(summary, events);
   const row = work.get(session);
-  if (!entry) return;
-  const { seq = row?.seq, agent, priority } = entry;
-  const now = Date.now();
-  if (seq === undefined) return;
-  if (!row) work.set(session, { seq, done: 0, agent, priority, visibleAt: now, lacksAgent: false });
-  else if (seq <= row.seq)
-    work.set(session, { ...row, agent, priority, lacksAgent: row.lacksAgent && agent === row.agent });
-  else {
-    const news = { ...row, seq, agent, priority, lacksAgent: false };
-    if (row.holder || row.visibleAt <= now) work.set(session, news);
-    else putLast(work, session, { ...news, visibleAt: now });
-  }
+  const next = entry && entered(row, entry, Date.now());
+  if (!next) return;
+  if (next.visibleAt === row?.visibleAt) work.set(session, next);
+  else putLast(work, session, next);
 };
 
 const rowsIn = ({ workspaces }: MemoryDatabase): readonly Row[] =>
@@ -72,7 +65,7 @@ const neighboursOf = (rows: readonly Row[], { worker, machine }: Holder): readon
 };
 
 export const claimIn = (database: MemoryDatabase, claim: Claim): Claimed => {
-  const { workspace, sessions, holder, forMs } = claim;
+  const { workspace, sessions, holder } = claim;
   const now = Date.now();
   const rows = rowsIn(database);
   const held = rows.filter((row) => row.holder && row.visibleAt > now);
@@ -86,7 +79,7 @@ export const claimIn = (database: MemoryDatabase, claim: Claim): Claimed => {
     agents: countBy(held, ({ agent }) => agent),
   };
   const taken = pickWork(free, atWork, claim).map(({ workspace, session, ...row }): Work => {
-    const mine = { ...row, lacksAgent: false, holder, visibleAt: now + forMs };
+    const mine = claimed(row, claim, now);
     workspaceOf(database, workspace).work.set(session, mine);
     return workOf({ workspace, session, ...mine });
   });
@@ -112,33 +105,30 @@ export const touchIn = (
   });
 };
 
-/** Whether it left something to do now. */
+/** These tell whether it may be taken now. */
 export const finishIn = (
   { work }: MemoryWorkspace,
   session: SessionId,
-  { worker, seq, inMs = Number.POSITIVE_INFINITY, ...options }: Parameters<Queue['finish']>[1],
+  options: Parameters<Queue['finish']>[1],
 ): boolean => {
-  const row = work.get(session);
-  if (row?.holder?.worker !== worker) return false;
-  const done = Math.max(row.done, seq);
-  const visibleAt = Date.now() + (row.seq > done ? 0 : Math.max(0, inMs));
-  const place = options.place ?? row.place;
-  if (visibleAt < Number.POSITIVE_INFINITY || place !== undefined) {
-    putLast(work, session, { ...row, done, visibleAt, place, holder: undefined });
-  } else work.delete(session);
-  return visibleAt <= Date.now();
+  const [row, now] = [work.get(session), Date.now()];
+  if (row?.holder?.worker !== options.worker) return false;
+  const left = finished(row, options, now);
+  if (left) putLast(work, session, left);
+  else work.delete(session);
+  return left !== undefined && left.visibleAt <= now;
 };
 
-/** Whether it may be taken now. */
 export const releaseIn = (
   { work }: MemoryWorkspace,
   session: SessionId,
-  { worker, inMs = 0, lacksAgent = false }: Parameters<Queue['release']>[1],
+  options: Parameters<Queue['release']>[1],
 ): boolean => {
-  const row = work.get(session);
-  if (row?.holder?.worker !== worker) return false;
-  putLast(work, session, { ...row, visibleAt: Date.now() + Math.max(0, inMs), lacksAgent, holder: undefined });
-  return inMs <= 0;
+  const [row, now] = [work.get(session), Date.now()];
+  if (row?.holder?.worker !== options.worker) return false;
+  const left = released(row, options, now);
+  putLast(work, session, left);
+  return left.visibleAt <= now;
 };
 
 /** The workspaces in which it gave something back. */

@@ -60,7 +60,7 @@ const appendOne = (tables: Tables, { request, seals, payloads, blobs }: Prepared
     tables.projections.add(workspace, event);
   }
   if (key) tables.keys.insert(request, { ...key, seq: outcome.events[0]!.seq, count: outcome.events.length });
-  tables.work.enter(request, outcome.events);
+  tables.work.enter(request, outcome.head.summary, outcome.events);
   tables.heads.write(outcome.head);
   return outcome;
 };

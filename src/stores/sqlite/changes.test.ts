@@ -8,7 +8,7 @@ import { newKey } from '../../testing/contract/contract-setup.ts';
 import { rawText } from '../../testing/contract/new-events.ts';
 import { mustAppend, openSession, seqs } from '../../testing/contract/session-log.ts';
 import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
-import { enterSession, foundIn } from '../../testing/contract/work-events.ts';
+import { enterSession, entryOf, foundIn } from '../../testing/contract/work-events.ts';
 import type { Change } from '../watchers.ts';
 import { openChanges } from './changes.ts';
 import { openConnection } from './connection.ts';
@@ -90,7 +90,7 @@ const worker = (file: string, key: object): string => `
     call: () => mustAppend(store, key, [calling()]),
     note: () => mustAppend(store, key, [rawText('x')]),
     lease: () => leaseAs(store, key, 'w1'),
-    leave: () => store.release(key, { worker: 'w1', seq: 0 }),
+    leave: () => store.release(key, { worker: 'w1' }),
   };
   console.log('ready');
   for await (const deed of createInterface({ input: process.stdin })) {
@@ -118,7 +118,7 @@ test('[QUEUE5] a worker is woken by another process through the file alone, by w
     }
     await signal.next();
   }
-  expect(await foundIn(store, key.workspace)).toEqual([{ ...key, seq: 5 }]);
+  expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 5)]);
   expect(elsewhere.count).toBe(1);
   other.kill();
 });

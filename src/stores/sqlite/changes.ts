@@ -36,7 +36,7 @@ export const openChanges = (
   const since =
     db.prepare(`SELECT workspace, session, max(seq) AS seq, max(id) AS id, max(type IN (${workTypes})) AS work
     FROM events NOT INDEXED WHERE id > ? GROUP BY workspace, session`);
-  const workSince = db.prepare('SELECT workspace, session, seq, id, seq > done AS work FROM work WHERE id > ?');
+  const workSince = db.prepare('SELECT workspace, session, seq, id, ready AS work FROM work WHERE id > ?');
   const version = db.prepare('PRAGMA data_version');
   let seen = { event: 0, work: 0, version: 0 };
   let foundMs = 0;

@@ -88,10 +88,22 @@ ${projectionTables}
 
 CREATE TABLE work (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, done INTEGER NOT NULL DEFAULT 0, due_at INTEGER,
-  worker TEXT, machine TEXT, process INTEGER, process_start TEXT, expires_at INTEGER,
+  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, done INTEGER NOT NULL,
+  agent TEXT NOT NULL, priority INTEGER NOT NULL, visible_at INTEGER, ready INTEGER NOT NULL, lacks_agent INTEGER NOT NULL,
+  place TEXT, worker TEXT, machine TEXT, process INTEGER, process_start TEXT,
   UNIQUE (workspace, session)
 ) STRICT;
+CREATE INDEX work_ready ON work (agent, workspace, priority DESC, visible_at) WHERE ready = 1;
+CREATE INDEX work_stranded ON work (agent, visible_at) WHERE ready = 1 AND lacks_agent = 0;
+CREATE INDEX work_waiting ON work (visible_at) WHERE ready = 0 AND visible_at IS NOT NULL;
+CREATE INDEX work_held ON work (workspace, agent, visible_at) WHERE worker IS NOT NULL;
+CREATE INDEX work_by_worker ON work (worker, machine) WHERE worker IS NOT NULL;
+
+CREATE TABLE workers (
+  worker TEXT PRIMARY KEY, machine TEXT NOT NULL, process INTEGER NOT NULL, process_start TEXT NOT NULL,
+  place TEXT NOT NULL, workspace TEXT, agents TEXT NOT NULL, concurrency INTEGER NOT NULL, draining INTEGER NOT NULL,
+  started_at INTEGER NOT NULL, seen_at INTEGER NOT NULL, lost_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 `,
   },
   {

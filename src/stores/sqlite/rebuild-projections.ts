@@ -1,7 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { callsForWork } from '../../core/ports/queue.ts';
 import type { SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { RebuiltSession } from '../rebuilt-session.ts';
+import { parseSummary } from '../stored-summary.ts';
 import { inTransaction } from './in-transaction.ts';
 import { projectionTables } from './migrations.ts';
 import type { EventReader } from './read-events.ts';
@@ -25,13 +27,14 @@ const rebuildSession = (
   tables: Tables,
   reader: EventReader,
   key: SessionKey,
-  { forkedAt, seq, importedTo }: SessionStart,
+  { forkedAt, seq, importedTo, summary: kept }: SessionStart,
 ): number => {
   const rebuilt = new RebuiltSession();
   let count = 0;
+  let called: StoredEvent | undefined;
   for (const event of ownEvents(reader, key, forkedAt)) {
     tables.projections.add(key.workspace, event);
-    if (event.seq > importedTo) tables.work.enter(key, [event]);
+    if (event.seq > importedTo && callsForWork.has(event.type)) called = event;
     const wrong = rebuilt.add(event);
     if (wrong) tables.events.markTurn(key, event.seq, wrong.opensTurn);
     count += 1;
@@ -39,6 +42,8 @@ const rebuildSession = (
   const head = rebuilt.headFrom(seq);
   if (head) tables.sessions.moveHead(key, head);
   if (rebuilt.summary) tables.sessions.describe(key, rebuilt.summary);
+  const summary = rebuilt.summary ?? parseSummary(kept);
+  if (called && summary) tables.work.enter(key, summary, [called]);
   return count;
 };
 

@@ -16,6 +16,7 @@ import { openConnection } from './connection.ts';
 import { openBlobEventFinder } from './find-blob-events.ts';
 import { openCallFinder } from './find-calls.ts';
 import { openCommitFinder } from './find-commits.ts';
+import { openWorkerList, openWorkFinder } from './find-work.ts';
 import { openKeys } from './keys.ts';
 import { migrate } from './migrations.ts';
 import { packEvents } from './packed-events.ts';
@@ -26,7 +27,6 @@ import { serveCall } from './serve-calls.ts';
 import { openSessions } from './sessions.ts';
 import { openSnapshots } from './snapshots.ts';
 import type { ThreadData } from './thread-data.ts';
-import { openWorkFinder } from './work-rows.ts';
 
 const openReader = (data: ThreadData) => {
   const db = openConnection(data);
@@ -41,6 +41,7 @@ const openReader = (data: ThreadData) => {
   const calls = openCallFinder(db, sessions);
   const blobEvents = openBlobEventFinder(db, blobs);
   const findWork = openWorkFinder(db);
+  const listWorkers = openWorkerList(db);
   const records = openRecordRows(db);
   const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
   return {
@@ -71,6 +72,7 @@ const openReader = (data: ThreadData) => {
       return { value: page.events, transfer: [page.transfer] };
     },
     findWork: (workspace: WorkspaceId, limit: number) => ({ value: findWork(workspace, limit) }),
+    workers: () => ({ value: listWorkers() }),
     record: (workspace: WorkspaceId, kind: RecordKind, id: string) => ({ value: records.one(workspace, kind, id) }),
     records: (workspace: WorkspaceId, kind: RecordKind, query: RecordQuery) => ({
       value: records.list(workspace, kind, query),

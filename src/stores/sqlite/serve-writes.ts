@@ -1,12 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { receiveMessageOnPort } from 'node:worker_threads';
 import type { BlobHash, NewBlob } from '../../core/ports/blobs.ts';
-import type { Queue } from '../../core/ports/queue.ts';
+import type { Claim, Queue } from '../../core/ports/queue.ts';
 import type { RecordWrite } from '../../core/ports/records.ts';
 import type { AppendRequest, FoldSnapshot, SessionCopy, SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { encodeBlobsSync } from '../payload-codec.ts';
 import { appendBatch } from './append-batch.ts';
+import { openClaims } from './claim-work.ts';
 import { openConnection } from './connection.ts';
 import { openCopyImport } from './import-copies.ts';
 import { inTransaction } from './in-transaction.ts';
@@ -28,6 +29,7 @@ const openWriter = (data: ThreadData) => {
   const db = openConnection(data);
   const tables = openTables(db, data.file);
   const copies = openCopyImport(db, tables);
+  const claims = openClaims(db, tables.work);
   const events = openEventReader(db, tables.sessions, tables.blobs);
   return {
     appendAll: (requests: readonly AppendRequest[]) => ({ value: appendBatch(db, data.file, tables, requests) }),
@@ -55,8 +57,11 @@ const openWriter = (data: ThreadData) => {
     importCommit: () => ({ value: copies.commit() }),
     importCancel: () => ({ value: copies.cancel() }),
     rebuildProjections: (workspace: WorkspaceId) => ({ value: rebuildProjections(db, tables, events, workspace) }),
-    lease: (...asked: Parameters<Queue['lease']>) => ({ value: tables.work.lease(...asked) }),
+    claim: (claim: Claim) => ({ value: claims(claim) }),
+    touch: (...asked: Parameters<Queue['touch']>) => ({ value: tables.work.touch(...asked) }),
+    finish: (...asked: Parameters<Queue['finish']>) => ({ value: tables.work.finish(...asked) }),
     release: (...asked: Parameters<Queue['release']>) => ({ value: tables.work.release(...asked) }),
+    leave: (worker: string) => ({ value: inTransaction(db, () => tables.work.leave(worker)) }),
     writeRecords: (workspace: WorkspaceId, writes: readonly RecordWrite[]) => ({
       value: inTransaction(db, () => {
         const isDone = tables.records.write(workspace, writes);

@@ -11,6 +11,7 @@ export interface SessionStart extends LineageLink {
   readonly seq: number;
   /** Up to here its events came from elsewhere. */
   readonly importedTo: number;
+  readonly summary: string;
 }
 
 export interface Sessions {
@@ -89,7 +90,7 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
   const moveHead = db.prepare('UPDATE sessions SET seq = ?, hash = ?, at = ? WHERE workspace = ? AND id = ?');
   const markImported = db.prepare('UPDATE sessions SET imported_to = ? WHERE workspace = ? AND id = ?');
   const starts = db.prepare(
-    'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq, imported_to AS importedTo FROM sessions WHERE workspace = ?',
+    'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq, imported_to AS importedTo, summary FROM sessions WHERE workspace = ?',
   );
   const children = db.prepare(
     `SELECT ${columns} FROM sessions WHERE workspace = ? AND root = ? AND parent IS NOT NULL`,

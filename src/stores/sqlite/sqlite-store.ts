@@ -1,6 +1,6 @@
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
 import type { Notes } from '../../core/ports/notes.ts';
-import type { Queue, Work } from '../../core/ports/queue.ts';
+import type { Claim, Claimed, Queue, Work, WorkerState } from '../../core/ports/queue.ts';
 import type { RecordQuery, Records, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
 import type {
   AppendOutcome,
@@ -156,7 +156,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
 
   async rebuildProjections(workspace: WorkspaceId): Promise<number> {
     const count = await (await this.#write()).call('rebuildProjections', [workspace]);
-    this.#watchers.wakeWorkers(workspace);
+    this.#watchers.wakeWorkers(new Set([workspace]));
     return count;
   }
 
@@ -164,13 +164,30 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#open(this.#reader).call('findWork', [workspace, limit]);
   }
 
-  async lease(...asked: Parameters<Queue['lease']>): Promise<boolean> {
-    return (await this.#write()).call('lease', asked);
+  async claim(claim: Claim): Promise<Claimed> {
+    const { freed, ...claimed } = await (await this.#write()).call('claim', [claim]);
+    this.#watchers.wakeWorkers(freed);
+    return claimed;
+  }
+
+  async touch(...asked: Parameters<Queue['touch']>): Promise<readonly SessionKey[]> {
+    return (await this.#write()).call('touch', asked);
+  }
+
+  async finish(...asked: Parameters<Queue['finish']>): Promise<void> {
+    this.#watchers.wakeWorkers(await (await this.#write()).call('finish', asked));
   }
 
   async release(...asked: Parameters<Queue['release']>): Promise<void> {
-    const isLeft = await (await this.#write()).call('release', asked);
-    if (isLeft) this.#watchers.wakeWorkers(asked[0].workspace);
+    this.#watchers.wakeWorkers(await (await this.#write()).call('release', asked));
+  }
+
+  async leave(worker: string): Promise<void> {
+    this.#watchers.wakeWorkers(await (await this.#write()).call('leave', [worker]));
+  }
+
+  async workers(): Promise<readonly WorkerState[]> {
+    return this.#open(this.#reader).call('workers', []);
   }
 
   async record(workspace: WorkspaceId, kind: RecordKind, id: string): Promise<StoredRecord | undefined> {
@@ -197,7 +214,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#follow(() => this.#watchers.add(key, wake));
   }
 
-  watchWork(workspace: WorkspaceId, wake: () => void): () => void {
+  watchWork(workspace: WorkspaceId | undefined, wake: () => void): () => void {
     return this.#follow(() => this.#watchers.addWorker(workspace, wake));
   }
 

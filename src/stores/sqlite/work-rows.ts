@@ -1,77 +1,151 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Queue, Work } from '../../core/ports/queue.ts';
+import type { Claim, Holder, Queue } from '../../core/ports/queue.ts';
 import type { SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
-import { type WorkRow, workOf } from '../stored-work.ts';
-import { workSeqOf } from '../work-seq.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
+import { forgetMs } from '../pick-work.ts';
+import { claimed, entered, finished, type QueuedWork, released } from '../queued-work.ts';
+import { workEntryOf } from '../work-entry.ts';
 import { inTransaction } from './in-transaction.ts';
 
-type LeaseOptions = Parameters<Queue['lease']>[1];
-type ReleaseOptions = Parameters<Queue['release']>[1];
-
-/** The writer's side. A row gets a new id, higher than any before, whenever there is work again that nobody has: the order of the queue. */
-export interface WorkRows {
-  /** In the transaction that writes the events. */
-  enter(key: SessionKey, events: readonly StoredEvent[]): void;
-  lease(key: SessionKey, options: LeaseOptions): boolean;
-  /** Whether it left something to do. */
-  release(key: SessionKey, options: ReleaseOptions): boolean;
+/** The columns of a row of `work`. */
+export interface WorkColumns extends Omit<Holder, 'worker'>, SessionKey {
+  readonly seq: number;
+  readonly done: number;
+  readonly agent: string;
+  readonly priority: number;
+  /** Null without end. */
+  readonly visibleAt: number | null;
+  readonly lacksAgent: number;
+  readonly place: string | null;
+  readonly worker: string | null;
 }
 
-export const openWorkRows = (db: DatabaseSync): WorkRows => {
-  const stay = db.prepare(`UPDATE work SET seq = max(seq, ?3)
-    WHERE workspace = ?1 AND session = ?2 AND (seq > done OR worker IS NOT NULL)`);
-  const enter = db.prepare(`INSERT OR REPLACE INTO work (workspace, session, seq) SELECT ?1, ?2, ?3
-    WHERE NOT EXISTS (SELECT 1 FROM work WHERE workspace = ?1 AND session = ?2 AND seq >= ?3)`);
-  const lease = db.prepare(`UPDATE work SET worker = ?3, machine = ?4, process = ?5, process_start = ?6, expires_at = ?7
-    WHERE workspace = ?1 AND session = ?2 AND (worker IS NULL OR expires_at <= ?8 OR worker IN (?3, ?9))`);
-  const own = db.prepare('SELECT seq, done FROM work WHERE workspace = ? AND session = ? AND worker = ?');
-  const leave = db.prepare(
-    'INSERT OR REPLACE INTO work (workspace, session, seq, done, due_at) VALUES (?, ?, ?, ?, ?)',
-  );
-  const remove = db.prepare('DELETE FROM work WHERE workspace = ? AND session = ?');
+export const workColumns = `workspace, session, seq, done, agent, priority, visible_at AS visibleAt, lacks_agent AS lacksAgent,
+  place, worker, machine, process, process_start AS processStart`;
 
+export const queuedWorkOf = (row: WorkColumns): QueuedWork & SessionKey => {
+  const { workspace, session, seq, done, agent, priority, worker, machine, process, processStart } = row;
   return {
-    enter: ({ workspace, session }, events) => {
-      const seq = workSeqOf(events);
-      if (seq === undefined) return;
-      if (stay.run(workspace, session, seq).changes === 0) enter.run(workspace, session, seq);
-    },
-    lease: ({ workspace, session }, { holder, forMs, from }) => {
-      const { worker, machine, process, processStart } = holder;
-      const now = Date.now();
-      const columns = [
-        worker,
-        machine,
-        process,
-        processStart,
-        Math.ceil(now + forMs),
-        now,
-        from?.worker ?? null,
-      ] as const;
-      return lease.run(workspace, session, ...columns).changes === 1;
-    },
-    release: ({ workspace, session }, { worker, seq, dueAt = Number.POSITIVE_INFINITY }) =>
-      inTransaction(db, () => {
-        const row = own.get(workspace, session, worker) as { seq: number; done: number } | undefined;
-        if (!row) return false;
-        const done = Math.max(row.done, seq);
-        const isNews = row.seq > done;
-        const due = Number.isFinite(dueAt) ? Math.ceil(dueAt) : null;
-        if (isNews || due !== null) leave.run(workspace, session, row.seq, done, due);
-        else remove.run(workspace, session);
-        return isNews || dueAt <= Date.now();
-      }),
+    workspace,
+    session,
+    seq,
+    done,
+    agent,
+    priority,
+    visibleAt: row.visibleAt ?? Number.POSITIVE_INFINITY,
+    lacksAgent: row.lacksAgent === 1,
+    ...(row.place !== null && { place: row.place }),
+    ...(worker !== null && { holder: { worker, machine, process, processStart } }),
   };
 };
 
-export type WorkFinder = (workspace: WorkspaceId, limit: number) => readonly Work[];
+type Workspaces = ReadonlySet<WorkspaceId>;
 
-export const openWorkFinder = (db: DatabaseSync): WorkFinder => {
-  const find = db.prepare(`
-    SELECT session, seq, worker, machine, process, process_start AS processStart, expires_at <= ?2 AS isExpired
-    FROM work WHERE workspace = ?1 AND (seq > done OR due_at <= ?2)
-    ORDER BY worker IS NOT NULL AND expires_at > ?2, id LIMIT ?3`);
-  return (workspace, limit) =>
-    find.all(workspace, Date.now(), limit).map((row) => workOf(workspace, row as unknown as WorkRow));
+/**
+ * The writer's side. What may be taken is marked `ready`, so that the rows that wait for their time need not be read; when it has come,
+ * the next claim marks them. A row gets a new id, higher than any before, whenever there is work again that nobody has: so others learn
+ * of it. Workspaces are those in which there is something to be taken now.
+ */
+export interface WorkRows {
+  /** In the transaction that writes the events; `summary` as it is after them. */
+  enter(key: SessionKey, summary: SessionSummary, events: readonly StoredEvent[]): void;
+  /** In the transaction that found it. */
+  take(work: QueuedWork & SessionKey, claim: Pick<Claim, 'holder' | 'forMs'>, now: number): void;
+  touch(...asked: Parameters<Queue['touch']>): readonly SessionKey[];
+  finish(...asked: Parameters<Queue['finish']>): Workspaces;
+  release(...asked: Parameters<Queue['release']>): Workspaces;
+  /** Within a transaction. */
+  leave(worker: string): Workspaces;
+}
+
+export const openWorkRows = (db: DatabaseSync): WorkRows => {
+  const one = db.prepare(`SELECT ${workColumns} FROM work WHERE workspace = ? AND session = ?`);
+  const ofWorker = db.prepare(`SELECT ${workColumns} FROM work WHERE worker = ? ORDER BY workspace, session`);
+  const put =
+    db.prepare(`INSERT OR REPLACE INTO work (workspace, session, seq, done, agent, priority, visible_at, ready,
+    lacks_agent, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const describe = db.prepare(`UPDATE work SET seq = ?, agent = ?, priority = ?, lacks_agent = ?
+    WHERE workspace = ? AND session = ?`);
+  const take =
+    db.prepare(`UPDATE work SET worker = ?, machine = ?, process = ?, process_start = ?, visible_at = ?, ready = 0,
+    lacks_agent = 0 WHERE workspace = ? AND session = ?`);
+  const remove = db.prepare('DELETE FROM work WHERE workspace = ? AND session = ?');
+  const present =
+    db.prepare(`INSERT INTO workers (worker, machine, process, process_start, place, workspace, agents, concurrency,
+      draining, started_at, seen_at, lost_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?11)
+    ON CONFLICT (worker) DO UPDATE SET machine = ?2, process = ?3, process_start = ?4, place = ?5, workspace = ?6, agents = ?7,
+      concurrency = ?8, draining = ?9, seen_at = ?10, lost_at = ?11`);
+  const forget = db.prepare('DELETE FROM workers WHERE worker = ?1 OR lost_at <= ?2');
+  const renew = db.prepare(`UPDATE work SET visible_at = ?4, ready = 0
+    WHERE workspace = ?2 AND session = ?3 AND worker = ?1`);
+
+  const read = ({ workspace, session }: SessionKey): QueuedWork | undefined => {
+    const row = one.get(workspace, session) as WorkColumns | undefined;
+    return row && queuedWorkOf(row);
+  };
+  const own = (key: SessionKey, worker: string): QueuedWork | undefined => {
+    const row = read(key);
+    return row?.holder?.worker === worker ? row : undefined;
+  };
+  /** One that nobody has. */
+  const leaveThere = ({ workspace, session }: SessionKey, row: QueuedWork, now: number): Workspaces => {
+    const { seq, done, agent, priority, visibleAt, lacksAgent, place = null } = row;
+    const visible = Number.isFinite(visibleAt) ? Math.ceil(visibleAt) : null;
+    const isReady = visibleAt <= now;
+    put.run(workspace, session, seq, done, agent, priority, visible, Number(isReady), Number(lacksAgent), place);
+    return new Set(isReady ? [workspace] : []);
+  };
+  const giveBack = (worker: string, now: number): Workspaces => {
+    const rows = (ofWorker.all(worker) as unknown as readonly WorkColumns[]).map(queuedWorkOf);
+    for (const row of rows) leaveThere(row, released(row, {}, now), now);
+    return new Set(rows.map(({ workspace }) => workspace));
+  };
+
+  return {
+    enter: ({ workspace, session }, summary, events) => {
+      const entry = workEntryOf(summary, events);
+      if (!entry) return;
+      const [row, now] = [read({ workspace, session }), Date.now()];
+      const next = entered(row, entry, now);
+      if (!next) return;
+      const keepsPlace = next.visibleAt === row?.visibleAt && entry.seq !== undefined;
+      if (!next.holder && !keepsPlace) leaveThere({ workspace, session }, next, now);
+      else describe.run(next.seq, next.agent, next.priority, Number(next.lacksAgent), workspace, session);
+    },
+    take: (work, claim, now) => {
+      const { worker, machine, process, processStart } = claim.holder;
+      const visibleAt = Math.ceil(claimed(work, claim, now).visibleAt);
+      take.run(worker, machine, process, processStart, visibleAt, work.workspace, work.session);
+    },
+    touch: (presence, { held, forMs }) =>
+      inTransaction(db, () => {
+        const { holder, place, workspace = null, agents, concurrency, isDraining } = presence;
+        const { worker, machine, process, processStart } = holder;
+        const now = Date.now();
+        const lostAt = Math.ceil(now + forMs);
+        forget.run(null, now - forgetMs);
+        const about = [place, workspace, JSON.stringify(agents), concurrency, Number(isDraining)] as const;
+        present.run(worker, machine, process, processStart, ...about, now, lostAt);
+        return held.filter((key) => renew.run(worker, key.workspace, key.session, lostAt).changes === 1);
+      }),
+    finish: (key, options) =>
+      inTransaction(db, () => {
+        const [row, now] = [own(key, options.worker), Date.now()];
+        const left = row && finished(row, options, now);
+        if (left) return leaveThere(key, left, now);
+        if (row) remove.run(key.workspace, key.session);
+        return new Set();
+      }),
+    release: (key, options) =>
+      inTransaction(db, () => {
+        const [row, now] = [own(key, options.worker), Date.now()];
+        return row ? leaveThere(key, released(row, options, now), now) : new Set();
+      }),
+    leave: (worker) => {
+      forget.run(worker, 0);
+      return giveBack(worker, Date.now());
+    },
+  };
 };

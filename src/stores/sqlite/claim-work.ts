@@ -1,0 +1,161 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Claim, Claimed, Holder, Work } from '../../core/ports/queue.ts';
+import type { SessionKey } from '../../core/ports/store.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import { type AtWork, type KnownWorker, mayTake, pickWork } from '../pick-work.ts';
+import type { QueuedWork } from '../queued-work.ts';
+import { inTransaction } from './in-transaction.ts';
+import { queuedWorkOf, type WorkColumns, type WorkRows, workColumns } from './work-rows.ts';
+
+type Row = QueuedWork & SessionKey;
+
+/** So many workspaces are looked at in a round, and so many rounds are made until there is enough. */
+const mostWorkspaces = 64;
+const mostRounds = 16;
+
+/** With the workspaces in which something became free on the way. */
+export type ClaimWork = (claim: Claim) => Claimed & { readonly freed: ReadonlySet<WorkspaceId> };
+
+export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
+  const due = 'ready = 0 AND visible_at IS NOT NULL AND visible_at <= ?';
+  const isDue = db.prepare(`SELECT 1 FROM work WHERE ${due} LIMIT 1`);
+  const markDue = db.prepare(`UPDATE work SET ready = 1 WHERE ${due}`);
+  const nextWorkspace = db.prepare(`SELECT workspace FROM work WHERE ready = 1 AND agent = ? AND workspace > ?
+    ORDER BY workspace LIMIT 1`);
+  const ready = db.prepare(`SELECT ${workColumns} FROM work WHERE ready = 1 AND agent = ? AND workspace = ?
+    ORDER BY priority DESC, visible_at, id`);
+  const one = db.prepare(`SELECT ${workColumns} FROM work WHERE workspace = ? AND session = ? AND ready = 1`);
+  const nextAgent = db.prepare(`SELECT agent FROM work WHERE ready = 1 AND lacks_agent = 0 AND agent > ?
+    ORDER BY agent LIMIT 1`);
+  const stranded = db.prepare(`SELECT ${workColumns} FROM work WHERE ready = 1 AND lacks_agent = 0 AND agent = ?
+    ORDER BY visible_at`);
+  const held = 'SELECT count(*) AS n FROM work WHERE worker IS NOT NULL AND visible_at > ?';
+  const heldIn = db.prepare(`${held} AND workspace = ?`);
+  const heldFor = db.prepare(`${held} AND agent = ?`);
+  const heldBy = db.prepare(`${held} AND worker = ?`);
+  const known =
+    db.prepare(`SELECT worker, place, workspace, agents, concurrency, draining AS isDraining, lost_at AS lostAt
+    FROM workers`);
+  const near = db.prepare(`SELECT DISTINCT worker, machine, process, process_start AS processStart FROM work
+    WHERE worker IS NOT NULL AND machine = ? AND worker <> ?`);
+  /** Where the next claim goes on among the workspaces, for each agent: so all get their turn. */
+  const cursors = new Map<string, string>();
+
+  const count = (statement: typeof heldIn, now: number, name: string): number =>
+    Number((statement.get(now, name) as { n: number }).n);
+  const knownWorkers = (now: number): readonly KnownWorker[] =>
+    known.all().map(
+      ({ worker, workspace, agents, isDraining, ...row }) =>
+        ({
+          ...row,
+          ...(workspace !== null && { workspace }),
+          agents: JSON.parse(String(agents)),
+          isDraining: isDraining === 1,
+          holds: count(heldBy, now, String(worker)),
+        }) as KnownWorker,
+    );
+
+  /** On from where the last claim was, and round to it again. */
+  function* workspacesFor(agent: string): Generator<string, void> {
+    const since = cursors.get(agent) ?? '';
+    for (let [at, isRound] = [since, false]; ; ) {
+      const next = nextWorkspace.get(agent, at)?.workspace as string | undefined;
+      if (next === undefined && isRound) return;
+      if (next === undefined) [at, isRound] = ['', true];
+      else if (isRound && next > since) return;
+      else {
+        at = next;
+        yield next;
+      }
+    }
+  }
+
+  function* rowsOf(statement: typeof ready, ...values: readonly string[]): Generator<Row, void> {
+    for (const row of statement.iterate(...values)) yield queuedWorkOf(row as unknown as WorkColumns);
+  }
+
+  function* foreignRows(own: readonly string[]): Generator<Row, void> {
+    for (let agent = ''; ; ) {
+      const next = nextAgent.get(agent)?.agent as string | undefined;
+      if (next === undefined) return;
+      if (!own.includes(next)) yield* rowsOf(stranded, next);
+      agent = next;
+    }
+  }
+
+  /** A round of candidates: true when there are more workspaces to look at. */
+  const findFree = (claim: Claim, now: number): { readonly free: readonly Row[]; readonly isCut: boolean } => {
+    const { workspace, sessions, agents, strandedMs } = claim;
+    const workers = knownWorkers(now);
+    const isFor = (row: Row): boolean => mayTake(row, claim, { workers, now });
+    if (strandedMs !== undefined) {
+      const isAsked = (row: Row): boolean =>
+        (workspace === undefined || row.workspace === workspace) && (!sessions || sessions.includes(row.session));
+      const free = foreignRows(agents).filter((row) => isAsked(row) && isFor(row));
+      return { free: [...free.take(claim.count)], isCut: false };
+    }
+    if (workspace !== undefined && sessions) {
+      const free = sessions.flatMap((session) => [...rowsOf(one, workspace, session)]).filter(isFor);
+      return { free, isCut: false };
+    }
+    const own = [...new Set([...agents, ''])];
+    const most = Math.max(8, Math.floor(mostWorkspaces / own.length));
+    let isCut = false;
+    const free = own.flatMap((agent) => {
+      const visited = workspace === undefined ? [...workspacesFor(agent).take(most)] : [workspace];
+      if (visited.length === most) {
+        isCut = true;
+        cursors.set(agent, visited.at(-1)!);
+      }
+      return visited.flatMap((name) => [...rowsOf(ready, agent, name).filter(isFor).take(claim.count)]);
+    });
+    return { free, isCut };
+  };
+
+  const counts = (statement: typeof heldIn, now: number, names: readonly string[]): ReadonlyMap<string, number> =>
+    new Map([...new Set(names)].map((name) => [name, count(statement, now, name)]));
+  const atWork = (free: readonly Row[], { limits }: Claim, now: number): AtWork => ({
+    workspaces: counts(
+      heldIn,
+      now,
+      free.map(({ workspace }) => workspace),
+    ),
+    agents: counts(heldFor, now, Object.keys(limits?.perAgent ?? {})),
+  });
+
+  const take = (claim: Claim): readonly Work[] => {
+    const taken: Work[] = [];
+    const { holder } = claim;
+    for (let round = 0; round < mostRounds && taken.length < claim.count; round++) {
+      const now = Date.now();
+      const wanted = { ...claim, count: claim.count - taken.length };
+      const { free, isCut } = findFree(wanted, now);
+      for (const row of pickWork(free, atWork(free, claim, now), wanted)) {
+        work.take(row, claim, now);
+        const { workspace, session, seq, agent } = row;
+        taken.push({ workspace, session, seq, agent, lease: { holder, isExpired: false } });
+      }
+      if (!isCut) break;
+    }
+    return taken;
+  };
+
+  const isIdle = ({ agents, gone = [], strandedMs }: Claim): boolean =>
+    gone.length === 0 &&
+    strandedMs === undefined &&
+    !isDue.get(Date.now()) &&
+    ![...agents, ''].some((agent) => nextWorkspace.get(agent, ''));
+
+  return (claim) => {
+    const { worker, machine } = claim.holder;
+    const { taken, freed } = isIdle(claim)
+      ? { taken: [], freed: new Set<WorkspaceId>() }
+      : inTransaction(db, () => {
+          const freed = new Set((claim.gone ?? []).flatMap((gone) => [...work.leave(gone)]));
+          markDue.run(Date.now());
+          return { taken: take(claim), freed };
+        });
+    const neighbours = near.all(machine, worker).map((holder) => ({ ...holder }) as unknown as Holder);
+    return { taken, neighbours, freed };
+  };
+};
