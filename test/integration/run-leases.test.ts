@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { Queue } from '../../src/core/ports/queue.ts';
+import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/index.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { overrideStore } from '../override-store.ts';
@@ -25,7 +26,7 @@ test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to w
     scripts: [defineScript({ name: 'work', steps: [{ calls: [{ tool: 'work', input: {} }] }, { text: 'Done.' }] })],
   };
   const startWorker = async (methods: Partial<Queue> = {}) => {
-    const runtime = await openRuntime({ store: overrideStore(store, methods), agents: [agent], models });
+    const runtime = await openRuntime({ store: overrideStore<RuntimeStore>(store, methods), agents: [agent], models });
     onTestFinished(() => runtime.close());
     await runtime.worker({ leaseMs: 60, pollMs: 20 }).start();
     return runtime;
