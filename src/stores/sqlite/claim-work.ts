@@ -13,31 +13,35 @@ type Row = QueuedWork & SessionKey;
 const mostWorkspaces = 64;
 const mostRounds = 16;
 
+const isDue = 'ready = 0 AND visible_at IS NOT NULL AND visible_at <= ?';
+const isHeld = 'worker IS NOT NULL AND visible_at > ?';
+
+export const claimQueries = {
+  firstDue: `SELECT 1 FROM work WHERE ${isDue} LIMIT 1`,
+  markDue: `UPDATE work SET ready = 1 WHERE ${isDue}`,
+  nextWorkspace:
+    'SELECT workspace FROM work WHERE ready = 1 AND agent = ? AND workspace > ? ORDER BY workspace LIMIT 1',
+  ready: `SELECT ${workColumns} FROM work WHERE ready = 1 AND agent = ? AND workspace = ? ORDER BY priority DESC, visible_at, id`,
+  one: `SELECT ${workColumns} FROM work WHERE workspace = ? AND session = ? AND ready = 1`,
+  nextAgent: 'SELECT agent FROM work WHERE ready = 1 AND lacks_agent = 0 AND agent > ? ORDER BY agent LIMIT 1',
+  stranded: `SELECT ${workColumns} FROM work WHERE ready = 1 AND lacks_agent = 0 AND agent = ? ORDER BY visible_at`,
+  heldIn: `SELECT count(*) AS n FROM work WHERE ${isHeld} AND workspace = ?`,
+  heldFor: `SELECT count(*) AS n FROM work WHERE ${isHeld} AND agent = ?`,
+  heldBy: `SELECT count(*) AS n FROM work WHERE ${isHeld} AND worker = ?`,
+  known: `SELECT worker, place, workspace, agents, concurrency, draining AS isDraining, lost_at AS lostAt FROM workers`,
+  near: `SELECT DISTINCT worker, machine, process, process_start AS processStart FROM work
+    WHERE worker IS NOT NULL AND machine = ? AND worker <> ?`,
+} as const;
+
 /** With the workspaces in which something became free on the way. */
 export type ClaimWork = (claim: Claim) => Claimed & { readonly freed: ReadonlySet<WorkspaceId> };
 
 export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
-  const due = 'ready = 0 AND visible_at IS NOT NULL AND visible_at <= ?';
-  const isDue = db.prepare(`SELECT 1 FROM work WHERE ${due} LIMIT 1`);
-  const markDue = db.prepare(`UPDATE work SET ready = 1 WHERE ${due}`);
-  const nextWorkspace = db.prepare(`SELECT workspace FROM work WHERE ready = 1 AND agent = ? AND workspace > ?
-    ORDER BY workspace LIMIT 1`);
-  const ready = db.prepare(`SELECT ${workColumns} FROM work WHERE ready = 1 AND agent = ? AND workspace = ?
-    ORDER BY priority DESC, visible_at, id`);
-  const one = db.prepare(`SELECT ${workColumns} FROM work WHERE workspace = ? AND session = ? AND ready = 1`);
-  const nextAgent = db.prepare(`SELECT agent FROM work WHERE ready = 1 AND lacks_agent = 0 AND agent > ?
-    ORDER BY agent LIMIT 1`);
-  const stranded = db.prepare(`SELECT ${workColumns} FROM work WHERE ready = 1 AND lacks_agent = 0 AND agent = ?
-    ORDER BY visible_at`);
-  const held = 'SELECT count(*) AS n FROM work WHERE worker IS NOT NULL AND visible_at > ?';
-  const heldIn = db.prepare(`${held} AND workspace = ?`);
-  const heldFor = db.prepare(`${held} AND agent = ?`);
-  const heldBy = db.prepare(`${held} AND worker = ?`);
-  const known =
-    db.prepare(`SELECT worker, place, workspace, agents, concurrency, draining AS isDraining, lost_at AS lostAt
-    FROM workers`);
-  const near = db.prepare(`SELECT DISTINCT worker, machine, process, process_start AS processStart FROM work
-    WHERE worker IS NOT NULL AND machine = ? AND worker <> ?`);
+  const prepare = (name: keyof typeof claimQueries) => db.prepare(claimQueries[name]);
+  const [firstDue, markDue, known, near] = [prepare('firstDue'), prepare('markDue'), prepare('known'), prepare('near')];
+  const [nextWorkspace, ready, one] = [prepare('nextWorkspace'), prepare('ready'), prepare('one')];
+  const [nextAgent, stranded] = [prepare('nextAgent'), prepare('stranded')];
+  const [heldIn, heldFor, heldBy] = [prepare('heldIn'), prepare('heldFor'), prepare('heldBy')];
   /** Where the next claim goes on among the workspaces, for each agent: so all get their turn. */
   const cursors = new Map<string, string>();
 
@@ -143,7 +147,7 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
   const isIdle = ({ agents, gone = [], strandedMs }: Claim): boolean =>
     gone.length === 0 &&
     strandedMs === undefined &&
-    !isDue.get(Date.now()) &&
+    !firstDue.get(Date.now()) &&
     ![...agents, ''].some((agent) => nextWorkspace.get(agent, ''));
 
   return (claim) => {

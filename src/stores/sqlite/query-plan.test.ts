@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { newId } from '../../schema/ids.ts';
 import { newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { currentRelease } from '../release.ts';
+import { claimQueries } from './claim-work.ts';
 import { blobEvents } from './find-blob-events.ts';
 import { callsOfSpan, callsOfWorkspace } from './find-calls.ts';
 import { commitsOfSpan, commitsOfWorkspace } from './find-commits.ts';
@@ -114,5 +115,23 @@ describe('query plans', () => {
     expect(planned(lists.due, [5, 10])).toEqual([
       'SEARCH records USING INDEX records_due (workspace=? AND kind=? AND due_at<?)',
     ]);
+  });
+
+  test('[QUEUE13] a claim goes along indexes of what it looks for, and sorts nothing of what waits', () => {
+    const plans = Object.entries(claimQueries).map(([name, text]) => [name, planOf({ text, values: [] })]);
+    expect(Object.fromEntries(plans)).toEqual({
+      firstDue: ['SEARCH work USING COVERING INDEX work_waiting (visible_at>? AND visible_at<?)'],
+      markDue: ['SEARCH work USING INDEX work_waiting (visible_at>? AND visible_at<?)'],
+      nextWorkspace: ['SEARCH work USING COVERING INDEX work_ready (agent=? AND workspace>?)'],
+      ready: ['SEARCH work USING INDEX work_ready (agent=? AND workspace=?)'],
+      one: ['SEARCH work USING INDEX sqlite_autoindex_work_1 (workspace=? AND session=?)'],
+      nextAgent: ['SEARCH work USING COVERING INDEX work_stranded (agent>?)'],
+      stranded: ['SEARCH work USING INDEX work_stranded (agent=?)'],
+      heldIn: ['SEARCH work USING INDEX work_held (workspace=?)'],
+      heldFor: ['SEARCH work USING INDEX work_by_worker (worker>?)'],
+      heldBy: ['SEARCH work USING INDEX work_by_worker (worker=?)'],
+      known: ['SCAN workers'],
+      near: ['SEARCH work USING INDEX work_by_worker (worker>?)', 'USE TEMP B-TREE FOR DISTINCT'],
+    });
   });
 });

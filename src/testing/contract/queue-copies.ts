@@ -61,4 +61,16 @@ export const describeQueueCopies = (setup: ContractSetup) =>
       await store.finish(done, { worker: 'w2', seq: 2 });
       expect(await sessionsIn(store, workspace)).toEqual([held.session]);
     });
+
+    test('[QUEUE6, QUEUE11] what is known to be done, since its place is remembered, is not entered by a rebuild', async () => {
+      const { store } = setup;
+      const key = await enterSession(store);
+      await leaseAs(store, key, 'w1');
+      for (let i = 0; i < 2; i++) await store.finish(key, { worker: 'w1', seq: 2, place: 'here' });
+      await store.rebuildProjections(key.workspace);
+      expect(await foundIn(store, key.workspace)).toEqual([]);
+      expect(await leaseAs(store, key, 'w1')).toBe(false);
+      await mustAppend(store, key, [calling()]);
+      expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 3)]);
+    });
   });
