@@ -1,7 +1,7 @@
-import type { Claim, Presence } from '../core/ports/queue.ts';
+import type { Claim, Holder, Presence } from '../core/ports/queue.ts';
 import type { SessionKey } from '../core/ports/store.ts';
 
-/** A session that nobody has. */
+/** A session that nobody has, or has any more. */
 export interface FreeWork extends SessionKey {
   readonly agent: string;
   readonly priority: number;
@@ -9,6 +9,8 @@ export interface FreeWork extends SessionKey {
   /** Nobody who holds its agent was there to take it. */
   readonly lacksAgent: boolean;
   readonly place?: string | undefined;
+  /** Whose lease has lapsed. */
+  readonly holder?: Holder | undefined;
 }
 
 /** A worker that was heard of lately, draining or lost perhaps. */
@@ -61,10 +63,11 @@ export const preferMs = 500;
 /** What nobody has may be taken by this claim; `workers` are all that are known. */
 export const mayTake = (
   work: FreeWork,
-  { agents, place, strandedMs }: Pick<Claim, 'agents' | 'place' | 'strandedMs'>,
+  { holder, agents, place, strandedMs }: Pick<Claim, 'holder' | 'agents' | 'place' | 'strandedMs'>,
   { workers, now }: { readonly workers: readonly KnownWorker[]; readonly now: number },
 ): boolean => {
   const { agent, workspace, visibleAt } = work;
+  if (work.holder?.worker === holder.worker) return false;
   const isOwn = agent === '' || agents.includes(agent);
   const serving = workers.filter(
     (worker) =>

@@ -87,7 +87,7 @@ export interface Queue {
   /** Sessions of a workspace with something to look at now: news since the last `finish`, or a time that has come. Oldest first, and last those that somebody has. */
   findWork(workspace: WorkspaceId, limit: number): Promise<readonly Work[]>;
   /**
-   * Takes sessions that nobody has, or whose lease has lapsed. Workspaces that have least at work come first, so that none waits for another's
+   * Takes sessions that nobody has, or whose lease has lapsed unless it was one's own: that is to be touched or given back. Workspaces that have least at work come first, so that none waits for another's
    * backlog; within a workspace those of higher priority, and then the oldest.
    */
   claim(claim: Claim): Promise<Claimed>;

@@ -341,7 +341,7 @@ export class RunWorker implements Worker {
   async #beat(): Promise<boolean> {
     const { queue, workspace, agents, onWarning } = this.#field;
     const { concurrency, leaseMs } = this.#options;
-    const all = [...this.#held.values()];
+    const all = [...this.#held.values()].filter(({ lost }) => !lost.signal.aborted);
     const presence: Presence = {
       holder: this.#holder,
       place: this.#place,

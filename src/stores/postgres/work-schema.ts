@@ -134,7 +134,7 @@ const walkFunction = `
   $function$;
 `;
 
-const isNotForOthers = `(
+const isForMe = `w.worker is distinct from me ->> 'worker' and (
   w.place is null or w.place = here or w.visible_at <= moment - interval '${preferMs} milliseconds'
   or not perdure.is_served(w.agent, w.workspace, w.place, moment)
 )`;
@@ -218,14 +218,14 @@ const claimFunction = `
         select f.* from visited v cross join lateral (
           select w.workspace, w.session, w.agent, w.priority, w.visible_at from perdure.work w
           where w.ready and w.agent = v.agent and w.workspace = v.workspace
-            and ${isNotForOthers}
+            and ${isForMe}
           order by w.priority desc, w.visible_at limit least(wanted, v.room)
         ) f
         union all
         select f.* from unnest(sessions) s(session) cross join lateral (
           select w.workspace, w.session, w.agent, w.priority, w.visible_at from perdure.work w
           where w.workspace = tenant and w.session = s.session and w.ready and w.agent = any(agents)
-            and ${isNotForOthers}
+            and ${isForMe}
           limit 1
         ) f
         where stranded_ms is null

@@ -63,6 +63,8 @@ export const describeLeases = (setup: ContractSetup) =>
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1', { forMs: 0 });
       await claimAs(store, 'another', { workspace: newWorkspace() });
+      expect(await claimAs(store, 'w1', { workspace: key.workspace })).toEqual([]);
+      expect(await claimAs(store, 'w1', { workspace: key.workspace, sessions: [key.session] })).toEqual([]);
       expect(await isRenewed(store, key, 'w1', 0)).toBe(true);
       await store.finish(key, { worker: 'w1', seq: 2 });
       expect(await foundIn(store, key.workspace)).toEqual([]);
