@@ -9,7 +9,6 @@ import { overrideStore } from '../override-store.ts';
 test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to whoever has it now', async () => {
   const store = openMemoryStore();
   const secondBegan = Promise.withResolvers<void>();
-  const refused = Promise.withResolvers<void>();
   const mayEnd = Promise.withResolvers<void>();
   const work = defineTool({
     name: 'work',
@@ -25,19 +24,18 @@ test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to w
   const models = {
     scripts: [defineScript({ name: 'work', steps: [{ calls: [{ tool: 'work', input: {} }] }, { text: 'Done.' }] })],
   };
-  const startWorker = async (methods: Partial<Queue> = {}) => {
+  const startWorker = async (leaseMs: number, methods: Partial<Queue> = {}) => {
     const runtime = await openRuntime({ store: overrideStore<RuntimeStore>(store, methods), agents: [agent], models });
     onTestFinished(() => runtime.close());
-    await runtime.worker({ leaseMs: 60, pollMs: 20 }).start();
-    return runtime;
+    const worker = runtime.worker({ leaseMs, pollMs: 20 });
+    await worker.start();
+    return { sessions: runtime.sessions, worker };
   };
   /** Once it has the session, nothing that it tells the queue arrives in time. */
-  const sleeper = await startWorker({
+  const sleeper = await startWorker(300, {
     touch: async (presence, options) => {
       if (options.held.length > 0) await secondBegan.promise;
-      const own = await store.touch(presence, options);
-      if (own.length < options.held.length) refused.resolve();
-      return own;
+      return store.touch(presence, options);
     },
     release: async (...asked) => {
       await secondBegan.promise;
@@ -47,8 +45,9 @@ test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to w
   const session = await sleeper.sessions.open({ agent });
   const run = await session.send('Go');
   await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
-  await startWorker();
-  await refused.promise;
+  await startWorker(30_000);
+  await secondBegan.promise;
+  await expect.poll(() => sleeper.worker.state().holds).toBe(0);
   mayEnd.resolve();
   expect(await run.result()).toMatchObject({ status: 'succeeded' });
   const started = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'run.started');

@@ -45,7 +45,8 @@ export const worker = defineCommand({
   ],
   examples: [
     'perdure worker',
-    'perdure worker --store postgres://… --concurrency 16 --per-workspace 8 --health 4731',
+    'perdure worker --store postgres://… --concurrency 16 --health 4731',
+    'perdure worker --per-workspace 8 --per-agent coder=2 --lease 10s',
     'perdure worker --session ses_… --once',
   ],
   makesStore: true,

@@ -156,6 +156,7 @@ describe('permissions', () => {
       'webhooks.redeliver',
       'webhooks.test',
       'runtime.gc',
+      'runtime.workers',
     ]);
   });
 });
