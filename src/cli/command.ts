@@ -1,9 +1,9 @@
 import type { Client } from '../client/index.ts';
-import type { Worker, WorkerOptions } from '../core/run/worker.ts';
 import type { Workspaces } from '../core/service/registry/workspaces.ts';
 import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import type { Session } from '../core/service/session.ts';
 import type { Sessions } from '../core/service/sessions.ts';
+import type { Worker, WorkerOptions } from '../core/service/workers.ts';
 import type { Runtime, RuntimeOptions } from '../runtime.ts';
 import type { Config } from './config/config.ts';
 import type { Ending } from './exit-codes.ts';

@@ -1,4 +1,4 @@
-import type { Worker } from '../../core/run/worker.ts';
+import type { Worker } from '../../core/service/workers.ts';
 import type { Context } from '../command.ts';
 import { count } from '../count.ts';
 

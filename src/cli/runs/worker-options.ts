@@ -1,4 +1,4 @@
-import type { WorkerOptions } from '../../core/run/worker.ts';
+import type { WorkerOptions } from '../../core/service/workers.ts';
 import { type Context, text, texts, type Values } from '../command.ts';
 import { nameOf } from '../config/choose-agent.ts';
 import { parseDuration } from '../moment.ts';

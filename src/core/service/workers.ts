@@ -1,3 +1,5 @@
+export type { Worker, WorkerCondition, WorkerOptions } from '../run/worker.ts';
+
 import type { SessionId } from '../../schema/ids.ts';
 import type { Scope } from './scope.ts';
 

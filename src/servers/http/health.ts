@@ -1,5 +1,5 @@
 import { type Env, Hono } from 'hono';
-import type { WorkerCondition } from '../../core/run/worker.ts';
+import type { WorkerCondition } from '../../core/service/workers.ts';
 import type { Runtime } from '../../runtime.ts';
 import { type HttpServer, listenHttp } from './listen.ts';
 import { workerPage } from './pages/worker-page.ts';

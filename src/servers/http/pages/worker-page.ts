@@ -1,4 +1,4 @@
-import type { WorkerCondition } from '../../../core/run/worker.ts';
+import type { WorkerCondition } from '../../../core/service/workers.ts';
 import { factsTable, page } from './page.ts';
 
 /** What a worker does now. */
