@@ -9,12 +9,21 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
  */
 export type ProxyMode = 'pass' | 'lose-request' | 'lose-answer' | 'refuse' | 'swallow';
 
+type Side = 'client' | 'server';
+
+export interface Cut {
+  readonly from: Side;
+  messages: number;
+}
+
 export interface PostgresProxy {
   /** The same database, through the proxy. */
   readonly url: string;
   mode: ProxyMode;
   /** What follows on a loss. */
   afterwards: ProxyMode;
+  /** Breaks a connection after so many more messages of one side, in the middle of the next where there is one; goes on as `afterwards`. */
+  cut: Cut | undefined;
   /** How many there were. */
   readonly connections: number;
   /** How many of them swallow. */
@@ -25,11 +34,34 @@ export interface PostgresProxy {
 /** The message ReadyForQuery, outside a transaction. */
 const readyAndIdle = Buffer.from('Z\0\0\0\x05I', 'latin1');
 
+const headerBytes = 5;
+
+/** Where messages end; they may begin in one chunk and end in another. Each has a letter and its length without it. */
+const messageEnds = () => {
+  let end = 0;
+  return (chunk: Buffer): readonly number[] => {
+    const ends: number[] = [];
+    while (end <= chunk.length) {
+      if (end > 0) ends.push(end);
+      if (end + headerBytes > chunk.length) break;
+      end += 1 + chunk.readInt32BE(end + 1);
+    }
+    end = Math.max(0, end - chunk.length);
+    return ends;
+  };
+};
+
 /** A network between a store and its server that loses what a test wants lost. */
 export const startProxy = async (target: string): Promise<PostgresProxy> => {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
-  const proxy = { mode: 'pass' as ProxyMode, afterwards: 'pass' as ProxyMode, connections: 0, swallowing: 0 };
+  const proxy = {
+    mode: 'pass' as ProxyMode,
+    afterwards: 'pass' as ProxyMode,
+    cut: undefined as Cut | undefined,
+    connections: 0,
+    swallowing: 0,
+  };
   const server = createServer({ allowHalfOpen: true }, (client) => {
     proxy.connections++;
     const upstream = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
@@ -38,8 +70,18 @@ export const startProxy = async (target: string): Promise<PostgresProxy> => {
       client.destroy();
       upstream.destroy();
     };
-    const forward = (from: Socket, to: Socket, isLost: (chunk: Buffer) => boolean) => {
+    const forward = (side: Side, from: Socket, to: Socket, isLost: (chunk: Buffer) => boolean) => {
       sockets.add(from);
+      let endsIn: ReturnType<typeof messageEnds> | undefined;
+      /** How much of the chunk goes through; undefined for all. */
+      const cutIn = (chunk: Buffer): number | undefined => {
+        if (proxy.cut?.from !== side) return undefined;
+        endsIn ??= messageEnds();
+        const ends = endsIn(chunk);
+        const last = proxy.cut.messages === 0 ? 0 : ends[proxy.cut.messages - 1];
+        if (last === undefined) proxy.cut.messages -= ends.length;
+        return last === undefined ? undefined : Math.min(chunk.length, last + 3);
+      };
       from.on('error', drop).on('close', drop);
       from.on('end', () => {
         if (!swallows && proxy.mode !== 'swallow') to.end();
@@ -50,6 +92,14 @@ export const startProxy = async (target: string): Promise<PostgresProxy> => {
           proxy.swallowing++;
         }
         if (swallows) return;
+        const cutAt = cutIn(chunk);
+        if (cutAt !== undefined) {
+          proxy.cut = undefined;
+          proxy.mode = proxy.afterwards;
+          from.pause();
+          to.end(chunk.subarray(0, cutAt), drop);
+          return;
+        }
         if (isLost(chunk)) proxy.mode = proxy.afterwards;
         else if (proxy.mode !== 'refuse') {
           to.write(chunk);
@@ -58,8 +108,13 @@ export const startProxy = async (target: string): Promise<PostgresProxy> => {
         drop();
       });
     };
-    forward(client, upstream, () => proxy.mode === 'lose-request');
-    forward(upstream, client, (chunk) => proxy.mode === 'lose-answer' && chunk.subarray(-6).equals(readyAndIdle));
+    forward('client', client, upstream, () => proxy.mode === 'lose-request');
+    forward(
+      'server',
+      upstream,
+      client,
+      (chunk) => proxy.mode === 'lose-answer' && chunk.subarray(-6).equals(readyAndIdle),
+    );
     if (proxy.mode === 'refuse') drop();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

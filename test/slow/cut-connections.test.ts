@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AppendOutcome, AppendRequest, NewEvent, SessionKey, Store } from '../../src/core/ports/store.ts';
+import { openPostgresStore } from '../../src/stores/postgres/index.ts';
+import { newKey, newWorkspace } from '../../src/testing/contract/contract-setup.ts';
+import { idempotencyKey, noise, opened, raw, rawText } from '../../src/testing/contract/new-events.ts';
+import { append, expectSound, mustAppend, openSession } from '../../src/testing/contract/session-log.ts';
+import { createDatabase, type TestDatabase } from '../postgres.ts';
+import { type Cut, startProxy } from '../postgres-proxy.ts';
+
+let database: TestDatabase;
+let other: Store;
+beforeAll(async () => {
+  database = await createDatabase();
+  other = await openPostgresStore({ url: database.url });
+});
+afterAll(async () => {
+  await other.close();
+  await database.drop();
+});
+
+interface Kind {
+  readonly event?: NewEvent;
+  readonly options?: Partial<AppendRequest>;
+  /** What happens to the session before. */
+  readonly before: (store: Store, key: SessionKey) => Promise<unknown>;
+}
+
+const key = idempotencyKey('k', 'a');
+const kinds: Record<string, Kind> = {
+  'goes on from what is known': { before: openSession },
+  'has a key': { before: openSession, options: { key } },
+  'makes a session': { before: async () => undefined, event: opened(), options: { key, creates: {} } },
+  'brings a blob': { before: openSession, event: raw(noise(20_000, 1)), options: { key } },
+  'finds another head than it knew': {
+    before: async (store, session) => {
+      await openSession(store, session);
+      await mustAppend(other, session, [rawText('from elsewhere')]);
+    },
+    options: { key },
+  },
+};
+
+/** One append of the kind whose connection is cut there; undefined when it was over before. */
+const cutAppend = async (kind: Kind, cut: Cut, afterwards: 'pass' | 'refuse') => {
+  const proxy = await startProxy(database.url);
+  const store = await openPostgresStore({ url: proxy.url, poolSize: 1 });
+  const session = newKey(newWorkspace());
+  await kind.before(store, session);
+  await store.head(session); // the connection is free of all that was told before
+  const seqBefore = (await other.head(session))?.seq ?? 0;
+  const send = () => append(store, session, [kind.event ?? rawText('a')], kind.options);
+  proxy.afterwards = afterwards;
+  proxy.cut = { ...cut };
+  const outcome = await send().catch((error: unknown) => error);
+  const wasCut = proxy.cut === undefined;
+  proxy.cut = undefined;
+  proxy.mode = 'pass';
+  const landed = async () => ((await other.head(session))?.seq ?? 0) - seqBefore;
+  return {
+    wasCut,
+    outcome,
+    send,
+    landed,
+    isSound: () => expectSound(other, session),
+    close: async () => {
+      await store.close();
+      await proxy.close();
+    },
+  };
+};
+
+const appended = { outcome: 'appended' };
+const sides = ['client', 'server'] as const;
+const cutsAt = (from: Cut['from'], first: number, count: number): readonly Cut[] =>
+  Array.from({ length: count }, (_, n) => ({ from, messages: first + n }));
+
+describe.each(Object.entries(kinds))('an append that %s, cut off at each message', (_, kind) => {
+  test.each(sides)('[FAULT1, LOG3] of the %s is acknowledged and there once', async (from) => {
+    let cuts = 0;
+    for (let messages = 0; ; messages++) {
+      const { wasCut, outcome, landed, isSound, close } = await cutAppend(kind, { from, messages }, 'pass');
+      expect({ messages, outcome }).toMatchObject({ messages, outcome: appended });
+      expect(await landed()).toBe(1);
+      await isSound();
+      await close();
+      if (!wasCut) break;
+      cuts++;
+    }
+    expect(cuts).toBeGreaterThan(3);
+  });
+});
+
+test.each(sides)(
+  '[FAULT1, KEY1] where no other connection is to be had, an append that is cut off at each message of the %s is there, or not, or its key settles it',
+  async (from) => {
+    const seen = { acknowledged: 0, refused: 0, unknown: 0 };
+    const check = async (cut: Cut): Promise<boolean> => {
+      const { wasCut, outcome, landed, send, isSound, close } = await cutAppend(kinds['has a key']!, cut, 'refuse');
+      const details = (outcome as { details?: { outcome?: string } }).details;
+      const before = await landed();
+      if ((outcome as AppendOutcome).outcome === 'appended') {
+        seen.acknowledged++;
+        expect(before).toBe(1);
+      } else {
+        expect(outcome).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+        const isUnknown = details?.outcome === 'unknown';
+        seen[isUnknown ? 'unknown' : 'refused']++;
+        if (!isUnknown) expect(before).toBe(0);
+        expect(await send()).toMatchObject({ outcome: before === 1 ? 'duplicate' : 'appended' });
+      }
+      expect(await landed()).toBe(1);
+      await isSound();
+      await close();
+      return wasCut;
+    };
+    for (let first = 0; (await Promise.all(cutsAt(from, first, 8).map(check))).every(Boolean); ) first += 8;
+    expect(seen.acknowledged).toBeGreaterThan(0);
+    expect(seen.unknown).toBeGreaterThan(0);
+  },
+);
