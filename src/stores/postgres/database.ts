@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { PerdureError } from '../../schema/error.ts';
 import { registryWorkspace, WorkspaceId } from '../../schema/ids.ts';
-import { isConnectionLost } from './store-error.ts';
+import { isConnectionLost, isUndone } from './store-error.ts';
 
 export type Statement = pg.QueryConfig | string;
 export type Rows<Row> = readonly Row[];
@@ -180,7 +180,7 @@ export class Database {
     return new Lease(this.#pool);
   }
 
-  /** One round trip; tried once more when the connection turns out to be dead. */
+  /** One round trip; tried once more when the connection turns out to be dead, or the engine undid it. */
   async read<Row extends pg.QueryResultRow>(workspace: WorkspaceId, statement: Statement): Promise<Rows<Row>> {
     const [answer] = await this.#ask(this.opening(workspace, 'read only'), [statement]);
     return answer!.rows;
@@ -206,7 +206,7 @@ export class Database {
   async #ask(opening: string, statements: readonly Statement[]): Promise<readonly Answer[]> {
     const ask = () => this.use((client) => exchange(client, [opening, ...statements, 'commit']));
     const answers = await ask().catch((error: unknown) => {
-      if (!isConnectionLost(error)) throw error;
+      if (!isConnectionLost(error) && !isUndone(error)) throw error;
       return ask();
     });
     return answers.slice(1, -1);

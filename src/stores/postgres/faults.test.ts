@@ -234,6 +234,63 @@ describe('what other writers and people do', () => {
   });
 });
 
+describe('what the engine breaks off', () => {
+  /** Rows of the table make the transaction fail so, this many times; gives what ends that. */
+  const failTimes = async (table: string, times: number, fail: string): Promise<() => Promise<unknown>> => {
+    await askPostgres(
+      database.adminUrl,
+      `create sequence perdure.failures;
+       grant usage on sequence perdure.failures to public;
+       create function perdure.fail() returns trigger language plpgsql as $$ begin
+         if nextval('perdure.failures') <= ${times} then ${fail}; end if;
+         return new;
+       end $$;
+       create trigger fail before insert on perdure.${table} for each statement execute function perdure.fail()`,
+    );
+    return () => askPostgres(database.adminUrl, 'drop function perdure.fail cascade; drop sequence perdure.failures');
+  };
+  const raising = (state: string) => `raise exception 'broken off' using errcode = '${state}'`;
+
+  test.each([
+    ['a failure to serialise', raising('40001')],
+    ['a deadlock', raising('40P01')],
+    ['a server that takes no writes any more', raising('25006')],
+    ['a server that shuts down', raising('57P01')],
+    ['a server that crashed', raising('57P02')],
+    ['a server that starts', raising('57P03')],
+    ['a failure of the connection', raising('08006')],
+    ['an end of the connection in the middle', 'perform pg_terminate_backend(pg_backend_pid())'],
+  ])('[FAULT1] an append is tried again after %s, and lands once', async (_, fail) => {
+    const store = await openPostgresStore({ url: database.url });
+    const key = newKey();
+    await openSession(store, key);
+    const mend = await failTimes('events', 2, fail);
+    await mustAppend(store, key, [rawText('a')]).finally(mend);
+    expect((await expectSound(store, key)).slice(1).map(textOf)).toEqual(['a']);
+    await store.close();
+  });
+
+  test.each(['40001', '40P01', '08006'])('[FAULT1] blobs are put again after %s', async (state) => {
+    const store = await openPostgresStore({ url: database.url });
+    const workspace = newWorkspace();
+    const bytes = Buffer.from(workspace);
+    const mend = await failTimes('blobs', 1, raising(state));
+    await store.putBlobs(workspace, [{ hash: hashOf(bytes), bytes }]).finally(mend);
+    expect(await store.readBlob(workspace, hashOf(bytes))).toEqual(new Uint8Array(bytes));
+    await store.close();
+  });
+
+  test('[FAULT1] records are written again after a deadlock, and once', async () => {
+    const store = await openPostgresStore({ url: database.url });
+    const workspace = newWorkspace();
+    const mend = await failTimes('records', 1, raising('40P01'));
+    const write = { kind: 'member', id: 'a', onVersion: 0, body: {} } as const;
+    expect(await store.writeRecords(workspace, [write]).finally(mend)).toBe(true);
+    expect(await store.records(workspace, 'member', { limit: 10 })).toHaveLength(1);
+    await store.close();
+  });
+});
+
 describe('blobs that take long to read', () => {
   test.each([1, 8])('[BLOB5] many at once leave connections for others, of a pool of %i', async (poolSize) => {
     const store = await openPostgresStore({ url: database.url, poolSize });

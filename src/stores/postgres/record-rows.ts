@@ -3,7 +3,7 @@ import type { WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
 import { areOnVersion, behindAllIds, type RecordRow, recordName, recordOf } from '../stored-record.ts';
 import { type Database, exchange, prepared } from './database.ts';
-import { isConnectionLost, unknownOutcome } from './store-error.ts';
+import { isConnectionLost, isUndone, unknownOutcome } from './store-error.ts';
 
 const select = (name: string, which: string) =>
   prepared(
@@ -102,9 +102,16 @@ export const writeRecords = (
       return isDone;
     });
   // Before the commit was sent nothing has happened: a connection that turned out to be dead costs another try.
-  return write().catch((error: unknown) => {
-    if (!isConnectionLost(error)) throw error;
-    if (sent) throw unknownOutcome(error);
-    return write();
-  });
+  const attempt = async (isLast: boolean): Promise<boolean> => {
+    sent = false;
+    try {
+      return await write();
+    } catch (error) {
+      const isLost = isConnectionLost(error);
+      if (isLost && sent) throw unknownOutcome(error);
+      if (isLast || !(isLost || isUndone(error))) throw error;
+      return attempt(true);
+    }
+  };
+  return attempt(false);
 };

@@ -16,6 +16,9 @@ export const isConnectionLost = (error: unknown): boolean => {
   return lostCodes.test(code) || lostMessages.test(error.message);
 };
 
+/** The engine undid the transaction in favour of another: nothing of it has happened, and the next try may well succeed. */
+export const isUndone = (error: unknown): boolean => /^(40001|40P01)$/.test(sqlState(error));
+
 /** The head was right and locked, and still there is an event where the next should be. */
 const isHeadBehind = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === 'events_pkey';
@@ -25,7 +28,7 @@ const isHeadBehind = (error: unknown): boolean =>
  * database is out of date, and the same on a fresh view may well succeed.
  */
 export const isOutdated = (error: unknown): boolean =>
-  /^(PD001|23505|40001|40P01)$/.test(sqlState(error)) && !isHeadBehind(error);
+  isUndone(error) || (/^(PD001|23505)$/.test(sqlState(error)) && !isHeadBehind(error));
 
 export const isPoolExhausted = (error: unknown): boolean =>
   error instanceof Error && error.message === 'timeout exceeded when trying to connect';
