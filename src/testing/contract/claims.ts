@@ -206,6 +206,9 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await claimAs(store, 'w2', { workspace, agents: [`${agent}@1`] })).toEqual([key.session]);
       await store.release(key, { worker: 'w2' });
       expect(await stranded(0)).toEqual([key.session]);
+      await other.release(key, { worker: 'w1', lacksAgent: true });
+      expect(await claimAs(store, 'dies', { workspace, agents: [`${agent}@1`], forMs: 0 })).toEqual([key.session]);
+      await expect.poll(() => stranded(0)).toEqual([key.session]);
     });
 
     test('[QUEUE10] nothing is stranded while somebody is there for it, however long it waits', async () => {
@@ -257,6 +260,11 @@ export const describeClaims = (setup: ContractSetup) =>
         expect(await claim()).toEqual([key.session]);
         await other.finish(key, { worker: 'away', seq: 99 });
       }
+      await touch({});
+      await again();
+      expect(await claim()).toEqual([]);
+      expect(await claimAs(store, 'at-home', { workspace, place: there })).toEqual([key.session]);
+      await store.finish(key, { worker: 'at-home', seq: 99 });
       await touch({}, 0);
       await again();
       expect(await claim()).toEqual([key.session]);
