@@ -72,7 +72,7 @@ export const claimIn = (database: MemoryDatabase, claim: Claim): Claimed => {
   const workers = knownWorkers(database, held);
   const free = rows
     .filter((row) => row.visibleAt <= now && (workspace === undefined || row.workspace === workspace))
-    .filter((row) => !sessions || sessions.includes(row.session))
+    .filter((row) => !sessions || (workspace && sessions.includes(row.session)))
     .filter((row) => mayTake(row, claim, { workers, now }));
   const atWork = {
     workspaces: countBy(held, (row) => row.workspace),

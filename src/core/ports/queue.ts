@@ -42,7 +42,7 @@ export interface Claim {
   readonly agents: readonly string[];
   /** Of one workspace; of all without it. */
   readonly workspace?: WorkspaceId | undefined;
-  /** Only these. */
+  /** Only these, of the workspace; without one there are none. */
   readonly sessions?: readonly SessionId[] | undefined;
   /** Workers that are known to be dead: what they have is free. */
   readonly gone?: readonly string[] | undefined;

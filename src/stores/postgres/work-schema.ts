@@ -210,7 +210,7 @@ const claimFunction = `
         select r.agent, r.room, v.workspace, v.place
         from rooms r
         cross join lateral perdure.walk_workspaces(r.agent, coalesce(cursors ->> r.agent, ''), most) v
-        where r.room > 0 and tenant is null
+        where r.room > 0 and tenant is null and sessions is null
         union all
         select r.agent, r.room, tenant, 0 from rooms r where r.room > 0 and tenant is not null and sessions is null
       ),

@@ -98,9 +98,9 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
       const free = foreignRows(agents).filter((row) => isAsked(row) && isFor(row));
       return { free: [...free.take(claim.count)], isCut: false };
     }
-    if (workspace !== undefined && sessions) {
-      const free = sessions.flatMap((session) => [...rowsOf(one, workspace, session)]).filter(isFor);
-      return { free, isCut: false };
+    if (sessions) {
+      const free = workspace ? sessions.flatMap((session) => [...rowsOf(one, workspace, session)]) : [];
+      return { free: free.filter(isFor), isCut: false };
     }
     const own = [...new Set([...agents, ''])];
     const most = Math.max(8, Math.floor(mostWorkspaces / own.length));

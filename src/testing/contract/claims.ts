@@ -184,6 +184,7 @@ export const describeClaims = (setup: ContractSetup) =>
       const [a, b] = [keys[3]!.session, keys[1]!.session];
       const { workspace } = keys[0]!;
       expect(await claimAs(store, 'w1', { workspace: newWorkspace(), sessions: [a, b] })).toEqual([]);
+      expect(await claimAs(store, 'w1', { sessions: [a, b] })).toEqual([]);
       expect(await claimAs(store, 'w1', { workspace, sessions: [a, b, newKey().session] })).toEqual([b, a]);
       expect(await sessionsIn(store, workspace)).toEqual([keys[0]!.session, keys[2]!.session, b, a]);
     });

@@ -68,6 +68,17 @@ export const describeWorkers = (setup: ContractSetup) =>
       await store.leave(worker);
     });
 
+    test('[QUEUE12] a worker that has been lost for an hour is forgotten', async () => {
+      const { store, other } = setup;
+      const [lately, long, heard] = [newWorker(), newWorker(), newWorker()];
+      await store.touch(presenceOf(lately), { held: [], forMs: -0.9 * hourMs });
+      await store.touch(presenceOf(long), { held: [], forMs: -1.1 * hourMs });
+      await other.touch(presenceOf(heard), { held: [], forMs: hourMs });
+      expect(await stateOf(store, long)).toBeUndefined();
+      expect(await stateOf(store, lately)).toMatchObject({ isLost: true });
+      for (const worker of [lately, heard]) await store.leave(worker);
+    });
+
     test('[QUEUE12] a sign of life renews what it names, of all workspaces, and tells what is still its own', async () => {
       const { store, other } = setup;
       const [worker, thief] = [newWorker(), newWorker()];
