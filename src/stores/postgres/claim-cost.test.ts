@@ -1,15 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type pg from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { askPostgres } from '../../../test/ask-postgres.ts';
 import { newPgClient } from '../../../test/pg-client.ts';
-import { createDatabase } from '../../../test/postgres.ts';
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
 import type { Claim } from '../../core/ports/queue.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { claimOf } from '../../testing/contract/work-events.ts';
 import { openPostgresStore } from './index.ts';
 
-const database = await createDatabase();
+let database: TestDatabase;
 /** Of one connection, as an ordinary role: its plans are those that it made when there was hardly any work. */
-const client = newPgClient(database.url);
+let client: pg.Client;
 
 interface Waiting {
   readonly workspaces: number;
@@ -17,8 +18,6 @@ interface Waiting {
   readonly ready?: boolean;
   readonly visibleAt?: string;
 }
-
-const empty = () => askPostgres(database.adminUrl, 'delete from perdure.work');
 
 const fill = ({ workspaces, agent = 'own@1', ready = true, visibleAt = 'now()' }: Waiting, rows: number) =>
   askPostgres(
@@ -56,11 +55,13 @@ const claims: Record<string, Partial<Claim>> = {
 };
 
 describe('what a claim costs', () => {
-  beforeAll(async () => {
+  beforeEach(async () => {
+    database = await createDatabase();
     await (await openPostgresStore({ url: database.url })).close();
+    client = newPgClient(database.url);
     await client.connect();
   });
-  afterAll(async () => {
+  afterEach(async () => {
     await client.end();
     await database.drop();
   });
@@ -75,10 +76,9 @@ describe('what a claim costs', () => {
   };
   for (const [name, { taken, ...waiting }] of Object.entries(backlogs)) {
     test(`[QUEUE13] where 20,000 sessions wait ${name}, no claim looks at more than some hundred pages`, async () => {
-      await empty();
       await fill({ workspaces: 1 }, 3);
       for (const about of Object.values(claims)) await claimed(about);
-      await empty();
+      await askPostgres(database.adminUrl, 'delete from perdure.work');
       await fill(waiting, 20_000);
       for (const [kind, about] of Object.entries(claims)) {
         const { pages, ...found } = await claimed(about);
