@@ -82,7 +82,6 @@ const startCluster = async () => {
       address: store,
       folder,
       data: join(folder, `machine-${number}`),
-      workspaces,
       leaseMs,
     }),
   );

@@ -10,7 +10,6 @@ export interface WorkerPlan {
   readonly folder: string;
   /** Its machine's own. */
   readonly data: string;
-  readonly workspaces: readonly string[];
   readonly leaseMs: number;
 }
 
@@ -24,7 +23,7 @@ export interface RunWrite {
   readonly events: readonly (readonly [seq: number, hash: string])[];
 }
 
-const { address, folder, data, workspaces, leaseMs } = JSON.parse(process.argv[2]!) as WorkerPlan;
+const { address, folder, data, leaseMs } = JSON.parse(process.argv[2]!) as WorkerPlan;
 const store = await openStoreAt(address);
 const telling = overrideStore(store, {
   append: async (request) => {
@@ -52,13 +51,12 @@ const runtime = await openRuntime({
   models: clusterModels,
   onWarning: (problem) => console.error(problem),
 });
-const workers = workspaces.map((workspace) =>
-  runtime.as({ workspace, member: 'local', role: 'admin' }).worker({ concurrency: 4, leaseMs, pollMs: 500 }),
-);
-for (const worker of workers) await worker.start();
+const worker = runtime.worker({ concurrency: 12, leaseMs, pollMs: 500 });
+await worker.start();
 process.once('SIGTERM', async () => {
-  await Promise.all(workers.map((worker) => worker.stop()));
+  await worker.stop();
   await runtime.close();
-  process.disconnect?.();
+  process.disconnect();
 });
+process.once('disconnect', () => process.exit());
 process.send?.('ready');
