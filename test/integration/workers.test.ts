@@ -165,6 +165,25 @@ test('[WORKER4] a worker whose signs of life do not get through lets go before i
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });
 
+test('[WORKER2] a sign of life that is under way when a worker ends does not outlive it', async () => {
+  const { open } = newCluster();
+  const runtime = await open((store) => ({
+    touch: async (...asked) => {
+      await sleep(20);
+      return store.touch(...asked);
+    },
+  }));
+  const worker = runtime.worker();
+  await worker.runUntilIdle();
+  await worker.drain();
+  const other = runtime.worker({ leaseMs: 30 });
+  await other.start();
+  await sleep(100);
+  await other.drain();
+  await sleep(50);
+  expect(await runtime.workers()).toEqual([]);
+});
+
 test('[WORKER5] runUntilIdle gives up on a store that fails for too long, and says why', async () => {
   const { open } = newCluster();
   const gone = new PerdureError('STORE_UNAVAILABLE', 'the file is gone');

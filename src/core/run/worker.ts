@@ -107,6 +107,7 @@ export class RunWorker implements Worker {
   readonly #awaited = new Set<string>();
   /** Other workers of this machine that are at work: should one's process die, its work is taken on at once. */
   #neighbours: readonly Holder[] = [];
+  readonly #beats = new Set<Promise<boolean>>();
   #resting = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #isWoken = false;
@@ -135,7 +136,7 @@ export class RunWorker implements Worker {
   async drain({ forMs = defaultDrainMs }: { readonly forMs?: number | undefined } = {}): Promise<void> {
     this.#isDraining = true;
     this.#wake();
-    if (this.#loop) void this.#beat(); // so that others know
+    if (this.#loop && !this.#stopping.signal.aborted) void this.#beat(); // so that others know
     const late = sleep(forMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     await Promise.race([Promise.all(this.#busy.values()), late]);
     await this.stop();
@@ -176,6 +177,7 @@ export class RunWorker implements Worker {
       this.#stopping.abort(stopped());
       await Promise.all(this.#busy.values());
       clearInterval(heart);
+      await Promise.all(this.#beats); // one that comes after it has left would make it known again
       await queue.leave(this.#holder.worker).catch(onWarning);
     }
   }
@@ -337,8 +339,14 @@ export class RunWorker implements Worker {
     setTimeout(() => this.#resting--, ms).unref();
   }
 
+  #beat(): Promise<boolean> {
+    const beat = this.#giveSign().finally(() => this.#beats.delete(beat));
+    this.#beats.add(beat);
+    return beat;
+  }
+
   /** A sign of life; what is no longer its own is let go of. False when it did not get through. */
-  async #beat(): Promise<boolean> {
+  async #giveSign(): Promise<boolean> {
     const { queue, workspace, agents, onWarning } = this.#field;
     const { concurrency, leaseMs } = this.#options;
     const all = [...this.#held.values()].filter(({ lost }) => !lost.signal.aborted);
