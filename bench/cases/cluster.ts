@@ -1,11 +1,12 @@
 import type { BenchCase } from '../bench-case.ts';
+import { claims } from '../cluster/claims.ts';
 import { delivery } from '../cluster/delivery.ts';
 import { recovery } from '../cluster/recovery.ts';
 import { throughput } from '../cluster/throughput.ts';
 import { writers } from '../cluster/writers.ts';
 import type { Figure } from '../figure.ts';
 
-const parts = { throughput, writers, recovery, delivery } satisfies Record<string, BenchCase>;
+const parts = { throughput, writers, claims, recovery, delivery } satisfies Record<string, BenchCase>;
 
 /** What many processes on one PostgreSQL come to. */
 export const cluster: BenchCase = async (bench) => {
