@@ -61,6 +61,18 @@ test('[HTTP8] beats do not get in the way of frames that wait for a client', asy
   );
 });
 
+test('[HTTP8] a stream in which nothing happens is kept open by beats', async () => {
+  const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  };
+  const response = start({ frames: silent }, { beatMs: 5 });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  const read: (string | undefined)[] = [];
+  while (read.length < 3) read.push((await reader.read()).value);
+  expect(read).toEqual([': open\n\n', ': beat\n\n', ': beat\n\n']);
+  await reader.cancel();
+});
+
 test('[HTTP8] a client that goes away ends the source and what watches over it', async () => {
   const made = { count: 0, ended: false };
   let ended = 0;

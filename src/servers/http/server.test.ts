@@ -227,6 +227,24 @@ test('[HTTP1] pages say what runs here, without a script and without a key', asy
   expect((await ask('/readyz', { key: '' })).status).toBe(200);
 });
 
+test('[HTTP4] whatever is answered is not guessed at, framed or read by other sites', async () => {
+  const { ask } = await startTestServer();
+  for (const path of ['/', '/v1/me', '/v1/nothing']) {
+    const { headers } = await ask(path);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+  }
+});
+
+test('[HTTP10] a server whose store is closed lives and is not ready', async () => {
+  const { ask, runtime } = await startTestServer();
+  await runtime.close();
+  expect((await ask('/healthz', { key: '' })).status).toBe(200);
+  expect((await ask('/readyz', { key: '' })).status).toBe(503);
+});
+
 test('[HTTP5] beyond its rate a key is told when to ask again', async () => {
   const { ask } = await startTestServer({ rate: { perSecond: 1, burst: 3 } });
   const answers = await Promise.all([1, 2, 3, 4, 5].map(() => ask('/v1/me')));
