@@ -5,6 +5,8 @@ import type { StoredRecord } from '../ports/records.ts';
 import { canonical } from '../session/input-hash.ts';
 import type { Scope } from './scope.ts';
 
+export type OnceScope = Pick<Scope, 'records' | 'workspace' | 'clock' | 'actor'>;
+
 export interface OnceRequest {
   readonly key: string;
   /** What is asked for, in words of the caller: the same key must come with the same. */
@@ -40,7 +42,7 @@ const answerOf = ({ body }: StoredRecord, bodyHash: string): Json => {
   );
 };
 
-const removeOld = async ({ records, workspace, clock }: Scope): Promise<void> => {
+const removeOld = async ({ records, workspace, clock }: OnceScope): Promise<void> => {
   const old = await records.records(workspace, 'reply', { dueBy: clock.now(), limit: removedAtOnce });
   for (const { kind, id, version } of old) {
     await records.writeRecords(workspace, [{ kind, id, onVersion: version, body: undefined }]);
@@ -49,7 +51,7 @@ const removeOld = async ({ records, workspace, clock }: Scope): Promise<void> =>
 
 /** Does something once under a key of this member, and gives the first answer to who asks again within a day. */
 export const doOnce = async <Answer extends Json>(
-  scope: Scope,
+  scope: OnceScope,
   { key, of, body }: OnceRequest,
   work: () => Promise<Answer>,
 ): Promise<Answer> => {
@@ -61,10 +63,12 @@ export const doOnce = async <Answer extends Json>(
       { ...ref, onVersion, body: kept as Json | undefined, ...(kept && { dueAt: clock.now() + keptForMs }) },
     ]);
   const now = () => records.record(workspace, ref.kind, ref.id);
-  const before = await now();
-  const isOld = before?.dueAt !== undefined && before.dueAt <= clock.now();
-  if (before && !isOld) return answerOf(before, bodyHash) as Answer;
-  if (!(await keep({ bodyHash }, before?.version ?? 0))) return answerOf((await now())!, bodyHash) as Answer;
+  for (let isMine = false; !isMine; ) {
+    const before = await now();
+    const isOld = before?.dueAt !== undefined && before.dueAt <= clock.now();
+    if (before && !isOld) return answerOf(before, bodyHash) as Answer;
+    isMine = await keep({ bodyHash }, before?.version ?? 0);
+  }
   const { version } = (await now())!;
   let answer: Answer;
   try {
