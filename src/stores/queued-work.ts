@@ -1,4 +1,5 @@
 import type { Claim, Holder, Queue } from '../core/ports/queue.ts';
+import type { SessionKey } from '../core/ports/store.ts';
 import { delayOf } from './stored-work.ts';
 import type { WorkEntry } from './work-entry.ts';
 
@@ -14,6 +15,9 @@ export interface QueuedWork {
   readonly place?: string | undefined;
   readonly holder?: Holder | undefined;
 }
+
+export const isAmong = (keys: readonly SessionKey[], { workspace, session }: SessionKey): boolean =>
+  keys.some((key) => key.workspace === workspace && key.session === session);
 
 /** Undefined when nothing is to be entered. A row that is taken stays as it is: who has it finds the news. */
 export const entered = (

@@ -2,7 +2,7 @@ import type { Claim, Claimed, Holder, Queue, Work, WorkerState } from '../core/p
 import type { Head, SessionKey, StoredEvent } from '../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { forgetMs, type KnownWorker, mayTake, pickWork } from '../stores/pick-work.ts';
-import { claimed, entered, finished, type QueuedWork, released } from '../stores/queued-work.ts';
+import { claimed, entered, finished, isAmong, type QueuedWork, released } from '../stores/queued-work.ts';
 import { workEntryOf } from '../stores/work-entry.ts';
 import { type MemoryDatabase, type MemoryWorkspace, workspaceOf } from './memory-database.ts';
 
@@ -134,7 +134,16 @@ export const releaseIn = (
 /** The workspaces in which it gave something back. */
 export const leaveIn = (database: MemoryDatabase, worker: string): ReadonlySet<WorkspaceId> => {
   database.workers.delete(worker);
-  const own = rowsIn(database).filter(({ holder }) => holder?.worker === worker);
+  return freeIn(database, worker, []);
+};
+
+/** All that it has but these. */
+export const freeIn = (
+  database: MemoryDatabase,
+  worker: string,
+  kept: readonly SessionKey[],
+): ReadonlySet<WorkspaceId> => {
+  const own = rowsIn(database).filter((row) => row.holder?.worker === worker && !isAmong(kept, row));
   for (const { workspace, session } of own) releaseIn(workspaceOf(database, workspace), session, { worker });
   return new Set(own.map(({ workspace }) => workspace));
 };

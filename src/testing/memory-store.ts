@@ -32,7 +32,17 @@ import {
   workspaceOf,
 } from './memory-database.ts';
 import { findBlobEventsIn, findCallsIn, findCommitsIn, keepProjections, rebuildIn } from './memory-projections.ts';
-import { claimIn, enterWork, findWorkIn, finishIn, leaveIn, releaseIn, touchIn, workersIn } from './memory-queue.ts';
+import {
+  claimIn,
+  enterWork,
+  findWorkIn,
+  finishIn,
+  freeIn,
+  leaveIn,
+  releaseIn,
+  touchIn,
+  workersIn,
+} from './memory-queue.ts';
 import { findRecordIn, listRecordsIn, writeRecordsIn } from './memory-records.ts';
 
 const keep = (workspace: MemoryWorkspace, session: MemorySession, events: readonly StoredEvent[]): void => {
@@ -258,6 +268,7 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     claim: (claim) =>
       overall(() => {
         for (const worker of claim.gone ?? []) for (const name of leaveIn(database, worker)) wakeWorkers(name);
+        if (claim.held) freeIn(database, claim.holder.worker, claim.held);
         return claimIn(database, claim);
       }),
     touch: (presence, options) => overall(() => touchIn(database, presence, options)),

@@ -26,6 +26,11 @@ const script = defineScript({
   steps: [{ when: { userMatches: 'look' }, calls: [{ tool: 'look', input: {} }] }, { text: 'Done.' }],
 });
 
+const again = defineScript({
+  name: 'again',
+  steps: [{ text: 'Done.' }, { calls: [{ tool: 'look', input: {} }] }, { text: 'Done.' }],
+});
+
 /** The calls of its tool, each to be ended by the test. */
 const newCalls = () => {
   const begun = Promise.withResolvers<void>();
@@ -290,4 +295,46 @@ test('[WORKER10] limits hold for all workers together', async () => {
     calls[ended]!.end();
   }
   for (const run of runs) expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+});
+
+test('[WORKER12] what a claim took whose answer was lost is taken on by the same worker', async () => {
+  const { agent, open } = newCluster();
+  let losses = 1;
+  const runtime = await open((store) => ({
+    claim: async (claim) => {
+      const claimed = await store.claim(claim);
+      if (claimed.taken.length === 0 || losses-- <= 0) return claimed;
+      throw new PerdureError('STORE_UNAVAILABLE', 'the connection was lost');
+    },
+  }));
+  const run = await (await runtime.sessions.open({ agent })).send('Go');
+  await runtime.worker().runUntilIdle();
+  expect(await run.standing()).toMatchObject({ status: 'succeeded' });
+});
+
+test('[WORKER12] a session that is taken again before its giving back was answered stays in hand', async () => {
+  const { agent, open, calls, begun } = newCluster(scriptedModel(again));
+  const answered = Promise.withResolvers<void>();
+  let isFirst = true;
+  const runtime = await open((store) => ({
+    finish: async (...asked) => {
+      await store.finish(...asked);
+      if (isFirst) {
+        isFirst = false;
+        await answered.promise;
+      }
+    },
+  }));
+  const session = await runtime.sessions.open({ agent });
+  const worker = runtime.worker();
+  await worker.start();
+  await (await session.send('Go')).ended();
+  await expect.poll(() => isFirst).toBe(false);
+  const run = await session.send('look');
+  await expect.poll(async () => (await runtime.workers())[0]?.busy).toBe(1);
+  answered.resolve();
+  await begun;
+  expect(worker.state().holds).toBe(1);
+  calls[0]!.end();
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });

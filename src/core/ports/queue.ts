@@ -44,6 +44,8 @@ export interface Claim {
   readonly workspace?: WorkspaceId | undefined;
   /** Only these, of the workspace; without one there are none. */
   readonly sessions?: readonly SessionId[] | undefined;
+  /** All that it has: what is its own besides was given out by a claim whose answer was lost, and is free. Without it, nothing is. */
+  readonly held?: readonly SessionKey[] | undefined;
   /** Workers that are known to be dead: what they have is free. */
   readonly gone?: readonly string[] | undefined;
   readonly limits?: Limits | undefined;

@@ -136,7 +136,7 @@ export class RunWorker implements Worker {
   async drain({ forMs = defaultDrainMs }: { readonly forMs?: number | undefined } = {}): Promise<void> {
     this.#isDraining = true;
     this.#wake();
-    if (this.#loop && !this.#stopping.signal.aborted) void this.#beat(); // so that others know
+    if (this.#holder && !this.#stopping.signal.aborted) void this.#beat(); // so that others know
     const late = sleep(forMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     await Promise.race([Promise.all(this.#busy.values()), late]);
     await this.stop();
@@ -150,8 +150,8 @@ export class RunWorker implements Worker {
 
   async #work(untilIdle: boolean): Promise<void> {
     const { queue, workspace, onWarning, data } = this.#field;
-    this.#holder = await processHolder(newId('run').replace('run_', 'worker_'), data);
     this.#place = await thisMachine(data);
+    this.#holder = await processHolder(newId('run').replace('run_', 'worker_'), data);
     const unwatch = queue.watchWork(workspace, () => this.#wake());
     const heart = setInterval(() => {
       this.#letGoOfDoubtful();
@@ -242,6 +242,7 @@ export class RunWorker implements Worker {
       workspace,
       place: this.#place,
       limits,
+      held: [...this.#held.values()].map(({ key }) => key),
       ...claim,
     });
   }
@@ -274,11 +275,17 @@ export class RunWorker implements Worker {
     const name = nameOf(held.key);
     this.#held.set(name, held);
     const isOurs = work.agent === '' || this.#field.agents.includes(work.agent);
-    const done = this.#serve(held, isOurs).finally(() => {
-      this.#held.delete(name);
-      this.#busy.delete(name);
-      this.#wake();
-    });
+    // It may have been given back without an answer yet.
+    const before = this.#busy.get(name) ?? Promise.resolve();
+    const done = before
+      .then(() => this.#serve(held, isOurs))
+      .finally(() => {
+        if (this.#held.get(name) === held) {
+          this.#held.delete(name);
+          this.#busy.delete(name);
+        }
+        this.#wake();
+      });
     this.#busy.set(name, done);
   }
 
@@ -364,7 +371,7 @@ export class RunWorker implements Worker {
         (await queue.touch(presence, { held: all.map(({ key }) => key), forMs: leaseMs })).map(nameOf),
       );
       for (const held of all) {
-        if (own.has(nameOf(held.key))) held.renewedAt = sentAt;
+        if (own.has(nameOf(held.key))) held.renewedAt = Math.max(held.renewedAt, sentAt);
         else this.#lose(held, 'another worker has it now');
       }
       return true;

@@ -70,19 +70,25 @@ const enterFunction = `
   $function$;
 `;
 
-/** What these workers have is free, and they are forgotten. */
+/** What these workers have is free, but for what is kept. `leave_work`: and they are forgotten. */
 const leaveFunction = `
-  create function perdure.leave_work(gone text[])
+  create function perdure.free_work(workers text[], kept text[])
   returns table (workspace text, session text, seq bigint) language sql as $function$
-    delete from perdure.workers where worker = any(gone);
     update perdure.work w
     set ready = true, visible_at = clock_timestamp(), worker = null, machine = null, process = null, process_start = null
     from (
-      select own.workspace, own.session from perdure.work own where own.worker = any(gone)
+      select own.workspace, own.session from perdure.work own
+      where own.worker = any(workers) and own.workspace || '/' || own.session <> all(kept)
       order by own.workspace, own.session for update
     ) own
     where w.workspace = own.workspace and w.session = own.session
     returning w.workspace, w.session, w.seq;
+  $function$;
+
+  create function perdure.leave_work(gone text[])
+  returns table (workspace text, session text, seq bigint) language sql as $function$
+    delete from perdure.workers where worker = any(gone);
+    select * from perdure.free_work(gone, '{}');
   $function$;
 `;
 
@@ -154,6 +160,9 @@ const claimFunction = `
     agents text[] := array(select jsonb_array_elements_text(asked -> 'agents')) || array[''];
     per_workspace bigint := asked -> 'limits' -> 'perWorkspace';
     per_agent jsonb := coalesce(asked -> 'limits' -> 'perAgent', '{}');
+    held text[] := array(
+      select (h ->> 'workspace') || '/' || (h ->> 'session') from jsonb_array_elements(asked -> 'held') h
+    );
     gone text[] := array(select jsonb_array_elements_text(asked -> 'gone'));
     stranded_ms double precision := asked -> 'strandedMs';
     lease interval := (asked ->> 'forMs')::double precision * interval '1 millisecond';
@@ -170,6 +179,9 @@ const claimFunction = `
     freed jsonb := '[]';
     neighbours jsonb;
   begin
+    if asked ? 'held' then
+      perform perdure.free_work(array[me ->> 'worker'], held);
+    end if;
     if gone = '{}' and stranded_ms is null
       and not exists (
         select from unnest(agents) a(agent) cross join lateral (

@@ -3,7 +3,7 @@ import type { Claim, Claimed, Holder, Work } from '../../core/ports/queue.ts';
 import type { SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { type AtWork, type KnownWorker, mayTake, pickWork } from '../pick-work.ts';
-import type { QueuedWork } from '../queued-work.ts';
+import { isAmong, type QueuedWork } from '../queued-work.ts';
 import { inTransaction } from './in-transaction.ts';
 import { queuedWorkOf, type WorkColumns, type WorkRows, workColumns } from './work-rows.ts';
 
@@ -28,6 +28,7 @@ export const claimQueries = {
   heldIn: `SELECT count(*) AS n FROM work WHERE ${isHeld} AND workspace = ?`,
   heldFor: `SELECT count(*) AS n FROM work WHERE ${isHeld} AND agent = ?`,
   heldBy: `SELECT count(*) AS n FROM work WHERE ${isHeld} AND worker = ?`,
+  own: 'SELECT workspace, session FROM work WHERE worker = ?',
   known: `SELECT worker, place, workspace, agents, concurrency, draining AS isDraining, lost_at AS lostAt FROM workers`,
   near: `SELECT DISTINCT worker, machine, process, process_start AS processStart FROM work
     WHERE worker IS NOT NULL AND machine = ? AND worker <> ?`,
@@ -41,6 +42,7 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
   const [firstDue, markDue, known, near] = [prepare('firstDue'), prepare('markDue'), prepare('known'), prepare('near')];
   const [nextWorkspace, ready, one] = [prepare('nextWorkspace'), prepare('ready'), prepare('one')];
   const [nextAgent, stranded] = [prepare('nextAgent'), prepare('stranded')];
+  const own = prepare('own');
   const [heldIn, heldFor, heldBy] = [prepare('heldIn'), prepare('heldFor'), prepare('heldBy')];
   /** Where the next claim goes on among the workspaces, for each agent: so all get their turn. */
   const cursors = new Map<string, string>();
@@ -102,10 +104,10 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
       const free = workspace ? sessions.flatMap((session) => [...rowsOf(one, workspace, session)]) : [];
       return { free: free.filter(isFor), isCut: false };
     }
-    const own = [...new Set([...agents, ''])];
-    const most = Math.max(8, Math.floor(mostWorkspaces / own.length));
+    const named = [...new Set([...agents, ''])];
+    const most = Math.max(8, Math.floor(mostWorkspaces / named.length));
     let isCut = false;
-    const free = own.flatMap((agent) => {
+    const free = named.flatMap((agent) => {
       const visited = workspace === undefined ? [...workspacesFor(agent).take(most)] : [workspace];
       if (visited.length === most) {
         isCut = true;
@@ -144,6 +146,9 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
     return taken;
   };
 
+  const knowsAll = ({ holder, held }: Claim): boolean =>
+    !held || own.all(holder.worker).every((row) => isAmong(held, row as unknown as SessionKey));
+
   const isIdle = ({ agents, gone = [], strandedMs }: Claim): boolean =>
     gone.length === 0 &&
     strandedMs === undefined &&
@@ -152,13 +157,15 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
 
   return (claim) => {
     const { worker, machine } = claim.holder;
-    const { taken, freed } = isIdle(claim)
-      ? { taken: [], freed: new Set<WorkspaceId>() }
-      : inTransaction(db, () => {
-          const freed = new Set((claim.gone ?? []).flatMap((gone) => [...work.leave(gone)]));
-          markDue.run(Date.now());
-          return { taken: take(claim), freed };
-        });
+    const { taken, freed } =
+      isIdle(claim) && knowsAll(claim)
+        ? { taken: [], freed: new Set<WorkspaceId>() }
+        : inTransaction(db, () => {
+            const freed = new Set((claim.gone ?? []).flatMap((gone) => [...work.leave(gone)]));
+            if (claim.held) work.free(worker, claim.held);
+            markDue.run(Date.now());
+            return { taken: take(claim), freed };
+          });
     const neighbours = near.all(machine, worker).map((holder) => ({ ...holder }) as unknown as Holder);
     return { taken, neighbours, freed };
   };

@@ -120,6 +120,7 @@ describe('query plans', () => {
   test('[QUEUE13] a claim goes along indexes of what it looks for, and sorts nothing of what waits', () => {
     const plans = Object.entries(claimQueries).map(([name, text]) => [name, planOf({ text, values: [] })]);
     expect(Object.fromEntries(plans)).toEqual({
+      own: ['SEARCH work USING INDEX work_by_worker (worker=?)'],
       firstDue: ['SEARCH work USING COVERING INDEX work_waiting (visible_at>? AND visible_at<?)'],
       markDue: ['SEARCH work USING INDEX work_waiting (visible_at>? AND visible_at<?)'],
       nextWorkspace: ['SEARCH work USING COVERING INDEX work_ready (agent=? AND workspace>?)'],

@@ -4,7 +4,7 @@ import type { SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { forgetMs } from '../pick-work.ts';
-import { claimed, entered, finished, type QueuedWork, released } from '../queued-work.ts';
+import { claimed, entered, finished, isAmong, type QueuedWork, released } from '../queued-work.ts';
 import { workEntryOf } from '../work-entry.ts';
 import { inTransaction } from './in-transaction.ts';
 
@@ -57,6 +57,8 @@ export interface WorkRows {
   release(...asked: Parameters<Queue['release']>): Workspaces;
   /** Within a transaction. */
   leave(worker: string): Workspaces;
+  /** Within a transaction: all that it has but these. */
+  free(worker: string, kept: readonly SessionKey[]): Workspaces;
 }
 
 export const openWorkRows = (db: DatabaseSync): WorkRows => {
@@ -97,8 +99,10 @@ export const openWorkRows = (db: DatabaseSync): WorkRows => {
     put.run(workspace, session, seq, done, agent, priority, visible, Number(isReady), Number(lacksAgent), place);
     return new Set(isReady ? [workspace] : []);
   };
-  const giveBack = (worker: string, now: number): Workspaces => {
-    const rows = (ofWorker.all(worker) as unknown as readonly WorkColumns[]).map(queuedWorkOf);
+  const free = (worker: string, kept: readonly SessionKey[]): Workspaces => {
+    const now = Date.now();
+    const own = (ofWorker.all(worker) as unknown as readonly WorkColumns[]).map(queuedWorkOf);
+    const rows = own.filter((row) => !isAmong(kept, row));
     for (const row of rows) leaveThere(row, released(row, {}, now), now);
     return new Set(rows.map(({ workspace }) => workspace));
   };
@@ -145,7 +149,8 @@ export const openWorkRows = (db: DatabaseSync): WorkRows => {
       }),
     leave: (worker) => {
       forget.run(worker, 0);
-      return giveBack(worker, Date.now());
+      return free(worker, []);
     },
+    free,
   };
 };

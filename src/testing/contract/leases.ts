@@ -70,6 +70,16 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([]);
     });
 
+    test('[QUEUE3] what it has and does not name was lost on its way: the next claim takes it', async () => {
+      const { store } = setup;
+      const workspace = newWorkspace();
+      const [known, lost] = await enterSessions(store, workspace, 2);
+      expect(await claimAs(store, 'w1', { workspace })).toHaveLength(2);
+      expect(await claimAs(store, 'w1', { workspace, held: [known!, lost!] })).toEqual([]);
+      expect(await claimAs(store, 'w2', { workspace, held: [] })).toEqual([]);
+      expect(await claimAs(store, 'w1', { workspace, held: [known!] })).toEqual([lost!.session]);
+    });
+
     test('[QUEUE3] what a dead worker has goes to one of those who name it', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
