@@ -1,19 +1,9 @@
 import type { Area } from '../../schema/areas.ts';
 import type { MemberRole } from '../../schema/member.ts';
-import type { Agents } from './agents.ts';
-import type { Approvals } from './approvals.ts';
-import type { SessionArtifacts } from './artifacts.ts';
-import type { SessionFiles } from './files/session-files.ts';
 import type { Permission } from './guard.ts';
-import type { Audit } from './registry/audit.ts';
-import type { Keys } from './registry/keys.ts';
-import type { Members } from './registry/members.ts';
 import type { Run } from './runs.ts';
-import type { RuntimeVerbs } from './scoped-runtime.ts';
+import type { RuntimeVerbs, ScopedRuntime } from './scoped-runtime.ts';
 import type { Session } from './session.ts';
-import type { Sessions } from './sessions.ts';
-import type { Vault } from './vault/vault.ts';
-import type { Webhooks } from './webhooks/webhooks.ts';
 
 type Method = (...args: never[]) => unknown;
 /** What is answered at once cannot be written down before: nothing privileged may be. */
@@ -28,19 +18,12 @@ type PermissionsOf<Handle> = {
     : never;
 };
 
-interface Handles {
-  readonly sessions: Sessions;
+/** Those that a runtime has, those that a session gives, and the runtime's own verbs. */
+interface Handles extends Omit<ScopedRuntime, keyof RuntimeVerbs> {
   readonly session: Session;
   readonly run: Run;
-  readonly files: SessionFiles;
-  readonly artifacts: SessionArtifacts;
-  readonly agents: Agents;
-  readonly approvals: Approvals;
-  readonly members: Members;
-  readonly keys: Keys;
-  readonly audit: Audit;
-  readonly vault: Vault;
-  readonly webhooks: Webhooks;
+  readonly files: Session['files'];
+  readonly artifacts: Session['artifacts'];
   readonly runtime: RuntimeVerbs;
 }
 
