@@ -9,7 +9,7 @@ export const bytes = Symbol('bytes');
 /** Server-sent events. */
 export const stream = Symbol('stream');
 
-type Shape = z.ZodRawShape;
+export type Shape = z.ZodRawShape;
 type Primitive = string | number | boolean | null | undefined;
 /** What the library gives is not to be changed. */
 type ReadonlyDeep<T> = unknown extends T
@@ -20,7 +20,7 @@ type ReadonlyDeep<T> = unknown extends T
       ? readonly ReadonlyDeep<Each>[]
       : { readonly [Name in keyof T]: ReadonlyDeep<T[Name]> };
 
-type Values<S extends Shape> = z.infer<z.ZodObject<S>>;
+export type Values<S extends Shape> = z.infer<z.ZodObject<S>>;
 
 /** What a handler is given: the runtime as the member who asks, and what was asked, checked. */
 export interface RouteCall<Params, Query, Body> {

@@ -1,14 +1,13 @@
 import { z } from 'zod';
-import { ApprovalId, RunId, SessionId } from '../../../schema/ids.ts';
+import { ApprovalId, RunId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { ToolCallId } from '../../../schema/message.ts';
 import { PointText } from '../../../schema/place.ts';
 
 /** Of paths. */
-export const inSession = { session: SessionId };
-export const inRun = { ...inSession, run: RunId };
+export const inRun = { run: RunId };
 export const ofApproval = { approval: ApprovalId };
-export const ofCall = { ...inSession, call: ToolCallId };
+export const ofCall = { call: ToolCallId };
 
 /** Of queries, where all is text. */
 const digits = z.string().regex(/^\d{1,15}$/, { error: 'expected a whole number' });

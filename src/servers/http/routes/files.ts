@@ -12,8 +12,9 @@ import {
   RestoredFilesView,
   WrittenFileView,
 } from '../../../schema/views/files.ts';
-import { bytes, defineRoute, type RouteCall } from '../route.ts';
-import { atPoint, Flag, inSession, limitUpTo, Path, Positive } from './fields.ts';
+import { bytes, type RouteCall } from '../route.ts';
+import { atPoint, Flag, limitUpTo, Path, Positive } from './fields.ts';
+import { defineSessionRoute } from './session-route.ts';
 
 const maxFileBytes = 64 * 1024 * 1024;
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -34,40 +35,35 @@ const bodyOf = async ({ content }: Pick<RouteCall<never, never, never>, 'content
   Buffer.concat(await Array.fromAsync(content));
 
 export const fileRoutes = [
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/files',
     name: 'listFiles',
     verb: 'files.list',
     summary: 'The files of the session, now or at a point',
-    params: inSession,
     query: { ...where, path: Path.optional() },
     answer: FilesView,
-    handle: async ({ runtime, params, query }) => ({
-      files: await (await runtime.sessions.get(params.session)).files.list(query),
-    }),
+    handle: async ({ session, query }) => ({ files: await session.files.list(query) }),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/files/content',
     name: 'readFile',
     verb: 'files.read',
     summary: 'What a file holds',
-    params: inSession,
     query: { ...where, path: Path },
     answer: bytes,
-    handle: async ({ runtime, params, query: { path, ...at } }) => {
-      const content = await (await runtime.sessions.get(params.session)).files.read(path, at);
+    handle: async ({ session, query: { path, ...at } }) => {
+      const content = await session.files.read(path, at);
       return download(content, path.split('/').at(-1)!);
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'PUT',
     path: '/v1/sessions/{session}/files/content',
     name: 'writeFile',
     verb: 'files.write',
     summary: 'Writes a file; the next tool of a run finds it in the worktree',
-    params: inSession,
     query: {
       path: Path,
       /** Of who may read, write and execute it, as digits of base 8. */
@@ -84,71 +80,63 @@ export const fileRoutes = [
     maxBytes: maxFileBytes,
     keepsKey: true,
     answer: WrittenFileView,
-    handle: async ({ runtime, params, query: { path, expect, ...options }, content, idempotencyKey }) =>
-      (await runtime.sessions.get(params.session)).files.write(path, await bodyOf({ content }), {
+    handle: async ({ session, query: { path, expect, ...options }, content, idempotencyKey }) =>
+      session.files.write(path, await bodyOf({ content }), {
         ...options,
         idempotencyKey,
         ...(expect !== undefined && { expect: expect === 'none' ? null : expect }),
       }),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'DELETE',
     path: '/v1/sessions/{session}/files/content',
     name: 'deleteFile',
     verb: 'files.delete',
     summary: 'Deletes a file, or a folder with all that it holds',
-    params: inSession,
     query: { path: Path, expect: Hash.optional(), why: Text.max(2000).optional() },
     keepsKey: true,
-    handle: async ({ runtime, params, query: { path, ...options }, idempotencyKey }) => {
-      await (await runtime.sessions.get(params.session)).files.delete(path, { ...options, idempotencyKey });
+    handle: async ({ session, query: { path, ...options }, idempotencyKey }) => {
+      await session.files.delete(path, { ...options, idempotencyKey });
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/files/diff',
     name: 'diffFiles',
     verb: 'files.diff',
     summary: 'What leads from the files of one place to those of another, unified and structured',
-    params: inSession,
     query: { from: PlaceText, to: PlaceText },
     answer: FilesDiffView,
-    handle: async ({ runtime, params, query }) =>
-      await (await runtime.sessions.get(params.session)).files.diff(query.from, query.to),
+    handle: async ({ session, query }) => await session.files.diff(query.from, query.to),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/files/changes',
     name: 'listFileChanges',
     verb: 'files.changes',
     summary: 'The same without the texts',
-    params: inSession,
     query: { from: PlaceText, to: PlaceText },
     answer: FileChangesView,
-    handle: async ({ runtime, params, query }) => ({
-      changes: await (await runtime.sessions.get(params.session)).files.changes(query.from, query.to),
-    }),
+    handle: async ({ session, query }) => ({ changes: await session.files.changes(query.from, query.to) }),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/files/history',
     name: 'readFileHistory',
     verb: 'files.history',
     summary: 'What became of a file, newest first, under the names that it had',
-    params: inSession,
     query: { path: Path, limit: limitUpTo(1000).optional(), includeRewound: Flag.optional() },
     answer: FileHistoryView,
-    handle: async ({ runtime, params, query: { path, ...options } }) => ({
-      versions: await (await runtime.sessions.get(params.session)).files.history(path, options),
+    handle: async ({ session, query: { path, ...options } }) => ({
+      versions: await session.files.history(path, options),
     }),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/files/restore',
     name: 'restoreFiles',
     verb: 'files.restore',
     summary: 'The files become those of a place; a dry run tells what would change',
-    params: inSession,
     body: z.strictObject({
       to: Place,
       paths: z.array(Path).min(1).max(1000).optional(),
@@ -156,48 +144,42 @@ export const fileRoutes = [
       why: Text.max(2000).optional(),
     }),
     answer: RestoredFilesView,
-    handle: async ({ runtime, params, body: { to, ...options } }) =>
-      await (await runtime.sessions.get(params.session)).files.restore(to, options),
+    handle: async ({ session, body: { to, ...options } }) => await session.files.restore(to, options),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/artifacts',
     name: 'listArtifacts',
     verb: 'artifacts.list',
     summary: 'What was kept by name, for people',
-    params: inSession,
     answer: ArtifactsView,
-    handle: async ({ runtime, params }) => ({
-      artifacts: await (await runtime.sessions.get(params.session)).artifacts.list(),
-    }),
+    handle: async ({ session }) => ({ artifacts: await session.artifacts.list() }),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/artifacts/{name}',
     name: 'readArtifact',
     verb: 'artifacts.read',
     summary: 'Downloads one',
-    params: { ...inSession, name: ArtifactName },
+    params: { name: ArtifactName },
     answer: bytes,
-    handle: async ({ runtime, params }) =>
-      download(await (await runtime.sessions.get(params.session)).artifacts.read(params.name), params.name),
+    handle: async ({ session, params }) => download(await session.artifacts.read(params.name), params.name),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'PUT',
     path: '/v1/sessions/{session}/artifacts/{name}',
     name: 'keepArtifact',
     verb: 'artifacts.keep',
     summary: 'Keeps the body, or with `path` a file of the session, by this name',
-    params: { ...inSession, name: ArtifactName },
+    params: { name: ArtifactName },
     query: { mediaType: Text.min(1).max(200).optional(), path: Path.optional() },
     body: bytes,
     maxBytes: maxFileBytes,
     keepsKey: true,
     answer: ArtifactView,
-    handle: async ({ runtime, params, query: { path, mediaType }, content, idempotencyKey }) => {
-      const { artifacts } = await runtime.sessions.get(params.session);
+    handle: async ({ session, params, query: { path, mediaType }, content, idempotencyKey }) => {
       const kept = path === undefined ? await bodyOf({ content }) : { path };
-      return await artifacts.keep(params.name, kept, { mediaType, idempotencyKey });
+      return await session.artifacts.keep(params.name, kept, { mediaType, idempotencyKey });
     },
   }),
 ];

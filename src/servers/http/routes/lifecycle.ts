@@ -5,54 +5,48 @@ import { Holder } from '../../../schema/lifecycle.ts';
 import { Point } from '../../../schema/point.ts';
 import { Limits } from '../../../schema/run.ts';
 import { AdoptionView, ReplayView, RetryView, SummaryView } from '../../../schema/views/session.ts';
-import { defineRoute } from '../route.ts';
-import { inSession, nothing, withReason } from './fields.ts';
+import { nothing, withReason } from './fields.ts';
+import { defineSessionRoute } from './session-route.ts';
 
 const move = (verb: 'resume' | 'reopen' | 'archive' | 'restore', summary: string) =>
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: `/v1/sessions/{session}/${verb}`,
     name: `${verb}Session`,
     verb: `session.${verb}`,
     summary,
-    params: inSession,
     body: nothing,
     answer: SummaryView,
-    handle: async ({ runtime, params }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session }) => {
       await session[verb]();
       return session.summary();
     },
   });
 
 export const lifecycleRoutes = [
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/pause',
     name: 'pauseSession',
     verb: 'session.pause',
     summary: 'Stops at the next safe point, or within the time given',
-    params: inSession,
     body: withReason.extend({ withinMs: z.int().nonnegative().max(86_400_000).optional() }),
     answer: SummaryView,
-    handle: async ({ runtime, params, body }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session, body }) => {
       await session.pause(body);
       return session.summary();
     },
   }),
   move('resume', 'Goes on from exactly where it was paused'),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/close',
     name: 'closeSession',
     verb: 'session.close',
     summary: 'Ends the session; reopen undoes it',
-    params: inSession,
     body: withReason,
     answer: SummaryView,
-    handle: async ({ runtime, params, body }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session, body }) => {
       await session.close(body);
       return session.summary();
     },
@@ -60,74 +54,66 @@ export const lifecycleRoutes = [
   move('reopen', 'Makes a closed session active again'),
   move('archive', 'Puts a closed session away'),
   move('restore', 'Brings an archived session back to closed'),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/fork',
     name: 'forkSession',
     verb: 'session.fork',
     summary: 'A branch that goes on from a point, with its state and files; nothing is copied',
-    params: inSession,
     body: z.strictObject({ at: Point.optional(), title: Text.max(500).optional() }),
     status: 201,
     answer: SummaryView,
-    handle: async ({ runtime, params, body }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session, body }) => {
       return (await session.fork(body)).summary();
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/rewind',
     name: 'rewindSession',
     verb: 'session.rewind',
     summary: 'Goes back to a point; nothing is erased',
-    params: inSession,
     body: withReason.extend({ to: Point }),
     answer: SummaryView,
-    handle: async ({ runtime, params, body }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session, body }) => {
       await session.rewind(body);
       return session.summary();
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/adopt',
     name: 'adoptBranch',
     verb: 'session.adopt',
     summary: "Takes a branch's state and files over as one commit, with a report of conflicts",
-    params: inSession,
     body: z.strictObject({
       branch: SessionId,
       onConflict: z.enum(['ours', 'theirs', 'fail']).optional(),
       why: Text.max(2000).optional(),
     }),
     answer: AdoptionView,
-    handle: async ({ runtime, params, body: { branch, ...options } }) =>
-      await (await runtime.sessions.get(params.session)).adopt(branch, options),
+    handle: async ({ session, body: { branch, ...options } }) => await session.adopt(branch, options),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/retry',
     name: 'retryTurn',
     verb: 'session.retry',
     summary: 'Asks again what a turn was asked, as a new attempt beside the old one',
-    params: inSession,
     body: z.strictObject({ turn: z.int().positive() }),
     status: 202,
     answer: RetryView,
-    handle: async ({ runtime, params, body }) => {
-      const { run, ...retry } = await (await runtime.sessions.get(params.session)).retry(body);
+    handle: async ({ session, body }) => {
+      const { run, ...retry } = await session.retry(body);
       return { ...retry, ...(run && { run: run.id }) };
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/replay',
     name: 'replayTurn',
     verb: 'session.replay',
     summary: 'Plays a turn again on a fork against what was recorded, and tells where it departs',
-    params: inSession,
     body: z.strictObject({
       turn: z.int().positive(),
       /** In place of the agent that the session is bound to. */
@@ -137,50 +123,45 @@ export const lifecycleRoutes = [
       live: z.boolean().optional(),
     }),
     answer: ReplayView,
-    handle: async ({ runtime, params, body: { agent, ...options } }) =>
-      (await runtime.sessions.get(params.session)).replay({
+    handle: async ({ session, runtime, body: { agent, ...options } }) =>
+      session.replay({
         ...options,
         ...(agent && { agent: runtime.agents.get(agent.name, agent.version) }),
       }),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/handoff',
     name: 'handOffSession',
     verb: 'session.handoff',
     summary: 'Gives the session to a person, or back to the agent',
-    params: inSession,
     body: withReason.extend({ to: Holder }),
     answer: SummaryView,
-    handle: async ({ runtime, params, body }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session, body }) => {
       await session.handoff(body);
       return session.summary();
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/limits',
     name: 'limitSession',
     verb: 'session.limit',
     summary: 'Says what the session may use in all; a run that waits for its budget goes on',
-    params: inSession,
     body: withReason.extend({ limits: Limits }),
-    handle: async ({ runtime, params, body: { limits, reason } }) => {
-      await (await runtime.sessions.get(params.session)).limit(limits, { reason });
+    handle: async ({ session, body: { limits, reason } }) => {
+      await session.limit(limits, { reason });
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/bind',
     name: 'bindAgent',
     verb: 'session.bind',
     summary: 'Binds the session to an agent that the server holds, or to another version of its agent',
-    params: inSession,
     body: z.strictObject({ name: Text.max(100), version: z.int().positive().optional() }),
     answer: SummaryView,
-    handle: async ({ runtime, params, body: { name, version } }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session, runtime, body: { name, version } }) => {
       await session.bind(runtime.agents.get(name, version));
       return session.summary();
     },

@@ -8,9 +8,10 @@ import { Message, type MessageInput, UserPart } from '../../../schema/message.ts
 import { InputPolicy } from '../../../schema/run.ts';
 import { type EventPage, EventView } from '../../../schema/views/event.ts';
 import { RunResultView, RunView } from '../../../schema/views/session.ts';
-import { defineRoute, type Frame, stream } from '../route.ts';
-import { atPoint, Flag, inRun, inSession, limitUpTo, nothing, ofCall, Whole } from './fields.ts';
+import { type Frame, stream } from '../route.ts';
+import { atPoint, Flag, inRun, limitUpTo, nothing, ofCall, Whole } from './fields.ts';
 import { lastId } from './last-id.ts';
+import { defineSessionRoute } from './session-route.ts';
 
 const content = z.union([Text, z.array(UserPart).min(1)]);
 /** Room for the largest payload that a log takes, and what is around it. */
@@ -33,30 +34,27 @@ const wantsStream = (headers: Headers): boolean => (headers.get('accept') ?? '')
 const MessageBody = z.union([Message, z.looseObject({ role: z.enum(['system', 'user', 'assistant', 'tool']) })]);
 
 export const runRoutes = [
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/messages',
     name: 'appendMessages',
     verb: 'session.append',
     summary: 'Adds messages of a loop of your own; a user message opens a turn',
-    params: inSession,
     body: z.strictObject({ messages: z.array(MessageBody).min(1).max(1000) }),
     maxBytes,
     keepsKey: true,
     status: 201,
     answer: z.strictObject({ events: z.array(EventView) }),
-    handle: async ({ runtime, params, body, idempotencyKey }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session, body, idempotencyKey }) => {
       return { events: await session.append(body.messages as readonly MessageInput[], { idempotencyKey }) };
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/runs',
     name: 'sendInput',
     verb: 'session.send',
     summary: 'Stores an input and makes the run that will answer it',
-    params: inSession,
     body: z.strictObject({
       input: content,
       policy: InputPolicy.optional(),
@@ -67,13 +65,12 @@ export const runRoutes = [
     keepsKey: true,
     status: 202,
     answer: RunView,
-    handle: async ({ runtime, params, body: { input, ...options }, idempotencyKey }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session, body: { input, ...options }, idempotencyKey }) => {
       const run = await session.send(input, { idempotencyKey, ...options });
       return { run: run.id, session: run.session };
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/runs/{run}',
     name: 'readRun',
@@ -82,12 +79,12 @@ export const runRoutes = [
     params: inRun,
     query: { wait: Flag.optional() },
     answer: RunResultView,
-    handle: async ({ runtime, params, query, signal }) => {
-      const run = await (await runtime.sessions.get(params.session)).run(params.run);
+    handle: async ({ session, params, query, signal }) => {
+      const run = await session.run(params.run);
       return query.wait ? run.result({ signal }) : run.standing();
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/runs/{run}/cancel',
     name: 'cancelRun',
@@ -95,25 +92,24 @@ export const runRoutes = [
     summary: 'Ends a run at once',
     params: inRun,
     body: nothing,
-    handle: async ({ runtime, params }) => {
-      await (await runtime.sessions.get(params.session)).cancel(params.run);
+    handle: async ({ session, params }) => {
+      await session.cancel(params.run);
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/cancel',
     name: 'cancelCurrentRun',
     verb: 'session.cancel',
     summary: 'Ends the run under way at once, if there is one',
-    params: inSession,
     body: nothing,
     answer: z.strictObject({ run: inRun.run.optional() }),
-    handle: async ({ runtime, params }) => {
-      const run = await (await runtime.sessions.get(params.session)).cancel();
+    handle: async ({ session }) => {
+      const run = await session.cancel();
       return run ? { run } : {};
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/answers/{call}',
     name: 'answerQuestion',
@@ -121,11 +117,11 @@ export const runRoutes = [
     summary: 'Answers what the agent asked, by the id of its call',
     params: ofCall,
     body: z.strictObject({ text: Text.max(100_000) }),
-    handle: async ({ runtime, params, body }) => {
-      await (await runtime.sessions.get(params.session)).answer(params.call, body.text);
+    handle: async ({ session, params, body }) => {
+      await session.answer(params.call, body.text);
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/events',
     name: 'readEvents',
@@ -133,7 +129,6 @@ export const runRoutes = [
     summary: 'The log: as it is written, or with `follow=false` what there is',
     about:
       'Server-sent events: `id` is the seq, `event` the type, `data` the event. Frames named `preview` have no id and are not part of the log. After a break, `Last-Event-ID` or `after` goes on with no gap and no repeat. With `at`, up to that point and no further. With `follow=false` one page as JSON, or as a stream that ends where `accept: text/event-stream` is sent.',
-    params: inSession,
     query: {
       after: Whole.optional(),
       ...atPoint,
@@ -142,8 +137,7 @@ export const runRoutes = [
       previews: Flag.optional(),
     },
     answer: stream,
-    handle: async ({ runtime, params, query, headers, events }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session, query, headers, events }) => {
       const { at, follow = at === undefined, limit = 200, previews = true } = query;
       const after = (await cursorOf(session, headers, query)) ?? 0;
       if (follow || wantsStream(headers)) {
@@ -155,7 +149,7 @@ export const runRoutes = [
       return Response.json(await pageOf(session.events({ after, at }), after, limit));
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/runs/{run}/events',
     name: 'readRunEvents',
@@ -164,8 +158,7 @@ export const runRoutes = [
     params: inRun,
     query: { after: Whole.optional() },
     answer: stream,
-    handle: async ({ runtime, params, query, headers, events }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session, params, query, headers, events }) => {
       const run = await session.run(params.run);
       const after = await cursorOf(session, headers, query);
       return events({

@@ -3,7 +3,6 @@ import { Description } from '../../../schema/description.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
-
 import { Status } from '../../../schema/lifecycle.ts';
 import { Limits } from '../../../schema/run.ts';
 import {
@@ -14,7 +13,8 @@ import {
   VerificationView,
 } from '../../../schema/views/session.ts';
 import { bytes, defineRoute } from '../route.ts';
-import { Flag, inSession, limitUpTo } from './fields.ts';
+import { Flag, limitUpTo } from './fields.ts';
+import { defineSessionRoute } from './session-route.ts';
 
 /** What of a bundle one request may bring. */
 const maxBundleBytes = 1024 * 1024 * 1024;
@@ -66,66 +66,58 @@ export const sessionRoutes = [
       return session.summary();
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}',
     name: 'readSession',
     verb: 'session.summary',
     summary: 'A session as listings show it',
-    params: inSession,
     answer: SummaryView,
-    handle: async ({ runtime, params }) => (await runtime.sessions.get(params.session)).summary(),
+    handle: async ({ session }) => session.summary(),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'PATCH',
     path: '/v1/sessions/{session}',
     name: 'describeSession',
     verb: 'session.describe',
     summary: 'Gives it another title, other metadata or another priority',
-    params: inSession,
     body: Description,
     answer: SummaryView,
-    handle: async ({ runtime, params, body }) => {
+    handle: async ({ session, body }) => {
       if (Object.keys(body).length === 0)
         throw new PerdureError('INVALID_INPUT', 'give a title, metadata or a priority');
-      const session = await runtime.sessions.get(params.session);
       await session.describe(body);
       return session.summary();
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/tree',
     name: 'readTree',
     verb: 'session.tree',
     summary: 'The family of forks that it belongs to',
-    params: inSession,
     answer: TreeView,
-    handle: async ({ runtime, params }) => (await runtime.sessions.get(params.session)).tree(),
+    handle: async ({ session }) => session.tree(),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/verify',
     name: 'verifySession',
     verb: 'session.verify',
     summary: 'Reads the whole log and tells whether it is as it was written',
-    params: inSession,
     query: { quick: Flag.optional() },
     answer: VerificationView,
-    handle: async ({ runtime, params, query: { quick } }) =>
-      (await runtime.sessions.get(params.session)).verify({ ...(quick !== undefined && { isQuick: quick }) }),
+    handle: async ({ session, query: { quick } }) => session.verify({ ...(quick !== undefined && { isQuick: quick }) }),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/export',
     name: 'exportSession',
     verb: 'session.export',
     summary: 'One portable file with the session and the lineage it needs',
-    params: inSession,
     answer: bytes,
-    handle: async ({ runtime, params, lasting }) => {
-      const session = await runtime.sessions.get(params.session);
-      return bundle(await lasting(session.export()), params.session);
+    handle: async ({ session, lasting }) => {
+      return bundle(await lasting(session.export()), session.id);
     },
   }),
   defineRoute({

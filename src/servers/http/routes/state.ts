@@ -19,7 +19,8 @@ import {
   TranscriptView,
 } from '../../../schema/views/session.ts';
 import { answered, defineRoute } from '../route.ts';
-import { atPoint, Flag, inSession, limitUpTo, Positive, Whole } from './fields.ts';
+import { atPoint, Flag, limitUpTo, Positive, Whole } from './fields.ts';
+import { defineSessionRoute } from './session-route.ts';
 
 const Time = Whole.meta({ description: 'milliseconds since 1970' });
 const window = {
@@ -63,30 +64,28 @@ const matched = (headers: Headers): string | undefined => {
 };
 
 export const stateRoutes = [
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/state',
     name: 'readState',
     verb: 'session.state',
     summary: 'The typed state, now or at a point, with its ETag',
-    params: inSession,
     query: atPoint,
     answer: StateView,
-    handle: async ({ runtime, params, query, headers }) => {
-      const state = await (await runtime.sessions.get(params.session)).state(query);
+    handle: async ({ session, query, headers }) => {
+      const state = await session.state(query);
       const etag = tagOf(stateTag(state));
       const known = (headers.get('if-none-match') ?? '').split(',').map((each) => each.trim());
       if (known.includes(etag)) return new Response(null, { status: 304, headers: { etag } });
       return answered(state, { etag });
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'PATCH',
     path: '/v1/sessions/{session}/state',
     name: 'commitState',
     verb: 'session.commit',
     summary: 'Changes the state by an RFC 6902 patch; with `if-match`, only the state that has this ETag',
-    params: inSession,
     body: z.strictObject({
       patch: z.array(PatchOperation).min(1).max(10_000),
       why: Text.max(2000).optional(),
@@ -95,69 +94,60 @@ export const stateRoutes = [
       by: z.enum(['member', 'model']).optional(),
     }),
     answer: MaybeCommitView,
-    handle: async ({ runtime, params, headers, body: { patch, ...options } }) => {
-      const session = await runtime.sessions.get(params.session);
+    handle: async ({ session, headers, body: { patch, ...options } }) => {
       const commit = await session.commit(patch, { ...options, onState: matched(headers) });
-      return commit ? { commit: commit } : {};
+      return commit ? { commit } : {};
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/lift',
     name: 'liftProvenance',
     verb: 'session.lift',
     summary: 'Says who vouches for entries from now on, and why',
-    params: inSession,
     body: z.strictObject({
       paths: z.array(Pointer).min(1).max(1000),
       to: Provenance,
       why: Text.min(1).max(2000),
     }),
     answer: CommitView,
-    handle: async ({ runtime, params, body: { paths, ...options } }) =>
-      await (await runtime.sessions.get(params.session)).lift(paths, options),
+    handle: async ({ session, body: { paths, ...options } }) => await session.lift(paths, options),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/commits',
     name: 'findCommits',
     verb: 'session.commits',
     summary: 'What changed the state, newest first',
-    params: inSession,
     query: { ...commitQuery, ...turns },
     answer: CommitsView,
-    handle: async ({ runtime, params, query }) => ({
-      commits: await (await runtime.sessions.get(params.session)).commits(withTurns(query)),
-    }),
+    handle: async ({ session, query }) => ({ commits: await session.commits(withTurns(query)) }),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/commits/{seq}/revert',
     name: 'revertCommit',
     verb: 'session.revert',
     summary: 'Takes a commit back, by another; of an adoption its files too',
-    params: { ...inSession, seq: Positive },
+    params: { seq: Positive },
     body: z.strictObject({ why: Text.max(2000).optional() }),
     answer: ReversalView,
-    handle: async ({ runtime, params, body }) => {
-      const reversal = await (await runtime.sessions.get(params.session)).revert(params.seq, body);
+    handle: async ({ session, params, body }) => {
+      const reversal = await session.revert(params.seq, body);
       if (!reversal) return {};
       const { files, ...commit } = reversal;
       return { commit, files };
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/tool-calls',
     name: 'findCalls',
     verb: 'session.toolCalls',
     summary: 'Tool calls, newest first',
-    params: inSession,
     query: { ...callQuery, ...turns },
     answer: CallsView,
-    handle: async ({ runtime, params, query }) => ({
-      calls: await (await runtime.sessions.get(params.session)).toolCalls(withTurns(query)),
-    }),
+    handle: async ({ session, query }) => ({ calls: await session.toolCalls(withTurns(query)) }),
   }),
   defineRoute({
     method: 'GET',
@@ -179,90 +169,82 @@ export const stateRoutes = [
     answer: CallsView,
     handle: async ({ runtime, query }) => ({ calls: await runtime.sessions.toolCalls(query) }),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/diff',
     name: 'diffSession',
     verb: 'session.diff',
     summary: 'What was decided, learnt, planned and changed between two places',
-    params: inSession,
     query: { from: PlaceText, to: PlaceText },
     answer: DiffView,
-    handle: async ({ runtime, params, query }) =>
-      await (await runtime.sessions.get(params.session)).diff(query.from, query.to),
+    handle: async ({ session, query }) => await session.diff(query.from, query.to),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/transcript',
     name: 'readTranscript',
     verb: 'session.transcript',
     summary: 'The messages of the live lineage',
-    params: inSession,
     query: { ...atPoint, lastTurns: Positive.optional() },
     answer: TranscriptView,
-    handle: async ({ runtime, params, query }) => ({
-      entries: await (await runtime.sessions.get(params.session)).transcript(query),
-    }),
+    handle: async ({ session, query }) => ({ entries: await session.transcript(query) }),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/context',
     name: 'readContext',
     verb: 'session.context',
     summary: 'What a model would be given next',
-    params: inSession,
     query: { ...atPoint, maxTokens: Positive.optional() },
     answer: ContextView,
-    handle: async ({ runtime, params, query }) => await (await runtime.sessions.get(params.session)).context(query),
+    handle: async ({ session, query }) => await session.context(query),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/compact',
     name: 'compactSession',
     verb: 'session.compact',
     summary: 'Puts a summary over the older turns; nothing is deleted',
-    params: inSession,
     body: z.strictObject({ keepTurns: z.int().min(1).optional() }),
     answer: CompactionView,
-    handle: async ({ runtime, params, body }) => {
-      const compaction = await (await runtime.sessions.get(params.session)).compact(body);
-      return compaction ? { compaction: compaction } : {};
+    handle: async ({ session, body }) => {
+      const compaction = await session.compact(body);
+      return compaction ? { compaction } : {};
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/recall',
     name: 'recallKey',
     verb: 'session.recall',
     summary: 'What was left out of a context, by its key',
-    params: inSession,
     query: { key: Text.min(1).max(300) },
     answer: RecallView,
-    handle: async ({ runtime, params, query }) => ({
+    handle: async ({ session, query }) => ({
       key: query.key,
-      value: await (await runtime.sessions.get(params.session)).recall(query.key),
+      value: await session.recall(query.key),
     }),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'PUT',
     path: '/v1/sessions/{session}/pins/{fact}',
     name: 'pinFact',
     verb: 'session.pin',
     summary: 'Keeps a fact word for word in every context from the next turn on',
-    params: { ...inSession, fact: Text.min(1).max(1000) },
-    handle: async ({ runtime, params }) => {
-      await (await runtime.sessions.get(params.session)).pin(params.fact);
+    params: { fact: Text.min(1).max(1000) },
+    handle: async ({ session, params }) => {
+      await session.pin(params.fact);
     },
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'DELETE',
     path: '/v1/sessions/{session}/pins/{fact}',
     name: 'unpinFact',
     verb: 'session.unpin',
     summary: 'Ends that',
-    params: { ...inSession, fact: Text.min(1).max(1000) },
-    handle: async ({ runtime, params }) => {
-      await (await runtime.sessions.get(params.session)).unpin(params.fact);
+    params: { fact: Text.min(1).max(1000) },
+    handle: async ({ session, params }) => {
+      await session.unpin(params.fact);
     },
   }),
 ];

@@ -8,8 +8,9 @@ import { Status } from '../../../schema/lifecycle.ts';
 import { AgentsView, ApprovalsView, UsagePageView, UsageView } from '../../../schema/views/session.ts';
 import { WorkersView } from '../../../schema/views/worker.ts';
 import { defineRoute, type Frame, stream } from '../route.ts';
-import { inSession, limitUpTo, nothing, ofApproval, Whole } from './fields.ts';
+import { limitUpTo, nothing, ofApproval, Whole } from './fields.ts';
 import { lastId } from './last-id.ts';
+import { defineSessionRoute } from './session-route.ts';
 
 const Count = z.strictObject({ blobs: z.int(), bytes: z.int() });
 const OldWorktree = z.strictObject({ session: SessionId, folder: z.string(), stays: z.string().optional() });
@@ -72,15 +73,14 @@ export const workspaceRoutes = [
     answer: UsagePageView,
     handle: async ({ runtime, query }) => await runtime.sessions.usage(query),
   }),
-  defineRoute({
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/usage',
     name: 'readUsage',
     verb: 'session.usage',
     summary: 'What the session has used, and may use in all',
-    params: inSession,
     answer: UsageView,
-    handle: async ({ runtime, params }) => await (await runtime.sessions.get(params.session)).usage(),
+    handle: async ({ session }) => await session.usage(),
   }),
   defineRoute({
     method: 'GET',
