@@ -20,7 +20,7 @@ export const joined = (before: Change | undefined, change: Change): Change =>
 
 interface Watched {
   readonly key: SessionKey;
-  readonly wakes: Set<() => void>;
+  readonly wakes: Set<(seq?: number) => void>;
   /** The newest event that the watchers were woken for. */
   seq: number;
 }
@@ -72,7 +72,7 @@ export class Watchers {
   }
 
   /** What it returns takes the watcher away, and tells whether it was still there. */
-  add({ workspace, session }: SessionKey, wake: () => void): () => boolean {
+  add({ workspace, session }: SessionKey, wake: (seq?: number) => void): () => boolean {
     const name = `${workspace}/${session}`;
     const watched = this.#watched.get(name) ?? { key: { workspace, session }, wakes: new Set(), seq: 0 };
     this.#watched.set(name, watched);
@@ -134,6 +134,6 @@ export class Watchers {
     const watched = this.#watched.get(`${workspace}/${session}`);
     if (!watched || seq <= watched.seq) return;
     watched.seq = seq;
-    for (const wake of watched.wakes) wake();
+    for (const wake of watched.wakes) wake(seq);
   }
 }

@@ -239,7 +239,7 @@ export interface Store {
    */
   rebuildProjections(workspace: WorkspaceId): Promise<number>;
   /** Calls `wake` after commits that touch the session, from any process. Only a hint: may come late, twice or without news. */
-  watch(key: SessionKey, wake: () => void): () => void;
+  watch(key: SessionKey, wake: (seq?: number) => void): () => void;
   /** As `watch`, for all sessions of the workspace: which got events, and the newest of them. */
   watchWorkspace(workspace: WorkspaceId, wake: (session: SessionId, seq: number) => void): () => void;
   /** Waits for what is under way; idempotent. Later calls fail with RUNTIME_CLOSED. */

@@ -3,7 +3,7 @@ import { newId, systemActor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Model } from '../ports/model.ts';
 import { endChildren } from '../service/cancel.ts';
-import { messagesBackwards } from '../service/transcript.ts';
+import { messagesOf } from '../service/transcript.ts';
 import { nextStep } from '../session/next-step.ts';
 import type { ActiveRun, QueuedInput } from '../session/run-fold.ts';
 import { callTools } from './call-tools.ts';
@@ -46,8 +46,7 @@ const steer = (run: RunContext, inputs: readonly QueuedInput[]) =>
   });
 
 const finalText = async ({ scope, writer }: RunContext): Promise<string> => {
-  const { seq } = await writer.fold();
-  for await (const { message } of messagesBackwards(scope, writer.key, { seq })) {
+  for await (const { message } of messagesOf(scope, writer.key, await writer.fold())) {
     if (message.role === 'assistant') {
       return message.content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('');
     }

@@ -25,6 +25,7 @@ export class RunWriter {
   readonly #scope: Scope;
   readonly key: SessionKey;
   #epoch: number | undefined;
+  #writtenTo = 0;
   #writing: Promise<unknown> = Promise.resolve();
   /** Told of what was written, in order. */
   onWritten: (events: readonly SessionEvent[]) => void = () => undefined;
@@ -32,6 +33,11 @@ export class RunWriter {
   constructor(scope: Scope, key: SessionKey) {
     this.#scope = scope;
     this.key = key;
+  }
+
+  /** The newest event that it wrote; 0 before. */
+  get writtenTo(): number {
+    return this.#writtenTo;
   }
 
   get epoch(): number | undefined {
@@ -47,7 +53,7 @@ export class RunWriter {
     for (let attempt = 0; attempt < maxDecisions; attempt++) {
       const head = await this.#scope.store.head(this.key);
       if (!head) throw sessionNotFound(this.key);
-      const fold = await this.#scope.folds.head(this.key);
+      const fold = await this.#scope.folds.atHead(head);
       const drafts = decide(fold);
       if (!drafts) return undefined;
       const { outcome, events } = await this.#append(fold, drafts, {
@@ -120,6 +126,7 @@ export class RunWriter {
       return { outcome: written.outcome, events: [] };
     }
     const { outcome, events, bytes } = written;
+    this.#writtenTo = events.at(-1)!.seq;
     folds.advance(this.key, fold, events, bytes);
     this.onWritten(events);
     return { outcome, events };

@@ -93,15 +93,22 @@ const fail = async ({ scope, writer, run, agent }: RunContext, cause: unknown): 
 /** Whoever raised the epoch has ended what is being done: its tools are told at once. */
 const watchFence = ({ store }: Scope, writer: RunWriter, fenced: AbortController): (() => void) => {
   let isChecking = false;
+  let newest = 0;
   const check = async (): Promise<void> => {
     if (isChecking) return;
     isChecking = true;
     await sleep(fenceMs, undefined, { ref: false });
     isChecking = false;
+    const isOwn = newest <= writer.writtenTo;
+    newest = 0;
+    if (isOwn) return;
     const head = await store.head(writer.key).catch(() => undefined);
     if (head && head.epoch !== writer.epoch) fenced.abort(new PerdureError('FENCED', 'the run was taken away'));
   };
-  return store.watch(writer.key, () => void check());
+  return store.watch(writer.key, (seq = Number.POSITIVE_INFINITY) => {
+    newest = Math.max(newest, seq);
+    void check();
+  });
 };
 
 /** Whether it went on as far as it goes, was stopped by another writer, or could not since this worker does not hold the agent. */
@@ -159,8 +166,9 @@ const goOn = async ({ scope, key, signal: held, isEnding, waitFor }: Hold, seen:
 export const workOnSession = async (hold: Hold): Promise<Left> => {
   const { scope, key } = hold;
   const { folds, clock } = scope;
-  for (;;) {
-    const fold = await folds.head(key);
+  for (let isKnown = false; ; isKnown = true) {
+    // What others add while it is worked on enters the session again: no need to look once more.
+    const fold = await (isKnown ? folds.recent(key) : folds.head(key));
     const next = workFor(fold, clock.now());
     if (next.do === 'nothing') {
       if (!fold.run && fold.queue.length === 0) await tellCaller(scope, fold);

@@ -16,7 +16,7 @@ import { redactContext } from '../session/redact-context.ts';
 import { systemText } from '../session/system-text.ts';
 import { resolvePoint } from './points.ts';
 import type { Scope } from './scope.ts';
-import { messagesBackwards } from './transcript.ts';
+import { messagesOf } from './transcript.ts';
 
 export interface ContextOptions {
   readonly at?: Point | undefined;
@@ -58,7 +58,7 @@ export const readContextParts = async (
   const parts = { instructions, began: await atTurnStart(scope, key, fold), compaction: fold.compaction };
   const entries: ContextEntry[] = [];
   let earlier = 0;
-  for await (const entry of messagesBackwards(scope, key, { seq: fold.seq })) {
+  for await (const entry of messagesOf(scope, key, fold)) {
     if (entry.seq <= (fold.compaction?.to ?? 0)) break;
     if (earlier > maxTokens && entry.turn !== entries.at(-1)!.turn) break;
     entries.push(entry);

@@ -1,7 +1,7 @@
 import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import type { FoldSnapshot, SessionKey, Store, StoredEvent } from '../ports/store.ts';
+import type { FoldSnapshot, Head, SessionKey, Store, StoredEvent } from '../ports/store.ts';
 import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/event-codec.ts';
 import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
 import { readForward } from './read-log.ts';
@@ -108,6 +108,16 @@ export class SessionFolds {
   async outline(key: SessionKey): Promise<SessionFold> {
     const head = await this.#store.head(key);
     if (!head) throw sessionNotFound(key);
+    return this.#outlineAt(head);
+  }
+
+  /** The fold at a head that was just read. */
+  async atHead(head: Head): Promise<SessionFold> {
+    return sound(await this.#outlineAt(head));
+  }
+
+  async #outlineAt(head: Head): Promise<SessionFold> {
+    const key: SessionKey = { workspace: head.workspace, session: head.session };
     const known = this.#newest.get(cacheKey(key));
     if (known?.state.seq === head.seq) return known.state;
     const base = known && known.state.seq < head.seq ? known : undefined;

@@ -5,6 +5,7 @@ import type { Message } from '../../schema/message.ts';
 import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
 import { liveWithin } from '../session/live-lineage.ts';
 import { firstLiveTurn, resolvePoint } from './points.ts';
 import { readBackward } from './read-log.ts';
@@ -28,7 +29,15 @@ export async function* messagesBackwards(
 ): AsyncGenerator<TranscriptEntry, void, void> {
   const head = await scope.folds.outline(key);
   const end = await resolvePoint(scope.store, key, head, upTo);
-  const { live } = end === head.seq ? head : await scope.folds.at(key, end);
+  yield* messagesOf(scope, key, end === head.seq ? head : await scope.folds.at(key, end));
+}
+
+/** The same of a fold. */
+export async function* messagesOf(
+  scope: Scope,
+  key: SessionKey,
+  { live, seq: end }: Pick<SessionFold, 'live' | 'seq'>,
+): AsyncGenerator<TranscriptEntry, void, void> {
   for (const [from, to] of liveWithin(live, 0, end).toReversed()) {
     for await (const stored of readBackward(scope.store, key, { from, to })) {
       if (stored.type !== 'message.appended') continue;

@@ -63,7 +63,7 @@ export class Changes {
     this.#notifier.notify(changes);
   }
 
-  watch(key: SessionKey, wake: () => void): () => void {
+  watch(key: SessionKey, wake: (seq?: number) => void): () => void {
     this.#start();
     const remove = this.#watchers.add(key, wake);
     return () => void remove();

@@ -225,7 +225,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#changes.hearNotes(hear, onHearing);
   }
 
-  watch(key: SessionKey, wake: () => void): () => void {
+  watch(key: SessionKey, wake: (seq?: number) => void): () => void {
     if (this.#closing) throw closedError();
     return this.#changes.watch(key, wake);
   }

@@ -210,7 +210,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     return () => undefined;
   }
 
-  watch(key: SessionKey, wake: () => void): () => void {
+  watch(key: SessionKey, wake: (seq?: number) => void): () => void {
     return this.#follow(() => this.#watchers.add(key, wake));
   }
 
