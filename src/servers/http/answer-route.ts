@@ -63,12 +63,12 @@ const whileKeyCounts = async <T>(
   revoked: AbortController,
   work: () => Promise<T>,
 ): Promise<T> => {
-  const end = () => revoked.abort();
-  const beat = setInterval(() => void mayGoOn().then((may) => may || end(), end), beatMs);
+  const end = (reason: unknown) => revoked.abort(reason);
+  const beat = setInterval(() => void mayGoOn().then((may) => may || end(unauthenticated), end), beatMs);
   try {
     return await work();
   } catch (error) {
-    throw revoked.signal.aborted ? unauthenticated : error;
+    throw revoked.signal.aborted ? revoked.signal.reason : error;
   } finally {
     clearInterval(beat);
   }

@@ -5,8 +5,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { startTestServer, type TestServer } from '../../../test/http-server.ts';
+import { overrideStore } from '../../../test/override-store.ts';
 import { newSqliteFile } from '../../../test/sqlite-file.ts';
+import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import { defineAgent, defineScript, defineTool } from '../../index.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
 
 const openSession = async ({ json }: TestServer, body: unknown = {}): Promise<string> =>
   `/v1/sessions/${(await json('/v1/sessions', { method: 'POST', body })).id}`;
@@ -175,21 +179,42 @@ test('[HTTP1] a bundle that cannot be finished is a failure, or where it has beg
   expect(await answer.json()).toMatchObject({ status: 500, code: 'EVENT_DAMAGED' });
 });
 
-test('[HTTP9] who waits for a run with a key that is revoked is told of nothing', async () => {
+/** Somebody waits for a run that goes on until `working` is resolved, with a key of their own. */
+const startWaiting = async (store?: RuntimeStore) => {
   const working = Promise.withResolvers<string>();
   const tool = defineTool({ name: 'wait', input: z.object({}), execute: () => working.promise });
   const script = defineScript({ name: 'slow', steps: [{ calls: [{ tool: 'wait', input: {} }] }, { text: 'Done.' }] });
   const agent = defineAgent({ name: 'slow', version: 1, model: 'scripted/slow', tools: [tool] });
-  const server = await startTestServer({}, { agents: [agent], models: { scripts: [script] } });
+  const server = await startTestServer({}, { agents: [agent], models: { scripts: [script] }, ...(store && { store }) });
   const { json, ask } = server;
   const { token, key } = await json('/v1/keys', { method: 'POST', body: {} });
   const session = await openSession(server, { agent: { name: 'slow' } });
   const { run } = await json(`${session}/runs`, { method: 'POST', body: { input: 'Go' } });
-  const waiting = ask(`${session}/runs/${run}?wait=true`, { key: token });
-  await json(`/v1/keys/${key.id}`, { method: 'DELETE' });
-  const answer = await waiting.finally(() => working.resolve('ok'));
+  const waiting = ask(`${session}/runs/${run}?wait=true`, { key: token }).finally(() => working.resolve('ok'));
+  return { server, key, run, waiting };
+};
+
+test('[HTTP9] who waits for a run with a key that is revoked is told of nothing', async () => {
+  const { server, key, run, waiting } = await startWaiting();
+  await server.json(`/v1/keys/${key.id}`, { method: 'DELETE' });
+  const answer = await waiting;
   expect(answer.status).toBe(401);
   expect(await answer.text()).not.toContain(run);
+});
+
+test('[HTTP9] who waits while nobody can tell whether the key counts is told that, and not that it does not', async () => {
+  const store = openMemoryStore();
+  let isBusy = false;
+  const record: RuntimeStore['record'] = async (...asked) => {
+    if (isBusy) throw new PerdureError('STORE_BUSY', 'all connections are in use');
+    return store.record(...asked);
+  };
+  const { server, waiting } = await startWaiting(overrideStore(store, { record }));
+  await server.json('/v1/me');
+  isBusy = true;
+  const answer = await waiting;
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({ code: 'STORE_BUSY' });
 });
 
 test('[HTTP10] stopping ends streams and lets requests under way come to their end', async () => {
