@@ -6,7 +6,8 @@ import { isPerdureError } from '../../../src/schema/error.ts';
 const isPassing = (error: unknown): boolean =>
   isPerdureError(error) && ['SERVER_UNAVAILABLE', 'STORE_UNAVAILABLE', 'STORE_BUSY'].includes(error.code);
 const againMs = 200;
-const patienceMs = 60_000;
+/** On a machine with much else to do, all who wait for a connection wait long. */
+const patienceMs = 300_000;
 
 export interface Sent {
   readonly text: string;
