@@ -110,11 +110,11 @@ async function* untilBroken(
 
 /** Answers one route: who may is asked before anything is read, and a key for the request is kept with its answer. */
 export const answering = (route: Route, options: AnswerOptions): ((asking: Asking) => Promise<Response>) => {
-  const { query = {}, body, answer, status = 200, maxBytes = defaultMaxBytes } = route;
+  const { query = {}, body, answer, status = 200, maxBytes = defaultMaxBytes, keyKeptBy = 'server' } = route;
   const Params = z.strictObject(route.params ?? {});
   const Query = z.strictObject(query);
   const hasJson = body !== undefined && body !== bytes;
-  const keepsAnswers = route.method !== 'GET' && !route.keepsKey;
+  const keepsAnswers = route.method !== 'GET' && keyKeptBy === 'server';
 
   const responseTo = (value: unknown): Response => {
     if (value instanceof Response) return value;

@@ -29,3 +29,20 @@ test('[HTTP2] every status that a failure of the caller has is described', () =>
     expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining([...new Set(own)].map(String)));
   }
 });
+
+test('[HTTP2] every header that counts is described where it does, and nowhere else', () => {
+  const { paths } = openApi(routes, '0.0.1') as {
+    paths: Record<string, Record<string, { operationId: string; parameters: { in: string; name: string }[] }>>;
+  };
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const taking = (header: string): readonly string[] =>
+    operations
+      .filter(({ parameters }) => parameters.some((each) => each.in === 'header' && each.name === header))
+      .map(({ operationId }) => operationId);
+  expect(taking('Last-Event-ID')).toEqual(['readEvents', 'readRunEvents', 'watchWorkspace']);
+  expect(taking('If-None-Match')).toEqual(['readState']);
+  expect(taking('If-Match')).toEqual(['commitState']);
+  const changing = routes.filter(({ method }) => method !== 'GET').map(({ name }) => name);
+  const keyless = changing.filter((name) => !taking('Idempotency-Key').includes(name));
+  expect(keyless).toEqual(['importSessions', 'createKey', 'rotateKey', 'setSecret', 'addWebhook', 'rotateWebhook']);
+});

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { permissionFor } from '../../core/service/permissions.ts';
-import { EventPage } from '../../schema/views/event.ts';
 import { isList } from './read-query.ts';
 import { bytes, type Route, stream } from './route.ts';
 
@@ -66,38 +65,49 @@ const parameters = (components: Components, place: 'path' | 'query', shape: z.Zo
     };
   });
 
-const headers = ({ method, name }: Route): readonly Schema[] => {
-  const text = (header: string, description: string) => ({
-    name: header,
-    in: 'header',
-    required: false,
-    description,
-    schema: { type: 'string' },
-  });
-  return [
-    ...(method !== 'GET'
-      ? [text('Idempotency-Key', 'The same key with the same request is done once, and answered the same again.')]
-      : []),
-    ...(name === 'readState' ? [text('If-None-Match', 'Answers 304 when the state still has this ETag.')] : []),
-    ...(name === 'commitState' ? [text('If-Match', 'Refuses with 412 when the state has another ETag.')] : []),
-    ...(name.endsWith('Events') ? [text('Last-Event-ID', 'Goes on after this event.')] : []),
-  ];
+const headerTexts = {
+  'Idempotency-Key': 'The same key with the same request is done once, and answered the same again.',
+  'If-None-Match': 'Answers 304 when the state still has this ETag.',
+  'If-Match': 'Refuses with 412 when the state has another ETag.',
+  'Last-Event-ID': 'Goes on after the frame with this id.',
+} as const;
+const headerNames = Object.keys(headerTexts) as (keyof typeof headerTexts)[];
+
+const headers = ({ method, keyKeptBy, condition, answer }: Route): readonly Schema[] => {
+  const counting = {
+    'Idempotency-Key': method !== 'GET' && keyKeptBy !== 'nobody',
+    'If-None-Match': condition === 'if-none-match',
+    'If-Match': condition === 'if-match',
+    'Last-Event-ID': answer === stream,
+  };
+  return headerNames
+    .filter((name) => counting[name])
+    .map((name) => ({
+      name,
+      in: 'header',
+      required: false,
+      description: headerTexts[name],
+      schema: { type: 'string' },
+    }));
 };
 
-const answerOf = (components: Components, { answer, status = 200, name }: Route): Schema => {
-  if (!answer) return { 204: { description: 'Done.' } };
-  const content =
-    answer === bytes
-      ? { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }
-      : answer === stream
-        ? {
-            'text/event-stream': { schema: { type: 'string' } },
-            ...(name === 'readEvents' && { 'application/json': { schema: components.of(EventPage, 'output') } }),
-          }
-        : { 'application/json': { schema: components.of(answer, 'output') } };
+const binary = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
+
+const contentOf = (components: Components, { answer, page }: Route): Schema => {
+  const json = answer === stream ? page : answer;
+  if (answer === bytes) return binary;
   return {
-    [status]: { description: status === 202 ? 'Taken on.' : 'As asked.', content },
-    ...(name === 'readState' && { 304: { description: 'The state is still the one with that ETag.' } }),
+    ...(answer === stream && { 'text/event-stream': { schema: { type: 'string' } } }),
+    ...(json && { 'application/json': { schema: components.of(json as z.ZodType, 'output') } }),
+  };
+};
+
+const answerOf = (components: Components, route: Route): Schema => {
+  const { answer, status = 200, condition } = route;
+  if (!answer) return { 204: { description: 'Done.' } };
+  return {
+    [status]: { description: status === 202 ? 'Taken on.' : 'As asked.', content: contentOf(components, route) },
+    ...(condition === 'if-none-match' && { 304: { description: 'The state is still the one with that ETag.' } }),
   };
 };
 
@@ -137,10 +147,7 @@ const operation = (components: Components, route: Route): Schema => {
     ...(body && {
       requestBody: {
         required: body === bytes || !body.safeParse({}).success,
-        content:
-          body === bytes
-            ? { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }
-            : { 'application/json': { schema: components.of(body, 'input') } },
+        content: body === bytes ? binary : { 'application/json': { schema: components.of(body, 'input') } },
       },
     }),
     responses: { ...answerOf(components, route), ...failures },

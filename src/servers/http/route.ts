@@ -72,8 +72,12 @@ export interface RouteDefinition<P extends Shape, Q extends Shape, B extends z.Z
   readonly status?: 200 | 201 | 202;
   /** Undefined: 204 without content. */
   readonly answer?: A | typeof bytes | typeof stream;
-  /** The library itself keeps the key with what was asked; without it the server keeps the answer. */
-  readonly keepsKey?: true;
+  /** In place of a stream, for who does not follow it. */
+  readonly page?: z.ZodType;
+  /** Who keeps an Idempotency-Key: the server with its answer, which is usual, or the library with what was done. Nobody where an answer holds a secret. */
+  readonly keyKeptBy?: 'server' | 'library' | 'nobody';
+  /** What is asked for by the tag of a state. */
+  readonly condition?: 'if-match' | 'if-none-match';
   handle(
     call: RouteCall<Values<P>, Values<Q>, z.infer<B>>,
   ): Promise<ReadonlyDeep<z.output<A>> | Response> | Promise<void>;

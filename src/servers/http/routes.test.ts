@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../../../test/http-server.ts';
+import { EventPage } from '../../schema/views/event.ts';
+import { StateView } from '../../schema/views/session.ts';
 
 const post = (body: unknown = {}) => ({ method: 'POST', body });
 
@@ -65,7 +67,8 @@ test('[HTTP1] the state is read by its tag, changed by a patch, compared and tak
   const { commit } = await json(`${session}/state`, change);
   expect(commit).toMatchObject({ entries: ['/facts/port'], why: 'because' });
   expect((await ask(`${session}/state`, change)).status).toBe(412);
-  expect(await json(`${session}/state`)).toMatchObject({ facts: { port: 8080 } });
+  expect(StateView.parse(await json(`${session}/state`))).toMatchObject({ facts: { port: 8080 } });
+  expect(EventPage.parse(await json(`${session}/events?follow=false`))).toMatchObject({ more: false });
   expect((await json(`${session}/commits?path=/facts/*`)).commits).toHaveLength(1);
   expect((await json('/v1/commits')).commits).toHaveLength(1);
   expect(await json(`${session}/diff?from=seq:1&to=seq:${commit.seq}`)).toMatchObject({
@@ -205,6 +208,30 @@ test('[HTTP3] so is what is changed, put or removed, for the state that it was m
   for (const _ of ['first', 'again']) {
     expect((await ask(`${session}/files/content?path=a.txt`, gone)).status).toBe(204);
   }
+});
+
+test('[HTTP3] where a secret is shown or taken no key is kept: the same again is done again', async () => {
+  const { json, runtime } = await startTestServer();
+  const keyed = (method: string, body: unknown = {}) => ({ method, body, headers: { 'idempotency-key': 'k' } });
+  const [first, second] = [await json('/v1/keys', keyed('POST')), await json('/v1/keys', keyed('POST'))];
+  expect(second.key.id).not.toBe(first.key.id);
+  const rotate = `/v1/keys/${first.key.id}/rotate`;
+  expect((await json(rotate, keyed('POST'))).token).not.toBe((await json(rotate, keyed('POST'))).token);
+  for (const value of ['the first value', 'the second value']) {
+    await json('/v1/secrets/github', keyed('PUT', { value }));
+  }
+  const admin = runtime.as({ workspace: 'local', member: 'the-admin', role: 'admin' });
+  expect(await admin.once({ key: 'k', of: 'anything', body: {} }, async () => 'free')).toBe('free');
+});
+
+test('[HTTP3] a tag that a proxy has made weak, one of several, and any at all are known again', async () => {
+  const server = await startTestServer();
+  const session = await openSession(server);
+  const etag = (await server.ask(`${session}/state`)).headers.get('etag')!;
+  const statusFor = async (tags: string) =>
+    (await server.ask(`${session}/state`, { headers: { 'if-none-match': tags } })).status;
+  for (const tags of [`W/${etag}`, `"another", ${etag}`, '*']) expect(await statusFor(tags)).toBe(304);
+  expect(await statusFor('"another"')).toBe(200);
 });
 
 test('[HTTP1] what went wrong is told as RFC 9457 says, with the code and what to do next', async () => {

@@ -78,7 +78,7 @@ export const fileRoutes = [
     },
     body: bytes,
     maxBytes: maxFileBytes,
-    keepsKey: true,
+    keyKeptBy: 'library',
     answer: WrittenFileView,
     handle: async ({ session, query: { path, expect, ...options }, content, idempotencyKey }) =>
       session.files.write(path, await bodyOf({ content }), {
@@ -94,7 +94,7 @@ export const fileRoutes = [
     verb: 'files.delete',
     summary: 'Deletes a file, or a folder with all that it holds',
     query: { path: Path, expect: Hash.optional(), why: Text.max(2000).optional() },
-    keepsKey: true,
+    keyKeptBy: 'library',
     handle: async ({ session, query: { path, ...options }, idempotencyKey }) => {
       await session.files.delete(path, { ...options, idempotencyKey });
     },
@@ -175,7 +175,7 @@ export const fileRoutes = [
     query: { mediaType: Text.min(1).max(200).optional(), path: Path.optional() },
     body: bytes,
     maxBytes: maxFileBytes,
-    keepsKey: true,
+    keyKeptBy: 'library',
     answer: ArtifactView,
     handle: async ({ session, params, query: { path, mediaType }, content, idempotencyKey }) => {
       const kept = path === undefined ? await bodyOf({ content }) : { path };

@@ -6,7 +6,7 @@ import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
 import { Message, type MessageInput, UserPart } from '../../../schema/message.ts';
 import { InputPolicy } from '../../../schema/run.ts';
-import { type EventPage, EventView } from '../../../schema/views/event.ts';
+import { EventPage, EventView } from '../../../schema/views/event.ts';
 import { RunResultView, RunView } from '../../../schema/views/session.ts';
 import { type Frame, stream } from '../route.ts';
 import { atPoint, Flag, inRun, limitUpTo, nothing, ofCall, Whole } from './fields.ts';
@@ -42,7 +42,7 @@ export const runRoutes = [
     summary: 'Adds messages of a loop of your own; a user message opens a turn',
     body: z.strictObject({ messages: z.array(MessageBody).min(1).max(1000) }),
     maxBytes,
-    keepsKey: true,
+    keyKeptBy: 'library',
     status: 201,
     answer: z.strictObject({ events: z.array(EventView) }),
     handle: async ({ session, body, idempotencyKey }) => {
@@ -62,7 +62,7 @@ export const runRoutes = [
       notBefore: z.int().positive().optional(),
     }),
     maxBytes,
-    keepsKey: true,
+    keyKeptBy: 'library',
     status: 202,
     answer: RunView,
     handle: async ({ session, body: { input, ...options }, idempotencyKey }) => {
@@ -137,6 +137,7 @@ export const runRoutes = [
       previews: Flag.optional(),
     },
     answer: stream,
+    page: EventPage,
     handle: async ({ session, query, headers, events }) => {
       const { at, follow = at === undefined, limit = 200, previews = true } = query;
       const after = (await cursorOf(session, headers, query)) ?? 0;

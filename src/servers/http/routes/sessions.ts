@@ -139,9 +139,11 @@ export const sessionRoutes = [
     name: 'importSessions',
     verb: 'sessions.import',
     summary: 'Takes over the sessions of a bundle, whole or not at all',
+    about:
+      'An Idempotency-Key does not count here: events that are there are not added again, and the answer tells how many were.',
     body: bytes,
     maxBytes: maxBundleBytes,
-    keepsKey: true,
+    keyKeptBy: 'nobody',
     answer: ImportedView,
     handle: ({ runtime, content }) => runtime.sessions.import(content),
   }),

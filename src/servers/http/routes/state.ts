@@ -63,6 +63,9 @@ const matched = (headers: Headers): string | undefined => {
   return given === null || given === '*' ? undefined : given.replace(/^(?:W\/)?"|"$/g, '');
 };
 
+const isKnown = (headers: Headers, etag: string): boolean =>
+  (headers.get('if-none-match') ?? '').split(',').some((each) => ['*', etag, `W/${etag}`].includes(each.trim()));
+
 export const stateRoutes = [
   defineSessionRoute({
     method: 'GET',
@@ -71,12 +74,12 @@ export const stateRoutes = [
     verb: 'session.state',
     summary: 'The typed state, now or at a point, with its ETag',
     query: atPoint,
+    condition: 'if-none-match',
     answer: StateView,
     handle: async ({ session, query, headers }) => {
       const state = await session.state(query);
       const etag = tagOf(stateTag(state));
-      const known = (headers.get('if-none-match') ?? '').split(',').map((each) => each.trim());
-      if (known.includes(etag)) return new Response(null, { status: 304, headers: { etag } });
+      if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: { etag } });
       return answered(state, { etag });
     },
   }),
@@ -93,6 +96,7 @@ export const stateRoutes = [
       derivedFrom: z.array(z.int().positive()).max(1000).optional(),
       by: z.enum(['member', 'model']).optional(),
     }),
+    condition: 'if-match',
     answer: MaybeCommitView,
     handle: async ({ session, headers, body: { patch, ...options } }) => {
       const commit = await session.commit(patch, { ...options, onState: matched(headers) });

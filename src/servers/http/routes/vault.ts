@@ -24,7 +24,7 @@ export const vaultRoutes = [
     summary: 'Puts a value in, or another in its place',
     about: 'An Idempotency-Key does not count here: nothing that was made of a value is kept beside the vault.',
     params: ofSecret,
-    keepsKey: true,
+    keyKeptBy: 'nobody',
     body: z.strictObject({ value: Text.max(32 * 1024), about: Text.max(500).optional() }),
     answer: SecretInfo,
     handle: ({ runtime, params, body: { value, about } }) => runtime.vault.set(params.secret, value, { about }),

@@ -99,7 +99,7 @@ export const workspaceRoutes = [
     summary: 'Allows the call; once for good',
     params: ofApproval,
     body: nothing,
-    keepsKey: true,
+    keyKeptBy: 'library',
     answer: z.strictObject({ session: SessionId }),
     handle: async ({ runtime, params }) => ({ session: await runtime.approvals.approve(params.approval) }),
   }),
@@ -111,7 +111,7 @@ export const workspaceRoutes = [
     summary: 'Forbids the call; once for good',
     params: ofApproval,
     body: z.strictObject({ reason: Text.max(2000).optional() }),
-    keepsKey: true,
+    keyKeptBy: 'library',
     answer: z.strictObject({ session: SessionId }),
     handle: async ({ runtime, params, body }) => ({
       session: await runtime.approvals.deny(params.approval, body.reason),
