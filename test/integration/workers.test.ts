@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Model, ModelFailure } from '../../src/core/ports/model.ts';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
+import type { Tool } from '../../src/core/ports/tool.ts';
 import {
   defineAgent,
   defineScript,
@@ -14,6 +15,7 @@ import {
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
+import { subagent } from '../../src/tools/index.ts';
 import { overrideStore } from '../override-store.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -337,4 +339,64 @@ test('[WORKER12] a session that is taken again before its giving back was answer
   expect(worker.state().holds).toBe(1);
   calls[0]!.end();
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+});
+
+/** One who has a task done by as many helpers at once. */
+const newBoss = (tools: Tool[], helpers = 1) => {
+  const helper = defineAgent({ name: 'helper', version: 1, model: scriptedModel(script), tools });
+  const calls = Array.from({ length: helpers }, () => ({ tool: 'helper', input: { task: 'look' } }));
+  const model = scriptedModel(defineScript({ name: 'boss', steps: [{ calls }, { text: 'Thanks.' }] }));
+  return { helper, boss: defineAgent({ name: 'boss', version: 1, model, tools: [subagent(helper)] }) };
+};
+
+test('[WORKER10] who waits for a subagent leaves it its own place in the limits', async () => {
+  const { look, calls } = newCalls();
+  const { boss, helper } = newBoss([look], 2);
+  const { open } = newCluster();
+  const runtime = await open(undefined, { agents: [boss, helper] });
+  const session = await runtime.sessions.open({ agent: boss });
+  const run = await session.send('Go');
+  await runtime.worker({ limits: { perWorkspace: 1 }, pollMs: 20 }).start();
+  await expect.poll(() => calls.length).toBe(1);
+  await sleep(100);
+  expect(calls).toHaveLength(1);
+  calls[0]!.end();
+  await expect.poll(() => calls.length).toBe(2);
+  calls[1]!.end();
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+});
+
+test('[WORKER10] a subagent that is waited for comes before what is older', async () => {
+  const { look, calls } = newCalls();
+  const { boss, helper } = newBoss([look]);
+  const { open } = newCluster();
+  const runtime = await open(undefined, { agents: [boss, helper] });
+  for (let i = 0; i < 5; i++) await (await runtime.sessions.open({ agent: boss })).send('Go');
+  const worker = runtime.worker({ concurrency: 1, pollMs: 20 });
+  await worker.start();
+  await expect.poll(() => calls.length).toBe(1);
+  await sleep(100);
+  expect(worker.state().holds).toBe(2);
+});
+
+test('[WORKER3] a call that waits for a subagent does not keep who drains', async () => {
+  const { look, calls, begun } = newCalls();
+  const { boss, helper } = newBoss([look]);
+  const { open } = newCluster();
+  const [first, second] = [
+    await open(undefined, { agents: [boss, helper] }),
+    await open(undefined, { agents: [boss, helper] }),
+  ];
+  const run = await (await first.sessions.open({ agent: boss })).send('Go');
+  const worker = first.worker();
+  await worker.start();
+  await begun;
+  const began = performance.now();
+  const drained = worker.drain({ forMs: 5000 });
+  calls[0]!.end();
+  await drained;
+  expect(performance.now() - began).toBeLessThan(3000);
+  await second.worker().start();
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(calls).toHaveLength(1);
 });

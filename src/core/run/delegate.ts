@@ -94,6 +94,22 @@ const endOf = async (
   }
 };
 
+/** A worker that ends leaves the call to the next one. */
+const waitForEnd = async (
+  run: RunContext,
+  callId: string,
+  asked: Run,
+  leave: (() => void) | undefined,
+): Promise<RunResult> => {
+  const left = Promise.withResolvers<never>();
+  const leaveNow = (): void => {
+    leave?.();
+    left.reject(waitsForChild);
+  };
+  using _waiting = run.waitFor(asked.session, leave && leaveNow);
+  return await Promise.race([endOf(run, callId, asked, leave), left.promise]);
+};
+
 /** More than a session opens with. */
 const openingEvents = 20;
 
@@ -128,8 +144,7 @@ export const delegate = async (
   const asked = await admitInput(scopeOfRequester(run), keyOf(run.scope, session), task, {
     idempotencyKey: taskKey(callId),
   });
-  using _waiting = run.waitFor(session);
-  const { status, output, error, usage } = await endOf(run, callId, asked, leave);
+  const { status, output, error, usage } = await waitForEnd(run, callId, asked, leave);
   await takeFilesOver(run, callId, session);
   await tell(run, callId, { type: 'child.ended', payload: { callId, session, usage } });
   return { session, status: status as Delegated['status'], output, error };

@@ -25,8 +25,8 @@ export interface RunContext {
   /** The worker ends: no further step is begun. */
   isEnding(): boolean;
   preview(written: Written): void;
-  /** Told while a call waits for another session, which then is this worker's to work on too. */
-  waitFor(session: SessionId): Disposable;
+  /** Told while a call waits for another session, which then is this worker's to work on too. `leave` is called when the worker is to end. */
+  waitFor(session: SessionId, leave?: () => void): Disposable;
 }
 
 export const agentActor = ({ agent }: Pick<RunContext, 'agent'>): Actor => `agent:${agent.name}` as Actor;

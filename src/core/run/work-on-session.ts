@@ -34,8 +34,8 @@ export interface Hold {
   isEnding(): boolean;
   /** As the queue has it now. */
   isStillHeld(): Promise<boolean>;
-  /** Told while a call waits for another session, which then is this worker's to work on too. */
-  waitFor(session: SessionId): Disposable;
+  /** Told while a call waits for another session, which then is this worker's to work on too. `leave` is called when the worker is to end. */
+  waitFor(session: SessionId, leave?: () => void): Disposable;
 }
 
 /** As the session is given back. */

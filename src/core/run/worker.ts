@@ -91,6 +91,14 @@ interface Held {
   renewedAt: number;
 }
 
+/** A call waits for a session. */
+interface Wait {
+  readonly caller: SessionKey;
+  readonly session: SessionId;
+  /** Ends the waiting, where the call can be made again. */
+  readonly leave: (() => void) | undefined;
+}
+
 /** Works on the runs of one workspace or of all. Any number of them, in any number of processes, share the work. */
 export class RunWorker implements Worker {
   readonly #field: WorkerField;
@@ -103,8 +111,8 @@ export class RunWorker implements Worker {
   readonly #held = new Map<string, Held>();
   /** Under way: the work on a session, until it was given back. */
   readonly #busy = new Map<string, Promise<void>>();
-  /** Sessions that calls of ours wait for: those who wait need no place of their own meanwhile. */
-  readonly #awaited = new Set<string>();
+  /** What calls of ours wait for: those who wait need no place of their own meanwhile. */
+  readonly #waits = new Set<Wait>();
   /** Other workers of this machine that are at work: should one's process die, its work is taken on at once. */
   #neighbours: readonly Holder[] = [];
   readonly #beats = new Set<Promise<boolean>>();
@@ -136,6 +144,7 @@ export class RunWorker implements Worker {
   async drain({ forMs = defaultDrainMs }: { readonly forMs?: number | undefined } = {}): Promise<void> {
     this.#isDraining = true;
     this.#wake();
+    for (const { leave } of this.#waits) leave?.();
     if (this.#holder && !this.#stopping.signal.aborted) void this.#beat(); // so that others know
     const late = sleep(forMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     await Promise.race([Promise.all(this.#busy.values()), late]);
@@ -217,8 +226,11 @@ export class RunWorker implements Worker {
 
   /** Takes on what nobody else is doing, as far as there is room. True when there is nothing to do, now or in a moment. */
   async #takeOn(untilIdle: boolean): Promise<boolean> {
-    const count = this.#options.concurrency - this.#busy.size + this.#awaited.size;
-    if (count <= 0 || this.#isEnding()) return false;
+    if (this.#isEnding()) return false;
+    const callers = Map.groupBy(this.#waits, ({ caller }) => nameOf(caller));
+    for (const waits of callers.values()) await this.#takeOnAwaited(waits);
+    const count = this.#options.concurrency - this.#busy.size + callers.size;
+    if (count <= 0) return false;
     const [sessions, gone] = [await this.#only(), this.#gone()];
     const sentAt = performance.now();
     const claim = await this.#claim({ count, sessions, gone });
@@ -232,7 +244,17 @@ export class RunWorker implements Worker {
     return isIdle && stranded === 0;
   }
 
-  #claim(claim: Pick<Claim, 'count' | 'sessions' | 'gone' | 'strandedMs'>) {
+  /** One of those that a caller waits for takes its place, before all others and whatever the limits: else all places could be taken by callers. */
+  async #takeOnAwaited(waits: readonly Wait[]): Promise<void> {
+    const { workspace } = waits[0]!.caller;
+    const sessions = waits.map(({ session }) => session);
+    if (sessions.some((session) => this.#busy.has(nameOf({ workspace, session })))) return;
+    const sentAt = performance.now();
+    const { taken } = await this.#claim({ count: 1, workspace, sessions, limits: undefined });
+    for (const work of taken) this.#hold(work, sentAt);
+  }
+
+  #claim(claim: Pick<Claim, 'count' | 'sessions' | 'gone' | 'strandedMs'> & Partial<Claim>) {
     const { queue, workspace, agents } = this.#field;
     const { leaseMs, limits } = this.#options;
     return queue.claim({
@@ -299,7 +321,7 @@ export class RunWorker implements Worker {
       signal,
       isEnding: () => this.#isEnding(),
       isStillHeld: async () => (await this.#beat()) && !lost.signal.aborted,
-      waitFor: (session: SessionId) => this.#waitFor({ ...key, session }),
+      waitFor: (session: SessionId, leave?: () => void) => this.#waitFor({ caller: key, session, leave }),
     };
     try {
       await this.#giveBack(key, isOurs ? await workOnSession(hold) : await sayStranded(hold));
@@ -310,11 +332,11 @@ export class RunWorker implements Worker {
     }
   }
 
-  #waitFor(key: SessionKey): Disposable {
-    const name = nameOf(key);
-    this.#awaited.add(name);
+  #waitFor(wait: Wait): Disposable {
+    this.#waits.add(wait);
     this.#wake();
-    return { [Symbol.dispose]: () => void this.#awaited.delete(name) };
+    if (this.#isDraining) wait.leave?.();
+    return { [Symbol.dispose]: () => void this.#waits.delete(wait) };
   }
 
   /** Again and again while the store is away: until the lease lapses nobody else would come. */
