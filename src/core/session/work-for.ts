@@ -54,6 +54,7 @@ export const workFor = (fold: SessionFold, now: number): WorkFor => {
   if (!run && forsakenChildren(fold).length > 0) return { do: 'end-children' };
   if (holder !== 'agent' || (status !== 'active' && status !== 'pausing')) return nothing;
   if (!run) return status === 'active' ? nextInput(queue, now) : nothing;
-  if (run.waitingFor) return whenWaiting(fold, run, now);
+  // It came to wait while it was to pause: whoever takes it on pauses it.
+  if (run.waitingFor) return status === 'pausing' ? { do: 'resume', run } : whenWaiting(fold, run, now);
   return run.activeSince === undefined ? { do: 'resume', run } : { do: 'take-over', run };
 };
