@@ -1,4 +1,4 @@
-import type { Claim, Holder, Presence } from '../core/ports/queue.ts';
+import { type Claim, type Holder, type Presence, preferMs } from '../core/ports/queue.ts';
 import type { SessionKey } from '../core/ports/store.ts';
 
 /** A session that nobody has, or has any more. */
@@ -56,9 +56,6 @@ export const pickWork = <Row extends FreeWork>(
 
 /** A worker that is lost is told of for so long. */
 export const forgetMs = 3_600_000;
-
-/** For so long a session is left to a worker that has its files. */
-export const preferMs = 500;
 
 /** What nobody has may be taken by this claim; `workers` are all that are known. */
 export const mayTake = (

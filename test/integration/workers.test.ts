@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Model, ModelFailure } from '../../src/core/ports/model.ts';
+import { preferMs } from '../../src/core/ports/queue.ts';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import type { Tool } from '../../src/core/ports/tool.ts';
 import {
@@ -399,4 +400,62 @@ test('[WORKER3] a call that waits for a subagent does not keep who drains', asyn
   await second.worker().start();
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
   expect(calls).toHaveLength(1);
+});
+
+test('[WORKER7] a session that is to pause when its model is to be asked again later pauses at once', async () => {
+  const asked = Promise.withResolvers<void>();
+  const mayFail = Promise.withResolvers<void>();
+  const model: Model = {
+    ...scriptedModel(script),
+    answer: async () => {
+      asked.resolve();
+      await mayFail.promise;
+      throw new ModelFailure('rate-limit', 'slow down', { retryAfterMs: 60_000 });
+    },
+  };
+  const { agent, open } = newCluster(model);
+  const runtime = await open();
+  const session = await runtime.sessions.open({ agent });
+  await runtime.worker().start();
+  await session.send('Go');
+  await asked.promise;
+  const paused = session.pause();
+  await expect.poll(() => typesOf(session)).toContain('session.pausing');
+  mayFail.resolve();
+  await paused;
+  await expect.poll(() => typesOf(session), { timeout: 5000 }).toContain('session.paused');
+});
+
+test('[WORKER4] it lets go as soon as two thirds of its lease are over', async () => {
+  const { agent, open, calls, begun } = newCluster();
+  let isCut = false;
+  const cut = await open((store) => ({
+    touch: (...asked) =>
+      isCut ? Promise.reject(new PerdureError('STORE_UNAVAILABLE', 'cut off')) : store.touch(...asked),
+  }));
+  const session = await cut.sessions.open({ agent });
+  const leaseMs = 3000;
+  await cut.worker({ leaseMs }).start();
+  await expect.poll(async () => (await cut.workers()).length).toBe(1);
+  const claimedAt = performance.now();
+  await session.send('look');
+  await begun;
+  isCut = true;
+  await expect.poll(() => calls[0]!.signal.aborted, { timeout: 5000, interval: 10 }).toBe(true);
+  expect(performance.now() - claimedAt).toBeLessThan(0.9 * leaseMs);
+});
+
+test('[WORKER13] what is left to a worker that does not come is taken without waiting for the next look round', async () => {
+  const { agent, open } = newCluster();
+  let leftUntil = 0;
+  const runtime = await open((store) => ({
+    claim: (claim) =>
+      performance.now() < leftUntil ? Promise.resolve({ taken: [], neighbours: [] }) : store.claim(claim),
+  }));
+  const session = await runtime.sessions.open({ agent });
+  await runtime.worker({ pollMs: 60_000 }).start();
+  await sleep(600);
+  leftUntil = performance.now() + preferMs;
+  const run = await session.send('Go');
+  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });

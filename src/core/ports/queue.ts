@@ -121,6 +121,9 @@ export interface Queue {
   watchWork(workspace: WorkspaceId | undefined, wake: () => void): () => void;
 }
 
+/** For so long a session is left to a worker that has its files. */
+export const preferMs = 500;
+
 /** The events after which a worker has to look at a session. */
 export const callsForWork: ReadonlySet<string> = new Set([
   'input.admitted',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { newId, SessionId, type WorkspaceId } from '../../schema/ids.ts';
 import { thisMachine } from '../files/disk/machine.ts';
-import type { Claim, Holder, Presence, Queue, Work } from '../ports/queue.ts';
+import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { Scope } from '../service/scope.ts';
 import { parseInput } from '../session/event-codec.ts';
@@ -116,6 +116,8 @@ export class RunWorker implements Worker {
   /** Other workers of this machine that are at work: should one's process die, its work is taken on at once. */
   #neighbours: readonly Holder[] = [];
   readonly #beats = new Set<Promise<boolean>>();
+  /** For what is due later. */
+  readonly #alarms = new Set<NodeJS.Timeout>();
   #resting = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #isWoken = false;
@@ -161,11 +163,14 @@ export class RunWorker implements Worker {
     const { queue, workspace, onWarning, data } = this.#field;
     this.#place = await thisMachine(data);
     this.#holder = await processHolder(newId('run').replace('run_', 'worker_'), data);
-    const unwatch = queue.watchWork(workspace, () => this.#wake());
-    const heart = setInterval(() => {
-      this.#letGoOfDoubtful();
-      void this.#beat();
-    }, this.#options.leaseMs / 3);
+    // What was left to a worker that has its files is looked at again, should that not have come.
+    const secondLook = setTimeout(() => this.#wake(), preferMs + 10).unref();
+    const unwatch = queue.watchWork(workspace, () => {
+      this.#wake();
+      secondLook.refresh();
+    });
+    const heart = setInterval(() => void this.#beat(), this.#options.leaseMs / 3);
+    const watchdog = setInterval(() => this.#letGoOfDoubtful(), this.#options.leaseMs / 30);
     let failingSince: number | undefined;
     try {
       await this.#beat();
@@ -185,7 +190,7 @@ export class RunWorker implements Worker {
       unwatch();
       this.#stopping.abort(stopped());
       await Promise.all(this.#busy.values());
-      clearInterval(heart);
+      for (const timer of [heart, watchdog, secondLook, ...this.#alarms]) clearTimeout(timer);
       await Promise.all(this.#beats); // one that comes after it has left would make it known again
       await queue.leave(this.#holder.worker).catch(onWarning);
     }
@@ -202,8 +207,14 @@ export class RunWorker implements Worker {
   }
 
   #wakeIn(ms: number): void {
-    const timer = setTimeout(() => this.#wake(), Math.min(ms, longestTimerMs)).unref();
-    this.#stopping.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+    const alarm = setTimeout(
+      () => {
+        this.#alarms.delete(alarm);
+        this.#wake();
+      },
+      Math.min(ms, longestTimerMs),
+    ).unref();
+    this.#alarms.add(alarm);
   }
 
   /** Until a hint, the end of something at work, or the next look round. */

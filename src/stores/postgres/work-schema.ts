@@ -1,4 +1,5 @@
-import { forgetMs, preferMs } from '../pick-work.ts';
+import { preferMs } from '../../core/ports/queue.ts';
+import { forgetMs } from '../pick-work.ts';
 import { tenantTable } from './tenant-table.ts';
 
 /**
