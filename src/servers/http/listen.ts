@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { PerdureError } from '../../schema/error.ts';
-import { maxHeaders } from './app.ts';
+import { maxHeaders } from './refuse-flood.ts';
 
 /** After which a connection is closed. */
 export interface Timeouts {

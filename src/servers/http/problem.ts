@@ -61,8 +61,18 @@ export const unauthenticated = new PerdureError(
   'a key is needed: send authorization: Bearer pdk_…; `perdure keys create` makes one',
 );
 
+/** What a failure says in headers, for clients that do not read it. */
+const headersOf = (error: PerdureError): Record<string, string> => {
+  const { retryAfterSeconds, allow } = error.details;
+  return {
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+    ...(allow !== undefined && { allow: String(allow) }),
+    ...(error === unauthenticated && { 'www-authenticate': 'Bearer realm="perdure"' }),
+  };
+};
+
 /** RFC 9457. What is no PerdureError is a defect: the client gets the id under which it was logged, and nothing else. */
-export const problemResponse = (error: unknown, request: string, headers: Record<string, string> = {}): Response => {
+export const problemResponse = (error: unknown, request: string): Response => {
   const known = error instanceof PerdureError ? error : undefined;
   const status = known ? statusOf[known.code] : 500;
   const code = known?.code ?? 'DEFECT';
@@ -78,5 +88,6 @@ export const problemResponse = (error: unknown, request: string, headers: Record
     details: known?.details ?? {},
     request,
   };
-  return new Response(jsonText(body), { status, headers: { 'content-type': 'application/problem+json', ...headers } });
+  const headers = { 'content-type': 'application/problem+json', ...(known && headersOf(known)) };
+  return new Response(jsonText(body), { status, headers });
 };

@@ -240,7 +240,8 @@ test('[HTTP1] what went wrong is told as RFC 9457 says, with the code and what t
   expect(missing.status).toBe(404);
   expect(missing.headers.get('content-type')).toBe('application/problem+json');
   expect(await missing.json()).toMatchObject({ code: 'SESSION_NOT_FOUND', status: 404, request: expect.any(String) });
-  expect((await ask('/v1/sessions', { key: '' })).status).toBe(401);
+  const keyless = await ask('/v1/sessions', { key: '' });
+  expect([keyless.status, keyless.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="perdure"']);
   expect((await ask('/v1/sessions', { key: 'pdk_local.x.y' })).status).toBe(401);
   expect((await ask('/v1/nothing')).status).toBe(404);
   expect((await ask('/v1/sessions', { method: 'DELETE' })).status).toBe(405);

@@ -1,8 +1,9 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import type { Runtime } from '../../runtime.ts';
-import { httpApp, type Observer } from './app.ts';
+import { httpApp } from './app.ts';
 import { addHealth, type Readings } from './health.ts';
 import { type HttpServer, type ListenOptions, listenHttp, nameOfHost } from './listen.ts';
+import type { Observer } from './observer.ts';
 import { openApi } from './openapi.ts';
 import { isLoopback } from './origin-check.ts';
 import { docsPage } from './pages/docs-page.ts';
