@@ -78,7 +78,7 @@ export const admitInput = async (
         from: scope.requester,
         notBefore,
       },
-      ...(policy === 'reject' && { whileIdle: true }),
+      ...(policy === 'reject' && { whileIdleAt: now }),
     },
     { idempotencyKey, body: { content, policy, ...(notBefore !== undefined && { notBefore }) } },
   );

@@ -28,8 +28,8 @@ export type SessionCommand =
   | {
       readonly type: 'admit';
       readonly input: PayloadOf<'input.admitted'>;
-      /** Refused while a run is under way. */
-      readonly whileIdle?: boolean;
+      /** Refused when by this time a run is under way or next. */
+      readonly whileIdleAt?: number;
     }
   | ({ readonly type: 'describe' } & Description)
   | { readonly type: 'pause'; readonly reason?: string | undefined }
@@ -119,10 +119,13 @@ const decideAppend = (
   return { drafts, command, fact };
 };
 
-const busy = ({ session, run, queue }: SessionFold): PerdureError =>
-  new PerdureError('SESSION_BUSY', `${session} is at work: wait for it, or send with another policy`, {
-    details: { session, run: run?.id ?? queue[0]?.run },
+const refuseWhileBusy = ({ session, run, queue }: SessionFold, now: number): void => {
+  const first = run?.id ?? queue.find(({ notBefore = 0 }) => notBefore <= now)?.run;
+  if (first === undefined) return;
+  throw new PerdureError('SESSION_BUSY', `${session} is at work: wait for it, or send with another policy`, {
+    details: { session, run: first },
   });
+};
 
 const refuseWhileRunning = ({ run, status }: SessionFold, command: Command): void => {
   if (!run) return;
@@ -181,7 +184,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     case 'append':
       return decideAppend(state, command, actor);
     case 'admit': {
-      if (command.whileIdle && (state.run || state.queue.length > 0)) throw busy(state);
+      if (command.whileIdleAt !== undefined) refuseWhileBusy(state, command.whileIdleAt);
       const draft: EventDraft = {
         type: 'input.admitted',
         payload: command.input,
@@ -189,7 +192,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
         turn: state.turn,
         run: command.input.run,
       };
-      return { drafts: [draft], command: allow(state, 'send'), fact: !command.whileIdle };
+      return { drafts: [draft], command: allow(state, 'send'), fact: command.whileIdleAt === undefined };
     }
     case 'answer':
       return decideAnswer(state, command, actor);
