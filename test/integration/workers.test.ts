@@ -459,3 +459,30 @@ test('[WORKER13] what is left to a worker that does not come is taken without wa
   const run = await session.send('Go');
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });
+
+test('[WORKER3] a model that never answers and does not listen keeps nobody from stopping', async () => {
+  const asked = Promise.withResolvers<void>();
+  const model: Model = {
+    ...scriptedModel(script),
+    answer: () => {
+      asked.resolve();
+      return new Promise(() => {});
+    },
+  };
+  const { agent, open } = newCluster(model);
+  const runtime = await open();
+  const worker = runtime.worker();
+  await worker.start();
+  await (await runtime.sessions.open({ agent })).send('Go');
+  await asked.promise;
+  await worker.drain({ forMs: 20 });
+  expect(worker.state().holds).toBe(0);
+});
+
+test('[WORKER6] what is sent for later is no reason to refuse what is sent for now', async () => {
+  const { agent, open } = newCluster();
+  const session = await (await open()).sessions.open({ agent });
+  await session.send('Later', { notBefore: Date.now() + 3_600_000 });
+  await session.send('Now', { policy: 'reject' });
+  await expect(session.send('Now too', { policy: 'reject' })).rejects.toMatchObject({ code: 'SESSION_BUSY' });
+});

@@ -19,6 +19,7 @@ import { executeCall } from './execute-call.ts';
 import { ShownText } from './previews.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { inChatSpan } from './run-spans.ts';
+import { untilAborted } from './run-tool.ts';
 
 /** How asking the model ended, as far as the run has to know. */
 export type Asked =
@@ -184,7 +185,10 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
       settings,
       signal,
     };
-    const ask = () => model.answer(request, ({ kind, text }) => shown.push(kind, text));
+    const show = ({ kind, text }: ModelDelta): void => {
+      if (!signal.aborted) shown.push(kind, text);
+    };
+    const ask = () => untilAborted(model.answer(request, show), signal);
     given = await inChatSpan(run, model, ask, (error) => failureOf(error).failure);
   } catch (error) {
     scope.previews.over(writer.key);

@@ -18,8 +18,8 @@ const lastOf = async (output: unknown): Promise<unknown> => {
   return last;
 };
 
-/** Whatever the tool does with the signal, its call is over when the signal says so. */
-const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+/** Whatever a tool or a model does with the signal, its call is over when the signal says so. */
+export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();
