@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ApprovalId, RunId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
+import { Status } from '../../../schema/lifecycle.ts';
 import { ToolCallId } from '../../../schema/message.ts';
 import { PointText } from '../../../schema/place.ts';
 
@@ -24,6 +25,13 @@ export const limitUpTo = (most: number) =>
     maximum: most,
   });
 export const Path = Text.min(1).max(4096);
+
+/** Of the listing of sessions. */
+export const sessionPage = {
+  status: z.array(Status).optional(),
+  limit: limitUpTo(1000).optional(),
+  cursor: z.string().max(200).optional(),
+};
 
 export const atPoint = { at: PointText.optional() };
 

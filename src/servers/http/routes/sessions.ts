@@ -3,7 +3,6 @@ import { Description } from '../../../schema/description.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
-import { Status } from '../../../schema/lifecycle.ts';
 import { Limits } from '../../../schema/run.ts';
 import {
   ImportedView,
@@ -13,7 +12,7 @@ import {
   VerificationView,
 } from '../../../schema/views/session.ts';
 import { bytes, defineRoute } from '../route.ts';
-import { Flag, limitUpTo } from './fields.ts';
+import { Flag, sessionPage } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
 /** What of a bundle one request may bring. */
@@ -34,11 +33,7 @@ export const sessionRoutes = [
     name: 'listSessions',
     verb: 'sessions.list',
     summary: 'The sessions of the workspace, newest change first',
-    query: {
-      status: z.array(Status).optional(),
-      limit: limitUpTo(1000).optional(),
-      cursor: z.string().max(200).optional(),
-    },
+    query: sessionPage,
     answer: SessionPageView,
     handle: ({ runtime, query }) => runtime.sessions.list(query),
   }),

@@ -4,11 +4,10 @@ import type { SessionChange } from '../../../core/service/changes.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
-import { Status } from '../../../schema/lifecycle.ts';
 import { AgentsView, ApprovalsView, UsagePageView, UsageView } from '../../../schema/views/session.ts';
 import { WorkersView } from '../../../schema/views/worker.ts';
 import { defineRoute, type Frame, stream } from '../route.ts';
-import { limitUpTo, nothing, ofApproval, Whole } from './fields.ts';
+import { nothing, ofApproval, sessionPage, Whole } from './fields.ts';
 import { lastId } from './last-id.ts';
 import { defineSessionRoute } from './session-route.ts';
 
@@ -65,11 +64,7 @@ export const workspaceRoutes = [
     name: 'listUsage',
     verb: 'sessions.usage',
     summary: 'What the sessions have used, in the order of their listing',
-    query: {
-      status: z.array(Status).optional(),
-      limit: limitUpTo(1000).optional(),
-      cursor: z.string().max(200).optional(),
-    },
+    query: sessionPage,
     answer: UsagePageView,
     handle: async ({ runtime, query }) => await runtime.sessions.usage(query),
   }),
