@@ -39,6 +39,16 @@ test('[CLIR4] inputs that wait behind a run of many events are seen', async () =
   await runtime.close();
 });
 
+test('[CLIR4, WORKER6] a session in which something was sent for later is at rest until then', async () => {
+  const { runtime, session } = await start();
+  const notBefore = Date.now() + 3_600_000;
+  await session.send('hello', { notBefore });
+  const { view } = await readRuns(session);
+  expect(restOf(view)).toEqual({ kind: 'ended', end: undefined });
+  expect(restOf(view, notBefore)).toBeUndefined();
+  await runtime.close();
+});
+
 test('[CLIR4] a session without a run is at rest', async () => {
   const { runtime, session } = await start();
   const { view, newestAt } = await readRuns(session);

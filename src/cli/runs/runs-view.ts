@@ -20,7 +20,11 @@ export interface RunsView {
         readonly waitsIn?: SessionId | undefined;
       }
     | undefined;
-  readonly queue: readonly { readonly run: RunId; readonly message: MessageId }[];
+  readonly queue: readonly {
+    readonly run: RunId;
+    readonly message: MessageId;
+    readonly notBefore?: number | undefined;
+  }[];
   readonly approvals: readonly Approval[];
   readonly questions: readonly Question[];
   readonly end?: RunEnd | undefined;
@@ -67,8 +71,8 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
         ? goesOn({ ...view, holder: 'agent' })
         : { ...view, holder: event.payload.to };
     case 'input.admitted': {
-      const { run, message } = event.payload;
-      return { ...view, queue: [...view.queue, { run, message: message.id }] };
+      const { run, message, notBefore } = event.payload;
+      return { ...view, queue: [...view.queue, { run, message: message.id, notBefore }] };
     }
     case 'message.appended': {
       const { id } = event.payload.message;
@@ -112,9 +116,9 @@ export type Rest =
   | { readonly kind: 'waiting'; readonly for: WaitReason }
   | { readonly kind: 'paused' };
 
-/** Undefined while there is work, whoever does it. */
-export const restOf = ({ status, holder, run, queue, end }: RunsView): Rest | undefined => {
-  if (!run && queue.length === 0) return { kind: 'ended', end };
+/** Undefined while there is work, whoever does it: what was sent for later is none yet. */
+export const restOf = ({ status, holder, run, queue, end }: RunsView, now = Date.now()): Rest | undefined => {
+  if (!run && !queue.some(({ notBefore = 0 }) => notBefore <= now)) return { kind: 'ended', end };
   if (status === 'paused') return { kind: 'paused' };
   if (status === 'closed' || status === 'archived') return { kind: 'ended', end };
   if (holder === 'human') return { kind: 'waiting', for: 'human' };
