@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -485,4 +488,14 @@ test('[WORKER6] what is sent for later is no reason to refuse what is sent for n
   await session.send('Later', { notBefore: Date.now() + 3_600_000 });
   await session.send('Now', { policy: 'reject' });
   await expect(session.send('Now too', { policy: 'reject' })).rejects.toMatchObject({ code: 'SESSION_BUSY' });
+});
+
+test('[WORKER5] a worker that cannot begin says so when it is started', async () => {
+  const { open } = newCluster();
+  const file = join(await mkdtemp(join(tmpdir(), 'perdure-')), 'no-folder');
+  await writeFile(file, '');
+  undo.push(() => rm(dirname(file), { recursive: true }));
+  const worker = (await open(undefined, { data: file })).worker();
+  await expect(worker.start()).rejects.toMatchObject({ code: 'ENOTDIR' });
+  await worker.stop();
 });

@@ -123,6 +123,8 @@ export class RunWorker implements Worker {
   #isWoken = false;
   #endRest: (() => void) | undefined;
   #loop: Promise<void> | undefined;
+  /** It knows who it is. */
+  readonly #begun = Promise.withResolvers<void>();
 
   constructor(field: WorkerField, options: WorkerOptions = {}) {
     this.#field = field;
@@ -131,6 +133,7 @@ export class RunWorker implements Worker {
 
   async start(): Promise<void> {
     this.#loop ??= this.#work(false);
+    await Promise.race([this.#begun.promise, this.#loop]);
   }
 
   async runUntilIdle(): Promise<void> {
@@ -163,6 +166,7 @@ export class RunWorker implements Worker {
     const { queue, workspace, onWarning, data } = this.#field;
     this.#place = await thisMachine(data);
     this.#holder = await processHolder(newId('run').replace('run_', 'worker_'), data);
+    this.#begun.resolve();
     // What was left to a worker that has its files is looked at again, should that not have come.
     const secondLook = setTimeout(() => this.#wake(), preferMs + 10).unref();
     const unwatch = queue.watchWork(workspace, () => {
