@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -193,6 +194,27 @@ test('[WORKER2] a sign of life that is under way when a worker ends does not out
   await other.drain();
   await sleep(50);
   expect(await runtime.workers()).toEqual([]);
+});
+
+test('[RUN19] who works until there is nothing to do also takes on what a process of this machine died with', async () => {
+  const { agent, open, begun } = newCluster();
+  const dead = spawnSync(process.execPath, ['-e', '']);
+  const first = await open((store) => ({
+    claim: (claim) => store.claim({ ...claim, holder: { ...claim.holder, process: dead.pid, processStart: 'gone' } }),
+    release: () => Promise.reject(new PerdureError('STORE_UNAVAILABLE', 'it is dead')),
+    leave: async () => {},
+  }));
+  const session = await first.sessions.open({ agent });
+  const run = await session.send('look');
+  const worker = first.worker();
+  await worker.start();
+  await begun;
+  void worker.stop();
+  const second = await open();
+  await (await second.sessions.get(session.id)).cancel(run.id);
+  const next = await session.send('Go');
+  await second.worker().runUntilIdle();
+  expect(await next.standing()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER5] runUntilIdle gives up on a store that fails for too long, and says why', async () => {

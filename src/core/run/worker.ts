@@ -246,17 +246,24 @@ export class RunWorker implements Worker {
     for (const waits of callers.values()) await this.#takeOnAwaited(waits);
     const count = this.#options.concurrency - this.#busy.size + callers.size;
     if (count <= 0) return false;
-    const [sessions, gone] = [await this.#only(), this.#gone()];
-    const sentAt = performance.now();
-    const claim = await this.#claim({ count, sessions, gone });
-    this.#neighbours = claim.neighbours;
-    for (const work of claim.taken) this.#hold(work, sentAt);
-    const isIdle = claim.taken.length === 0 && this.#busy.size === 0 && this.#resting === 0;
+    const sessions = await this.#only();
+    const isIdle = !(await this.#takeFree(count, sessions)) && this.#busy.size === 0 && this.#resting === 0;
     const isTime = performance.now() - this.#sweptAt >= this.#options.pollMs;
     const stranded = (untilIdle ? isIdle : isTime)
       ? await this.#sweep(untilIdle ? 0 : this.#options.pollMs, sessions)
       : 0;
     return isIdle && stranded === 0;
+  }
+
+  /** What a worker of this machine had is free as soon as it is known that it died. False when there is nothing. */
+  async #takeFree(count: number, sessions: readonly SessionId[] | undefined): Promise<boolean> {
+    for (;;) {
+      const sentAt = performance.now();
+      const { taken, neighbours } = await this.#claim({ count, sessions, gone: this.#gone() });
+      this.#neighbours = neighbours;
+      for (const work of taken) this.#hold(work, sentAt);
+      if (taken.length > 0 || this.#gone().length === 0) return taken.length > 0;
+    }
   }
 
   /** One of those that a caller waits for takes its place, before all others and whatever the limits: else all places could be taken by callers. */
