@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
@@ -28,8 +29,8 @@ export default defineConfig(({ mode }) => {
       hookTimeout: suite.testTimeout,
       env: { PERDURE_KILLS: process.env.PERDURE_KILLS ?? String(suite.kills) },
       pool: 'forks',
-      // Most of a test is waiting for disks and other processes: two at once do not get in each other's way, even on two cores.
-      maxWorkers: mode === 'soak' ? 1 : '100%',
+      // Much of a test is waiting for disks, timeouts and other processes: three at once keep two cores busy.
+      maxWorkers: mode === 'soak' ? 1 : Math.ceil(availableParallelism() * 1.5),
       // Threads that read TypeScript come and go by the hundred, and V8 may then end the process while it compiles the same glue code
       // for WebAssembly again (nodejs/node#64500): let it never do so.
       execArgv: ['--wasm-wrapper-tiering-budget=2000000000'],
