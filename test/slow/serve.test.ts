@@ -113,3 +113,48 @@ test('[HTTP10] of two first starts at once one shows a key, and that is the one 
   expect(shown).toHaveLength(1);
   expect(await ask(both[0].url, shown[0], '/v1/me')).toMatchObject({ member: 'local', role: 'admin' });
 });
+
+test('[HTTP10, WORKER3] a signal in the middle of a run hands it back, and the next start finishes it', async () => {
+  const folder = await newFolder();
+  const first = await serve(folder, '--port', '0');
+  const { id } = await ask(first.url, first.key, '/v1/sessions', { agent: { name: 'demo' } });
+  const { run } = await ask(first.url, first.key, `/v1/sessions/${id}/runs`, { input: 'Hello' });
+  const types = async ({ url }: Serving): Promise<readonly string[]> =>
+    (await ask(url, first.key, `/v1/sessions/${id}/events?follow=false`)).events.map(
+      ({ type }: { type: string }) => type,
+    );
+  await expect.poll(() => types(first), { timeout: 30_000 }).toContain('model.called');
+  first.process.kill('SIGTERM');
+  expect(await once(first.process, 'exit')).toEqual([0, null]);
+  const idle = await serve(folder, '--port', '0', '--no-worker');
+  expect(await ask(idle.url, first.key, `/v1/sessions/${id}/runs/${run}`)).toMatchObject({ status: 'running' });
+  expect(await types(idle)).not.toContain('run.ended');
+  expect(await ask(idle.url, first.key, '/v1/workers')).toEqual({ workers: [] });
+  await serve(folder, '--port', '0');
+  const { status } = await ask(idle.url, first.key, `/v1/sessions/${id}/runs/${run}?wait=true`);
+  expect(['succeeded', 'waiting']).toContain(status);
+  expect(await types(idle)).not.toContain('tool.failed');
+});
+
+test('[WORKER2, WORKER3, WORKER11] perdure worker is listed and tells of its health until a signal ends it', async () => {
+  const cwd = await newFolder();
+  const worker = startPerdure(['worker', '--health', '0', '--concurrency', '3'], { cwd });
+  onTestFinished(() => void worker.kill('SIGKILL'));
+  const lines = createInterface({ input: worker.stderr });
+  let url: string | undefined;
+  for await (const line of lines) {
+    url ??= /http:\S+/.exec(line)?.[0];
+    if (line.startsWith('at work for')) break;
+  }
+  const list = async (): Promise<string> => {
+    const listing = startPerdure(['workers'], { cwd });
+    const text = await Array.fromAsync(listing.stdout.setEncoding('utf8'));
+    return text.join('');
+  };
+  await expect.poll(list, { timeout: 30_000 }).toMatch(/working +0\/3 .*demo@1/);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  expect(await (await fetch(`${url}/metrics`)).text()).toContain('process_cpu');
+  worker.kill('SIGTERM');
+  expect(await once(worker, 'exit')).toEqual([0, null]);
+  expect(await list()).toContain('no worker was heard of lately');
+});

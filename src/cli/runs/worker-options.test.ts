@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import type { Context } from '../command.ts';
+import { parseWorkerOptions } from './worker-options.ts';
+
+const agents = [
+  { name: 'coder', version: 1 },
+  { name: 'coder', version: 2 },
+  { name: 'demo', version: 1 },
+];
+const context = { config: async () => ({ agents }) } as unknown as Context;
+
+test('[WORKER10, CLI1] limits of an agent are of each of its versions, or of the one named', async () => {
+  expect(
+    await parseWorkerOptions(context, { 'per-agent': ['coder=2', 'demo@1=5'], 'per-workspace': '8', lease: '10s' }),
+  ).toEqual({
+    concurrency: undefined,
+    leaseMs: 10_000,
+    limits: { perWorkspace: 8, perAgent: { 'coder@1': 2, 'coder@2': 2, 'demo@1': 5 } },
+  });
+  expect(await parseWorkerOptions(context, {})).not.toHaveProperty('limits');
+});
+
+test.each([
+  [{ 'per-agent': ['nobody=2'] }, /no agent "nobody": there are coder@1, coder@2, demo@1/],
+  [{ 'per-agent': ['coder'] }, /NAME=N, such as coder=2; got "coder"/],
+  [{ 'per-agent': ['coder=0'] }, /NAME=N/],
+  [{ 'per-workspace': '0' }, /--per-workspace is a whole number, 1 or more/],
+  [{ concurrency: 'many' }, /--concurrency/],
+  [{ lease: 'soon' }, /--lease is a time/],
+])('[CLI1] %o is refused with what to write', async (given, said) => {
+  await expect(parseWorkerOptions(context, given)).rejects.toThrow(said);
+});
