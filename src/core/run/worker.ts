@@ -7,6 +7,7 @@ import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work
 import type { SessionKey } from '../ports/store.ts';
 import type { Scope } from '../service/scope.ts';
 import { parseInput } from '../session/event-codec.ts';
+import { type Held, Leases, nameOf } from './leases.ts';
 import { isGone, processHolder } from './process-holder.ts';
 import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
 
@@ -82,14 +83,6 @@ const defaultDrainMs = 25_000;
 const strandedCount = 20;
 
 const stopped = () => new PerdureError('RUNTIME_CLOSED', 'the worker was stopped');
-const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
-
-interface Held {
-  readonly key: SessionKey;
-  readonly lost: AbortController;
-  /** When the last renewal that succeeded was asked for: the lease lasts from then on, or longer. */
-  renewedAt: number;
-}
 
 /** A call waits for a session. */
 interface Wait {
@@ -108,14 +101,13 @@ export class RunWorker implements Worker {
   #place!: string;
   readonly #stopping = new AbortController();
   #isDraining = false;
-  readonly #held = new Map<string, Held>();
+  readonly #leases: Leases;
   /** Under way: the work on a session, until it was given back. */
   readonly #busy = new Map<string, Promise<void>>();
   /** What calls of ours wait for: those who wait need no place of their own meanwhile. */
   readonly #waits = new Set<Wait>();
   /** Other workers of this machine that are at work: should one's process die, its work is taken on at once. */
   #neighbours: readonly Holder[] = [];
-  readonly #beats = new Set<Promise<boolean>>();
   /** For what is due later. */
   readonly #alarms = new Set<NodeJS.Timeout>();
   #resting = 0;
@@ -129,6 +121,13 @@ export class RunWorker implements Worker {
   constructor(field: WorkerField, options: WorkerOptions = {}) {
     this.#field = field;
     this.#options = parseInput('the worker', Options, options);
+    const { leaseMs } = this.#options;
+    this.#leases = new Leases({
+      queue: field.queue,
+      leaseMs,
+      presence: () => this.#presence(),
+      onWarning: field.onWarning,
+    });
   }
 
   async start(): Promise<void> {
@@ -150,7 +149,7 @@ export class RunWorker implements Worker {
     this.#isDraining = true;
     this.#wake();
     for (const { leave } of this.#waits) leave?.();
-    if (this.#holder && !this.#stopping.signal.aborted) void this.#beat(); // so that others know
+    if (this.#holder && !this.#stopping.signal.aborted) void this.#leases.beat(); // so that others know
     const late = sleep(forMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     await Promise.race([Promise.all(this.#busy.values()), late]);
     await this.stop();
@@ -173,11 +172,11 @@ export class RunWorker implements Worker {
       this.#wake();
       secondLook.refresh();
     });
-    const heart = setInterval(() => void this.#beat(), this.#options.leaseMs / 3);
-    const watchdog = setInterval(() => this.#letGoOfDoubtful(), this.#options.leaseMs / 30);
+    const heart = setInterval(() => void this.#leases.beat(), this.#options.leaseMs / 3);
+    const watchdog = setInterval(() => this.#leases.letGoOfDoubtful(), this.#options.leaseMs / 30);
     let failingSince: number | undefined;
     try {
-      await this.#beat();
+      await this.#leases.beat();
       while (!this.#stopping.signal.aborted) {
         try {
           const isIdle = await this.#takeOn(untilIdle);
@@ -195,7 +194,7 @@ export class RunWorker implements Worker {
       this.#stopping.abort(stopped());
       await Promise.all(this.#busy.values());
       for (const timer of [heart, watchdog, secondLook, ...this.#alarms]) clearTimeout(timer);
-      await Promise.all(this.#beats); // one that comes after it has left would make it known again
+      await this.#leases.settle(); // a sign of life that comes after it has left would make it known again
       await queue.leave(this.#holder.worker).catch(onWarning);
     }
   }
@@ -286,7 +285,7 @@ export class RunWorker implements Worker {
       workspace,
       place: this.#place,
       limits,
-      held: [...this.#held.values()].map(({ key }) => key),
+      held: this.#leases.keys,
       ...claim,
     });
   }
@@ -315,19 +314,15 @@ export class RunWorker implements Worker {
 
   #hold(work: Work, claimedAt: number): void {
     const { workspace, session } = work;
-    const held: Held = { key: { workspace, session }, lost: new AbortController(), renewedAt: claimedAt };
+    const held = this.#leases.take({ workspace, session }, claimedAt);
     const name = nameOf(held.key);
-    this.#held.set(name, held);
     const isOurs = work.agent === '' || this.#field.agents.includes(work.agent);
     // It may have been given back without an answer yet.
     const before = this.#busy.get(name) ?? Promise.resolve();
     const done = before
       .then(() => this.#serve(held, isOurs))
       .finally(() => {
-        if (this.#held.get(name) === held) {
-          this.#held.delete(name);
-          this.#busy.delete(name);
-        }
+        if (this.#leases.drop(held)) this.#busy.delete(name);
         this.#wake();
       });
     this.#busy.set(name, done);
@@ -342,7 +337,7 @@ export class RunWorker implements Worker {
       key,
       signal,
       isEnding: () => this.#isEnding(),
-      isStillHeld: async () => (await this.#beat()) && !lost.signal.aborted,
+      isStillHeld: async () => (await this.#leases.beat()) && !lost.signal.aborted,
       waitFor: (session: SessionId, leave?: () => void) => this.#waitFor({ caller: key, session, leave }),
     };
     try {
@@ -390,50 +385,9 @@ export class RunWorker implements Worker {
     setTimeout(() => this.#resting--, ms).unref();
   }
 
-  #beat(): Promise<boolean> {
-    const beat = this.#giveSign().finally(() => this.#beats.delete(beat));
-    this.#beats.add(beat);
-    return beat;
-  }
-
-  /** A sign of life; what is no longer its own is let go of. False when it did not get through. */
-  async #giveSign(): Promise<boolean> {
-    const { queue, workspace, agents, onWarning } = this.#field;
-    const { concurrency, leaseMs } = this.#options;
-    const all = [...this.#held.values()].filter(({ lost }) => !lost.signal.aborted);
-    const presence: Presence = {
-      holder: this.#holder,
-      place: this.#place,
-      workspace,
-      agents,
-      concurrency,
-      isDraining: this.#isDraining,
-    };
-    const sentAt = performance.now();
-    try {
-      const own = new Set(
-        (await queue.touch(presence, { held: all.map(({ key }) => key), forMs: leaseMs })).map(nameOf),
-      );
-      for (const held of all) {
-        if (own.has(nameOf(held.key))) held.renewedAt = Math.max(held.renewedAt, sentAt);
-        else this.#lose(held, 'another worker has it now');
-      }
-      return true;
-    } catch (error) {
-      onWarning(error);
-      return false;
-    }
-  }
-
-  /** No sign of life got through for so long that another may have it soon. */
-  #letGoOfDoubtful(): void {
-    const doubtful = performance.now() - (this.#options.leaseMs * 2) / 3;
-    for (const held of this.#held.values()) {
-      if (held.renewedAt <= doubtful) this.#lose(held, 'the store was out of reach for most of its lease');
-    }
-  }
-
-  #lose({ key, lost }: Held, why: string): void {
-    lost.abort(new PerdureError('FENCED', `${key.session} was let go of: ${why}`));
+  #presence(): Presence {
+    const { workspace, agents } = this.#field;
+    const { concurrency } = this.#options;
+    return { holder: this.#holder, place: this.#place, workspace, agents, concurrency, isDraining: this.#isDraining };
   }
 }

@@ -1,0 +1,91 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { Presence, Queue } from '../ports/queue.ts';
+import type { SessionKey } from '../ports/store.ts';
+
+export const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
+
+/** A session that a worker has. */
+export interface Held {
+  readonly key: SessionKey;
+  /** Aborted when it is the worker's no longer, or may not be any more. */
+  readonly lost: AbortController;
+  /** When the last renewal that succeeded was asked for: the lease lasts from then on, or longer. */
+  renewedAt: number;
+}
+
+export interface LeasesOptions {
+  readonly queue: Pick<Queue, 'touch'>;
+  readonly leaseMs: number;
+  presence(): Presence;
+  onWarning(problem: unknown): void;
+}
+
+/** What a worker has, for as long as its signs of life get through. */
+export class Leases {
+  readonly #options: LeasesOptions;
+  readonly #held = new Map<string, Held>();
+  readonly #beats = new Set<Promise<boolean>>();
+
+  constructor(options: LeasesOptions) {
+    this.#options = options;
+  }
+
+  get keys(): readonly SessionKey[] {
+    return [...this.#held.values()].map(({ key }) => key);
+  }
+
+  take(key: SessionKey, claimedAt: number): Held {
+    const held: Held = { key, lost: new AbortController(), renewedAt: claimedAt };
+    this.#held.set(nameOf(key), held);
+    return held;
+  }
+
+  /** False when it was taken again meanwhile. */
+  drop({ key, lost }: Held): boolean {
+    const isNewest = this.#held.get(nameOf(key))?.lost === lost;
+    if (isNewest) this.#held.delete(nameOf(key));
+    return isNewest;
+  }
+
+  /** A sign of life; what is no longer its own is let go of. False when it did not get through. */
+  beat(): Promise<boolean> {
+    const beat = this.#giveSign().finally(() => this.#beats.delete(beat));
+    this.#beats.add(beat);
+    return beat;
+  }
+
+  /** When no sign of life is under way. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#beats);
+  }
+
+  /** Of what no sign of life got through for so long that another may have it soon. */
+  letGoOfDoubtful(): void {
+    const doubtful = performance.now() - (this.#options.leaseMs * 2) / 3;
+    for (const held of this.#held.values()) {
+      if (held.renewedAt <= doubtful) this.#lose(held, 'the store was out of reach for most of its lease');
+    }
+  }
+
+  async #giveSign(): Promise<boolean> {
+    const { queue, leaseMs, presence, onWarning } = this.#options;
+    const all = [...this.#held.values()].filter(({ lost }) => !lost.signal.aborted);
+    const sentAt = performance.now();
+    try {
+      const own = await queue.touch(presence(), { held: all.map(({ key }) => key), forMs: leaseMs });
+      const names = new Set(own.map(nameOf));
+      for (const held of all) {
+        if (names.has(nameOf(held.key))) held.renewedAt = Math.max(held.renewedAt, sentAt);
+        else this.#lose(held, 'another worker has it now');
+      }
+      return true;
+    } catch (error) {
+      onWarning(error);
+      return false;
+    }
+  }
+
+  #lose({ key, lost }: Held, why: string): void {
+    lost.abort(new PerdureError('FENCED', `${key.session} was let go of: ${why}`));
+  }
+}
