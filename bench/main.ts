@@ -1,6 +1,4 @@
-import { mkdirSync, statfsSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { fileURLToPath } from 'node:url';
+import { availableParallelism } from 'node:os';
 import type { Bench } from './bench-case.ts';
 import { engineCases } from './cases/index.ts';
 import type { Engine, EngineName } from './engines/engine.ts';
@@ -10,6 +8,7 @@ import { type Result, resultOf } from './figure.ts';
 import { filesCost } from './files-cost.ts';
 import { Histories } from './histories.ts';
 import { importCost } from './import-cost.ts';
+import { leaveMemoryFileSystems } from './leave-memory-file-systems.ts';
 import { buildLibrary, type Library } from './library.ts';
 import { parseOptions } from './options.ts';
 import { tableOf } from './table.ts';
@@ -26,14 +25,6 @@ const readOptions = () => {
 const options = readOptions();
 const progress = (what: string): void =>
   console.error(`${(performance.now() / 1000).toFixed(1).padStart(6)} s  ${what}`);
-
-/** What is kept in memory has no durability to pay for. */
-const leaveMemoryFileSystems = (): void => {
-  const tmpfs = 0x01021994;
-  if (statfsSync(tmpdir()).type !== tmpfs) return;
-  process.env.TMPDIR = fileURLToPath(new URL('../.perdure/bench', import.meta.url));
-  mkdirSync(process.env.TMPDIR, { recursive: true });
-};
 
 const engines: Record<EngineName, () => Promise<Engine>> = { sqlite: sqliteEngine, postgres: postgresEngine };
 

@@ -9,7 +9,11 @@ export interface BenchOptions {
   readonly engines: readonly EngineName[];
 }
 
-const pick = <Name extends string>(what: string, text: string | undefined, known: readonly Name[]): readonly Name[] => {
+export const pick = <Name extends string>(
+  what: string,
+  text: string | undefined,
+  known: readonly Name[],
+): readonly Name[] => {
   if (text === undefined) return known;
   const asked = text.split(',').map((each) => each.trim());
   const unknown = asked.find((each) => !known.includes(each as Name));

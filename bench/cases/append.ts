@@ -131,31 +131,10 @@ const serial = async (
   return [figureOf(name, measured, perRound), ...(await limits(name, perRound, rounds, against, make))];
 };
 
-/** Answers of one transaction arrive in one go: counts the goes. */
-class Groups {
-  appends = 0;
-  count = 0;
-  #open = false;
-
-  acknowledged(): void {
-    this.appends++;
-    if (this.#open) return;
-    this.count++;
-    this.#open = true;
-    setImmediate(() => {
-      this.#open = false;
-    });
-  }
-
-  get meanSize(): number {
-    return this.appends / this.count;
-  }
-}
-
 /** Each session has its own writer, who appends one event after another. */
 export const atOnce = async (
   runtime: Runtime,
-  bareLoop: BareLoop,
+  { place, bare: bareLoop }: Against,
   { writers, perWriter, rounds }: { readonly writers: number; readonly perWriter: number; readonly rounds: number },
 ): Promise<readonly Figure[]> => {
   const content = realContent();
@@ -163,25 +142,26 @@ export const atOnce = async (
   const names = sessions.map(({ id }) => id);
   const rows = new BareRows();
   const perRound = perWriter * writers;
-  const groups = new Groups();
+  const groups = await place.openGroupSizes(names);
   const ours: Round = ({ operations }) => {
     const inputs = sessions.map(() => Array.from({ length: perWriter }, () => oneEvent(content)));
     const appendAll = async (session: Session, at: number): Promise<void> => {
       for (const message of inputs[at]!) {
         operations.push(await timeOf(() => session.append(message)));
-        groups.acknowledged();
       }
     };
     return async () => {
       await Promise.all(sessions.map(appendAll));
     };
   };
+  // Before anything is measured: the bare loop takes as many into a transaction.
+  for (let round = 0; round < warmUpRounds; round++) await ours(emptySide())();
+  const size = Math.round(await groups.mean());
   const inGroups =
     <Input>(make: (session: string) => Input, rowsOf: (group: readonly Input[]) => readonly BareRow[]): Round =>
     ({ operations }) => {
       const inputs = Array.from({ length: perRound }, (_, at) => make(names[at % names.length]!));
       return async () => {
-        const size = Math.round(groups.meanSize) || writers;
         for (let at = 0; at < inputs.length; at += size) {
           const group = inputs.slice(at, at + size);
           operations.push(await timeOf(() => bareLoop.insert(rowsOf(group))));
@@ -199,8 +179,10 @@ export const atOnce = async (
   const measured = await takeTurns(rounds, ours, bare);
   const making = await takeTurns(rounds, makes, bare);
   const name = `${writers === 1 ? 'one session' : `${writers} sessions at once`}, 5 kB each`;
+  const mean = await groups.mean();
+  await groups.close();
   return [
-    figureOf(name, measured, perRound, `, groups of ${show(groups.meanSize, '')}`),
+    figureOf(name, measured, perRound, `, groups of ${show(mean, '')}, the bare ones of ${size}`),
     withoutTarget(figureOf(`a loop that makes its rows, ${name}`, making, perRound)),
   ];
 };
@@ -218,7 +200,7 @@ export const append: BenchCase = async (bench) => {
       ...(await serial('a turn of 8 events, 15.2 kB', bench, await runtime.sessions.open(), against, () =>
         oneTurn(content),
       )),
-      ...(await atOnce(runtime, bare, manyWriters(bench.quick))),
+      ...(await atOnce(runtime, against, manyWriters(bench.quick))),
     ];
   } finally {
     await bare.close();

@@ -3,7 +3,8 @@ import { atOnce } from '../cases/append.ts';
 import type { Figure } from '../figure.ts';
 import { onStage } from './stage.ts';
 
-const eventsPerRound = 224;
+/** Enough that how a round begins and ends, when only one side is at work, counts little. */
+const eventsPerRound = 896;
 
 /** Appends of so many sessions in one process, against the same rows in groups of the same size. */
 export const writers = (bench: Bench): Promise<readonly Figure[]> =>
@@ -11,8 +12,8 @@ export const writers = (bench: Bench): Promise<readonly Figure[]> =>
     const bare = await place.openBare();
     const figures: Figure[] = [];
     for (const count of [1, 8, 32]) {
-      const load = { writers: count, perWriter: eventsPerRound / count, rounds: quick ? 4 : 10 };
-      figures.push(...(await atOnce(runtime, bare, load)));
+      const load = { writers: count, perWriter: eventsPerRound / count, rounds: quick ? 3 : 8 };
+      figures.push(...(await atOnce(runtime, { place, bare }, load)));
     }
     await bare.close();
     return figures;

@@ -30,6 +30,12 @@ export interface ReadIds {
   readonly session: string;
 }
 
+/** How many single appends shared a transaction, in the mean. */
+export interface GroupSizes {
+  mean(): Promise<number>;
+  close(): Promise<void>;
+}
+
 /** A database of its own. */
 export interface Place {
   readonly address: string;
@@ -38,6 +44,8 @@ export interface Place {
   /** A table with the columns and indexes of our events, in another database. Ours must have been opened once. */
   openBare(): Promise<BareLoop>;
   openReads(ids: ReadIds): Promise<BareReads>;
+  /** Of what is appended to these sessions, one event at a time. */
+  openGroupSizes(sessions: readonly string[]): Promise<GroupSizes>;
   /** The bare loop, where the engine works inside our process and must not hold up its event loop. */
   openBehindThread?(): Promise<BareLoop>;
   remove(): Promise<void>;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { byteaArray } from '../../src/stores/postgres/bytea-array.ts';
 import { startPostgres } from '../../test/start-postgres.ts';
-import type { BareLoop, BareReads, BareRow, Engine, Place, ReadIds } from './engine.ts';
+import type { BareLoop, BareReads, BareRow, Engine, GroupSizes, Place, ReadIds } from './engine.ts';
 
 const role = 'perdure_bench';
 const password = 'bench';
@@ -18,7 +18,7 @@ const withClient = async <T>(url: string, work: (client: pg.Client) => Promise<T
 };
 
 /** In the same database, beside ours, without its row-level security. */
-const openBare = async (url: string): Promise<BareLoop> => {
+export const openBare = async (url: string): Promise<BareLoop> => {
   const pool = new pg.Pool({ connectionString: url });
   await pool.query('create table bare_events (like perdure.events including all)');
   const text = `insert into bare_events
@@ -58,6 +58,17 @@ const openReads = async (url: string, { key, member, session }: ReadIds): Promis
   };
 };
 
+/** A row names the transaction that wrote it. */
+const openGroupSizes = async (url: string, sessions: readonly string[]): Promise<GroupSizes> => {
+  const pool = new pg.Pool({ connectionString: url, options: '-c perdure.workspace=local' });
+  const text = `select count(*)::float8 / nullif(count(distinct xmin::text), 0) as mean from perdure.events
+    where workspace = 'local' and session = any($1) and type = 'message.appended'`;
+  return {
+    mean: async () => (await pool.query(text, [sessions])).rows[0].mean,
+    close: () => pool.end(),
+  };
+};
+
 const totalBytes = `select sum(pg_total_relation_size(oid))::float8 as bytes from pg_class
   where relnamespace = 'perdure'::regnamespace and relkind = 'r'`;
 
@@ -79,6 +90,7 @@ export const postgresEngine = async (): Promise<Engine> => {
         bytes: () => withClient(url, async (client) => Number((await client.query(totalBytes)).rows[0].bytes)),
         openBare: () => openBare(url),
         openReads: (ids) => openReads(url, ids),
+        openGroupSizes: (sessions) => openGroupSizes(url, sessions),
         remove: () => admin(async (client) => void (await client.query(`drop database ${name} with (force)`))),
       };
     },

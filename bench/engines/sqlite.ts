@@ -4,11 +4,11 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Worker } from 'node:worker_threads';
-import type { BareLoop, BareReads, Engine, Place, ReadIds } from './engine.ts';
+import { MessagePort, Worker } from 'node:worker_threads';
+import type { BareLoop, BareReads, Engine, GroupSizes, Place, ReadIds } from './engine.ts';
 import { openRows } from './sqlite-rows.ts';
 
-const ourSchema = (file: string): string => {
+export const ourSchema = (file: string): string => {
   const db = new DatabaseSync(file, { readOnly: true });
   const rows = db.prepare("SELECT sql FROM sqlite_schema WHERE tbl_name = 'events' AND sql IS NOT NULL").all();
   db.close();
@@ -34,6 +34,32 @@ const openReads = (file: string, { key, member, session }: ReadIds): BareReads =
     },
     close: async () => db.close(),
   };
+};
+
+interface Replies {
+  readonly replies?: readonly { readonly value?: { readonly outcome?: string } }[];
+}
+
+/** The writer's thread answers a transaction with one message; whoever listens to a port is told how many appends were in it. */
+const onAppended = new Set<(appends: number) => void>();
+const { on } = MessagePort.prototype;
+MessagePort.prototype.on = function (this: MessagePort, name: 'message', listener: (message: Replies) => void) {
+  if (name !== 'message') return on.call(this, name, listener);
+  return on.call(this, name, (message: Replies) => {
+    const appends = message.replies?.filter(({ value }) => value?.outcome === 'appended').length ?? 0;
+    if (appends > 0) for (const tell of onAppended) tell(appends);
+    listener(message);
+  });
+} as typeof on;
+
+const openGroupSizes = (): GroupSizes => {
+  let [appends, transactions] = [0, 0];
+  const count = (more: number): void => {
+    appends += more;
+    transactions += 1;
+  };
+  onAppended.add(count);
+  return { mean: async () => appends / transactions, close: async () => void onAppended.delete(count) };
 };
 
 const openBehindThread = (ours: string, file: string): BareLoop => {
@@ -66,6 +92,7 @@ export const sqliteEngine = async (): Promise<Engine> => ({
       },
       openBare: async () => openBare(file, join(folder, 'bare.db')),
       openReads: async (ids) => openReads(file, ids),
+      openGroupSizes: async () => openGroupSizes(),
       openBehindThread: async () => openBehindThread(file, join(folder, `${randomUUID()}.db`)),
       remove: () => rm(folder, { recursive: true }),
     };

@@ -30,6 +30,14 @@ interface Waiting {
 
 type Ready = Waiting & { readonly pending: PendingAppend };
 
+/** What a caller is told when its batch is through. */
+interface Answer {
+  tell(): void;
+}
+
+/** Many are told in two halves, so that one is at work here while the other is at the server. */
+const halfOf = ({ length }: readonly Answer[]): number => Math.max(4, Math.ceil(length / 2));
+
 export interface AppendQueueOptions {
   readonly database: Database;
   readonly workspace: WorkspaceId;
@@ -82,14 +90,19 @@ export class AppendQueue {
     if (!this.#running) void this.#run();
   }
 
+  /** What waits is sent before those of the batch before are told: the server works on it while they make their next. */
   async #run(): Promise<void> {
     this.#running = true;
     const lease = this.#options.database.lease();
-    // Callers that were answered together ask again together: give them the chance to share.
-    for (await nextTurn(); ; await nextTurn()) {
+    let answers: readonly Answer[] = [];
+    let told = Promise.resolve();
+    for (await nextTurn(); ; ) {
       const batch = this.#take();
-      if (batch.length === 0) break;
-      await this.#settle(lease, batch);
+      if (batch.length + answers.length === 0) break;
+      const next = batch.length > 0 ? this.#settle(lease, batch) : nextTurn([]);
+      const those = answers;
+      told = told.then(() => inSlices(those, ({ tell }) => tell(), halfOf(those)));
+      answers = await next;
     }
     lease.release();
     this.#running = false;
@@ -122,7 +135,7 @@ export class AppendQueue {
   }
 
   /** Those of a batch that failed are tried one by one, unless none could fare better than all. */
-  async #settle(lease: Lease, batch: readonly Ready[]): Promise<void> {
+  async #settle(lease: Lease, batch: readonly Ready[]): Promise<readonly Answer[]> {
     const until = Date.now() + apartForTimeouts * this.#options.database.statementTimeoutMs;
     let results: readonly AppendResult[];
     try {
@@ -133,18 +146,17 @@ export class AppendQueue {
     } catch (error) {
       const apart = batch.length > 1 && !isOfConnection(error) && !(error instanceof PerdureError);
       for (const waiting of batch) {
-        if (apart && Date.now() < until) await this.#settle(lease, [waiting]);
-        else waiting.reject(error);
+        if (!apart || Date.now() >= until) waiting.reject(error);
+        else for (const { tell } of await this.#settle(lease, [waiting])) tell();
       }
-      return;
+      return [];
     }
     this.#options.onCommit(
       results.flatMap((result) => (isAppended(result) ? changeOf(result.head, result.events) : [])),
     );
-    const answered = batch.map((waiting, place) => ({ waiting, result: results[place]! }));
-    void inSlices(answered, ({ waiting, result }) => {
-      if (result instanceof PerdureError) waiting.reject(result);
-      else waiting.resolve(result);
+    return batch.map((waiting, place) => {
+      const result = results[place]!;
+      return { tell: () => (result instanceof PerdureError ? waiting.reject(result) : waiting.resolve(result)) };
     });
   }
 

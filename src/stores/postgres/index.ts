@@ -6,6 +6,7 @@ import { Changes } from './changes.ts';
 import { Database } from './database.ts';
 import { migrate } from './migrations.ts';
 import { isPooled, losesStatements, noHints } from './pooler.ts';
+import { postgresDefaults } from './postgres-defaults.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { storeError } from './store-error.ts';
 import { openWriteLog } from './write-log.ts';
@@ -18,12 +19,13 @@ export interface PostgresStoreOptions {
   readonly url: string;
   /** A direct connection for LISTEN, where `url` leads to a pooler that shares connections between clients. */
   readonly listenUrl?: string | undefined;
-  /** How many connections there are at most, beside the one that listens; 8 by default. Who finds none free waits for 3 s. */
+  /** How many connections there are at most, beside the one that listens. Who finds none free waits for 3 s. */
   readonly poolSize?: number | undefined;
   /** How often watched sessions are looked at in case a notification was lost. */
   readonly fallbackPollMs?: number;
   /** How often the connection that listens is asked whether it still stands, and how long it may take to say so. */
   readonly keepAliveMs?: number;
+  /** How long one statement may take. */
   readonly statementTimeoutMs?: number;
   /** Told that hints will not come. By default a process warning. */
   readonly onWarning?: ((problem: Error) => void) | undefined;
@@ -63,8 +65,12 @@ const refuseOtherEncodings = (encoding: string): void => {
 export const openPostgresStore = async (options: PostgresStoreOptions): Promise<RuntimeStore> => {
   const unknown = fieldProblem(options, fields);
   if (unknown) throw new PerdureError('INVALID_INPUT', `openPostgresStore: ${unknown}`);
-  const { url, listenUrl = url, poolSize = 8, fallbackPollMs = 5000, statementTimeoutMs = 10_000 } = options;
-  const { keepAliveMs = 5000, onWarning = (problem) => process.emitWarning(problem) } = options;
+  const { url, listenUrl = url, poolSize = postgresDefaults.poolSize } = options;
+  const { fallbackPollMs = postgresDefaults.fallbackPollMs, keepAliveMs = postgresDefaults.keepAliveMs } = options;
+  const {
+    statementTimeoutMs = postgresDefaults.statementTimeoutMs,
+    onWarning = (problem) => process.emitWarning(problem),
+  } = options;
   if (!Number.isInteger(poolSize) || poolSize < 1) {
     throw new PerdureError('INVALID_INPUT', 'poolSize must be a whole number from 1 on');
   }

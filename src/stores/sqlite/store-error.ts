@@ -67,6 +67,11 @@ export const storeFailure = (
 const isEngineError = (error: unknown): error is EngineError =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
 
+/** Nothing in it can be verified or exported. */
+const adviceForNoDatabase =
+  'it is no Perdure store: name the file of one, or a new file for one to be made; if it was one, restore it from a backup';
+const notADatabase = 26;
+
 const isProjectionGone = ({ message }: Error): boolean =>
   /^no such (table|index): (commit_paths|tool_calls)/.test(message);
 
@@ -78,9 +83,9 @@ export const storeError = (error: unknown, file: string): unknown => {
     return storeFailure('STORE_CORRUPT', file, error.message, { cause: error, advice });
   }
   const code = extendedCodeOf[error.errcode] ?? codeOf[error.errcode & 0xff] ?? 'defect';
-  return code === 'defect'
-    ? error
-    : storeFailure(code, file, error.message, { cause: error, details: { errcode: error.errcode } });
+  if (code === 'defect') return error;
+  const advice = (error.errcode & 0xff) === notADatabase ? adviceForNoDatabase : adviceFor[code];
+  return storeFailure(code, file, error.message, { cause: error, advice, details: { errcode: error.errcode } });
 };
 
 /** What the file system says about the folder of a database. */

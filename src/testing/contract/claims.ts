@@ -46,7 +46,7 @@ export const describeClaims = (setup: ContractSetup) =>
       const { store, other } = setup;
       const [busy, quiet] = [newWorkspace(), newWorkspace()];
       await takeRest(store);
-      await Promise.all(Array.from({ length: 5 }, () => enterSessions(store, busy, 100)));
+      await Promise.all(Array.from({ length: 5 }, () => enterSessions(store, busy, 20)));
       expect(await workspacesOf(store, { count: 3 })).toEqual([busy, busy, busy]);
       const [late] = await enterSessions(store, quiet, 1);
       expect(await workspacesOf(other, { count: 1 })).toEqual([quiet]);

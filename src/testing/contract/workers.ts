@@ -92,7 +92,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       }
       expect(await leaseAs(other, kept, thief)).toBe(false);
       expect(await foundIn(store, kept.workspace)).toMatchObject([{ lease: { isExpired: false } }]);
-      expect(await foundIn(store, unnamed.workspace)).toMatchObject([{ lease: { isExpired: true } }]);
+      await expect.poll(() => foundIn(store, unnamed.workspace)).toMatchObject([{ lease: { isExpired: true } }]);
       expect(await foundIn(store, stolen.workspace)).toMatchObject([{ lease: { holder: holderNamed(thief) } }]);
       for (const each of [worker, thief]) await store.leave(each);
     });
