@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from './core/ports/clock.ts';
 import type { RuntimeStore } from './core/ports/runtime-store.ts';
@@ -32,8 +33,11 @@ export interface RuntimeOptions {
   readonly data?: string;
   /** Base64 of 32 bytes, by which vaults are sealed; by default PERDURE_MASTER_KEY, or what is in the file PERDURE_MASTER_KEY_FILE or `master.key` of the data folder. */
   readonly masterKey?: string;
+  /** How long is waited between tries. */
   readonly timing?: Partial<Timing>;
+  /** Where times come from, so that tests can bring their own. */
   readonly clock?: Clock;
+  /** How often folds are kept, so that opening reads a bounded tail. */
   readonly snapshots?: SnapshotPolicy;
   /** Where webhooks may go. By default to public addresses over https; to others too where PERDURE_WEBHOOKS_ALLOW_PRIVATE is 1. */
   readonly webhooks?: Partial<PostRules>;
@@ -45,7 +49,7 @@ export interface RuntimeOptions {
   readonly onWarning?: (problem: unknown) => void;
 }
 
-export interface Runtime extends ScopedRuntime {
+export interface Runtime extends ScopedRuntime, AsyncDisposable {
   /** Acts as a member of a workspace. Without it: the member `local` of the workspace `local`, an admin. */
   as(identity: Identity): ScopedRuntime;
   /** Whom a key stands for; undefined when it is none, was revoked, has expired, or its member is gone. */
@@ -59,11 +63,13 @@ export interface Runtime extends ScopedRuntime {
    * it returns both are needed, and when it broke off it is to be called again.
    */
   rotateMasterKey(newKey?: string): Promise<{ readonly workspaces: number }>;
+  /** Where this machine keeps worktrees. */
+  readonly data: string;
   /** All of the store. */
   readonly workspaces: Workspaces;
   /** Whether the store answers. */
   isReady(): Promise<boolean>;
-  /** Waits for what is under way and ends followers; idempotent. */
+  /** Stops workers, waits for what is under way and ends followers; idempotent. `await using` does it at the end of a block. */
   close(): Promise<void>;
 }
 
@@ -162,9 +168,15 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     throw refused;
   });
   const local = identities.as({ workspace: 'local', member: 'local', role: 'admin' });
+  const close = async (): Promise<void> => {
+    closing.abort();
+    await identities.settle();
+    await store.close();
+  };
   return {
     ...local,
     as: identities.as,
+    data: place.data,
     worker: (wanted) => (wanted?.session === undefined ? identities : local).worker(wanted),
     authenticate: identities.authenticate,
     makeMasterKey: identities.makeMasterKey,
@@ -178,10 +190,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
         return false;
       }
     },
-    close: async () => {
-      closing.abort();
-      await identities.settle();
-      await store.close();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 };

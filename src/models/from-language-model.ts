@@ -22,7 +22,7 @@ import { type FailureContext, toFailure } from './to-failure.ts';
 import { toPrompt } from './to-prompt.ts';
 
 export const defaultContextTokens = 128_000;
-const defaultStallMs = 120_000;
+export const defaultStallMs = 120_000;
 
 export interface LanguageModelOptions {
   readonly name?: string | undefined;

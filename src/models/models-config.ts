@@ -5,16 +5,22 @@ import type { Script } from './script.ts';
 export type ProviderApi = 'chat' | 'responses' | 'messages';
 
 export interface ProviderConfig {
+  /** Where it is. */
   readonly baseUrl?: string | undefined;
+  /** What it wants to be shown. It reaches no log, file or model. */
   readonly apiKey?: string | undefined;
+  /** How it speaks: `chat` as OpenAI Chat Completions, `responses` as OpenAI Responses, `messages` as Anthropic Messages. */
   readonly api?: ProviderApi | undefined;
+  /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Whether a `chat` server takes JSON schemas for its answers; true unless said otherwise. */
   readonly structuredOutput?: boolean | undefined;
 }
 
 export interface ModelConfig {
+  /** What a request and its answer may have together. */
   readonly contextTokens?: number | undefined;
+  /** In USD per million tokens, where it is not known. */
   readonly price?: Price | undefined;
   /** How long it may send nothing. */
   readonly stallMs?: number | undefined;
@@ -25,10 +31,13 @@ export interface ModelsConfig {
   readonly providers?: Readonly<Record<string, ProviderConfig>> | undefined;
   /** By the whole name, such as `ollama/qwen3`. */
   readonly models?: Readonly<Record<string, ModelConfig>> | undefined;
+  /** Models that need nobody: `scripted/NAME` answers from these. */
   readonly scripts?: readonly Script[] | undefined;
-  /** Of models that do not say. */
+  /** What a request and its answer may have together, of models that do not say. */
   readonly contextTokens?: number | undefined;
+  /** How long a model may send nothing, where it does not say. */
   readonly stallMs?: number | undefined;
+  /** In place of the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Waited for before each word of a script. */
   readonly pause?: ((signal: AbortSignal) => Promise<unknown>) | undefined;

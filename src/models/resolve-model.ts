@@ -67,6 +67,11 @@ export const resolveModels = (config: ModelsConfig = {}): ResolveModel => {
   return async (model) => {
     if (isModel(model)) return model;
     if (isLanguageModel(model)) return adopt(model);
+    if (model === undefined)
+      throw new PerdureError(
+        'HOSTED_MODEL_UNAVAILABLE',
+        `the agent names no model: give it one, as ${examples}, or a LanguageModelV4`,
+      );
     if (typeof model !== 'string')
       throw unavailable(String(model), `name it as ${examples}, or pass a LanguageModelV4`);
     const known = opened.get(model) ?? (await open(model));

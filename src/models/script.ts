@@ -41,6 +41,8 @@ const invalid = (script: string, problem: string) =>
   new PerdureError('INVALID_INPUT', `the script "${script}" ${problem}`, { details: { script } });
 
 export const defineScript = (script: Script): Script => {
+  if (typeof script?.name !== 'string' || !Array.isArray(script.steps))
+    throw new PerdureError('INVALID_INPUT', 'a script is { name, steps }');
   if (!/^[a-z0-9][a-z0-9_-]*$/i.test(script.name))
     throw invalid(script.name, 'needs a name of letters, digits, - or _');
   if (script.steps.length === 0) throw invalid(script.name, 'has no steps');

@@ -5,6 +5,7 @@ import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from
 import { Json, Text } from './json.ts';
 import { Requester } from './member.ts';
 import { Message, ToolOutcome } from './message.ts';
+import { isPlainMessage } from './plain-message.ts';
 import { Caller, Limits, modelFailures, runEnds, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
 
@@ -12,6 +13,8 @@ import { Pointer, Provenance, StoredOperation } from './state.ts';
 export interface EventDefinition<Payload = unknown> {
   readonly payload: z.ZodType<Payload>;
   readonly upcast: readonly ((older: unknown) => unknown)[];
+  /** A quick yes for what the schema would surely accept as it is. */
+  readonly isPlain?: (payload: unknown) => boolean;
 }
 
 const event = <Schema extends z.ZodType>(
@@ -52,6 +55,12 @@ const FilesOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('adopt'), session: SessionId, seq: Seq }),
   z.strictObject({ kind: z.literal('revert'), seq: Seq }),
 ]);
+const isPlainAppended = (payload: unknown): boolean =>
+  typeof payload === 'object' &&
+  payload !== null &&
+  Object.keys(payload).length === 1 &&
+  'message' in payload &&
+  isPlainMessage(payload.message);
 const AgentRef = z.strictObject({ name: Text.min(1).max(100), version: z.int().positive() });
 
 export const eventDefinitions = {
@@ -93,13 +102,16 @@ export const eventDefinitions = {
       agent: AgentRef.nullable().optional(),
     }),
   ),
-  'message.appended': event(
-    z.strictObject({
-      message: Message,
-      /** The turn that this one tries again. */
-      retries: z.int().positive().optional(),
-    }),
-  ),
+  'message.appended': {
+    ...event(
+      z.strictObject({
+        message: Message,
+        /** The turn that this one tries again. */
+        retries: z.int().positive().optional(),
+      }),
+    ),
+    isPlain: isPlainAppended,
+  },
   'agent.bound': event(z.strictObject({ agent: AgentRef, schemaHash: Hash })),
   'state.committed': event(
     z.strictObject({
@@ -350,5 +362,6 @@ export const upcastPayload = (
       { details: { type, version, newest } },
     );
   }
+  if (version === newest && definition.isPlain?.(payload)) return payload;
   return definition.payload.parse(definition.upcast.slice(version - 1).reduce((older, lift) => lift(older), payload));
 };

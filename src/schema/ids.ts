@@ -25,7 +25,7 @@ interface IdOf {
 }
 export type IdPrefix = keyof IdOf;
 
-const isId = (prefix: IdPrefix, text: unknown): boolean =>
+export const isId = (prefix: IdPrefix, text: unknown): boolean =>
   typeof text === 'string' && text.startsWith(`${prefix}_`) && idBody.test(text.slice(prefix.length + 1));
 
 const idSchema = <P extends IdPrefix>(prefix: P) =>

@@ -10,12 +10,14 @@ export type MemberRole = z.infer<typeof MemberRole>;
 export const Profile = z.strictObject({ name: Text.min(1).max(200).optional(), about: Text.max(2000).optional() });
 export type Profile = z.infer<typeof Profile>;
 
-export const Member = z.strictObject({
-  id: MemberId,
-  role: MemberRole,
-  profile: Profile.optional(),
-  addedAt: z.int(),
-});
+export const Member = z
+  .strictObject({
+    id: MemberId,
+    role: MemberRole,
+    profile: Profile.optional(),
+    addedAt: z.int(),
+  })
+  .meta({ id: 'Member' });
 export type Member = z.infer<typeof Member>;
 
 /** Who asked for something, as it was when they did. */

@@ -20,30 +20,38 @@ export const toolOutcomes = [
 export const ToolOutcome = z.enum(toolOutcomes);
 export type ToolOutcome = z.infer<typeof ToolOutcome>;
 
-const TextPart = z.strictObject({ type: z.literal('text'), text: Text, provider });
-const ReasoningPart = z.strictObject({ type: z.literal('reasoning'), text: Text, provider });
-const FilePart = z.strictObject({
-  type: z.literal('file'),
-  mediaType: Text.max(200),
-  name: Text.max(500).optional(),
-  data: z.base64(),
-  provider,
-});
-const ToolCallPart = z.strictObject({
-  type: z.literal('tool-call'),
-  callId: ToolCallId,
-  tool: Text.min(1).max(200),
-  input: Json,
-  provider,
-});
-const ToolResultPart = z.strictObject({
-  type: z.literal('tool-result'),
-  callId: ToolCallId,
-  tool: Text.min(1).max(200),
-  outcome: ToolOutcome,
-  output: Json,
-  provider,
-});
+const TextPart = z.strictObject({ type: z.literal('text'), text: Text, provider }).meta({ id: 'TextPart' });
+const ReasoningPart = z
+  .strictObject({ type: z.literal('reasoning'), text: Text, provider })
+  .meta({ id: 'ReasoningPart' });
+const FilePart = z
+  .strictObject({
+    type: z.literal('file'),
+    mediaType: Text.max(200),
+    name: Text.max(500).optional(),
+    data: z.base64(),
+    provider,
+  })
+  .meta({ id: 'FilePart' });
+const ToolCallPart = z
+  .strictObject({
+    type: z.literal('tool-call'),
+    callId: ToolCallId,
+    tool: Text.min(1).max(200),
+    input: Json,
+    provider,
+  })
+  .meta({ id: 'ToolCallPart' });
+const ToolResultPart = z
+  .strictObject({
+    type: z.literal('tool-result'),
+    callId: ToolCallId,
+    tool: Text.min(1).max(200),
+    outcome: ToolOutcome,
+    output: Json,
+    provider,
+  })
+  .meta({ id: 'ToolResultPart' });
 
 export const UserPart = z.discriminatedUnion('type', [TextPart, FilePart]);
 export const AssistantPart = z.discriminatedUnion('type', [TextPart, ReasoningPart, FilePart, ToolCallPart]);
@@ -63,12 +71,18 @@ const AssistantParts = z.array(AssistantPart).superRefine((parts, context) => {
 });
 
 /** One message of a transcript. A tool call stands in the assistant's message, its result in a tool's. */
-export const Message = z.discriminatedUnion('role', [
-  z.strictObject({ id: MessageId, role: z.literal('system'), content: z.array(TextPart).min(1) }),
-  z.strictObject({ id: MessageId, role: z.literal('user'), content: z.array(UserPart).min(1) }),
-  z.strictObject({ id: MessageId, role: z.literal('assistant'), content: AssistantParts }),
-  z.strictObject({ id: MessageId, role: z.literal('tool'), content: z.array(ToolResultPart).min(1) }),
-]);
+export const Message = z
+  .discriminatedUnion(
+    'role',
+    [
+      z.strictObject({ id: MessageId, role: z.literal('system'), content: z.array(TextPart).min(1) }),
+      z.strictObject({ id: MessageId, role: z.literal('user'), content: z.array(UserPart).min(1) }),
+      z.strictObject({ id: MessageId, role: z.literal('assistant'), content: AssistantParts }),
+      z.strictObject({ id: MessageId, role: z.literal('tool'), content: z.array(ToolResultPart).min(1) }),
+    ],
+    { error: ({ input }) => (typeof input === 'object' && input ? undefined : 'expected { role, content }') },
+  )
+  .meta({ id: 'Message' });
 export type Message = z.infer<typeof Message>;
 export type Role = Message['role'];
 

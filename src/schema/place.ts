@@ -33,23 +33,23 @@ export const attemptOfText = (text: string): z.infer<typeof Attempt> | undefined
   return turn === undefined ? undefined : { turn: Number(turn), attempt: Number(which) };
 };
 
-const parsedBy = <S extends z.ZodType>(read: (text: string) => unknown, schema: S, expected: string, example: string) =>
+const parsedBy = <S extends z.ZodType>(read: (text: string) => unknown, schema: S, form: string, example: string) =>
   z
     .string()
     .max(200)
     .transform((text, context): z.infer<S> => {
       const parsed = schema.safeParse(read(text));
       if (parsed.success) return parsed.data;
-      context.issues.push({ code: 'custom', message: expected, input: text });
+      context.issues.push({ code: 'custom', message: `expected ${form}`, input: text });
       return z.NEVER;
     })
-    .meta({ type: 'string', examples: [example], description: expected });
+    .meta({ type: 'string', examples: [example], description: form });
 
 /** A point as a query writes it. */
 export const PointText = parsedBy(
   pointOfText,
   Point,
-  'expected turn:3 (or just 3) for the end of a turn, seq:17 for an event',
+  'turn:3 (or just 3) for the end of a turn, seq:17 for an event',
   'turn:3',
 );
 
@@ -64,6 +64,6 @@ const placeOfText = (text: string): unknown => {
 export const PlaceText = parsedBy(
   placeOfText,
   Place,
-  'expected turn:3, seq:17, turn:5#2 for an attempt, ses_… for where another branch is, or ses_…@turn:3',
+  'turn:3, seq:17, turn:5#2 for an attempt, ses_… for where another branch is, or ses_…@turn:3',
   'ses_01jd3v8m9k5x7q2w4e6r8t0y1a@turn:3',
 );

@@ -9,8 +9,7 @@ export type InputPolicy = z.infer<typeof InputPolicy>;
 export const runEnds = ['succeeded', 'failed', 'cancelled'] as const;
 export const waitReasons = ['approval', 'question', 'budget', 'human', 'agent', 'model'] as const;
 export type WaitReason = (typeof waitReasons)[number];
-export const runStatuses = ['queued', 'running', 'waiting', 'paused', ...runEnds] as const;
-export type RunStatus = (typeof runStatuses)[number];
+export type RunStatus = 'queued' | 'running' | 'waiting' | 'paused' | (typeof runEnds)[number];
 
 /** The call that a session works for, which is a child of the one that made it. */
 export const Caller = z.strictObject({ session: SessionId, callId: ToolCallId });
@@ -22,24 +21,28 @@ export type ModelFailureKind = (typeof modelFailures)[number];
 
 const Count = z.int().nonnegative();
 
-export const Usage = z.strictObject({
-  inputTokens: Count,
-  outputTokens: Count,
-  /** Of the input, what the provider had cached. */
-  cachedTokens: Count.optional(),
-  reasoningTokens: Count.optional(),
-  /** Absent when the model's price is not known. */
-  usd: z.number().nonnegative().optional(),
-});
+export const Usage = z
+  .strictObject({
+    inputTokens: Count,
+    outputTokens: Count,
+    /** Of the input, what the provider had cached. */
+    cachedTokens: Count.optional(),
+    reasoningTokens: Count.optional(),
+    /** Absent when the model's price is not known. */
+    usd: z.number().nonnegative().optional(),
+  })
+  .meta({ id: 'Usage' });
 export type Usage = z.infer<typeof Usage>;
 
 /** What a session may use in all. What is left out is not limited. */
-export const Limits = z.strictObject({
-  turns: Count.optional(),
-  tokens: Count.optional(),
-  usd: z.number().nonnegative().optional(),
-  activeMs: Count.optional(),
-});
+export const Limits = z
+  .strictObject({
+    turns: Count.optional(),
+    tokens: Count.optional(),
+    usd: z.number().nonnegative().optional(),
+    activeMs: Count.optional(),
+  })
+  .meta({ id: 'Limits' });
 export type Limits = z.infer<typeof Limits>;
 
 /** What a session has used. `unpriced` counts model calls whose price is not known. */

@@ -92,12 +92,14 @@ export const Pointer = Text.max(maxPointerChars).regex(/^(\/[^/]*)*$/, {
 });
 
 /** RFC 6902. Stored deltas use `add`, `remove`, `replace` and `test`; callers may also say `move` and `copy`. */
-export const StoredOperation = z.discriminatedUnion('op', [
-  z.strictObject({ op: z.literal('add'), path: Pointer, value: Json }),
-  z.strictObject({ op: z.literal('replace'), path: Pointer, value: Json }),
-  z.strictObject({ op: z.literal('test'), path: Pointer, value: Json }),
-  z.strictObject({ op: z.literal('remove'), path: Pointer }),
-]);
+export const StoredOperation = z
+  .discriminatedUnion('op', [
+    z.strictObject({ op: z.literal('add'), path: Pointer, value: Json }),
+    z.strictObject({ op: z.literal('replace'), path: Pointer, value: Json }),
+    z.strictObject({ op: z.literal('test'), path: Pointer, value: Json }),
+    z.strictObject({ op: z.literal('remove'), path: Pointer }),
+  ])
+  .meta({ id: 'Operation' });
 export type StoredOperation = z.infer<typeof StoredOperation>;
 
 export const PatchOperation = z.discriminatedUnion('op', [

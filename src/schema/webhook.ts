@@ -9,14 +9,16 @@ export type WebhookEvent = z.infer<typeof WebhookEvent>;
 
 const At = z.int().nonnegative();
 
-export const Webhook = z.strictObject({
-  id: WebhookId,
-  url: Text.max(2000),
-  events: z.array(WebhookEvent),
-  createdAt: At,
-  disabledAt: At.optional(),
-  disabledBecause: Text.max(500).optional(),
-});
+export const Webhook = z
+  .strictObject({
+    id: WebhookId,
+    url: Text.max(2000),
+    events: z.array(WebhookEvent),
+    createdAt: At,
+    disabledAt: At.optional(),
+    disabledBecause: Text.max(500).optional(),
+  })
+  .meta({ id: 'Webhook' });
 export type Webhook = z.infer<typeof Webhook>;
 
 /** What is sent: ids, types and how things stand, never what somebody or a tool said. */
@@ -50,14 +52,16 @@ export const DeliveryId = Text.regex(/^dlv_[0-9a-z]{26}_[0-9a-f]{12}_[0-9a-f]{16
   error: 'expected the id of a delivery, as `deliveries` tells it',
 });
 
-export const Delivery = z.strictObject({
-  id: DeliveryId,
-  webhook: WebhookId,
-  message: WebhookMessage,
-  status: z.enum(['pending', 'delivered', 'failed']),
-  createdAt: At,
-  /** Since it was last asked for. */
-  tries: z.int().nonnegative(),
-  attempts: z.array(DeliveryAttempt),
-});
+export const Delivery = z
+  .strictObject({
+    id: DeliveryId,
+    webhook: WebhookId,
+    message: WebhookMessage,
+    status: z.enum(['pending', 'delivered', 'failed']),
+    createdAt: At,
+    /** Since it was last asked for. */
+    tries: z.int().nonnegative(),
+    attempts: z.array(DeliveryAttempt),
+  })
+  .meta({ id: 'Delivery' });
 export type Delivery = z.infer<typeof Delivery>;

@@ -80,8 +80,10 @@ const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
 };
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
 
-const invalid = (name: unknown, why: string): PerdureError =>
-  new PerdureError('TOOL_INVALID', `the tool ${String(name)} cannot be used: ${why}`, { details: { tool: name } });
+const invalid = (name: unknown, why: string): PerdureError => {
+  const tool = name === undefined ? 'a tool without a name' : `the tool ${String(name)}`;
+  return new PerdureError('TOOL_INVALID', `${tool} cannot be used: ${why}`, { details: { tool: name } });
+};
 
 const inputSchemaOf = (name: string, schema: StandardSchemaV1): JsonSchema => {
   const json = jsonSchemaOf(schema);

@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ApprovalRule } from '../core/ports/tool.ts';
 import { fieldProblem } from '../schema/field-problem.ts';
 import { memberRoles } from '../schema/member-roles.ts';
@@ -14,6 +15,11 @@ const ifAny =
   (check: (value: unknown) => boolean) =>
   (value: unknown): boolean =>
     value === undefined || check(value);
+
+const isSchema = (value: unknown): boolean => {
+  const schema = (value as Partial<StandardSchemaV1> | null | undefined)?.['~standard'];
+  return isFunction(schema?.validate);
+};
 
 const isRetry = (value: unknown): boolean => {
   if (fieldProblem(value, { times: true, backoffMs: true })) return false;
@@ -33,6 +39,7 @@ export const isRule = (value: unknown): value is boolean | ApprovalRule => {
 
 const functionIfAny = { check: ifAny(isFunction), wanted: 'a function' };
 const fields: Readonly<Record<string, { check: (value: unknown) => boolean; wanted: string }>> = {
+  input: { check: isSchema, wanted: 'a schema, such as z.object({ … })' },
   effects: {
     check: ifAny((value) => ['none', 'idempotent', 'once'].includes(value as string)),
     wanted: 'none, idempotent or once',

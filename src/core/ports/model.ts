@@ -45,7 +45,9 @@ export interface ModelAnswer {
 
 /** USD per million tokens. */
 export interface Price {
+  /** Of what it is asked. */
   readonly input: number;
+  /** Of what it answers. */
   readonly output: number;
   /** Of input that the provider had cached; by default as `input`. */
   readonly cachedInput?: number | undefined;

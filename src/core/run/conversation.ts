@@ -2,6 +2,7 @@ import type { SessionEvent } from '../../schema/event.ts';
 import type { Message } from '../../schema/message.ts';
 import { type ContextParts, readContextParts } from '../service/context.ts';
 import type { Scope } from '../service/scope.ts';
+import { messagesOf } from '../service/transcript.ts';
 import { assembleContext, type Context, type ContextEntry } from '../session/context.ts';
 import { decodeEvent } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -35,6 +36,10 @@ const entryOf = ({ seq, turn, payload }: SessionEvent<'message.appended'>): Cont
   message: payload.message,
 });
 
+const isAnswer = ({ message }: Pick<ContextEntry, 'message'>): boolean => message.role === 'assistant';
+const textOf = ({ content }: Message): string =>
+  content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('');
+
 /** The messages of a run, read once and then followed as the run writes them. What others write in between is read anew. */
 export class Conversation {
   readonly #scope: Scope;
@@ -52,6 +57,16 @@ export class Conversation {
     const context = assembleContext(entries, request.maxTokens, systemWithin);
     const turns = new Set(entries.filter(({ seq }) => seq >= context.from).map(({ turn }) => turn));
     return { ...context, turns: turns.size, isCut: !turns.has(entries[0]?.turn ?? fold.turn) };
+  }
+
+  /** What the model said last; empty when it never did. */
+  async lastAnswer(fold: SessionFold): Promise<string> {
+    const known = this.#known?.seq === fold.seq ? this.#known.entries.findLast(isAnswer) : undefined;
+    if (known) return textOf(known.message);
+    for await (const entry of messagesOf(this.#scope, this.#writer.key, fold)) {
+      if (isAnswer(entry)) return textOf(entry.message);
+    }
+    return '';
   }
 
   async messageAt(seq: number): Promise<Message | undefined> {

@@ -3,7 +3,6 @@ import { newId, systemActor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Model } from '../ports/model.ts';
 import { endChildren } from '../service/cancel.ts';
-import { messagesOf } from '../service/transcript.ts';
 import { nextStep } from '../session/next-step.ts';
 import type { ActiveRun, QueuedInput } from '../session/run-fold.ts';
 import { callTools } from './call-tools.ts';
@@ -29,7 +28,7 @@ const wait = async (run: RunContext, payload: PayloadOf<'run.waiting'>): Promise
   await run.writer.record({ type: 'run.waiting', payload, ...by(run) });
 };
 
-export const steeredMessages = (inputs: readonly QueuedInput[], run: RunContext['run']): readonly EventDraft[] =>
+const steeredMessages = (inputs: readonly QueuedInput[], run: RunContext['run']): readonly EventDraft[] =>
   inputs.map(({ message, by: actor }) => ({
     type: 'message.appended',
     payload: { message },
@@ -45,20 +44,11 @@ const steer = (run: RunContext, inputs: readonly QueuedInput[]) =>
     return steeredMessages(still, run.run);
   });
 
-const finalText = async ({ scope, writer }: RunContext): Promise<string> => {
-  for await (const { message } of messagesOf(scope, writer.key, await writer.fold())) {
-    if (message.role === 'assistant') {
-      return message.content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('');
-    }
-  }
-  return '';
-};
-
 const maxOutputRepairs = 2;
 
 /** The answer as the agent's schema wants it; where it is not, the model is told why and answers again: undefined. */
 const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<End | undefined> => {
-  const text = await finalText(run);
+  const text = await run.conversation.lastAnswer(await run.writer.fold());
   if (!run.agent.output) return end(run, { status: 'succeeded', output: text });
   const parsed = run.agent.output.parse(text);
   if ('value' in parsed) return end(run, { status: 'succeeded', output: parsed.value as Json });

@@ -64,11 +64,11 @@ const instructionsFor = (run: RunContext): string =>
 const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number): Promise<void> => {
   for (const summarize of agent.summarize ? [agent.summarize, undefined] : [undefined]) {
     try {
-      await compactSession(scope, writer.key, { keepTurns, summarize });
+      await compactSession(scope, writer.key, { keepTurns, summarize }, writer.epoch);
       return;
     } catch (error) {
       if (isPerdureError(error, 'CONFLICT')) return;
-      if (!summarize) throw error;
+      if (!summarize || isPerdureError(error, 'FENCED')) throw error;
       scope.onWarning(error);
     }
   }

@@ -1,6 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
-import type { AppendOutcome, SessionKey } from '../ports/store.ts';
+import type { AppendOutcome, Head, SessionKey } from '../ports/store.ts';
 import { appendDrafts } from '../service/append-drafts.ts';
 import { turnAside } from '../service/execute.ts';
 import type { Scope } from '../service/scope.ts';
@@ -44,14 +44,16 @@ export class RunWriter {
     return this.#epoch;
   }
 
-  fold(): Promise<SessionFold> {
-    return this.#scope.folds.recent(this.key);
+  /** Never older than what it wrote itself: a call that has ended would be taken for one that was lost. */
+  async fold(): Promise<SessionFold> {
+    const fold = await this.#scope.folds.recent(this.key);
+    return fold.seq < this.#writtenTo ? this.#scope.folds.head(this.key) : fold;
   }
 
-  /** Fences all others. Decided on the newest head, and again when that moves. */
-  async claim(decide: Decide): Promise<readonly SessionEvent[] | undefined> {
+  /** Fences all others. Decided on the newest head, or on one that was just read, and again when that moves. */
+  async claim(decide: Decide, read?: Head): Promise<readonly SessionEvent[] | undefined> {
     for (let attempt = 0; attempt < maxDecisions; attempt++) {
-      const head = await this.#scope.store.head(this.key);
+      const head = (attempt === 0 && read) || (await this.#scope.store.head(this.key));
       if (!head) throw sessionNotFound(this.key);
       const fold = await this.#scope.folds.atHead(head);
       const drafts = decide(fold);

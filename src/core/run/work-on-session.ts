@@ -3,9 +3,10 @@ import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { type SessionId, systemActor } from '../../schema/ids.ts';
 import { placeHere } from '../files/disk/place.ts';
-import type { SessionKey } from '../ports/store.ts';
+import type { Head, SessionKey } from '../ports/store.ts';
 import { endChildren } from '../service/cancel.ts';
 import type { Scope } from '../service/scope.ts';
+import { sessionNotFound } from '../service/session-folds.ts';
 import { agentName } from '../session/agent.ts';
 import { asJson } from '../session/as-json.ts';
 import { beginDrafts } from '../session/begin-run.ts';
@@ -115,7 +116,11 @@ const watchFence = ({ store }: Scope, writer: RunWriter, fenced: AbortController
 type Went = 'on' | 'fenced' | 'lacks-agent';
 
 /** Claims the session's run and goes on with it. */
-const goOn = async ({ scope, key, signal: held, isEnding, waitFor }: Hold, seen: SessionFold): Promise<Went> => {
+const goOn = async (
+  { scope, key, signal: held, isEnding, waitFor }: Hold,
+  seen: SessionFold,
+  head: Head | undefined,
+): Promise<Went> => {
   const agent = seen.bound && scope.agents.get(agentName(seen.bound.agent));
   if (!agent) return 'lacks-agent';
   held.throwIfAborted();
@@ -125,7 +130,7 @@ const goOn = async ({ scope, key, signal: held, isEnding, waitFor }: Hold, seen:
     const work = workFor(fold, scope.clock.now());
     asked = askedBy(work);
     return claimDrafts(fold, work);
-  });
+  }, head);
   if (!claimed || !asked) return 'on';
   await tellCaller(scope, seen);
   const run = claimed.find((event) => event.run)!.run!;
@@ -165,10 +170,12 @@ const goOn = async ({ scope, key, signal: held, isEnding, waitFor }: Hold, seen:
 /** Does what there is to do in a session, until nothing is left or the worker ends. */
 export const workOnSession = async (hold: Hold): Promise<Left> => {
   const { scope, key } = hold;
-  const { folds, clock } = scope;
+  const { folds, clock, store } = scope;
   for (let isKnown = false; ; isKnown = true) {
     // What others add while it is worked on enters the session again: no need to look once more.
-    const fold = await (isKnown ? folds.recent(key) : folds.head(key));
+    const head = isKnown ? undefined : await store.head(key);
+    if (!isKnown && !head) throw sessionNotFound(key);
+    const fold = await (head ? folds.atHead(head) : folds.recent(key));
     const next = workFor(fold, clock.now());
     if (next.do === 'nothing') {
       if (!fold.run && fold.queue.length === 0) await tellCaller(scope, fold);
@@ -180,7 +187,7 @@ export const workOnSession = async (hold: Hold): Promise<Left> => {
       await endChildren(scope, key, (decide) => new RunWriter(scope, key).claim(decide));
       continue;
     }
-    const went = await goOn(hold, fold);
+    const went = await goOn(hold, fold, head);
     if (went === 'lacks-agent') return sayStranded(hold);
     // A person may have ended the run, or another worker have it: from that one nothing is taken back.
     if (went === 'fenced' && !(await hold.isStillHeld())) return {};

@@ -11,7 +11,7 @@ import { type Held, Leases, nameOf } from './leases.ts';
 import { isGone, processHolder } from './process-holder.ts';
 import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
 
-const Options = z.strictObject({
+export const Options = z.strictObject({
   concurrency: z.int().positive().default(4),
   session: SessionId.optional(),
   leaseMs: z.int().positive().default(30_000),
@@ -26,17 +26,17 @@ const Options = z.strictObject({
 });
 
 export interface WorkerOptions {
-  /** Sessions worked on at once; 4 by default. */
+  /** Sessions worked on at once. */
   readonly concurrency?: number | undefined;
   /** Only this session, and those that work for it. */
   readonly session?: SessionId | undefined;
-  /** Without a sign of life for so long, others take over; 30 s by default. */
+  /** Without a sign of life for so long, others take over. */
   readonly leaseMs?: number | undefined;
-  /** Looks for work at least this often, should a hint be lost; 5 s by default. */
+  /** Looks for work at least this often, should a hint be lost. */
   readonly pollMs?: number | undefined;
-  /** How long `runUntilIdle` bears a store that fails; 60 s by default. */
+  /** How long `runUntilIdle` bears a store that fails. */
   readonly patienceMs?: number | undefined;
-  /** At most so many sessions at once by all workers together; give all of them the same. Agents by `name@version`. */
+  /** `{ perWorkspace, perAgent }`: at most so many sessions at once by all workers together; give all of them the same. Agents by `name@version`. */
   readonly limits?: Claim['limits'];
 }
 

@@ -32,9 +32,11 @@ export type CommitOptions = z.input<typeof Options>;
 /** A function that changes a draft of the state, and is run again when the state has changed meanwhile; or an RFC 6902 patch. */
 export type Change = Mutation | readonly PatchOperation[];
 
+const Patch = z.array(PatchOperation, { error: 'expected a function on a draft, or a list of RFC 6902 operations' });
+
 /** A patch at once as a copy: what the caller does with its objects later changes nothing. */
 const parseChange = (change: Change): Change =>
-  typeof change === 'function' ? change : structuredClone(parseInput('the patch', z.array(PatchOperation), change));
+  typeof change === 'function' ? change : structuredClone(parseInput('the patch', Patch, change));
 
 const sourcesOf = async (scope: Scope, key: SessionKey, seqs: readonly number[] | undefined) => {
   if (!seqs) return undefined;

@@ -43,12 +43,14 @@ const entriesAfter = async (
 
 /**
  * Puts a summary over the older turns. Nothing is deleted: the transcript keeps them, and `recall` brings any of them back. A summary takes
- * its time; when the session was rewound or compacted meanwhile, it fails with CONFLICT.
+ * its time; when the session was rewound or compacted meanwhile, it fails with CONFLICT; of a run, by its epoch, when another has taken over,
+ * with FENCED.
  */
 export const compactSession = async (
   scope: Scope,
   key: SessionKey,
   options: CompactOptions = {},
+  epoch?: number,
 ): Promise<Compaction | undefined> => {
   const { keepTurns, summarize = summarizeByTurn } = parseInput('the compaction', Options, options);
   const { compaction: previous, seq: head } = await scope.folds.head(key);
@@ -66,6 +68,6 @@ export const compactSession = async (
     evicted,
   };
   const overlay = { ...compaction, evicted: [...evicted], calls, summarizer: summarize.name || 'function' };
-  await execute(scope, key, { type: 'compact', overlay, previous });
+  await execute(scope, key, { type: 'compact', overlay, previous }, { epoch });
   return compaction;
 };

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openRuntime } from '../../runtime.ts';
 import type { Message } from '../../schema/message.ts';
+import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { verbatim } from '../session/digest.ts';
 import type { Session } from './session.ts';
@@ -106,7 +107,67 @@ const contextWithin = (session: Session, seq: number, maxTokens: number) =>
     return undefined;
   });
 
+test('[CTX2] what a model reads as JSON counts with its escapes', async () => {
+  const coloured = Array.from({ length: 140 }, (_, at) => `\u001b[32m✓\u001b[39m \u001b[2mtest ${at}\u001b[22m`).join(
+    '\n',
+  );
+  const rows = JSON.stringify(Array.from({ length: 90 }, (_, id) => ({ id, a: 'b', c: null, d: [''] })));
+  for (const output of [{ exitCode: 0, stdout: coloured }, { stdout: '\u001b\u0008'.repeat(1700) }, { body: rows }]) {
+    const runtime = await openRuntime({ store: openMemoryStore() });
+    const session = await runtime.sessions.open();
+    await session.append([
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: [{ type: 'tool-call', callId: 'c', tool: 't', input: {} }] },
+      { role: 'tool', content: [{ type: 'tool-result', callId: 'c', tool: 't', outcome: 'ok', output }] },
+    ]);
+    const { messages } = await session.context({ maxTokens: 2200 });
+    const [result] = messages.flatMap(({ role, content }) => (role === 'tool' ? content : []));
+    const shown = typeof result!.output === 'string' ? result!.output : JSON.stringify(result!.output);
+    expect(shown.length / 4).toBeLessThanOrEqual(1100);
+    await runtime.close();
+  }
+});
+
+test('[LOG9] what a caller does with a message that it was given changes nothing for the next', async () => {
+  const runtime = await openRuntime({ store: openMemoryStore() });
+  const session = await runtime.sessions.open();
+  await session.append({ role: 'user', content: 'hello' });
+  for (const messages of [
+    (await session.transcript()).map(({ message }) => message),
+    (await session.context()).messages,
+  ]) {
+    expect(messages).toMatchObject([{ content: [{ text: 'hello' }] }]);
+    (messages[0]!.content[0] as { text: string }).text = 'changed';
+  }
+  expect((await session.context()).messages).toMatchObject([{ content: [{ text: 'hello' }] }]);
+  await runtime.close();
+});
+
 describe('contexts of random sessions', () => {
+  test('[CTX2, FOLD1] whoever opens the session anew gets the context that its newest point has', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 3, maxLength: 40 }),
+        fc.constantFrom(2, 5, 1000),
+        async (steps, every) => {
+          const database = newMemoryDatabase();
+          const snapshots = { everyEvents: every, everyBytes: 1e9 };
+          const runtime = await openRuntime({ store: openMemoryStore(database), snapshots });
+          const loop: Loop = { session: await runtime.sessions.open(), open: [], made: 0 };
+          for (const each of steps) await perform(loop, each);
+          const { seq } = await loop.session.summary();
+          const context = await loop.session.context({ at: { seq } });
+          expect(await loop.session.context()).toEqual(context);
+          const anew = await openRuntime({ store: openMemoryStore(database), snapshots });
+          const session = await anew.sessions.get(loop.session.id);
+          expect(await session.context()).toEqual(context);
+          await Promise.all([runtime.close(), anew.close()]);
+        },
+      ),
+      { numRuns: Number(process.env.PERDURE_PROPERTY_RUNS ?? 60) },
+    );
+  }, 120_000);
+
   test('[CTX2, CTX3, CTX6] every call has its result and what must stand does, after every crash, fork, rewind and compaction, at every point', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 40 }), async (steps) => {

@@ -15,7 +15,9 @@ import type { SessionFold } from '../session/fold.ts';
 import { redactContext } from '../session/redact-context.ts';
 import { systemText } from '../session/system-text.ts';
 import { resolvePoint } from './points.ts';
+import { NewestEvents } from './read-log.ts';
 import type { Scope } from './scope.ts';
+import { sessionNotFound } from './session-folds.ts';
 import { messagesOf } from './transcript.ts';
 
 export interface ContextOptions {
@@ -33,6 +35,8 @@ const Options = z.strictObject({
 
 /** The state as it was when the turn began: it stays the same within a turn, so that each request extends the one before. */
 const atTurnStart = async (scope: Scope, key: SessionKey, fold: SessionFold): Promise<SessionFold> => {
+  const known = scope.folds.beforeTurn(key, fold);
+  if (known) return known;
   const [start] = fold.turn > 0 ? await scope.store.turnStarts(key, { from: fold.turn, limit: 1 }) : [];
   return start?.turn === fold.turn && start.seq > 1 ? scope.folds.at(key, start.seq - 1) : fold;
 };
@@ -47,18 +51,20 @@ interface PartsOptions {
   readonly fold: SessionFold;
   readonly maxTokens: number;
   readonly instructions: string | undefined;
+  /** Up to the fold, when they were read before. */
+  readonly newest?: NewestEvents | undefined;
 }
 
 /** The newest turn, and of those before as many as the budget and the newest compaction leave, long messages counted as if they were cut. */
 export const readContextParts = async (
   scope: Scope,
   key: SessionKey,
-  { fold, maxTokens, instructions }: PartsOptions,
+  { fold, maxTokens, instructions, newest }: PartsOptions,
 ): Promise<ContextParts> => {
   const parts = { instructions, began: await atTurnStart(scope, key, fold), compaction: fold.compaction };
   const entries: ContextEntry[] = [];
   let earlier = 0;
-  for await (const entry of messagesOf(scope, key, fold)) {
+  for await (const entry of messagesOf(scope, key, fold, newest)) {
     if (entry.seq <= (fold.compaction?.to ?? 0)) break;
     if (earlier > maxTokens && entry.turn !== entries.at(-1)!.turn) break;
     entries.push(entry);
@@ -69,10 +75,13 @@ export const readContextParts = async (
 
 export const readContext = async (scope: Scope, key: SessionKey, options: ContextOptions = {}): Promise<Context> => {
   const { at, maxTokens, instructions: given } = parseInput('the context', Options, options);
-  const head = await scope.folds.head(key);
-  const seq = await resolvePoint(scope.store, key, head, at);
-  const fold = seq === head.seq ? head : await scope.folds.at(key, seq);
+  const head = await scope.store.head(key);
+  if (!head) throw sessionNotFound(key);
+  const newest = at ? undefined : await NewestEvents.read(scope.store, key, head.seq);
+  const last = await scope.folds.atHead(head, newest);
+  const seq = await resolvePoint(scope.store, key, last, at);
+  const fold = seq === last.seq ? last : await scope.folds.at(key, seq);
   const instructions = given ?? boundAgent(fold, scope.agents)?.instructions;
-  const { entries, systemWithin } = await readContextParts(scope, key, { fold, maxTokens, instructions });
+  const { entries, systemWithin } = await readContextParts(scope, key, { fold, maxTokens, instructions, newest });
   return redactContext(assembleContext(entries, maxTokens, systemWithin), await scope.secrets.redactor());
 };

@@ -25,6 +25,8 @@ export interface ExecuteOptions {
   readonly idempotencyKey?: string | undefined;
   /** What the caller asked for, in its own words: the same key must come with the same. */
   readonly body?: unknown;
+  /** Of the run that asks: refused with FENCED once another writer has taken over. */
+  readonly epoch?: number | undefined;
 }
 
 /**
@@ -159,7 +161,13 @@ export const execute = (
 const mayChange = ({ outcome }: AppendOutcome, { endsCalls }: Decision): boolean =>
   outcome === 'conflict' || outcome === 'status' || (outcome === 'fenced' && endsCalls === true);
 
-const writerFor = async (scope: Scope, key: SessionKey, { endsCalls }: Decision): Promise<Writer> => {
+const writerFor = async (
+  scope: Scope,
+  key: SessionKey,
+  { endsCalls }: Decision,
+  epoch: number | undefined,
+): Promise<Writer> => {
+  if (epoch !== undefined) return { kind: 'run', epoch };
   if (!endsCalls) return { kind: 'outside' };
   const head = await scope.store.head(key);
   if (!head) throw sessionNotFound(key);
@@ -173,7 +181,7 @@ const decideAndAppend = async (
   asked: Asked,
   options: ExecuteOptions,
 ): Promise<readonly SessionEvent[]> => {
-  const { idempotencyKey, body } = options;
+  const { idempotencyKey, body, epoch } = options;
   const idempotency = idempotencyKey === undefined ? undefined : keyFor(idempotencyKey, scope.actor, body);
   for (let attempt = 0; ; attempt++) {
     let decided: Decided | undefined;
@@ -187,7 +195,7 @@ const decideAndAppend = async (
     if (!decided?.decision.drafts.length) return (await usedBefore(scope, key, idempotency)) ?? [];
     const { state, command, decision } = decided;
     const written = await appendDrafts(scope, key, decision.drafts, {
-      writer: await writerFor(scope, key, decision),
+      writer: await writerFor(scope, key, decision, epoch),
       whileStatus: statusesThatAllow(decision.command),
       ...(!decision.fact && { onHead: state.seq }),
       ...(decision.raisesEpoch && { raisesEpoch: true }),

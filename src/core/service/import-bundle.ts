@@ -39,24 +39,31 @@ async function* copiesFrom(first: SessionCopy | undefined, items: Items): AsyncG
   for await (const item of items) if ('copy' in item) yield item.copy;
 }
 
-/**
- * A bundle is read and checked to its end before anything is written: what it comes from may be slow, and the store's other writers
- * must not wait for it. Then come its blobs, which nobody sees before an event names them, and all events in one transaction.
- */
-export const importBundle = async (scope: Scope, bundle: AsyncIterable<Uint8Array>): Promise<Imported> => {
+/** Reads and checks a bundle to its end, and keeps it to be read again. */
+export const checkBundle = async (bundle: AsyncIterable<Uint8Array>): Promise<ScratchFile> => {
   if (typeof bundle?.[Symbol.asyncIterator] !== 'function') throw needsBytes();
   const kept = await ScratchFile.open();
   try {
     const states = new CopiedStates();
     for await (const item of readBundle(kept.keep(bytesOf(bundle)))) if ('copy' in item) states.add(item.copy);
-    const items = readBundle(kept.read());
-    try {
-      const first = await putBlobs(scope, items);
-      return await scope.store.importCopies(scope.workspace, copiesFrom(first, items));
-    } finally {
-      await items.return();
-    }
-  } finally {
+    return kept;
+  } catch (error) {
     await kept.close();
+    throw error;
+  }
+};
+
+/**
+ * A bundle is checked before anything is written: what it comes from may be slow, and the store's other writers
+ * must not wait for it. Then come its blobs, which nobody sees before an event names them, and all events in one transaction.
+ */
+export const importBundle = async (scope: Scope, bundle: AsyncIterable<Uint8Array>): Promise<Imported> => {
+  const kept = await checkBundle(bundle);
+  const items = readBundle(kept.read());
+  try {
+    const first = await putBlobs(scope, items);
+    return await scope.store.importCopies(scope.workspace, copiesFrom(first, items));
+  } finally {
+    await items.return().finally(() => kept.close());
   }
 };

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineScript } from '../../models/script.ts';
 import { openRuntime, type Runtime } from '../../runtime.ts';
+import type { State } from '../../schema/state.ts';
 import { openPostgresStore } from '../../stores/postgres/index.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { defineTool } from '../../tools/define-tool.ts';
@@ -99,6 +102,14 @@ test('[IN1] a definition with a field that is misspelt is refused, and the field
   expect(() => defineTool(null as never)).toThrow(expect.objectContaining({ code: 'TOOL_INVALID' }));
 });
 
+test('[IN1] what a state begins with is held to its schema, by the compiler too', () => {
+  const state = z.object({ status: z.enum(['draft', 'placed']) });
+  // @ts-expect-error a status that there is not
+  const wrong = () => defineAgent({ name: 'a', version: 1, state, initial: { status: 'shipped' } });
+  expect(wrong).toThrow(expect.objectContaining({ code: 'AGENT_INVALID' }));
+  expect(defineAgent({ name: 'a', version: 1, state, initial: { status: 'draft' } }).initial.status).toBe('draft');
+});
+
 test('[IN1] values that are none are refused', async () => {
   const { runtime, session, run } = await begin();
   const wrong = { code: 'INVALID_INPUT' };
@@ -122,6 +133,38 @@ test('[IN1] values that are none are refused', async () => {
   await expect(session.answer(5 as never, 'x')).rejects.toMatchObject(wrong);
   await expect(run.result({ signal: 5 as never })).rejects.toMatchObject(wrong);
   expect(() => runtime.worker({ concurrency: 0 })).toThrow(expect.objectContaining(wrong));
+  await runtime.close();
+});
+
+test('[IN1] what is of the wrong kind is told in words of whoever wrote it', async () => {
+  const { runtime, session } = await begin();
+  const told = async (call: () => unknown) =>
+    (async () => call())().catch(({ code, message }) => `${code}: ${message}`);
+  const inKind = (value: unknown) => value as never;
+  const store = openMemoryStore();
+  const wrong: Record<string, () => unknown> = {
+    'AGENT_INVALID: agents: expected a list': () => openRuntime({ store, agents: inKind(coder) }),
+    'AGENT_INVALID: agents[1] was not made by defineAgent': () =>
+      openRuntime({ store: openMemoryStore(), agents: [coder, inKind({ name: 'a', version: 1 })] }),
+    'AGENT_INVALID: an agent without a name cannot be used: name: expected': () => defineAgent(inKind({})),
+    'AGENT_INVALID: the agent a cannot be used: tools: expected a list': () =>
+      defineAgent({ name: 'a', version: 1, tools: inKind({}) }),
+    'AGENT_INVALID: the agent a cannot be used: tools[0] was not made by defineTool': () =>
+      defineAgent({ name: 'a', version: 1, tools: [inKind({ name: 'x', execute: () => 1 })] }),
+    'TOOL_INVALID: a tool without a name cannot be used: "namme"': () => defineTool(inKind({ namme: 'x' })),
+    'TOOL_INVALID: the tool x cannot be used: input is not a schema, such as z.object({ … })': () =>
+      defineTool(inKind({ name: 'x', execute: () => 1 })),
+    'INVALID_INPUT: a script is { name, steps }': () => defineScript(inKind({ name: 'x' })),
+    'INVALID_INPUT: the messages are not valid: 0: expected { role, content }': () => session.append(inKind('hello')),
+    'INVALID_INPUT: the input is not valid: expected text, or a list of parts': () =>
+      session.send(inKind({ text: 'x' })),
+    'INVALID_INPUT: the patch is not valid: expected a function on a draft, or a list of RFC 6902': () =>
+      session.commit(inKind({ facts: {} })),
+    'INVALID_INPUT: a change of the state is made on the draft': () =>
+      session.commit(inKind((draft: State) => ({ ...draft, facts: { port: 8080 } }))),
+  };
+  for (const [words, call] of Object.entries(wrong)) expect(await told(call)).toContain(words);
+  expect(await session.commit((draft) => Object.assign(draft.facts, { port: 8080 }))).toBeDefined();
   await runtime.close();
 });
 

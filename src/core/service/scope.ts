@@ -17,6 +17,7 @@ import type { SessionFolds } from './session-folds.ts';
 
 /** Waits, so that tests need not have them. */
 export interface Timing {
+  /** Before a model that failed is asked again; twice as long each time. */
   readonly modelBackoffMs: number;
 }
 

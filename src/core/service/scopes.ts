@@ -21,7 +21,7 @@ import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './sess
 import type { MasterKeySource } from './vault/master-key.ts';
 import { Vaults } from './vault/vaults.ts';
 
-const Timings = z.strictObject({ modelBackoffMs: z.number().nonnegative().default(1000) });
+export const Timings = z.strictObject({ modelBackoffMs: z.number().nonnegative().default(1000) });
 const Snapshots = z.strictObject({ everyEvents: z.number().positive(), everyBytes: z.number().positive() });
 
 export interface ScopeOptions {

@@ -22,7 +22,7 @@ export interface SendOptions {
   readonly notBefore?: Date | number | undefined;
 }
 
-const Content = z.array(UserPart).min(1);
+const Content = z.array(UserPart, { error: 'expected text, or a list of parts' }).min(1);
 const Options = z
   .strictObject({
     idempotencyKey: CallersKey.optional(),

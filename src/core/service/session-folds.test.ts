@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { openRuntime } from '../../runtime.ts';
+import type { SessionEvent } from '../../schema/event.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
@@ -43,6 +44,37 @@ const talk = async (
 };
 
 describe('folds of sessions', () => {
+  test('[FOLD6] a fold that was read while others appended does not take the place of a newer one', async () => {
+    const store = openMemoryStore();
+    let reading = Promise.withResolvers<void>();
+    let go = Promise.resolve();
+    const slow: RuntimeStore = {
+      ...store,
+      read: async (key, range) => {
+        const page = await store.read(key, range);
+        reading.resolve();
+        await go;
+        return page;
+      },
+    };
+    const { session, key } = await talk(store, { everyEvents: 100, everyBytes: 1e9 }, ['one']);
+    const folds = new SessionFolds(slow, { everyEvents: 100, everyBytes: 1e9 }, fail);
+    const before = await folds.head(key);
+    await session.append({ role: 'user', content: 'two' });
+    const gate = Promise.withResolvers<void>();
+    go = gate.promise;
+    reading = Promise.withResolvers();
+    const late = folds.head(key);
+    await reading.promise;
+    const two = (await Array.fromAsync(session.events({ after: before.seq }))) as readonly SessionEvent[];
+    folds.advance(key, before, two, 0);
+    const three = await session.append({ role: 'user', content: 'three' });
+    folds.advance(key, await folds.recent(key), three, 0);
+    gate.resolve();
+    expect((await late).seq).toBe(before.seq + 1);
+    expect((await folds.recent(key)).seq).toBe(before.seq + 2);
+  });
+
   test('[FOLD2] opening reads no more of the log than the policy lets stand behind a snapshot', async () => {
     const { store, counts, snapshots } = counting(openMemoryStore());
     const policy = { everyEvents: 10, everyBytes: 1e9 };
@@ -59,6 +91,26 @@ describe('folds of sessions', () => {
     counts.events = 0;
     expect((await folds.at(key, 47)).seq).toBe(47);
     expect(counts.events).toBe(7);
+  });
+
+  test('[FOLD2] a session is opened to its context by one look at its log', async () => {
+    const database = newMemoryDatabase();
+    const snapshots = { everyEvents: 100, everyBytes: 1e9 };
+    const texts = Array.from({ length: 150 }, (_, index) => `${index}`);
+    const { session } = await talk(openMemoryStore(database), snapshots, texts);
+    let looks = 0;
+    const store = openMemoryStore(database);
+    const watched: RuntimeStore = {
+      ...store,
+      read: (...asked) => {
+        looks += 1;
+        return store.read(...asked);
+      },
+    };
+    const runtime = await openRuntime({ store: watched, snapshots, onWarning: fail });
+    const { messages } = await (await runtime.sessions.get(session.id)).context();
+    expect(messages).toHaveLength(150);
+    expect(looks).toBe(1);
   });
 
   test('[FOLD2] facts that are appended at once are folded as they come: the log is not read again', async () => {

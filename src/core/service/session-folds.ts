@@ -4,11 +4,13 @@ import type { SessionEvent } from '../../schema/event.ts';
 import type { FoldSnapshot, Head, SessionKey, Store, StoredEvent } from '../ports/store.ts';
 import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/event-codec.ts';
 import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
-import { readForward } from './read-log.ts';
+import { type NewestEvents, readForward } from './read-log.ts';
 
 /** A snapshot is due when either is reached since the last one: the tail that opening a session has to fold stays below both. */
 export interface SnapshotPolicy {
+  /** After so many events since the last one. */
   readonly everyEvents: number;
+  /** Or after so many bytes of payloads. */
   readonly everyBytes: number;
 }
 
@@ -21,7 +23,21 @@ export interface Counted {
   /** Since the last snapshot. */
   readonly events: number;
   readonly bytes: number;
+  /** The fold before the first event of the newest turn, if that passed by here. */
+  readonly began?: SessionFold | undefined;
 }
+
+/** One event further. */
+const counted = (before: Counted | undefined, event: SessionEvent, bytes: number, target?: SessionFold): Counted => {
+  const state = fold(before?.state, event, target);
+  const isNewTurn = before !== undefined && state.lastTurn > before.state.lastTurn;
+  return {
+    state,
+    events: (before?.events ?? 0) + 1,
+    bytes: (before?.bytes ?? 0) + bytes,
+    began: isNewTurn ? before.state : before?.began,
+  };
+};
 
 /** Each part is kept once while it does not change; the state counts by collection, since it is what grows. */
 export const encodeFold = ({ state, ...rest }: SessionFold): FoldSnapshot => ({
@@ -111,17 +127,21 @@ export class SessionFolds {
     return this.#outlineAt(head);
   }
 
-  /** The fold at a head that was just read. */
-  async atHead(head: Head): Promise<SessionFold> {
-    return sound(await this.#outlineAt(head));
+  /** The fold at a head that was just read, perhaps with the newest events up to it. */
+  async atHead(head: Head, newest?: NewestEvents): Promise<SessionFold> {
+    return sound(await this.#outlineAt(head, newest));
   }
 
-  async #outlineAt(head: Head): Promise<SessionFold> {
+  async #outlineAt(head: Head, newest?: NewestEvents): Promise<SessionFold> {
     const key: SessionKey = { workspace: head.workspace, session: head.session };
     const known = this.#newest.get(cacheKey(key));
     if (known?.state.seq === head.seq) return known.state;
     const base = known && known.state.seq < head.seq ? known : undefined;
-    return this.#keep(key, await this.#foldTo(key, head.seq, base)).state;
+    const read = await this.#foldTo(key, head.seq, base, newest);
+    // Somebody may have appended while it was read.
+    const now = this.#newest.get(cacheKey(key));
+    if (!now || now.state.seq <= read.state.seq) this.#keep(key, read);
+    return read.state;
   }
 
   /** The fold after the event at `seq`, which must exist. */
@@ -133,6 +153,12 @@ export class SessionFolds {
   async countedAt(key: SessionKey, seq: number): Promise<Counted> {
     const known = this.#newest.get(cacheKey(key));
     return known?.state.seq === seq ? known : this.#foldTo(key, seq);
+  }
+
+  /** The fold before the first event of the turn that the given one is in, when it passed by here; reads nothing. */
+  beforeTurn(key: SessionKey, given: SessionFold): SessionFold | undefined {
+    const known = this.#newest.get(cacheKey(key));
+    return known?.began && known.state === given && given.turn === given.lastTurn ? sound(known.began) : undefined;
   }
 
   /** Takes in what was just appended; forgets the fold when others appended in between. */
@@ -149,17 +175,17 @@ export class SessionFolds {
       return;
     }
     // Facts that were decided at once come here one after another: each goes on from what is known by then.
-    const base = before && known?.state;
-    const state = events.reduce<SessionFold | undefined>((each, event) => fold(each, event, target), base)!;
-    const since = { state, events: (known?.events ?? 0) + events.length, bytes: (known?.bytes ?? 0) + bytes };
-    this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since.state) : since);
+    const base = before && known;
+    const folded = events.reduce<Counted | undefined>((each, event) => counted(each, event, 0, target), base)!;
+    const since = { ...folded, bytes: folded.bytes + bytes };
+    this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since) : since);
   }
 
   /** Begins the fold of a child where its parent's stood: what the parent had folded since its last snapshot counts on. */
   seed(key: SessionKey, point: Counted, events: readonly SessionEvent[]): void {
-    const state = events.reduce<SessionFold>((each, event) => fold(each, event), point.state);
-    const since = { state, events: point.events + events.length, bytes: point.bytes };
-    this.#keep(key, this.#isDue(since) ? this.#snapshot(key, state) : since);
+    const parent: Counted = { ...point, began: undefined };
+    const since = events.reduce<Counted>((each, event) => counted(each, event, 0), parent);
+    this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since) : since);
   }
 
   /** Decisions about one session are made one after another here: then only other processes' can be in their way. */
@@ -189,16 +215,15 @@ export class SessionFolds {
     while (this.#writing.size > 0) await Promise.all(this.#writing);
   }
 
-  async #foldTo(key: SessionKey, seq: number, base?: Counted): Promise<Counted> {
+  async #foldTo(key: SessionKey, seq: number, base?: Counted, newest?: NewestEvents): Promise<Counted> {
     let tracked = base ?? (await this.#load(key, seq));
     const passed = new Map<number, SessionFold>();
-    for await (const stored of readForward(this.#store, key, { after: tracked?.state.seq ?? 0, upTo: seq })) {
-      const event = decodeEvent(key.workspace, stored);
-      const state: SessionFold = fold(tracked?.state, event, await this.#target(key, event, passed));
-      passed.set(state.seq, state);
-      tracked = { state, events: (tracked?.events ?? 0) + 1, bytes: (tracked?.bytes ?? 0) + bodyBytes(stored) };
+    for await (const stored of readForward(this.#store, key, { after: tracked?.state.seq ?? 0, upTo: seq, newest })) {
+      const event = newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
+      tracked = counted(tracked, event, bodyBytes(stored), await this.#target(key, event, passed));
+      passed.set(tracked.state.seq, tracked.state);
       if (!this.#isDue(tracked)) continue;
-      tracked = this.#snapshot(key, state);
+      tracked = this.#snapshot(key, tracked);
       passed.clear();
     }
     return tracked!;
@@ -222,21 +247,20 @@ export class SessionFolds {
   }
 
   /** A snapshot is a cache: nobody waits for it, and when it cannot be written the log still has everything. */
-  #snapshot(key: SessionKey, state: SessionFold): Counted {
+  #snapshot(key: SessionKey, tracked: Counted): Counted {
     const writing = this.#store
-      .putSnapshot(key, encodeFold(state))
+      .putSnapshot(key, encodeFold(tracked.state))
       .catch(this.#report)
       .finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);
-    return { state, events: 0, bytes: 0 };
+    return { ...tracked, events: 0, bytes: 0 };
   }
 
-  #keep(key: SessionKey, tracked: Counted): Counted {
+  #keep(key: SessionKey, tracked: Counted): void {
     const name = cacheKey(key);
     this.#newest.delete(name);
     this.#newest.set(name, tracked);
     if (this.#newest.size > cachedSessions) this.#newest.delete(this.#newest.keys().next().value!);
-    return tracked;
   }
 }
 

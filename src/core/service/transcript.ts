@@ -8,7 +8,7 @@ import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { liveWithin } from '../session/live-lineage.ts';
 import { firstLiveTurn, resolvePoint } from './points.ts';
-import { readBackward } from './read-log.ts';
+import { type NewestEvents, readBackward } from './read-log.ts';
 import type { Scope } from './scope.ts';
 
 export interface TranscriptEntry {
@@ -32,18 +32,26 @@ export async function* messagesBackwards(
   yield* messagesOf(scope, key, end === head.seq ? head : await scope.folds.at(key, end));
 }
 
-/** The same of a fold. */
+/** The same of a fold, perhaps with the newest events up to it. */
 export async function* messagesOf(
   scope: Scope,
   key: SessionKey,
   { live, seq: end }: Pick<SessionFold, 'live' | 'seq'>,
+  newest?: NewestEvents,
 ): AsyncGenerator<TranscriptEntry, void, void> {
   for (const [from, to] of liveWithin(live, 0, end).toReversed()) {
-    for await (const stored of readBackward(scope.store, key, { from, to })) {
+    for await (const stored of readBackward(scope.store, key, { from, to, newest })) {
       if (stored.type !== 'message.appended') continue;
-      const event = decodeEvent(key.workspace, stored) as SessionEvent<'message.appended'>;
+      const event = newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
       const { seq, turn, at, actor, run } = event;
-      yield { seq, turn, at, actor, ...(run && { run }), message: event.payload.message };
+      yield {
+        seq,
+        turn,
+        at,
+        actor,
+        ...(run && { run }),
+        message: (event as SessionEvent<'message.appended'>).payload.message,
+      };
     }
   }
 }

@@ -20,7 +20,7 @@ export interface AgentDefinition<Own extends object = OwnState> {
   readonly version: number;
   readonly instructions?: string;
   /** Such as `anthropic/…`, or an AI SDK language model. Needed by `session.send`; a foreign loop brings its own. */
-  readonly model?: unknown;
+  readonly model?: string | object;
   readonly settings?: ModelSettings;
   readonly tools?: readonly Tool[];
   /** What the answer to an input has to be: text by default, JSON of this form with a schema. */
@@ -34,7 +34,7 @@ export interface AgentDefinition<Own extends object = OwnState> {
    */
   readonly state?: StandardSchemaV1<Own, unknown>;
   /** What `state.own` is in a new session; needed when the schema does not accept `{}`. */
-  readonly initial?: Own;
+  readonly initial?: NoInfer<Own>;
   /** Brings the own part of an earlier version to this one's schema. */
   readonly migrate?: (own: OwnState, from: { readonly version: number }) => Own;
 }
@@ -108,8 +108,10 @@ const definitionProblem = (definition: Partial<Record<string, unknown>>): string
   return problem && `instructions: ${problem}`;
 };
 
-const invalid = (name: unknown, why: string): PerdureError =>
-  new PerdureError('AGENT_INVALID', `the agent ${String(name)} cannot be used: ${why}`, { details: { agent: name } });
+const invalid = (name: unknown, why: string): PerdureError => {
+  const agent = name === undefined ? 'an agent without a name' : `the agent ${String(name)}`;
+  return new PerdureError('AGENT_INVALID', `${agent} cannot be used: ${why}`, { details: { agent: name } });
+};
 
 const segmentOf = (part: PropertyKey | { readonly key: PropertyKey }): string =>
   String(typeof part === 'object' ? part.key : part);
@@ -143,7 +145,13 @@ const describe = (schema: StandardSchemaV1, version: number): unknown => {
 
 const defaultMaxSteps = 100;
 
+const isTool = (value: unknown): value is Tool =>
+  typeof (value as Partial<Tool> | null | undefined)?.approvalFor === 'function';
+
 const toolsByName = (name: string, tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
+  if (!Array.isArray(tools)) throw invalid(name, 'tools: expected a list of what defineTool gives');
+  const other = tools.findIndex((tool) => !isTool(tool));
+  if (other >= 0) throw invalid(name, `tools[${other}] was not made by defineTool`);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   if (byName.size < tools.length) throw invalid(name, 'two of its tools have the same name');
   return byName;
@@ -221,6 +229,10 @@ export const isAgent = (value: unknown): value is Agent =>
 
 /** The agents that a runtime holds, by name and version. */
 export const agentRegistry = (agents: readonly Agent[]): ReadonlyMap<string, Agent> => {
+  if (!Array.isArray(agents))
+    throw new PerdureError('AGENT_INVALID', 'agents: expected a list of what defineAgent gives');
+  const other = agents.findIndex((agent) => !isAgent(agent));
+  if (other >= 0) throw new PerdureError('AGENT_INVALID', `agents[${other}] was not made by defineAgent`);
   const registry = new Map<string, Agent>();
   for (const agent of agents) {
     if (registry.has(agentName(agent))) throw invalid(agentName(agent), 'it is given twice');

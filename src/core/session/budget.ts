@@ -11,6 +11,8 @@ export interface Reserve {
 }
 
 const usedUp = (what: string): string => `the session's budget of ${what} is used up`;
+const noRoom = (what: string, spent: string, next: string): string =>
+  `the session's budget of ${what} has no room for the next answer: ${spent} are used, and it may take ${next}`;
 
 /** Why there is no room for the call, for people; undefined where there is. */
 export const budgetProblem = (
@@ -20,14 +22,15 @@ export const budgetProblem = (
 ): string | undefined => {
   const activeMs = spent.activeMs + (run?.activeSince === undefined ? 0 : Math.max(0, now - run.activeSince));
   if (limits.turns !== undefined && spent.turns > limits.turns) return usedUp(`${limits.turns} turns`);
-  if (limits.tokens !== undefined && spent.tokens + tokens > limits.tokens) return usedUp(`${limits.tokens} tokens`);
+  if (limits.tokens !== undefined && spent.tokens + tokens > limits.tokens)
+    return noRoom(`${limits.tokens} tokens`, `${spent.tokens}`, `${tokens}`);
   if (limits.activeMs !== undefined && activeMs >= limits.activeMs)
     return usedUp(`${limits.activeMs} ms of active time`);
   if (limits.usd === undefined) return undefined;
   if (usd === undefined) {
     return `the price of ${model} is not known, so that the session's budget of ${limits.usd} USD cannot be kept: configure the price, or set another limit`;
   }
-  return spent.usd + usd > limits.usd ? usedUp(`${limits.usd} USD`) : undefined;
+  return spent.usd + usd > limits.usd ? noRoom(`${limits.usd} USD`, spent.usd.toFixed(4), usd.toFixed(4)) : undefined;
 };
 
 const lower = (a: number | undefined, b: number | undefined): number | undefined =>

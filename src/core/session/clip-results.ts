@@ -1,26 +1,23 @@
 import type { Message, ToolResultPart } from '../../schema/message.ts';
 import { clip } from './clip.ts';
 import { charsPerToken, estimateTokens, type Unit } from './context-units.ts';
+import { shownChars } from './shown-chars.ts';
 
 /** What is said where an output was cut, apart from its key. */
 const noteChars = 120;
 
 const textOf = ({ output }: ToolResultPart): string => (typeof output === 'string' ? output : JSON.stringify(output));
 
-const jsonChars = (value: unknown): number => JSON.stringify(value).length;
-
-/** As much of the beginning and of the end as takes `maxChars` in JSON. */
+/** As much of the beginning and of the end as takes `maxChars`. */
 const endsWithin = (text: string, maxChars: number): readonly [head: string, tail: string] => {
-  for (let chars = Math.max(0, maxChars - 2); ; chars = Math.floor((chars * 3) / 4)) {
-    const tailChars = Math.floor(chars / 3);
-    const head = clip(text, chars - tailChars);
-    const tail = tailChars > 0 ? text.slice(-tailChars).replace(/^[\uDC00-\uDFFF]/, '') : '';
-    if (chars === 0 || jsonChars(head + tail) <= maxChars) return [head, tail];
-  }
+  const chars = Math.max(0, Math.floor(maxChars));
+  const tailChars = Math.floor(chars / 3);
+  const tail = tailChars > 0 ? text.slice(-tailChars).replace(/^[\uDC00-\uDFFF]/, '') : '';
+  return [clip(text, chars - tailChars), tail];
 };
 
 const clipResult = (part: ToolResultPart, maxChars: number): ToolResultPart => {
-  if (jsonChars(part.output) <= maxChars) return part;
+  if (shownChars(part.output) <= maxChars) return part;
   const text = textOf(part);
   const [head, tail] = endsWithin(text, maxChars - noteChars - part.callId.length);
   const left = text.length - head.length - tail.length;
@@ -43,7 +40,7 @@ const fairShare = (lengths: readonly number[], room: number): number => {
 export const clipResults = (unit: Unit, maxTokens: number): Unit => {
   if (unit.tokens <= maxTokens) return unit;
   const results = unit.messages.flatMap((message) => (message.role === 'tool' ? message.content : []));
-  const lengths = results.map(({ output }) => jsonChars(output));
+  const lengths = results.map(({ output }) => shownChars(output));
   const others = unit.tokens * charsPerToken - lengths.reduce((sum, length) => sum + length, 0);
   const share = fairShare(lengths, maxTokens * charsPerToken - others);
   const messages = unit.messages.map(

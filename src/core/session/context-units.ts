@@ -1,5 +1,6 @@
 import { type MediaKind, mediaKindOf } from '../../schema/media-kind.ts';
 import type { FilePart, Message, ToolCallPart, ToolResultPart } from '../../schema/message.ts';
+import { shownChars } from './shown-chars.ts';
 
 /** A message of the live lineage and the turn it belongs to. */
 export interface ContextEntry {
@@ -12,6 +13,9 @@ export interface ContextEntry {
 export const charsPerToken = 4;
 
 export const textTokens = (text: string): number => Math.ceil(text.length / charsPerToken);
+/** Of what is long, and of what is said about it. */
+const shownTokens = (shown: unknown, about: object): number =>
+  Math.ceil((shownChars(shown) + shownChars(about)) / charsPerToken);
 
 const base64Chars = 4 / 3;
 /** A picture costs the same whatever its bytes; a page of a document a few thousand tokens and tens of kilobytes. */
@@ -23,15 +27,36 @@ const fileTokens: Record<MediaKind, (bytes: number) => number> = {
 };
 
 const partTokens = (part: Message['content'][number]): number => {
-  if (part.type !== 'file') return textTokens(JSON.stringify(part));
-  const { data, ...about } = part satisfies FilePart;
-  return (
-    textTokens(JSON.stringify(about)) + Math.ceil(fileTokens[mediaKindOf(part.mediaType)](data.length / base64Chars))
-  );
+  switch (part.type) {
+    case 'file': {
+      const { data, ...about } = part satisfies FilePart;
+      return shownTokens('', about) + Math.ceil(fileTokens[mediaKindOf(part.mediaType)](data.length / base64Chars));
+    }
+    case 'tool-call': {
+      const { input, ...about } = part;
+      return shownTokens(JSON.stringify(input), about);
+    }
+    case 'tool-result': {
+      const { output, ...about } = part;
+      return shownTokens(output, about);
+    }
+    default: {
+      const { text, ...about } = part;
+      return shownTokens(text, about);
+    }
+  }
 };
 
-export const estimateTokens = ({ content }: Message): number =>
-  content.reduce((sum: number, part) => sum + partTokens(part), 4);
+/** Asked for more than once on the way to a context, and messages do not change. */
+const estimated = new WeakMap<Message, number>();
+
+export const estimateTokens = (message: Message): number => {
+  const known = estimated.get(message);
+  if (known !== undefined) return known;
+  const tokens = message.content.reduce((sum: number, part) => sum + partTokens(part), 4);
+  estimated.set(message, tokens);
+  return tokens;
+};
 
 /** What may not be torn apart: a message, or a message that makes calls together with their results. */
 export interface Unit {

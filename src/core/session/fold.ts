@@ -99,6 +99,8 @@ const blank = (event: SessionEvent): SessionFold => ({
 });
 
 const without = <Calls extends OpenCalls>(calls: Calls, callId: string): Calls => {
+  const [only, ...more] = Object.keys(calls);
+  if (only === callId && more.length === 0) return {} as Calls; // as nearly always
   const { [callId]: _, ...others } = calls;
   return others as Calls;
 };
@@ -168,8 +170,9 @@ const callsAfter = (calls: SessionFold['openCalls'], message: Message, seq: numb
   }
   if (message.role !== 'assistant') return calls;
   const made = message.content.filter((part) => part.type === 'tool-call');
-  if (made.length === 0) return calls;
-  return { ...calls, ...Object.fromEntries(made.map((part) => [part.callId, { tool: part.tool, seq }])) };
+  const [first, ...others] = made;
+  if (first && others.length === 0) return { ...calls, [first.callId]: { tool: first.tool, seq } };
+  return { ...calls, ...Object.fromEntries(made.map(({ callId, tool }) => [callId, { tool, seq }])) };
 };
 
 const committed = (before: SessionFold, event: SessionEvent<'state.committed'>): SessionFold => {
@@ -201,9 +204,10 @@ export const sound = (state: SessionFold): SessionFold => {
 /** Applies one event. A rewind also needs the fold at the point it goes back to; every other event needs none. */
 export const fold = (before: SessionFold | undefined, event: SessionEvent, target?: SessionFold): SessionFold => {
   const base = before ?? blank(event);
+  const runs = foldRuns(base, event);
   const moved: SessionFold = {
     ...base,
-    ...foldRuns(base, event),
+    ...(runs === base ? undefined : runs),
     ...foldFiles(base, event, target),
     seq: event.seq,
     at: event.at,

@@ -1,8 +1,9 @@
-import { create } from 'mutative';
+import { create, isDraft } from 'mutative';
 import { PerdureError } from '../../schema/error.ts';
 import type { Json } from '../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
 import {
+  collections,
   maxPointerChars,
   type PatchOperation,
   pointerOf,
@@ -139,9 +140,22 @@ const patched = (before: State, operations: readonly PatchOperation[]): Wanted =
   return { state: result.value as State, touched: paths.map(segmentsOfPointer) };
 };
 
+/** Made as a reducer makes it. The draft itself may be returned, and so may what an assignment gives. */
+const isOtherState = (returned: unknown): boolean =>
+  typeof returned === 'object' &&
+  returned !== null &&
+  !isDraft(returned) &&
+  collections.every((collection) => Object.hasOwn(returned, collection));
+
 const mutated = (before: State, mutation: Mutation): Wanted => {
   const mutate = (draft: StateDraft): void => {
     const returned = mutation(draft);
+    if (isOtherState(returned)) {
+      throw new PerdureError(
+        'INVALID_INPUT',
+        'a change of the state is made on the draft: a state that is returned is not taken',
+      );
+    }
     if (!(returned instanceof Promise)) return;
     returned.catch(() => undefined);
     throw new PerdureError('INVALID_INPUT', 'a change of the state cannot wait for anything: await first, then commit');

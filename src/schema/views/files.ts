@@ -3,11 +3,13 @@ import { eventDefinitions } from '../event.ts';
 import { Actor, SessionId } from '../ids.ts';
 
 const Hash = z.string();
-const Entry = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('file'), mode: z.int(), size: z.int(), hash: Hash }),
-  z.strictObject({ kind: z.literal('link'), target: z.string() }),
-  z.strictObject({ kind: z.literal('folder'), mode: z.int(), hash: Hash }),
-]);
+const Entry = z
+  .discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('file'), mode: z.int(), size: z.int(), hash: Hash }),
+    z.strictObject({ kind: z.literal('link'), target: z.string() }),
+    z.strictObject({ kind: z.literal('folder'), mode: z.int(), hash: Hash }),
+  ])
+  .meta({ id: 'FileEntry' });
 const Place = z.strictObject({ session: SessionId, seq: z.int() });
 
 const path = z.string();

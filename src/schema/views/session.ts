@@ -128,20 +128,23 @@ export const RunResultView = z
   })
   .meta({ id: 'RunResult' });
 
-const ChangedFile = z.strictObject({
+export const ChangedFileView = z.strictObject({
   path: z.string(),
   change: z.enum(['created', 'modified', 'deleted', 'renamed']),
   from: z.string().optional(),
 });
 /** Empty when nothing changed. */
-export const ReversalView = z.strictObject({ commit: CommitView.optional(), files: z.array(ChangedFile).optional() });
+export const ReversalView = z.strictObject({
+  commit: CommitView.optional(),
+  files: z.array(ChangedFileView).optional(),
+});
 export const AdoptionView = z.strictObject({
   commit: CommitView.optional(),
   adopted: z.array(z.string()),
   conflicts: z.array(
     z.strictObject({ path: z.string(), base: Json.optional(), ours: Json.optional(), theirs: Json.optional() }),
   ),
-  files: z.strictObject({ changes: z.array(ChangedFile), conflicts: z.array(z.string()) }),
+  files: z.strictObject({ changes: z.array(ChangedFileView), conflicts: z.array(z.string()) }),
 });
 
 export const RetryView = z.strictObject({

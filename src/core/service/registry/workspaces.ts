@@ -1,13 +1,13 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { PerdureError } from '../../../schema/error.ts';
 import { registryWorkspace, WorkspaceId } from '../../../schema/ids.ts';
+import { WorkspaceView } from '../../../schema/views/registry.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Records } from '../../ports/records.ts';
 import { parseInput } from '../../session/event-codec.ts';
 import { allRecords, writeOf } from './change-records.ts';
 
-const Workspace = z.strictObject({ id: WorkspaceId, addedAt: z.int() });
-export type Workspace = z.infer<typeof Workspace>;
+export type Workspace = z.infer<typeof WorkspaceView>;
 
 export interface Workspaces {
   add(id: string): Promise<Workspace>;
@@ -28,14 +28,16 @@ export const workspacesOf = (records: Records, clock: Clock): Workspaces => ({
     throw new PerdureError('CONFLICT', `there is a workspace ${id} already`, { details: { workspace: id } });
   },
   list: async () => {
-    const added = (await allRecords(records, registryWorkspace, 'workspace')).map(({ body }) => Workspace.parse(body));
+    const added = (await allRecords(records, registryWorkspace, 'workspace')).map(({ body }) =>
+      WorkspaceView.parse(body),
+    );
     return [...added, local].sort((a, b) => (a.id < b.id ? -1 : 1));
   },
   get: async (input) => {
     const id = parseInput('the workspace', WorkspaceId, input);
     if (id === local.id) return local;
     const found = await records.record(registryWorkspace, 'workspace', id);
-    if (found) return Workspace.parse(found.body);
+    if (found) return WorkspaceView.parse(found.body);
     throw new PerdureError(
       'WORKSPACE_NOT_FOUND',
       `there is no workspace ${id}: add it with \`perdure workspaces add ${id}\``,

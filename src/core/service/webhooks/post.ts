@@ -14,7 +14,9 @@ export interface FoundAddress {
 export interface PostRules {
   /** Also to private addresses and without TLS, for receivers on one's own machine or network. */
   readonly allowPrivate: boolean;
+  /** Within which a receiver has to answer. */
   readonly timeoutMs: number;
+  /** How names become addresses, so that tests can bring their own. */
   readonly resolve: (name: string) => Promise<readonly FoundAddress[]>;
 }
 

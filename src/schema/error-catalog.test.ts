@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { commands } from '../cli/commands/registry.ts';
+import { errorCatalog } from './error-catalog.ts';
+
+const texts = Object.entries(errorCatalog).flatMap(([code, { cause, remedy, details }]) => [
+  [code, cause],
+  [code, remedy],
+  ...(details ? [[code, details]] : []),
+]) as [string, string][];
+
+test('the catalogue of errors names commands and options that there are', () => {
+  const calls = texts.flatMap(([, text]) => [...text.matchAll(/`perdure ([^`]+)`/g)].map(([, call]) => String(call)));
+  const unknown = calls.filter((call) => {
+    const command = commands.find(({ name }) => call === name || call.startsWith(`${name} `));
+    const flags = [...call.matchAll(/--([\w-]+)/g)].map(([, name]) => String(name));
+    return !command || flags.some((name) => !Object.hasOwn(command.options, name));
+  });
+  expect(calls.length).toBeGreaterThan(10);
+  expect(unknown).toEqual([]);
+});
+
+test('each text of the catalogue of errors is sentences', () => {
+  expect(texts.filter(([, text]) => !/^[A-Z`].*\.$/.test(text))).toEqual([]);
+});
+
+test('[CLI11] no remedy sends a person to details, which only programs are shown', () => {
+  expect(Object.entries(errorCatalog).filter(([, { remedy }]) => remedy.includes('details'))).toEqual([]);
+});
