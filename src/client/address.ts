@@ -34,7 +34,10 @@ export const parseServer = (url: string): string => {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const isServer = parsed && /^https?:$/.test(parsed.protocol) && !parsed.username && !parsed.password;
   if (!isServer || parsed.search || parsed.hash) {
-    throw new PerdureError('INVALID_INPUT', 'the url of a server is such as https://perdure.example.org, and no more');
+    throw new PerdureError(
+      'INVALID_INPUT',
+      'this is not the address of a server: give one such as https://perdure.example.org, and no more',
+    );
   }
   return parsed.href.replace(/\/+$/, '');
 };

@@ -222,7 +222,7 @@ test('[CLIENT1] what needs the process or the machine of the store says so, and 
   await expect(session.compact({ summarize: () => 'short' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(session.replay({ turn: 1, model: {} })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   for (const url of ['perdure.example.org', 'ftp://a', 'http://user:word@host', 'http://host/?a', 'http://host/#a']) {
-    expect(() => connect({ url, key })).toThrow('the url of a server');
+    expect(() => connect({ url, key })).toThrow('not the address of a server: give one such as https://');
   }
   for (const wrong of ['', 'secret', 'pdk_a\r\nhost: b', 'pdk_ä']) {
     expect(() => connect({ url: 'http://host', key: wrong })).toThrow(/^the key is not one of Perdure/);

@@ -15,7 +15,8 @@ export interface Timeouts {
   readonly stallMs: number;
 }
 
-const defaultTimeouts: Timeouts = { headMs: 10_000, requestMs: 300_000, stallMs: 60_000 };
+export const defaultTimeouts: Timeouts = { headMs: 10_000, requestMs: 300_000, stallMs: 60_000 };
+export const defaultDrainMs = 10_000;
 const headerBytes = 16 * 1024;
 /** How often connections that have come to rest are closed when it stops. */
 const idleMs = 20;
@@ -27,10 +28,13 @@ export interface HttpServer {
 }
 
 export interface ListenOptions {
+  /** The address to listen at. */
   readonly host: string;
+  /** 0: one that is free. */
   readonly port: number;
   /** How long requests under way may take when it stops. */
   readonly drainMs?: number | undefined;
+  /** After which a connection is closed. */
   readonly timeouts?: Partial<Timeouts> | undefined;
   /** It stops: streams are to end. */
   readonly onStop?: (() => void) | undefined;
@@ -40,8 +44,8 @@ const bind = async (server: Server, host: string, port: number): Promise<number>
   const failed = once(server, 'error').then(([error]) => {
     throw error;
   });
-  server.listen(port, host);
   try {
+    server.listen(port, host);
     await Promise.race([once(server, 'listening'), failed]);
   } catch (cause) {
     const { code } = cause as { code?: string };
@@ -51,7 +55,11 @@ const bind = async (server: Server, host: string, port: number): Promise<number>
         details: { port },
       });
     }
-    throw cause;
+    throw new PerdureError(
+      'INVALID_INPUT',
+      `cannot listen at ${host}, port ${port} (${code}): give an address of this machine, and a port up to 65535 that this user may take`,
+      { cause, details: { host } },
+    );
   }
   const address = server.address();
   return typeof address === 'object' && address ? address.port : port;
@@ -61,8 +69,8 @@ export const nameOfHost = (host: string): string => (host.includes(':') ? `[${ho
 
 /** Serves what `fetch` answers, with bounds on what a client may send and how long it may take. */
 export const listenHttp = async (
-  fetch: Parameters<typeof createAdaptorServer>[0]['fetch'],
-  { host, port, drainMs = 10_000, timeouts, onStop }: ListenOptions,
+  fetch: (request: Request, bindings: object) => unknown,
+  { host, port, drainMs = defaultDrainMs, timeouts, onStop }: ListenOptions,
 ): Promise<HttpServer> => {
   const { headMs, requestMs, stallMs } = { ...defaultTimeouts, ...timeouts };
   const server = createAdaptorServer({

@@ -16,3 +16,9 @@ export interface Answered {
   readonly workspace?: string | undefined;
   readonly key?: string | undefined;
 }
+
+/** What a process tells of itself to those who watch over it. */
+export interface Readings {
+  /** What /metrics answers. */
+  readonly metrics?: (() => Promise<{ readonly type: string; readonly text: string }>) | undefined;
+}

@@ -2,6 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, test } from 'vitest';
 import { permissionFor } from '../../core/service/permissions.ts';
 import { openApi } from './openapi.ts';
+import { parameterTexts } from './parameter-texts.ts';
 import { statusOf } from './problem.ts';
 import { routes } from './routes/index.ts';
 
@@ -45,4 +46,14 @@ test('[HTTP2] every header that counts is described where it does, and nowhere e
   const changing = routes.filter(({ method }) => method !== 'GET').map(({ name }) => name);
   const keyless = changing.filter((name) => !taking('Idempotency-Key').includes(name));
   expect(keyless).toEqual(['importSessions', 'createKey', 'rotateKey', 'setSecret', 'addWebhook', 'rotateWebhook']);
+});
+
+test('[HTTP2] every parameter of a query says what it means', () => {
+  const { paths } = openApi(routes, '0.0.1') as {
+    paths: Record<string, Record<string, { parameters: { in: string; name: string; description?: string }[] }>>;
+  };
+  const all = Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ parameters }) => parameters));
+  expect(all.filter((each) => each.in === 'query' && !each.description)).toEqual([]);
+  const named = new Set(all.filter((each) => each.in === 'query').map(({ name }) => name));
+  expect(Object.keys(parameterTexts).filter((name) => !named.has(name))).toEqual([]);
 });

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { permissionFor } from '../../core/service/permissions.ts';
+import { parameterTexts } from './parameter-texts.ts';
 import { isList } from './read-query.ts';
 import { bytes, type Route, stream } from './route.ts';
 
 type Schema = Record<string, unknown>;
 
 /** What a key of any area may ask for stands here. */
-const anyArea = 'sessions';
+export const anyArea = 'sessions';
 
 const problem = {
   type: 'object',
@@ -23,7 +24,7 @@ const problem = {
 };
 
 /** Collects the schemas that have a name of their own, so that each stands once. */
-class Components {
+export class Components {
   readonly schemas: Record<string, Schema> = { Problem: problem };
 
   of(schema: z.ZodType, io: 'input' | 'output'): Schema {
@@ -55,11 +56,13 @@ const withComponentRefs = (schema: Schema): Schema =>
 const parameters = (components: Components, place: 'path' | 'query', shape: z.ZodRawShape = {}): readonly Schema[] =>
   Object.entries(shape).map(([name, schema]) => {
     const own = components.of(schema as z.ZodType, 'input');
+    const description = own.description ?? (place === 'query' ? parameterTexts[name] : undefined);
     const isRequired = place === 'path' || !(schema as z.ZodType).safeParse(undefined).success;
     return {
       name,
       in: place,
       required: isRequired,
+      ...(description !== undefined && { description }),
       schema: own,
       ...(isList(schema) && { style: 'form', explode: true }),
     };
@@ -116,17 +119,33 @@ const failure = (description: string) => ({
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 });
 
+/** Told once, and referred to by every operation. */
+const failureResponses = {
+  Invalid: failure('What was asked for is not valid.'),
+  Unauthenticated: failure('No key, or none that counts.'),
+  Forbidden: failure('The role or the areas of the key do not reach so far.'),
+  NotFound: failure('There is no such thing in this workspace.'),
+  Conflict: failure('It cannot be done as things are.'),
+  StateMoved: failure('The state is another than the one that was named.'),
+  TooLarge: failure('The body is larger than this route takes.'),
+  Refused: failure('It is understood, and cannot be taken as it is.'),
+  TooMany: failure('Too many requests with this key: see Retry-After.'),
+  Unable: failure('No failure of the caller: the server, its store or a model cannot do it now.'),
+};
+
+const failureRef = (name: keyof typeof failureResponses) => ({ $ref: `#/components/responses/${name}` });
+
 const failures = {
-  400: failure('What was asked for is not valid.'),
-  401: failure('No key, or none that counts.'),
-  403: failure('The role or the areas of the key do not reach so far.'),
-  404: failure('There is no such thing in this workspace.'),
-  409: failure('It cannot be done as things are.'),
-  412: failure('The state is another than the one that was named.'),
-  413: failure('The body is larger than this route takes.'),
-  422: failure('It is understood, and cannot be taken as it is.'),
-  429: failure('Too many requests with this key: see Retry-After.'),
-  default: failure('No failure of the caller: the server, its store or a model cannot do it now.'),
+  400: failureRef('Invalid'),
+  401: failureRef('Unauthenticated'),
+  403: failureRef('Forbidden'),
+  404: failureRef('NotFound'),
+  409: failureRef('Conflict'),
+  412: failureRef('StateMoved'),
+  413: failureRef('TooLarge'),
+  422: failureRef('Refused'),
+  429: failureRef('TooMany'),
+  default: failureRef('Unable'),
 };
 
 const operation = (components: Components, route: Route): Schema => {
@@ -179,6 +198,7 @@ export const openApi = (routes: readonly Route[], version: string): Schema => {
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'A key: pdk_…' } },
       schemas: components.schemas,
+      responses: failureResponses,
     },
   };
 };

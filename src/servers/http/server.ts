@@ -1,9 +1,9 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import type { Runtime } from '../../runtime.ts';
+import { addHealth } from './add-health.ts';
 import { httpApp } from './app.ts';
-import { addHealth, type Readings } from './health.ts';
 import { type HttpServer, type ListenOptions, listenHttp, nameOfHost } from './listen.ts';
-import type { Observer } from './observer.ts';
+import type { Observer, Readings } from './observer.ts';
 import { openApi } from './openapi.ts';
 import { isLoopback } from './origin-check.ts';
 import { docsPage } from './pages/docs-page.ts';
@@ -11,7 +11,7 @@ import { homePage } from './pages/home-page.ts';
 import { routes } from './routes/index.ts';
 
 export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'>, Partial<Readings> {
-  /** 127.0.0.1 by default: only this machine can ask. */
+  /** Where to listen. At a loopback address only this machine can ask. */
   readonly host?: string;
   /** 0: one that is free. */
   readonly port?: number;
@@ -21,46 +21,62 @@ export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'
   readonly allowOrigins?: readonly string[];
   /** Requests with one key. */
   readonly rate?: { readonly perSecond: number; readonly burst: number };
+  /** How often a stream shows that it lives, and asks whether its key still counts. */
   readonly beatMs?: number;
+  /** Told of what it does, for logs and metrics. */
   readonly observer?: Partial<Observer>;
   /** Shown on the page: what the store is, without its password. */
   readonly store?: string;
+  /** Shown on the page: whether a worker is in this process. */
   readonly worksHere?: boolean;
+  /** Checks answers against their schemas; for tests. */
   readonly checksAnswers?: boolean;
 }
+
+export const serveDefaults = {
+  host: '127.0.0.1',
+  port: 0,
+  rate: { perSecond: 50, burst: 200 },
+  beatMs: 15_000,
+  store: 'its own',
+  worksHere: false,
+} as const satisfies ServeOptions;
 
 const silent: Observer = { answered: () => {}, failed: () => {}, streams: () => {} };
 
 /** Serves a runtime over HTTP. The runtime stays the caller's: stopping the server does not close it. */
 export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): Promise<HttpServer> => {
-  const { host = '127.0.0.1', port = 0, allowHosts = [], allowOrigins = [], drainMs, timeouts } = options;
+  const { host = serveDefaults.host, port = serveDefaults.port, drainMs, timeouts } = options;
+  const { allowHosts = [], allowOrigins = [], observer, metrics } = options;
+  const { store = serveDefaults.store, worksHere = serveDefaults.worksHere } = options;
+  const { rate = serveDefaults.rate, beatMs = serveDefaults.beatMs, checksAnswers = false } = options;
   const stopping = new AbortController();
   const own = isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]'] : [nameOfHost(host).toLowerCase()];
   const rules = { hosts: [...own, ...allowHosts.map((name) => name.toLowerCase())], origins: allowOrigins };
   const app = httpApp({
     runtime,
     rules,
-    rate: options.rate ?? { perSecond: 50, burst: 200 },
-    beatMs: options.beatMs ?? 15_000,
-    observer: { ...silent, ...options.observer },
+    rate,
+    beatMs,
+    observer: { ...silent, ...observer },
     stopping: stopping.signal,
-    checksAnswers: options.checksAnswers ?? false,
+    checksAnswers,
   });
   const document = openApi(routes, manifest.version);
   let url = '';
   app.get('/', () =>
     homePage({
       version: manifest.version,
-      store: options.store ?? 'its own',
+      store,
       agents: runtime.agents.list().map(({ name, version }) => `${name} ${version}`),
-      worksHere: options.worksHere ?? false,
+      worksHere,
       address: url,
     }),
   );
   app.get('/v1/openapi.json', () => Response.json(document));
   app.get('/v1/docs', () => docsPage(document));
   const isReady = async (): Promise<boolean> => !stopping.signal.aborted && (await runtime.isReady());
-  addHealth(app, { isReady, metrics: options.metrics });
+  addHealth(app, { isReady, metrics });
   const onStop = () => stopping.abort();
   const server = await listenHttp(app.fetch, { host, port, drainMs, timeouts, onStop });
   url = server.url;

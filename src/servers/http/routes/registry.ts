@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import { Area } from '../../../schema/areas.ts';
-import { AuditEntry } from '../../../schema/audit-entry.ts';
 import { AuditId, KeyId, MemberId } from '../../../schema/ids.ts';
 import { KeyInfo } from '../../../schema/key-info.ts';
 import { Member, MemberRole, Profile } from '../../../schema/member.ts';
+import { AuditPageView, NewKeyView } from '../../../schema/views/registry.ts';
 import { defineRoute } from '../route.ts';
 import { limitUpTo, nothing } from './fields.ts';
 
 const ofMember = { member: MemberId };
 const ofKey = { key: KeyId };
-const NewKey = z.strictObject({ key: KeyInfo, token: z.string().meta({ description: 'Shown this once.' }) });
 
 export const registryRoutes = [
   defineRoute({
@@ -92,7 +91,7 @@ export const registryRoutes = [
     }),
     keyKeptBy: 'nobody',
     status: 201,
-    answer: NewKey,
+    answer: NewKeyView,
     handle: ({ runtime, body }) => runtime.keys.create(body),
   }),
   defineRoute({
@@ -104,7 +103,7 @@ export const registryRoutes = [
     params: ofKey,
     body: nothing,
     keyKeptBy: 'nobody',
-    answer: NewKey,
+    answer: NewKeyView,
     handle: ({ runtime, params }) => runtime.keys.rotate(params.key),
   }),
   defineRoute({
@@ -124,7 +123,7 @@ export const registryRoutes = [
     verb: 'audit.list',
     summary: 'Who used which privileged verb, newest first',
     query: { limit: limitUpTo(1000).optional(), cursor: AuditId.optional() },
-    answer: z.strictObject({ entries: z.array(AuditEntry), cursor: z.string().optional() }),
+    answer: AuditPageView,
     handle: async ({ runtime, query }) => await runtime.audit.list(query),
   }),
 ];

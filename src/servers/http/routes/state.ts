@@ -22,10 +22,11 @@ import { answered, defineRoute } from '../route.ts';
 import { atPoint, Flag, limitUpTo, Positive, Whole } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
-const Time = Whole.meta({ description: 'milliseconds since 1970' });
+const timeText = (edge: string) =>
+  Whole.meta({ description: `${edge} this time, in milliseconds since 1970.` }).optional();
 const window = {
-  since: Time.optional(),
-  until: Time.optional(),
+  since: timeText('Not before'),
+  until: timeText('Not after'),
   includeRewound: Flag.optional(),
   tool: Text.max(200).optional(),
   actor: Text.max(250).optional(),
@@ -34,7 +35,9 @@ const window = {
 const turns = { lastTurns: Positive.optional(), fromTurn: Whole.optional(), toTurn: Whole.optional() };
 const commitQuery = {
   ...window,
-  path: Text.max(2000).optional(),
+  path: Text.max(2000)
+    .meta({ description: 'Only what touched paths like this, such as `/filesModified/**`.' })
+    .optional(),
   provenance: z.array(z.enum(provenances)).optional(),
 };
 const callQuery = {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Text } from '../../../schema/json.ts';
 import { SecretInfo, SecretName } from '../../../schema/secret-info.ts';
+import { ResealedView } from '../../../schema/views/registry.ts';
 import { defineRoute } from '../route.ts';
 import { nothing } from './fields.ts';
 
@@ -45,7 +46,7 @@ export const vaultRoutes = [
     verb: 'vault.rotate',
     summary: 'A new data key, by which every secret is sealed anew',
     body: nothing,
-    answer: z.strictObject({ secrets: z.int() }),
+    answer: ResealedView,
     handle: ({ runtime }) => runtime.vault.rotate(),
   }),
 ];

@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import { WebhookId } from '../../../schema/ids.ts';
+import { DeliveryPageView, NewWebhookView } from '../../../schema/views/registry.ts';
 import { Delivery, DeliveryId, Webhook, WebhookEvent } from '../../../schema/webhook.ts';
 import { defineRoute } from '../route.ts';
 import { limitUpTo, nothing } from './fields.ts';
 
 const ofWebhook = { webhook: WebhookId };
 const events = z.array(WebhookEvent).min(1);
-const NewWebhook = z.strictObject({
-  webhook: Webhook,
-  secret: z.string().meta({ description: 'To check signatures with; shown this once.' }),
-});
 
 export const webhookRoutes = [
   defineRoute({
@@ -31,7 +28,7 @@ export const webhookRoutes = [
     body: z.strictObject({ url: Webhook.shape.url, events }),
     keyKeptBy: 'nobody',
     status: 201,
-    answer: NewWebhook,
+    answer: NewWebhookView,
     handle: ({ runtime, body }) => runtime.webhooks.add(body),
   }),
   defineRoute({
@@ -67,7 +64,7 @@ export const webhookRoutes = [
     params: ofWebhook,
     body: nothing,
     keyKeptBy: 'nobody',
-    answer: NewWebhook,
+    answer: NewWebhookView,
     handle: ({ runtime, params }) => runtime.webhooks.rotate(params.webhook),
   }),
   defineRoute({
@@ -89,7 +86,7 @@ export const webhookRoutes = [
     summary: 'What was sent, newest first, with every try',
     params: ofWebhook,
     query: { limit: limitUpTo(1000).optional(), cursor: DeliveryId.optional() },
-    answer: z.strictObject({ deliveries: z.array(Delivery), cursor: z.string().optional() }),
+    answer: DeliveryPageView,
     handle: ({ runtime, params, query }) => runtime.webhooks.deliveries(params.webhook, query),
   }),
   defineRoute({

@@ -4,15 +4,13 @@ import type { SessionChange } from '../../../core/service/changes.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
+import { CollectionView, RebuiltView } from '../../../schema/views/maintenance.ts';
 import { AgentsView, ApprovalsView, UsagePageView, UsageView } from '../../../schema/views/session.ts';
 import { WorkersView } from '../../../schema/views/worker.ts';
 import { defineRoute, type Frame, stream } from '../route.ts';
 import { nothing, ofApproval, sessionPage, Whole } from './fields.ts';
 import { lastId } from './last-id.ts';
 import { defineSessionRoute } from './session-route.ts';
-
-const Count = z.strictObject({ blobs: z.int(), bytes: z.int() });
-const OldWorktree = z.strictObject({ session: SessionId, folder: z.string(), stays: z.string().optional() });
 
 /** The id is where a reader that connects again goes on, so that it misses nothing. */
 async function* hints(
@@ -119,7 +117,7 @@ export const workspaceRoutes = [
     verb: 'runtime.gc',
     summary: 'Removes blobs that no log names and worktrees that no session needs; a dry run tells what would go',
     body: z.strictObject({ isDryRun: z.boolean().optional(), graceMs: z.number().nonnegative().optional() }),
-    answer: z.object({ named: z.int(), young: Count, garbage: Count, removed: Count, worktrees: z.array(OldWorktree) }),
+    answer: CollectionView,
     handle: async ({ runtime, body }) => await runtime.gc(body),
   }),
   defineRoute({
@@ -129,7 +127,7 @@ export const workspaceRoutes = [
     verb: 'sessions.rebuildProjections',
     summary: 'Makes all that is kept beside the logs anew from them',
     body: nothing,
-    answer: z.strictObject({ events: z.int() }),
+    answer: RebuiltView,
     handle: async ({ runtime }) => ({ events: await runtime.sessions.rebuildProjections() }),
   }),
 ];
