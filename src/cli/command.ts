@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { Client } from '../client/index.ts';
 import type { Workspaces } from '../core/service/registry/workspaces.ts';
 import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
@@ -5,6 +6,7 @@ import type { Session } from '../core/service/session.ts';
 import type { Sessions } from '../core/service/sessions.ts';
 import type { Worker, WorkerOptions } from '../core/service/workers.ts';
 import type { Runtime, RuntimeOptions } from '../runtime.ts';
+import type { SessionId } from '../schema/ids.ts';
 import type { Config } from './config/config.ts';
 import type { Ending } from './exit-codes.ts';
 import type { Person } from './runs/person.ts';
@@ -13,14 +15,21 @@ import type { Terminal } from './terminal.ts';
 export type OptionSpec = { readonly about: string; readonly short?: string } & (
   | { readonly type: 'boolean' }
   /** `value` names what is expected, for the help. */
-  | { readonly type: 'string'; readonly value: string; readonly multiple?: boolean }
+  | {
+      readonly type: 'string';
+      readonly value: string;
+      readonly multiple?: boolean;
+      /** All that it takes. */
+      readonly choices?: readonly string[];
+    }
 );
 export type Options = Readonly<Record<string, OptionSpec>>;
+type Single<Spec> = Spec extends { readonly choices: readonly (infer Choice)[] } ? Choice : string;
 type Value<Spec extends OptionSpec> = Spec extends { readonly type: 'boolean' }
   ? boolean
   : Spec extends { readonly multiple: true }
-    ? readonly string[]
-    : string;
+    ? readonly Single<Spec>[]
+    : Single<Spec>;
 export type Values<O extends Options> = { readonly [Name in keyof O]?: Value<O[Name]> | undefined };
 
 export const flag = (about: string, short?: string) =>
@@ -31,6 +40,12 @@ export const text = (value: string, about: string, short?: string) =>
 export const texts = (value: string, about: string) =>
   ({ type: 'string', value, about, multiple: true }) as const satisfies OptionSpec;
 
+/** One of these and nothing else. */
+export const choice = <const Choice extends string>(value: string, choices: readonly Choice[], about: string) =>
+  ({ type: 'string', value, about, choices }) as const satisfies OptionSpec;
+export const choicesOf = <const Choice extends string>(value: string, choices: readonly Choice[], about: string) =>
+  ({ type: 'string', value, about, choices, multiple: true }) as const satisfies OptionSpec;
+
 /** `interrupt` is Ctrl-C; `leave` asks to go at once. */
 export type Interrupt = 'interrupt' | 'leave';
 
@@ -40,13 +55,37 @@ export interface Watching extends Pick<RuntimeOptions, 'spans' | 'onAppended'> {
   readonly warn?: (message: string) => void;
 }
 
+/** What one call may find otherwise than another within the same process. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The current one. */
+  readonly folder: string;
+  /** How this program is called from there. */
+  readonly program: string;
+  readonly out: Terminal;
+  readonly err: Terminal;
+  /** Whoever types. */
+  readonly person: (anyInput: boolean) => Person | undefined;
+  /** Tells each Ctrl-C until it is ended, in place of ending the process. */
+  readonly onInterrupt: (listener: (interrupt: Interrupt) => void) => () => void;
+  /** Another `perdure` with these arguments, which outlives this one. */
+  readonly startDetached: (
+    args: readonly string[],
+    options: { readonly folder: string; readonly env: Surroundings['env'] },
+  ) => void;
+}
+
 /** What a command is given to work with. */
 export interface Context {
   readonly out: Terminal;
   readonly err: Terminal;
   readonly stdin: () => AsyncIterable<Uint8Array>;
   readonly json: boolean;
+  /** How this program is called from the current folder. */
+  readonly program: string;
   readonly now: () => number;
+  /** All that there are, for what tells of them. */
+  readonly commands: readonly Command[];
   /** Opens the store at the first call; it is closed after the command, however that ends. */
   readonly sessions: () => Promise<Sessions>;
   /** The server that is asked in place of a store. */
@@ -63,16 +102,18 @@ export interface Context {
   readonly person: (options?: { readonly anyInput: boolean }) => Person | undefined;
   /** What somebody types at the terminal without its being shown; undefined where the input is no terminal. */
   readonly hiddenLine?: ((prompt: string) => Promise<string | undefined>) | undefined;
-  /** Tells each Ctrl-C until it is ended, in place of ending the process. */
-  readonly onInterrupt: (listener: (interrupt: Interrupt) => void) => () => void;
+  readonly onInterrupt: Surroundings['onInterrupt'];
   /** In this process, of the workspace that was named or of all. */
   readonly worker: (options: WorkerOptions) => Promise<Worker>;
   /** A process of its own that works on the session until there is nothing to do, and outlives this one. */
   readonly startWorker: (session: Session) => void;
   /** A command to type next, with the store and the configuration that this call was given. */
   readonly commandText: (...words: readonly string[]) => string;
-  /** The session that an argument names. */
+  /** The session that an argument names: whole, by its beginning or end, or `-` for the most recent. */
+  readonly sessionId: (named: string) => Promise<SessionId>;
   readonly session: (named: string) => Promise<Session>;
+  /** Another call of this command line within this process; gives its exit code. */
+  readonly call: (argv: readonly string[], elsewhere: Partial<Surroundings>) => Promise<number>;
   /** Aborted by Ctrl-C. Asking for it takes over from the signal's ending the process. */
   readonly interrupted: () => AbortSignal;
   /** The one answer of a command: the value as JSON where that was asked for, else the lines. */
@@ -95,8 +136,13 @@ export interface Command<O extends Options = Options> {
   /** More to know, below the options. */
   readonly notes?: readonly string[];
   readonly examples: readonly string[];
+  /** What `--json` writes: one value, or one on each line. */
+  readonly json: z.ZodType;
+  readonly jsonLines?: true;
   /** Works on a store itself, and not with a server. */
   readonly isLocal?: true;
+  /** Only reads logs and records: the built-in agent, which takes its time to load, is no part of it. */
+  readonly needsNoAgents?: true;
   /** Makes the store where there is none yet. All others say that there is none. */
   readonly makesStore?: true;
   run(context: Context, call: Call<O>): Promise<Ending | undefined>;

@@ -1,6 +1,7 @@
-import { SessionId } from '../schema/ids.ts';
 import type { Context } from './command.ts';
+import { commands } from './commands/registry.ts';
 import { wrap } from './display-width.ts';
+import { findSession, mostRecent } from './find-session.ts';
 import type { RunCall } from './parse-call.ts';
 import { printableJson } from './printable.ts';
 import { serverBacking, serverOf } from './server-backing.ts';
@@ -8,45 +9,46 @@ import { shellWord } from './shell-word.ts';
 import { storeBacking } from './store-backing.ts';
 import { linesText } from './terminal.ts';
 import type { World } from './world.ts';
-import { wrongCall } from './wrong-call.ts';
-
-const parseSessionId = (named: string): SessionId => {
-  const parsed = SessionId.safeParse(named);
-  if (parsed.success) return parsed.data;
-  const why = parsed.error.issues[0]?.message;
-  throw wrongCall(`"${named}" is not a session: ${why}; \`perdure ls\` lists those there are`);
-};
 
 export const contextFor = (
   world: World,
   call: RunCall,
   onStore: (address: string) => void,
 ): { readonly context: Context; readonly close: () => Promise<void> } => {
-  const { out, err, stdin, now, interrupted, onInterrupt, hiddenLine } = world;
+  const { out, err, stdin, now, program, call: another, interrupted, onInterrupt, hiddenLine } = world;
   const json = call.options.json ?? false;
   const server = serverOf(world, call);
   const backing = server === undefined ? storeBacking(world, call, onStore) : serverBacking(world, call, server);
   const { given, shown, close, ...backed } = backing;
   const sessions: Context['sessions'] = async () => (await backed.runtime()).sessions;
+  const sessionId: Context['sessionId'] = async (named) => {
+    const id = await findSession(sessions, named);
+    if (named === mostRecent && err.isTerminal) await context.note(`the most recent session is ${id}`);
+    return id;
+  };
   const context: Context = {
     ...backed,
     out,
     err,
     stdin,
     json,
+    program,
     now,
+    call: another,
+    commands,
     interrupted,
     onInterrupt,
     hiddenLine,
     sessions,
+    sessionId,
     session: async (named) => {
-      const id = parseSessionId(named);
+      const id = await sessionId(named);
       return (await sessions()).get(id);
     },
     person: ({ anyInput } = { anyInput: false }) => (json && !anyInput ? undefined : world.person(anyInput)),
     commandText: (...words) => {
       const same = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
-      return shown(['perdure', ...words, ...same].map(shellWord).join(' '));
+      return shown([program, ...[...words, ...same].map(shellWord)].join(' '));
     },
     answer: (value, tell) => {
       if (json) return out.write(`${printableJson(value)}\n`);

@@ -9,15 +9,23 @@ const label = ({ summary }: TreeNode, asked: SessionId, room: number, out: Termi
   const { status, turn, title = '', forkedAt } = summary;
   const id = printableLine(summary.id);
   const isAsked = summary.id === asked;
-  const fork = forkedAt === undefined ? '' : `  ⑂ seq:${forkedAt}`;
-  const fixed = `${isAsked ? '●' : '○'} ${id}${fork}  ${status}  turn ${turn}`;
-  const shownTitle = truncate(printableLine(title), Math.max(0, room - displayWidth(fixed) - 2));
-  return [
-    `${isAsked ? '●' : '○'} ${out.style(isAsked ? 'bold' : 'reset', id)}${out.style('magenta', fork)}`,
-    paintStatus(status, out),
-    `turn ${turn}`,
-    ...(shownTitle ? [shownTitle] : []),
-  ].join('  ');
+  const fork = forkedAt === undefined ? '' : `⑂ seq:${forkedAt}`;
+  const mark = isAsked ? '●' : '○';
+  let left = room - displayWidth(`${mark} ${id}`);
+  /** What still fits beside the id. */
+  const beside = (text: string): boolean => {
+    left -= displayWidth(text) + 2;
+    return left >= 0;
+  };
+  const parts = [
+    ...(fork && beside(fork) ? [out.style('magenta', fork)] : []),
+    ...(beside(status) ? [paintStatus(status, out)] : []),
+    ...(beside(`turn ${turn}`) ? [`turn ${turn}`] : []),
+  ];
+  const shownTitle = truncate(printableLine(title), Math.max(0, left - 2));
+  return [`${mark} ${out.style(isAsked ? 'bold' : 'reset', id)}`, ...parts, ...(shownTitle ? [shownTitle] : [])].join(
+    '  ',
+  );
 };
 
 /** The family of a session, each fork below the session it was made from with the point it goes on from. */

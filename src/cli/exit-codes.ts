@@ -1,66 +1,82 @@
 import { randomBytes } from 'node:crypto';
 import { type ErrorCode, type ErrorDetails, PerdureError } from '../schema/error.ts';
 
-/** The run that was followed was cancelled, waits for somebody, or was left to go on by itself. */
-const runEndings = { cancelled: 3, waiting: 4, detached: 130 } as const;
-export const exitCodes = { success: 0, failure: 1, wrongCall: 2, defect: 70, ...runEndings } as const;
-/** How a command ended that did not fail with an error. */
-export type Ending = 'success' | 'failure' | keyof typeof runEndings;
-type ExitClass = 'failure' | 'wrongCall';
+/** How a call can end. Scripts branch on the number, so none is ever given another meaning. */
+export const exitTable = {
+  success: { code: 0, about: 'done as asked; the run that was followed succeeded' },
+  failure: { code: 1, about: 'it failed: a run, a check that found something, a file, damage' },
+  wrongCall: { code: 2, about: 'the call is wrong, or what it gives is not valid: mend it' },
+  cancelled: { code: 3, about: 'the run that was followed was cancelled' },
+  waiting: { code: 4, about: 'the run waits for somebody, or is paused' },
+  notFound: { code: 5, about: 'there is no such session, point, file, member, key, …' },
+  conflict: { code: 6, about: 'not as things stand now: somebody was faster, or something has to come first' },
+  forbidden: { code: 7, about: 'this key, role or password does not allow it' },
+  unavailable: { code: 8, about: 'the store, the server or a model cannot be had: look to it, then try again' },
+  defect: { code: 70, about: 'a defect of Perdure: please report it' },
+  detached: { code: 130, about: 'left with Ctrl-C; the run goes on by itself' },
+} as const satisfies Record<string, { readonly code: number; readonly about: string }>;
+export type ExitClass = keyof typeof exitTable;
 
-/** Whether to change the call or the world. */
-const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
+export const exitCodes = Object.fromEntries(Object.entries(exitTable).map(([name, { code }]) => [name, code])) as {
+  readonly [C in ExitClass]: (typeof exitTable)[C]['code'];
+};
+
+/** How a command ended that did not fail with an error. */
+export type Ending = 'success' | 'failure' | 'cancelled' | 'waiting' | 'detached';
+
+/** Whether to change the call or the world, and what of it. */
+export const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   INVALID_INPUT: 'wrongCall',
   PAYLOAD_TOO_LARGE: 'wrongCall',
-  SESSION_NOT_FOUND: 'failure',
-  SESSION_EXISTS: 'failure',
-  POINT_NOT_FOUND: 'failure',
-  BLOB_NOT_FOUND: 'failure',
-  FILE_NOT_FOUND: 'failure',
-  ILLEGAL_TRANSITION: 'failure',
+  SESSION_NOT_FOUND: 'notFound',
+  SESSION_EXISTS: 'conflict',
+  POINT_NOT_FOUND: 'notFound',
+  BLOB_NOT_FOUND: 'notFound',
+  FILE_NOT_FOUND: 'notFound',
+  ILLEGAL_TRANSITION: 'conflict',
   STATE_INVALID: 'wrongCall',
-  REVERT_CONFLICT: 'failure',
-  ADOPT_CONFLICT: 'failure',
+  REVERT_CONFLICT: 'conflict',
+  ADOPT_CONFLICT: 'conflict',
   AGENT_INVALID: 'wrongCall',
-  AGENT_VERSION_UNAVAILABLE: 'failure',
-  HOSTED_MODEL_UNAVAILABLE: 'failure',
+  AGENT_VERSION_UNAVAILABLE: 'unavailable',
+  HOSTED_MODEL_UNAVAILABLE: 'unavailable',
   TOOL_INVALID: 'wrongCall',
-  RUN_NOT_FOUND: 'failure',
-  SESSION_BUSY: 'failure',
-  APPROVAL_NOT_FOUND: 'failure',
-  APPROVAL_SETTLED: 'failure',
-  APPROVAL_FORBIDDEN: 'failure',
-  CONFLICT: 'failure',
-  FENCED: 'failure',
-  WRITER_FORBIDDEN: 'failure',
-  KEY_REUSED: 'failure',
+  RUN_NOT_FOUND: 'notFound',
+  SESSION_BUSY: 'conflict',
+  APPROVAL_NOT_FOUND: 'notFound',
+  APPROVAL_SETTLED: 'conflict',
+  APPROVAL_FORBIDDEN: 'forbidden',
+  CONFLICT: 'conflict',
+  FENCED: 'conflict',
+  WRITER_FORBIDDEN: 'forbidden',
+  KEY_REUSED: 'conflict',
   EVENT_DAMAGED: 'failure',
   EVENT_UNSUPPORTED: 'failure',
   BUNDLE_INVALID: 'failure',
-  BUNDLE_CONFLICT: 'failure',
-  STORE_BUSY: 'failure',
-  STORE_FULL: 'failure',
+  BUNDLE_CONFLICT: 'conflict',
+  STORE_BUSY: 'unavailable',
+  STORE_FULL: 'unavailable',
   STORE_CORRUPT: 'failure',
-  STORE_UNAVAILABLE: 'failure',
+  STORE_UNAVAILABLE: 'unavailable',
   STORE_NEWER: 'failure',
   RUNTIME_CLOSED: 'failure',
   FILE_UNAVAILABLE: 'failure',
-  FORBIDDEN: 'failure',
-  UNAUTHENTICATED: 'failure',
-  RATE_LIMITED: 'failure',
-  PRECONDITION_FAILED: 'failure',
-  WORKSPACE_NOT_FOUND: 'failure',
-  MEMBER_NOT_FOUND: 'failure',
-  LAST_ADMIN: 'failure',
-  KEY_NOT_FOUND: 'failure',
-  SECRET_NOT_FOUND: 'failure',
-  WEBHOOK_NOT_FOUND: 'failure',
-  VAULT_LOCKED: 'failure',
-  KEY_IN_USE: 'failure',
+  FORBIDDEN: 'forbidden',
+  UNAUTHENTICATED: 'forbidden',
+  RATE_LIMITED: 'unavailable',
+  PRECONDITION_FAILED: 'conflict',
+  WORKSPACE_NOT_FOUND: 'notFound',
+  MEMBER_NOT_FOUND: 'notFound',
+  LAST_ADMIN: 'conflict',
+  KEY_NOT_FOUND: 'notFound',
+  SECRET_NOT_FOUND: 'notFound',
+  WEBHOOK_NOT_FOUND: 'notFound',
+  VAULT_LOCKED: 'forbidden',
+  KEY_IN_USE: 'conflict',
   ROUTE_NOT_FOUND: 'failure',
   METHOD_NOT_ALLOWED: 'failure',
-  SERVER_UNAVAILABLE: 'failure',
-  SERVER_FAILED: 'failure',
+  SERVER_UNAVAILABLE: 'unavailable',
+  SERVER_FAILED: 'unavailable',
 };
 
 export interface Failure {

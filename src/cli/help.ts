@@ -1,24 +1,28 @@
 import type { Command, OptionSpec, Options } from './command.ts';
-import { commands } from './commands/registry.ts';
+import { type CommandGroup, commandGroups, firstCommands } from './commands/registry.ts';
+import { commonOptions } from './common-options.ts';
 import { wrap } from './display-width.ts';
-import { commonOptions } from './parse-call.ts';
+import { environment } from './environment.ts';
+import { exitTable } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 
-const signature = ({ name, args, options }: Command): string =>
+export const signature = ({ name, args, options }: Command): string =>
   ['perdure', name, ...args, ...(Object.keys(options).length > 0 ? ['[options]'] : [])].join(' ');
 
-const optionName = (name: string, spec: OptionSpec): string => {
+export const optionName = (name: string, spec: OptionSpec): string => {
   const long = spec.type === 'string' ? `--${name} ${spec.value}${spec.multiple ? '…' : ''}` : `--${name}`;
   return spec.short ? `-${spec.short}, ${long}` : long;
 };
 
-/** Names on the left, what they mean beside them, wrapped to the width. */
+const leastBeside = 20;
+
+/** Names on the left, what they mean beside them, or below where there is no room, wrapped to the width. */
 const twoColumns = (rows: readonly (readonly [string, string])[], width: number): readonly string[] => {
   const left = Math.max(...rows.map(([name]) => name.length)) + 4;
+  if (width - left < leastBeside)
+    return rows.flatMap(([name, about]) => [`  ${name}`, ...wrap(about, width - 4).map((line) => `    ${line}`)]);
   return rows.flatMap(([name, about]) =>
-    wrap(about, Math.max(20, width - left)).map(
-      (line, index) => (index === 0 ? `  ${name}`.padEnd(left) : ' '.repeat(left)) + line,
-    ),
+    wrap(about, width - left).map((line, index) => (index === 0 ? `  ${name}`.padEnd(left) : ' '.repeat(left)) + line),
   );
 };
 
@@ -29,14 +33,13 @@ const helpWidth = ({ columns }: Terminal): number => Math.min(columns, 100);
 
 export const commandHelp = (command: Command, out: Terminal): readonly string[] => {
   const width = helpWidth(out);
-  const title = (text: string): readonly string[] => ['', out.style('bold', text)];
   return [
     `${out.style('bold', signature(command))}`,
     ...wrap(command.summary, width),
-    ...title('options'),
+    ...title('options', out),
     ...twoColumns(optionRows({ ...command.options, ...commonOptions }), width),
     ...(command.notes ? ['', ...command.notes.flatMap((note) => wrap(note, width))] : []),
-    ...title('examples'),
+    ...title('examples', out),
     ...command.examples.map((example) => `  ${example}`),
   ];
 };
@@ -54,27 +57,93 @@ export const groupHelp = (group: readonly Command[], out: Terminal): readonly st
   ),
 ];
 
+const namesOf = (group: readonly Command[]): readonly string[] => {
+  const words = new Map<string, string[]>();
+  for (const { name } of group) {
+    const [first = '', second] = name.split(' ');
+    words.set(first, [...(words.get(first) ?? []), ...(second === undefined ? [] : [second])]);
+  }
+  return [...words].map(([first, seconds]) => (seconds.length > 0 ? `${first} ${seconds.join('|')}` : first));
+};
+
+const title = (text: string, out: Terminal): readonly string[] => ['', out.style('bold', text)];
+
+/** One screen: what is used most, and the names of all. */
 export const overview = (version: string, out: Terminal): readonly string[] => {
   const width = helpWidth(out);
-  const title = (text: string): readonly string[] => ['', out.style('bold', text)];
   return [
-    `${out.style('bold', 'perdure')} ${version}: durable sessions for agents`,
-    ...title('usage'),
+    ...wrap(`perdure ${version}: durable sessions for agents`, width).map((line, index) =>
+      index === 0 ? line.replace('perdure', out.style('bold', 'perdure')) : line,
+    ),
     '  perdure COMMAND [arguments] [options]',
-    ...title('commands'),
+    ...title('start here', out),
     ...twoColumns(
-      commands.map(({ name, summary }) => [name, summary]),
+      firstCommands.map(({ name, summary }) => [name, summary]),
       width,
     ),
-    ...title('options of every command'),
+    ...title('all commands', out),
+    ...twoColumns(
+      commandGroups.map(({ name, commands: group }) => [name, namesOf(group).join(', ')]),
+      width,
+    ),
+    ...title('options of every command', out),
     ...twoColumns(optionRows(commonOptions), width),
-    ...title('more'),
+    ...title('to know', out),
+    ...wrap(
+      'A SESSION is named by its id, by 4 letters or more of the beginning or the end of it, or by - for the one that changed last. So are runs, approvals, keys and webhooks, but for the -.',
+      width - 2,
+    ).map((line) => `  ${line}`),
+    ...title('more', out),
     ...twoColumns(
       [
-        ['perdure help COMMAND', 'its arguments, options and examples'],
+        ['perdure help COMMAND', 'its arguments, options and examples; perdure help look: those of a group'],
+        ['perdure help all', 'every command with what it does'],
+        ['perdure help exit-codes', 'what the exit codes mean'],
+        ['perdure help environment', 'the variables that it reads'],
+        ['perdure completion SHELL', 'what makes bash, zsh or fish complete all this'],
         ['perdure --version', 'the release'],
       ],
       width,
     ),
   ];
+};
+
+/** A list of commands below its heading. */
+const listed = (group: CommandGroup, out: Terminal): readonly string[] => [
+  `${out.style('bold', group.name)}: ${group.about}`,
+  ...twoColumns(
+    group.commands.map(({ name, summary }) => [name, summary]),
+    helpWidth(out),
+  ),
+];
+
+const environmentHelp = (out: Terminal): readonly string[] =>
+  Object.entries(environment).flatMap(([group, variables], index) => [
+    ...(index > 0 ? [''] : []),
+    out.style('bold', group),
+    ...Object.entries(variables).flatMap(([name, about]) => [
+      `  ${name}`,
+      ...wrap(about, helpWidth(out) - 4).map((line) => `    ${line}`),
+    ]),
+  ]);
+
+const exitCodesHelp = (out: Terminal): readonly string[] => [
+  out.style('bold', 'exit codes'),
+  ...twoColumns(
+    Object.values(exitTable).map(({ code, about }) => [String(code), about]),
+    helpWidth(out),
+  ),
+  '',
+  ...wrap(
+    '`send`, `attach` and `chat` end as the run that they followed. An error is told on stderr with its code.',
+    helpWidth(out),
+  ),
+];
+
+/** What can be asked for beside commands. */
+export const topics: Readonly<Record<string, (out: Terminal) => readonly string[]>> = {
+  all: (out) => commandGroups.flatMap((group, index) => [...(index > 0 ? [''] : []), ...listed(group, out)]),
+  'exit-codes': exitCodesHelp,
+  environment: environmentHelp,
+  ...Object.fromEntries(commandGroups.map((group) => [group.name, (out: Terminal) => listed(group, out)])),
 };

@@ -1,4 +1,5 @@
 import { readHiddenLine } from './hidden-line.ts';
+import { programName } from './program-name.ts';
 import { report, runCli } from './run-cli.ts';
 import { personAt } from './runs/person.ts';
 import { startDetached } from './runs/start-detached.ts';
@@ -8,6 +9,7 @@ import type { World } from './world.ts';
 const world: World = {
   argv: process.argv.slice(2),
   env: process.env,
+  program: programName(process.argv[1]!, process.cwd()),
   folder: process.cwd(),
   stdin: () => process.stdin,
   out: terminalOf(process.stdout, 'stdout'),
@@ -29,6 +31,7 @@ const world: World = {
     hiddenLine: (prompt: string) => readHiddenLine(process.stdin, process.stderr, prompt),
   }),
   startDetached,
+  call: (argv, differing) => runCli({ ...world, ...differing, argv }),
   // Loaded when a command needs it: help and versions come at once.
   openRuntime: async (options) => (await import('../runtime.ts')).openRuntime(options),
 };

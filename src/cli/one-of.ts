@@ -1,12 +1,14 @@
+import { nearest } from './nearest.ts';
 import { wrongCall } from './wrong-call.ts';
 
-export const parseOneOf = <Name extends string>(
-  option: string,
-  names: readonly Name[],
-  given: string | undefined,
-): Name | undefined => {
-  if (given === undefined) return undefined;
+/** `: did you mean NAME?` where one is near. */
+export const suggestion = (word: string, known: readonly string[], shown = (name: string): string => name): string => {
+  const meant = nearest(word, known);
+  return meant === undefined ? '' : `: did you mean ${shown(meant)}?`;
+};
+
+export const parseOneOf = <Name extends string>(subject: string, names: readonly Name[], given: string): Name => {
   const found = names.find((name) => name === given);
   if (found) return found;
-  throw wrongCall(`${option} is ${names.join(', ')}; got "${given}"`);
+  throw wrongCall(`${subject} is ${names.join(', ')}; got "${given}"${suggestion(given, names)}`);
 };

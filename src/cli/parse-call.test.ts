@@ -36,13 +36,21 @@ test('help and version are found wherever they stand', () => {
   }
 });
 
-test('[CLI1] a wrong call names what is wrong, what was probably meant and where help is', () => {
+test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and where help is', () => {
   const cases: readonly (readonly [argv: readonly string[], problem: RegExp])[] = [
     [[], /^a command is missing/],
     [['--json'], /^--json needs a command: `perdure help`/],
     [['opne'], /no command "opne": did you mean `perdure open`\? `perdure help`/],
     [['frobnicate'], /no command "frobnicate": `perdure help` lists them all/],
     [['help', 'verfiy'], /did you mean `perdure verify`/],
+    [['hlep'], /did you mean `perdure help`/],
+    [['file', 'ls'], /no command "file ls": did you mean `perdure files ls`/],
+    [['keys', 'creat'], /did you mean `perdure keys create`/],
+    [['list'], /no command "list": did you mean `perdure ls`/],
+    [['version'], /did you mean `perdure --version`/],
+    [['help', 'exitcodes'], /did you mean `perdure help exit-codes`/],
+    [['ls', '--status', 'opne'], /--status is open, .*; got "opne": did you mean open\?/],
+    [['keys', 'create', '--area', 'sessions', '--area', 'filez'], /--area is .*"filez": did you mean files\?/],
     [['constructor'], /no command/],
     [['open', '--titel', 'x'], /open has no option --titel: did you mean --title\? see `perdure help open`/],
     [['open', '--zzz'], /open has no option --zzz/],
@@ -61,13 +69,13 @@ test('[CLI1] a wrong call names what is wrong, what was probably meant and where
   }
 });
 
-test('no option of a command hides one of every command, and every example parses', () => {
+test('[CLI13] no option of a command hides one of every command, and every example parses', () => {
   const common = ['store', 'workspace', 'json', 'help'];
   for (const { name, options, examples } of commands) {
     expect(Object.keys(options).filter((option) => common.includes(option))).toEqual([]);
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) {
-      const [, call = ''] = /(?:^|\| )perdure (\w.*?)(?: \||$)/.exec(example) ?? [];
+      const [, call = ''] = /(?:^|\| |\$\()perdure (\w.*?)(?: \||\)|$)/.exec(example) ?? [];
       const argv = Array.from(call.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '');
       expect(run(...argv).name, example).toMatch(example.includes('ssh') ? /export|import/ : new RegExp(`^${name}$`));
     }

@@ -1,23 +1,15 @@
 import { parseArgs } from 'node:util';
-import { type Call, type Command, flag, type Options, text } from './command.ts';
+import type { Call, Command, Options } from './command.ts';
 import { commands, findCommand } from './commands/registry.ts';
+import { commonOptions } from './common-options.ts';
+import { topics } from './help.ts';
 import { nearest } from './nearest.ts';
-import { defaultStore } from './store-address.ts';
+import { parseOneOf } from './one-of.ts';
 import { wrongCall } from './wrong-call.ts';
-
-export const commonOptions = {
-  store: text('ADDRESS', `sqlite:PATH or postgres://…; else PERDURE_STORE, else ${defaultStore}`),
-  server: text('URL', 'a server in place of a store; else PERDURE_SERVER. Its key is in PERDURE_KEY'),
-  'key-file': text('FILE', 'where the key for the server is, for you alone to read'),
-  config: text('FILE', 'agents and models; else perdure.config.ts, .mjs or .js here'),
-  workspace: text('NAME', 'the tenant; else PERDURE_WORKSPACE, else local'),
-  json: flag('answer in JSON, for programs'),
-  help: flag('show this help', 'h'),
-} as const satisfies Options;
 
 export type ParsedCall =
   | { readonly kind: 'version'; readonly json: boolean }
-  | { readonly kind: 'help'; readonly about?: Command | readonly Command[] | undefined }
+  | { readonly kind: 'help'; readonly about?: Command | readonly Command[] | string | undefined }
   | ({ readonly kind: 'run'; readonly command: Command } & Call<typeof commonOptions>);
 
 export type RunCall = Extract<ParsedCall, { kind: 'run' }>;
@@ -25,13 +17,46 @@ export type RunCall = Extract<ParsedCall, { kind: 'run' }>;
 /** Commands of two words that begin with the same one, such as `files ls`. */
 const groupOf = (word: string): readonly Command[] => commands.filter(({ name }) => name.startsWith(`${word} `));
 
-const unknownCommand = (name: string, help: string): Error => {
-  const meant = nearest(
-    name,
-    commands.map((command) => command.name),
+/** What people type who know other tools. */
+const otherWords: Readonly<Record<string, string>> = {
+  list: 'ls',
+  sessions: 'ls',
+  status: 'show',
+  history: 'log',
+  events: 'log',
+  transcript: 'show',
+  new: 'open',
+  create: 'open',
+  run: 'send',
+  ask: 'send',
+  message: 'append',
+  stop: 'cancel',
+  kill: 'cancel',
+  undo: 'rewind',
+  branch: 'fork',
+  merge: 'adopt',
+  start: 'serve',
+  login: 'keys create',
+  secrets: 'vault ls',
+  backup: 'export',
+  check: 'verify',
+  version: '--version',
+};
+
+const meantBy = (first: string, second: string): string | undefined => {
+  const names = [...commands.map(({ name }) => name), 'help'];
+  const heads = names.flatMap((name) => (name.includes(' ') ? [name.split(' ')[0]!] : []));
+  const [whole, head] = [nearest(`${first} ${second}`.trim(), names), nearest(first, heads)];
+  if (whole) return whole;
+  return Object.hasOwn(otherWords, first) ? otherWords[first] : (nearest(first, names) ?? head);
+};
+
+const unknownCommand = (first: string, second: string, help: string): Error => {
+  const meant = meantBy(first, second);
+  const advice = meant ? `did you mean \`perdure ${meant}\`? ` : '';
+  return wrongCall(
+    `there is no command "${meant?.includes(' ') ? `${first} ${second}`.trim() : first}": ${advice}${help}`,
   );
-  const suggestion = meant ? `did you mean \`perdure ${meant}\`? ` : '';
-  return wrongCall(`there is no command "${name}": ${suggestion}${help}`);
 };
 
 const unknownOf = (group: readonly Command[], first: string, second: string): Error => {
@@ -39,7 +64,7 @@ const unknownOf = (group: readonly Command[], first: string, second: string): Er
   const words = group.map(({ name }) => name.slice(first.length + 1)).join(', ');
   return second === ''
     ? wrongCall(`${first} is followed by ${words}: ${help}`)
-    : unknownCommand(`${first} ${second}`, `there is ${words}; ${help}`);
+    : unknownCommand(first, second, `there is ${words}; ${help}`);
 };
 
 interface Named {
@@ -54,7 +79,21 @@ const commandNamed = ([first = '', second = '']: readonly string[]): Named => {
   const command = findCommand(first);
   if (command) return { command, words: 1 };
   const group = groupOf(first);
-  throw group.length > 0 ? unknownOf(group, first, second) : unknownCommand(first, '`perdure help` lists them all');
+  throw group.length > 0
+    ? unknownOf(group, first, second)
+    : unknownCommand(first, second, '`perdure help` lists them all');
+};
+
+const topicNames = Object.keys(topics);
+
+const aboutOf = (words: readonly string[]): Command | string | undefined => {
+  const [first, ...more] = words;
+  if (first === undefined) return undefined;
+  if (more.length === 0 && topicNames.includes(first) && !findCommand(first)) return first;
+  const topic = nearest(first, topicNames);
+  if (topic && !meantBy(first, more[0] ?? ''))
+    throw wrongCall(`there is no help on "${first}": did you mean \`perdure help ${topic}\`?`);
+  return commandNamed(words).command;
 };
 
 /** What Node says of a wrong option, in our words. */
@@ -85,12 +124,21 @@ const checkCount = (command: Command, given: readonly string[]): void => {
   }
 };
 
+const checkChoices = (options: Options, values: Readonly<Record<string, unknown>>): void => {
+  for (const [name, given] of Object.entries(values)) {
+    const spec = options[name]!;
+    if (spec.type === 'boolean' || !spec.choices) continue;
+    for (const each of [given].flat()) parseOneOf(`--${name}`, spec.choices, each as string);
+  }
+};
+
 const parseFor = (command: Command, args: readonly string[]): ParsedCall => {
   const options: Options = { ...command.options, ...commonOptions };
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     if (values.help) return { kind: 'help', about: command };
     checkCount(command, positionals);
+    checkChoices(options, values);
     return { kind: 'run', command, args: positionals, options: values as Call<typeof commonOptions>['options'] };
   } catch (error) {
     throw optionProblem(error, command, options);
@@ -141,7 +189,7 @@ export const parseCall = (argv: readonly string[]): ParsedCall => {
   const about = name === 'help' ? rest : help ? positionals : [];
   const group = about.length === 1 ? groupOf(about[0]!) : [];
   if (group.length > 0) return { kind: 'help', about: group };
-  if (name === 'help') return { kind: 'help', about: rest.length > 0 ? commandNamed(rest).command : undefined };
+  if (name === 'help') return { kind: 'help', about: aboutOf(rest) };
   const { command, words } = commandNamed(positionals);
   const named = new Set(places.slice(0, words));
   return parseFor(

@@ -1,14 +1,10 @@
 import type { DiffPlace } from '../core/service/places.ts';
-import { SessionId } from '../schema/ids.ts';
-import { attemptOfText } from '../schema/place.ts';
+import type { SessionId } from '../schema/ids.ts';
+import { attemptOfText, pointOfText } from '../schema/place.ts';
+import type { Context } from './command.ts';
+import { checkSessionName, mayNameSession } from './find-session.ts';
 import { parsePoint } from './point.ts';
 import { wrongCall } from './wrong-call.ts';
-
-const parseBranch = (text: string): SessionId => {
-  const parsed = SessionId.safeParse(text);
-  if (parsed.success) return parsed.data;
-  throw wrongCall(`"${text}" is not a session: ${parsed.error.issues[0]?.message}`);
-};
 
 const parseAttempt = (text: string): DiffPlace | undefined => {
   const place = attemptOfText(text);
@@ -16,13 +12,24 @@ const parseAttempt = (text: string): DiffPlace | undefined => {
   throw wrongCall(`"${text}" is no attempt at a turn: turns and attempts are counted from 1`);
 };
 
-/** A point, `turn:5#2` for the second attempt at turn 5, `ses_…` for where another branch is now, `ses_…@turn:3` for a point of it. */
+/**
+ * A point, `turn:5#2` for the second attempt at turn 5, `ses_…` for where another branch is now, `ses_…@turn:3` for a point of it. The
+ * session of a place is as it was named: `placeIn` finds it.
+ */
 export const parsePlace = (text: string): DiffPlace => {
-  if (!text.startsWith('ses_')) return parseAttempt(text) ?? parsePoint(text);
-  const [branch = '', point, ...rest] = text.split('@');
+  const here = parseAttempt(text) ?? pointOfText(text);
+  if (here) return here;
+  const [named = '', point, ...rest] = text.split('@');
+  if (!named.startsWith('ses_') && !mayNameSession(named)) return parsePoint(text);
   if (rest.length > 0) throw wrongCall(`"${text}" names more than one point: write ses_…@turn:3`);
-  const session = parseBranch(branch);
+  checkSessionName(named);
   if (point?.includes('#'))
     throw wrongCall(`"${text}": attempts are counted in the session that is asked, write turn:5#2`);
+  const session = named as SessionId;
   return point === undefined ? { session } : { session, ...parsePoint(point) };
 };
+
+export const placeIn = async (context: Pick<Context, 'sessionId'>, place: DiffPlace): Promise<DiffPlace> =>
+  'session' in place && place.session !== undefined
+    ? { ...place, session: await context.sessionId(place.session) }
+    : place;

@@ -1,23 +1,67 @@
+import { truncate } from './display-width.ts';
 import type { Terminal } from './terminal.ts';
 
-const quietMs = 1000;
 const everyMs = 200;
 
-/** Runs the work; when it takes longer than a second, says on a terminal how far it is, and leaves no trace at the end. */
-export const withProgress = async <T>(err: Terminal, say: () => string, work: () => Promise<T>): Promise<T> => {
-  if (!err.isTerminal) return work();
+/**
+ * A line on a terminal that says what takes longer than a second. It is written over by plain characters alone, which every terminal knows,
+ * and leaves no trace.
+ */
+const startProgress = (err: Terminal, say: () => string): { readonly stop: () => Promise<void> } => {
+  const { patienceMs } = err;
+  if (patienceMs === undefined) return { stop: async () => {} };
   const started = Date.now();
-  let shown = false;
+  let shown = '';
+  const overwrite = (text: string): Promise<void> => {
+    const line = truncate(text, err.columns - 1);
+    const rest = ' '.repeat(Math.max(0, shown.length - line.length));
+    shown = line;
+    return err.write(`\r${err.style('dim', line)}${rest}`).catch(() => {});
+  };
   const timer = setInterval(() => {
     const ms = Date.now() - started;
-    if (ms < quietMs) return;
-    shown = true;
-    void err.write(`\r\x1b[K${err.style('dim', `${say()}, ${Math.floor(ms / 1000)} s`)}`).catch(() => {});
+    if (ms >= patienceMs) void overwrite(`${say()}, ${Math.floor(ms / 1000)} s`);
   }, everyMs);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      if (!shown) return;
+      await overwrite('');
+      await err.write('\r').catch(() => {});
+    },
+  };
+};
+
+/** Runs the work, and says how far it is when that takes longer. */
+export const withProgress = async <T>(err: Terminal, say: () => string, work: () => Promise<T>): Promise<T> => {
+  const progress = startProgress(err, say);
   try {
     return await work();
   } finally {
-    clearInterval(timer);
-    if (shown) await err.write('\r\x1b[K').catch(() => {});
+    await progress.stop();
   }
+};
+
+/** Says what a command is at until it says something itself, asks somebody, or waits for a signal. */
+export const silenceBreaker = (err: Terminal, say: () => string) => {
+  const progress = startProgress(err, say);
+  let isOver = false;
+  const end = async (): Promise<void> => {
+    if (isOver) return;
+    isOver = true;
+    await progress.stop();
+  };
+  const until = (terminal: Terminal): Terminal => ({
+    isTerminal: terminal.isTerminal,
+    patienceMs: terminal.patienceMs,
+    get columns() {
+      return terminal.columns;
+    },
+    style: terminal.style,
+    write: async (output) => {
+      await end();
+      await terminal.write(output);
+    },
+  });
+  return { until, end };
 };

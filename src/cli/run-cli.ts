@@ -2,28 +2,53 @@ import manifest from '../../package.json' with { type: 'json' };
 import { contextFor } from './context-for.ts';
 import { wrap } from './display-width.ts';
 import { exitCodes, failureOf } from './exit-codes.ts';
-import { commandHelp, groupHelp, overview } from './help.ts';
+import { commandHelp, groupHelp, overview, topics } from './help.ts';
+import { nextStep } from './next-step.ts';
 import { looseOptions, type ParsedCall, parseCall, type RunCall } from './parse-call.ts';
 import { printable, printableJson } from './printable.ts';
+import { silenceBreaker } from './progress.ts';
 import { storeOf, withoutSecrets } from './store-address.ts';
 import { linesText, OutputClosed, type Terminal } from './terminal.ts';
 import type { World } from './world.ts';
 
 /** The store is closed however the command ends, and the first failure is the one to tell. */
 const runCommand = async (world: World, call: RunCall, onStore: (address: string) => void): Promise<number> => {
-  const { context, close } = contextFor(world, call, onStore);
+  const { until, end } = silenceBreaker(world.err, () => `perdure ${call.command.name}`);
+  /** Whoever is asked something or waits for a signal is not kept waiting by us. */
+  const ending =
+    <Args extends readonly unknown[], T>(ask: (...args: Args) => T) =>
+    (...args: Args): T => {
+      void end();
+      return ask(...args);
+    };
+  const quiet: World = {
+    ...world,
+    out: until(world.out),
+    err: until(world.err),
+    stdin: ending(world.stdin),
+    person: ending(world.person),
+    ...(world.hiddenLine && { hiddenLine: ending(world.hiddenLine) }),
+    onInterrupt: ending(world.onInterrupt),
+    interrupted: ending(world.interrupted),
+  };
   try {
-    const ended = await call.command.run(context, call);
-    await close();
-    return exitCodes[ended ?? 'success'];
-  } catch (error) {
-    await close().catch(() => {});
-    throw error;
+    const { context, close } = contextFor(quiet, call, onStore);
+    try {
+      const ended = await call.command.run(context, call);
+      await close();
+      return exitCodes[ended ?? 'success'];
+    } catch (error) {
+      await close().catch(() => {});
+      throw error;
+    }
+  } finally {
+    await end();
   }
 };
 
 const helpOn = (about: Extract<ParsedCall, { kind: 'help' }>['about'], out: Terminal): readonly string[] => {
   if (!about) return overview(manifest.version, out);
+  if (typeof about === 'string') return topics[about]!(out);
   return 'name' in about ? commandHelp(about, out) : groupHelp(about, out);
 };
 
@@ -52,6 +77,8 @@ export const report = async (
   } else {
     const [first = '', ...more] = wrap(`error ${code}: ${printable(safe(message))}`, err.columns);
     lines.push(`${err.style('red', 'error')}${first.slice('error'.length)}`, ...more);
+    const next = await nextStep(code, message, argv);
+    if (next) lines.push(...wrap(next, err.columns).map((line) => err.style('dim', line)));
   }
   if (stack && env.PERDURE_DEBUG === '1') lines.push(...safe(stack).split('\n').map(printable));
   await err.write(linesText(lines)).catch(() => {});

@@ -1,3 +1,4 @@
+import { parseServer } from '../client/address.ts';
 import type { Client } from '../client/index.ts';
 import type { Backing } from './backing.ts';
 import type { Config } from './config/config.ts';
@@ -27,8 +28,9 @@ const notHere = async (): Promise<never> => {
 };
 
 /** Everything is asked of the server, as the member that the key stands for; what runs is worked on there. */
-export const serverBacking = ({ env }: World, { options }: RunCall, server: string): Backing => {
-  const key = serverKey(options['key-file'], env);
+export const serverBacking = (world: World, { options }: RunCall, server: string): Backing => {
+  parseServer(server);
+  const key = serverKey(server, options['key-file'], world);
   let connecting: Promise<Client> | undefined;
   const runtime = (): Promise<Client> => {
     connecting ??= import('../client/index.ts').then(({ connect }) => connect({ url: server, key }));

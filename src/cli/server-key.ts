@@ -1,4 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
+import { keyFileIn } from './kept-key.ts';
+import type { World } from './world.ts';
 import { fileError, wrongCall } from './wrong-call.ts';
 
 const othersMayRead = 0o077;
@@ -9,12 +11,19 @@ const keyIn = (file: string): string => {
   } catch (error) {
     throw fileError(error, 'read', file);
   }
-  throw wrongCall(`others may read ${file}, which --key-file names: \`chmod 600\` it, and rotate the key if they did`);
+  throw wrongCall(`others may read ${file}, which holds a key: \`chmod 600\` it, and rotate the key if they did`);
 };
 
 /** Never an argument: others on the machine see those, and shells keep them. */
-export const serverKey = (file: string | undefined, env: Readonly<Record<string, string | undefined>>): string => {
+export const serverKey = (
+  server: string,
+  named: string | undefined,
+  { env, folder }: Pick<World, 'env' | 'folder'>,
+): string => {
+  const file = named ?? (env.PERDURE_KEY ? undefined : keyFileIn(folder, server));
   const key = file === undefined ? env.PERDURE_KEY : keyIn(file);
   if (key) return key;
-  throw wrongCall('a server needs a key: put it into PERDURE_KEY, or into a file that --key-file names');
+  throw wrongCall(
+    'a server needs a key: put it into PERDURE_KEY, or into a file that --key-file names; for one of this machine it is found in the folder where that was started',
+  );
 };

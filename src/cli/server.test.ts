@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { callCli } from '../../test/call-cli.ts';
+import { callCli, recorder } from '../../test/call-cli.ts';
 import { startTestServer } from '../../test/http-server.ts';
 import { newSqliteFile } from '../../test/sqlite-file.ts';
 import type { Session } from '../core/service/session.ts';
@@ -20,9 +20,9 @@ const newFolder = async (): Promise<string> => {
 };
 
 /** The same command on a store, and on the server that has it. */
-const start = async (options: Partial<RuntimeOptions> = {}) => {
+const start = async (options: Partial<RuntimeOptions> = {}, working?: { readonly hasWorker: boolean }) => {
   const store = `sqlite:${newSqliteFile()}`;
-  const { server, keys, runtime } = await startTestServer({}, { ...options, store });
+  const { server, keys, runtime } = await startTestServer({}, { ...options, store }, working);
   const now = () => 2_000_000_000_000;
   const same = Object.assign(Object.create(runtime), { close: async () => {} }) as typeof runtime;
   const openRuntime: World['openRuntime'] = () => Promise.reject(new Error('a store was opened'));
@@ -41,7 +41,7 @@ const typed = (text: string) => ({
   },
 });
 
-test('[CLIENT8] what is written through a server is there, and every reading command answers as on the store', async () => {
+test('[CLIENT8, CLI7] what is written through a server is there, and every reading command answers as on the store', async () => {
   const { here, afar } = await start();
   const folder = await newFolder();
   const file = join(folder, 'main.ts');
@@ -63,6 +63,11 @@ test('[CLIENT8] what is written through a server is there, and every reading com
   await done('pause', id);
   await done('resume', id);
   await done('members', 'add', 'ann', '--role', 'viewer');
+  // However a session is named, a server finds it as a store does.
+  for (const named of [id, '-', id.slice(-6), id.slice(4, -1), id.slice(0, -2)]) {
+    const summaries = [await afar(['show', named, '--json']), await here(['show', named, '--json'])];
+    expect(summaries.map(({ out }) => JSON.parse(out).summary.id)).toEqual([id, id]);
+  }
   const readings = [
     ['ls'],
     ['show', id],
@@ -142,6 +147,24 @@ test('[CLIENT8] an input is answered by the workers of the server, and followed 
   expect(await afar(['retry', session!.id, '1'])).toMatchObject({ code: 0 });
 }, 60_000);
 
+test('[CLIR10] whoever waits for a run that no worker takes is told so, and how one is started', async () => {
+  const { afar, keys, runtime } = await start({}, { hasWorker: false });
+  const told = (key: string) => {
+    const err = recorder(Number.POSITIVE_INFINITY);
+    const sending = afar(['send', '--new', 'Hello'], { err, env: { PERDURE_KEY: key } });
+    return { sending, text: () => err.bytes().toString() };
+  };
+  const [one, other] = [told(keys.admin), told(keys.member)];
+  const next = '`perdure worker` starts one where the store is';
+  await expect
+    .poll(one.text, { timeout: 20_000 })
+    .toContain(`no worker has taken it yet: there is none that holds tester@1; ${next}\n`);
+  await expect.poll(other.text, { timeout: 20_000 }).toContain(`no worker has taken it yet; ${next}\n`);
+  await runtime.worker().start();
+  expect(await Promise.all([one.sending, other.sending])).toMatchObject([{ code: 0 }, { code: 0 }]);
+  expect(one.text().match(/no worker/g)).toHaveLength(1);
+}, 60_000);
+
 test('[CLIENT8] Ctrl-C leaves a run to the server, and a second one cancels it there', async () => {
   const began = Promise.withResolvers<void>();
   const wait = defineTool({
@@ -214,7 +237,7 @@ test('[CLIENT8] what works on a store itself says so before anything is asked', 
     });
   }
   expect(await call('ls', '--store', 'sqlite:/nowhere/a.db')).toMatchObject({
-    code: 1,
+    code: 8,
     err: expect.stringContaining('there is no store'),
   });
 }, 60_000);
@@ -226,12 +249,20 @@ test('[CLIENT9] the key comes from the environment or a file of one’s own, and
   const byFile = (...argv: readonly string[]) => callCli([...argv, '--server', url, '--key-file', file]);
   expect(await byFile('ls')).toMatchObject({ code: 0 });
   const refused = await byFile('open');
-  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('FORBIDDEN') });
+  expect(refused).toMatchObject({ code: 7, err: expect.stringContaining('FORBIDDEN') });
   await chmod(file, 0o640);
   expect(await byFile('ls')).toMatchObject({ code: 2, err: expect.stringContaining('chmod 600') });
-  expect(await afar(['ls'], { env: {} })).toMatchObject({ code: 2, err: expect.stringContaining('PERDURE_KEY') });
+  expect(await afar(['ls'], { env: {}, folder: '/nowhere' })).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/PERDURE_KEY.*found\s+in\s+the\s+folder/s),
+  });
   const wrong = await afar(['ls'], { env: { PERDURE_KEY: `${keys.viewer}x` } });
-  expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('UNAUTHENTICATED') });
+  expect(wrong).toMatchObject({ code: 7, err: expect.stringContaining('UNAUTHENTICATED') });
+  const noAddress = await callCli(['ls', '--server', 'foo']);
+  expect(noAddress).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/not the address of a server: give one such/),
+  });
   const broken = await afar(['ls'], { env: { PERDURE_KEY: `${keys.viewer}\nhost: a` } });
   expect(broken.code).toBe(2);
   for (const { out, err } of [refused, wrong, broken]) expect(out + err).not.toContain(keys.viewer);

@@ -1,10 +1,12 @@
 import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import type { Runtime } from '../runtime.ts';
+import { isPerdureError, PerdureError } from '../schema/error.ts';
 import { WorkspaceId } from '../schema/ids.ts';
 import type { Backing } from './backing.ts';
 import type { Context, Watching } from './command.ts';
 import type { Config } from './config/config.ts';
 import { findConfig, loadConfig } from './config/load-config.ts';
+import { suggestion } from './one-of.ts';
 import type { RunCall } from './parse-call.ts';
 import { printable } from './printable.ts';
 import { defaultStore, givenStore, refuseMissingStore, storeOf, withoutSecrets } from './store-address.ts';
@@ -17,11 +19,25 @@ const parseWorkspace = (name: string): WorkspaceId => {
   throw wrongCall(`"${name}" is not the name of a workspace: ${parsed.error.issues[0]?.message}`);
 };
 
+const checkWorkspace = async ({ workspaces }: Runtime, workspace: WorkspaceId): Promise<void> => {
+  try {
+    await workspaces.get(workspace);
+  } catch (cause) {
+    if (!isPerdureError(cause, 'WORKSPACE_NOT_FOUND')) throw cause;
+    const known = (await workspaces.list()).map(({ id }) => id);
+    throw new PerdureError(
+      cause.code,
+      `there is no workspace ${workspace}${suggestion(workspace, known) || ':'} \`perdure workspaces add ${workspace}\` adds it`,
+      { details: cause.details, cause },
+    );
+  }
+};
+
 /** The configuration is looked for once, and only when something needs it. */
-const configLoader = ({ folder }: World, { options }: RunCall): (() => Promise<Config>) => {
+const configLoader = ({ env, folder }: World, { options }: RunCall): (() => Promise<Config>) => {
   const load = async (): Promise<Config> => {
     const file = findConfig(folder, options.config);
-    return file === undefined ? (await import('./config/demo-agent.ts')).demoConfig : loadConfig(file, folder);
+    return file === undefined ? (await import('./config/demo-agent.ts')).demoConfig(env) : loadConfig(file, folder);
   };
   let loading: Promise<Config> | undefined;
   return () => {
@@ -39,7 +55,8 @@ export const storeBacking = (world: World, call: RunCall, onStore: (address: str
   let address = storeOf(options.store, env);
   const tell = (message: string): void => void err.write(`warning: ${printable(message)}\n`).catch(() => {});
   const open = async ({ warn = tell, ...watching }: Watching): Promise<Runtime> => {
-    const { agents, models, store: configured, data } = await config();
+    const hasNone = command.needsNoAgents && findConfig(folder, options.config) === undefined;
+    const { agents, models, store: configured, data }: Config = hasNone ? { agents: [] } : await config();
     const store = givenStore(options.store, env) ?? configured ?? defaultStore;
     if (typeof store === 'string') {
       address = store;
@@ -63,9 +80,11 @@ export const storeBacking = (world: World, call: RunCall, onStore: (address: str
   };
   /** With the profile that `setup` has kept. */
   const act = async (): Promise<ScopedRuntime> => {
+    const whole = await wholeRuntime();
+    await checkWorkspace(whole, workspace);
     const local = { workspace, member: 'local', role: 'admin' } as const;
-    const { profile } = await (await wholeRuntime()).as(local).members.me();
-    return (await wholeRuntime()).as({ ...local, profile });
+    const { profile } = await whole.as(local).members.me();
+    return whole.as({ ...local, profile });
   };
   let acting: Promise<ScopedRuntime> | undefined;
   const runtime = (): Promise<ScopedRuntime> => {

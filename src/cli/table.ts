@@ -27,6 +27,8 @@ const columnsThatFit = (columns: readonly Column[], natural: readonly number[], 
     if (needed() <= width) break;
     kept.splice(kept.indexOf(index), 1);
   }
+  // What stands first names the row.
+  while (needed() > width && kept.length > 1) kept.pop();
   const spare = width - needed();
   return kept.map((index) => ({ index, width: Math.min(natural[index]!, least(index) + Math.max(0, spare)) }));
 };

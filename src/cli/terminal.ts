@@ -8,6 +8,8 @@ export interface Terminal {
   readonly isTerminal: boolean;
   /** Without bound in a pipe: what is written there is for another program, whole. */
   readonly columns: number;
+  /** Of a terminal where people wait: for how long a command may say nothing before it is said what it is at. */
+  readonly patienceMs?: number | undefined;
   /** Returns when the stream has taken it, so that a slow reader is waited for. Fails with OutputClosed when nobody reads. */
   write(output: string | Uint8Array): Promise<void>;
   /** Colours where the stream and NO_COLOR or FORCE_COLOR allow them. */
@@ -23,6 +25,7 @@ export const terminalOf = (stream: NodeJS.WriteStream, name: string): Terminal =
   stream.on('error', () => {}); // each write reports its own
   return {
     isTerminal: Boolean(stream.isTTY),
+    patienceMs: stream.isTTY ? 1000 : undefined,
     get columns() {
       return stream.isTTY ? stream.columns || 80 : Number.POSITIVE_INFINITY;
     },

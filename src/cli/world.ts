@@ -1,25 +1,13 @@
 import type { Runtime, RuntimeOptions } from '../runtime.ts';
-import type { Context } from './command.ts';
-import type { Person } from './runs/person.ts';
-import type { Terminal } from './terminal.ts';
+import type { Context, Surroundings } from './command.ts';
 
-export type Env = Readonly<Record<string, string | undefined>>;
+export type Env = Surroundings['env'];
 
 /** All that a call touches outside itself. */
-export interface World {
+export interface World extends Surroundings, Pick<Context, 'call' | 'hiddenLine'> {
   readonly argv: readonly string[];
-  readonly env: Env;
-  /** The current one. */
-  readonly folder: string;
   readonly stdin: () => AsyncIterable<Uint8Array>;
-  readonly out: Terminal;
-  readonly err: Terminal;
   readonly now: () => number;
   readonly interrupted: () => AbortSignal;
-  readonly onInterrupt: Context['onInterrupt'];
-  readonly person: (anyInput: boolean) => Person | undefined;
-  readonly hiddenLine?: Context['hiddenLine'];
-  /** Another `perdure` with these arguments, which outlives this one. */
-  readonly startDetached: (args: readonly string[], options: { readonly folder: string; readonly env: Env }) => void;
   readonly openRuntime: (options: RuntimeOptions) => Promise<Runtime>;
 }

@@ -1,27 +1,15 @@
 import type { Adoption } from '../../core/service/adopt.ts';
-import { SessionId } from '../../schema/ids.ts';
-import { defineCommand, text } from '../command.ts';
+import { AdoptionView } from '../../schema/views/session.ts';
+import { choice, defineCommand, text } from '../command.ts';
 import { changedValues, valueText } from '../entry-text.ts';
 import { changedFileText } from '../files/file-text.ts';
+import { checkSessionName } from '../find-session.ts';
 import { hanging } from '../hanging.ts';
 import { printableLine } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
-import { wrongCall } from '../wrong-call.ts';
 
 const choices = ['ours', 'theirs', 'fail'] as const;
 type Choice = (typeof choices)[number];
-
-const choiceOf = (name = 'ours'): Choice => {
-  const choice = choices.find((each) => each === name);
-  if (choice) return choice;
-  throw wrongCall(`--on-conflict is ${choices.join(', ')}; got "${name}"`);
-};
-
-const branchOf = (named: string): SessionId => {
-  const parsed = SessionId.safeParse(named);
-  if (parsed.success) return parsed.data;
-  throw wrongCall(`"${named}" is not a session: ${parsed.error.issues[0]?.message}`);
-};
 
 const sides = (ours: unknown, theirs: unknown): readonly string[] =>
   ours === undefined || theirs === undefined
@@ -75,14 +63,16 @@ export const adopt = defineCommand({
   summary: 'take over what a branch of the same family changed in its state and files',
   args: ['SESSION', 'BRANCH'],
   options: {
-    'on-conflict': text('SIDE', 'what both changed: ours stays (the default), theirs replaces it, or fail'),
+    'on-conflict': choice('SIDE', choices, 'what both changed: ours stays (the default), theirs replaces it, or fail'),
     why: text('TEXT', 'why, for the log'),
   },
   examples: ['perdure adopt ses_… ses_…', 'perdure adopt ses_… ses_… --on-conflict theirs'],
+  json: AdoptionView,
   run: async (context, { args: [named, branch], options }) => {
-    const onConflict = choiceOf(options['on-conflict']);
-    const other = branchOf(branch!);
-    const adoption = await (await context.session(named!)).adopt(other, { onConflict, why: options.why });
+    const onConflict = options['on-conflict'] ?? 'ours';
+    checkSessionName(branch!);
+    const session = await context.session(named!);
+    const adoption = await session.adopt(await context.sessionId(branch!), { onConflict, why: options.why });
     await context.answer(adoption, () => linesOf(adoption, onConflict, context.out));
   },
 });

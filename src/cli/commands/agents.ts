@@ -1,6 +1,9 @@
+import { z } from 'zod';
 import type { AgentInfo } from '../../core/service/agents.ts';
 import { defineCommand } from '../command.ts';
 import type { Agent } from '../config/config.ts';
+import { modelOf } from '../config/model-of.ts';
+import { scriptNote } from '../config/script-note.ts';
 import { printableLine } from '../printable.ts';
 import { type Column, layOutTable } from '../table.ts';
 
@@ -11,16 +14,18 @@ const columns: readonly Column[] = [
   { title: 'TOOLS', flexible: true, leaves: 1 },
 ];
 
-const modelOf = ({ model }: Agent): string => {
-  if (typeof model === 'string') return model;
-  const { modelId, name } = (model ?? {}) as { modelId?: unknown; name?: unknown };
-  return String(modelId ?? name ?? '');
-};
-
 const cautionsOf = ({ tools, prepare }: Agent): readonly string[] => {
   const all = new Set([...tools.values(), ...(prepare ? [prepare.shell] : [])]);
   return [...all].flatMap(({ name, caution }) => (caution ? [`${name}: ${caution}`] : []));
 };
+
+const AgentAbout = z.strictObject({
+  name: z.string(),
+  version: z.int(),
+  model: z.string(),
+  tools: z.array(z.string()),
+  cautions: z.array(z.string()),
+});
 
 const aboutInfo = ({ name, version, model = '', tools }: AgentInfo) => ({
   name,
@@ -47,6 +52,7 @@ export const agents = defineCommand({
     'They come from perdure.config.ts (.mjs, .js) here, or from the file that --config names: a program that exports { agents, models, store, data } by default. It is run.',
   ],
   examples: ['perdure agents', 'perdure agents --config team.config.ts'],
+  json: z.array(AgentAbout),
   run: async (context) => {
     const isServer = context.server !== undefined;
     const all = isServer
@@ -60,7 +66,7 @@ export const agents = defineCommand({
     ]);
     await context.answer(all, () => layOutTable(columns, rows, context.out.columns));
     for (const caution of new Set(all.flatMap(({ cautions }) => cautions))) await context.note(printableLine(caution));
-    if (!isServer && !(await context.config()).file)
-      await context.note('there is no perdure.config.ts here: demo is a script, not a model');
+    const note = isServer ? undefined : scriptNote(await context.config());
+    if (note) await context.note(note);
   },
 });

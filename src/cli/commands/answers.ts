@@ -1,13 +1,37 @@
+import { z } from 'zod';
 import type { Approvals } from '../../core/service/approvals.ts';
-import { ApprovalId, type SessionId } from '../../schema/ids.ts';
+import type { Session } from '../../core/service/session.ts';
+import { ApprovalId, SessionId } from '../../schema/ids.ts';
 import { type Context, defineCommand, text } from '../command.ts';
-import { carryOn } from '../runs/carry-on.ts';
+import { findId } from '../find-id.ts';
+import { listings } from '../listings.ts';
+import { readRuns } from '../runs/read-runs.ts';
 import { wrongCall } from '../wrong-call.ts';
 
-const parseApproval = (named: string): ApprovalId => {
-  const parsed = ApprovalId.safeParse(named);
-  if (parsed.success) return parsed.data;
-  throw wrongCall(`"${named}" is not an approval: \`perdure approvals\` lists those that are open`);
+const Settled = z.strictObject({
+  session: SessionId,
+  approval: ApprovalId,
+  answer: z.enum(['approved', 'denied']),
+});
+
+const findApproval = (context: Context, named: string): Promise<ApprovalId> =>
+  findId(
+    {
+      noun: 'approval',
+      prefix: 'apr_',
+      isWhole: (text) => ApprovalId.safeParse(text).success,
+      notFound: 'APPROVAL_NOT_FOUND',
+      listing: 'perdure approvals',
+      among: () => listings.approvals(context),
+    },
+    named,
+  );
+
+/** Calls have the ids that models give them: the one that was asked, by as much of its id as no other has. */
+const findQuestion = async (session: Session, named: string): Promise<string> => {
+  const { questions } = (await readRuns(session)).view;
+  const fitting = questions.filter(({ callId }) => callId.startsWith(named) || callId.endsWith(named));
+  return fitting.length === 1 ? fitting[0]!.callId : named;
 };
 
 const settle = async (
@@ -16,10 +40,10 @@ const settle = async (
   answer: 'approved' | 'denied',
   give: (approvals: Approvals, id: ApprovalId) => Promise<SessionId>,
 ): Promise<void> => {
-  const id = parseApproval(named);
+  const id = await findApproval(context, named);
   const session = await context.session(await give((await context.runtime()).approvals, id));
   await context.answer({ session: session.id, approval: id, answer }, () => `${id} is ${answer}`);
-  await carryOn(context, session);
+  await (await import('../runs/carry-on.ts')).carryOn(context, session);
 };
 
 export const approve = defineCommand({
@@ -28,6 +52,7 @@ export const approve = defineCommand({
   args: ['APPROVAL'],
   options: {},
   examples: ['perdure approve apr_…'],
+  json: Settled,
   run: async (context, { args: [id] }) => {
     await settle(context, id!, 'approved', (approvals, approval) => approvals.approve(approval));
     return undefined;
@@ -40,6 +65,7 @@ export const deny = defineCommand({
   args: ['APPROVAL'],
   options: { reason: text('TEXT', 'why, for the model and the log; needed') },
   examples: [`perdure deny apr_… --reason 'not on a Friday'`],
+  json: Settled,
   run: async (context, { args: [id], options: { reason } }) => {
     if (!reason) throw wrongCall('deny needs --reason TEXT: the model is told why');
     await settle(context, id!, 'denied', (approvals, approval) => approvals.deny(approval, reason));
@@ -54,12 +80,14 @@ export const answer = defineCommand({
   options: {},
   notes: ['`perdure approvals` shows the call of each question.'],
   examples: [`perdure answer ses_… call_… 'Port 8080'`],
+  json: z.strictObject({ session: SessionId, call: z.string() }),
   run: async (context, { args: [named, call, words] }) => {
     if (words!.trim() === '') throw wrongCall('the answer is empty');
     const session = await context.session(named!);
-    await session.answer(call!, words!);
-    await context.answer({ session: session.id, call }, () => `${session.id} has its answer`);
-    await carryOn(context, session);
+    const question = await findQuestion(session, call!);
+    await session.answer(question, words!);
+    await context.answer({ session: session.id, call: question }, () => `${session.id} has its answer`);
+    await (await import('../runs/carry-on.ts')).carryOn(context, session);
     return undefined;
   },
 });

@@ -1,20 +1,17 @@
+import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { MessageInput } from '../../schema/message.ts';
-import { type Call, type Context, defineCommand, flag, text } from '../command.ts';
+import { EventView } from '../../schema/views/event.ts';
+import { type Call, type Context, choice, defineCommand, flag, text } from '../command.ts';
 import { parseJsonLines, readText } from '../read-input.ts';
 import { wrongCall } from '../wrong-call.ts';
 
+const roles = ['user', 'assistant', 'system'] as const;
+
 const options = {
-  role: text('ROLE', 'user (the default, opens a turn), assistant or system'),
+  role: choice('ROLE', roles, 'user (the default, opens a turn), assistant or system; those of tools come by --jsonl'),
   key: text('KEY', 'idempotency key: the same append again with the same key writes nothing'),
   jsonl: flag('read messages from stdin, one JSON object per line, and append them all as one'),
-};
-
-const roles = ['user', 'assistant', 'system'] as const;
-const roleOf = (name = 'user'): (typeof roles)[number] => {
-  const role = roles.find((each) => each === name);
-  if (role) return role;
-  throw wrongCall(`--role is ${roles.join(', ')}; got "${name}": messages of tools are appended with --jsonl`);
 };
 
 const messagesFrom = async (
@@ -28,8 +25,9 @@ const messagesFrom = async (
     return parseJsonLines(await readText(stdin())) as readonly MessageInput[];
   }
   if (content === undefined) throw wrongCall('append needs TEXT, - to read it from stdin, or --jsonl');
-  const known = roleOf(role);
-  return [{ role: known, content: content === '-' ? (await readText(stdin())).replace(/\r?\n$/, '') : content }];
+  return [
+    { role: role ?? 'user', content: content === '-' ? (await readText(stdin())).replace(/\r?\n$/, '') : content },
+  ];
 };
 
 const appended = (events: readonly SessionEvent[]): string => {
@@ -49,6 +47,7 @@ export const append = defineCommand({
     'git diff | perdure append ses_… - --role user --key review-1',
     `echo '{"role":"assistant","content":"Done."}' | perdure append ses_… --jsonl`,
   ],
+  json: z.array(EventView),
   run: async (context, call) => {
     const messages = await messagesFrom(context, call);
     const session = await context.session(call.args[0]!);

@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import { type Context, defineCommand } from '../command.ts';
 import { hanging } from '../hanging.ts';
 import { printableLine } from '../printable.ts';
-import { type OpenAsks, openAsks } from '../runs/open-asks.ts';
+import { AsksView, type OpenAsks, openAsks } from '../runs/open-asks.ts';
 import { ago } from '../time.ts';
 
 const linesOf = (
@@ -27,6 +28,7 @@ export const approvals = defineCommand({
   options: {},
   notes: ['Without SESSION, of the 1000 sessions that changed last.'],
   examples: ['perdure approvals', 'perdure approvals ses_… --json'],
+  json: z.array(AsksView),
   run: async (context, { args: [named] }) => {
     const only = named === undefined ? undefined : await context.session(named);
     const all = await Array.fromAsync(openAsks(await context.sessions(), only));

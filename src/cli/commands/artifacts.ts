@@ -1,8 +1,10 @@
 import { basename } from 'node:path';
+import { z } from 'zod';
 import type { SessionArtifacts } from '../../core/service/artifacts.ts';
+import { ArtifactView } from '../../schema/views/files.ts';
 import { type Context, defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
-import { readGiven, writeContent } from '../files/content.ts';
+import { ContentView, readGiven, writeContent } from '../files/content.ts';
 import { printable, printableLine } from '../printable.ts';
 import { type Column, layOutTable } from '../table.ts';
 import { age, isoTime } from '../time.ts';
@@ -32,6 +34,8 @@ const tableOf = (artifacts: readonly Artifact[], { out, now }: Context): readonl
   return layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
 };
 
+const WrittenArtifact = z.strictObject({ file: z.string(), name: z.string(), bytes: z.int() });
+
 const options = {
   out: text('FILE', 'write the artifact there instead of to stdout', 'o'),
   force: flag('replace the file if there is one'),
@@ -50,6 +54,7 @@ export const artifacts = defineCommand({
     'perdure artifacts ses_… report.md -o report.md',
     'perdure artifacts ses_… --keep chart.png',
   ],
+  json: z.union([z.array(ArtifactView), ArtifactView, ContentView, WrittenArtifact]),
   run: async (context, { args: [named, wanted], options: { out, force, keep, name, type } }) => {
     if (keep !== undefined) {
       if (wanted !== undefined || out !== undefined)

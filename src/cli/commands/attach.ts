@@ -1,6 +1,6 @@
+import { EventView } from '../../schema/views/event.ts';
 import { defineCommand, text } from '../command.ts';
 import { parseCount } from '../point.ts';
-import { attachTo } from '../runs/attach.ts';
 
 export const attach = defineCommand({
   name: 'attach',
@@ -12,9 +12,12 @@ export const attach = defineCommand({
     'Ctrl-C leaves it to a process in the background, a second one cancels the run. Exit codes are those of send.',
   ],
   examples: ['perdure attach ses_…', 'perdure attach ses_… --after 120 --json'],
+  json: EventView,
+  jsonLines: true,
   run: async (context, { args, options }) => {
     const after = parseCount('--after', options.after, 0);
     const session = await context.session(args[0]!);
+    const { attachTo } = await import('../runs/attach.ts');
     const person = context.person();
     try {
       return await attachTo(context, session, { after, person });

@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../schema/audit-entry.ts';
+import { AuditPageView } from '../../schema/views/registry.ts';
 import { type Context, defineCommand, text } from '../command.ts';
 import { parseCount } from '../point.ts';
 import { printableLine } from '../printable.ts';
@@ -37,6 +38,8 @@ export const audit = defineCommand({
     cursor: text('CURSOR', 'go on where the answer in JSON with this cursor ended'),
   },
   examples: ['perdure audit', 'perdure audit --limit 1000 --json'],
+  needsNoAgents: true,
+  json: AuditPageView,
   run: async (context, { options: { limit, cursor } }) => {
     const { audit: log } = await context.runtime();
     const page = await log.list({ limit: parseCount('--limit', limit, 1), cursor });

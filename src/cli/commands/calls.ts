@@ -1,14 +1,16 @@
+import { z } from 'zod';
 import type { CallFilter } from '../../core/service/commits.ts';
 import type { Sessions } from '../../core/service/sessions.ts';
 import { RunId } from '../../schema/ids.ts';
-import { type Context, defineCommand, text } from '../command.ts';
+import { CallView } from '../../schema/views/session.ts';
+import { type Context, choice, defineCommand, text } from '../command.ts';
 import { duration } from '../duration.ts';
+import { checkIdPart, findId } from '../find-id.ts';
 import { parseCount } from '../point.ts';
 import { printableLine } from '../printable.ts';
 import { parseWindow, windowOptions } from '../record-window.ts';
 import { type Column, layOutTable } from '../table.ts';
 import { age, isoTime } from '../time.ts';
-import { wrongCall } from '../wrong-call.ts';
 
 type CallRecord = Awaited<ReturnType<Sessions['toolCalls']>>[number];
 type CallStatus = CallRecord['status'];
@@ -24,7 +26,7 @@ const isCallStatus: Readonly<Record<CallStatus, true>> = {
   interrupted: true,
   cancelled: true,
 };
-const statuses = Object.keys(isCallStatus);
+const statuses = Object.keys(isCallStatus) as CallStatus[];
 
 const columns: readonly Column[] = [
   { title: 'SESSION' },
@@ -37,16 +39,24 @@ const columns: readonly Column[] = [
   { title: 'CALL', leaves: 1 },
 ];
 
-const statusOf = (name: string): CallStatus => {
-  if (Object.hasOwn(isCallStatus, name)) return name as CallStatus;
-  throw wrongCall(`--status is ${statuses.join(', ')}; got "${name}"`);
-};
+const runKind = {
+  noun: 'run',
+  prefix: 'run_',
+  isWhole: (text: string): boolean => RunId.safeParse(text).success,
+  notFound: 'RUN_NOT_FOUND',
+  listing: 'perdure calls --json',
+} as const;
 
-const runOf = (id: string): RunId => {
-  const parsed = RunId.safeParse(id);
-  if (parsed.success) return parsed.data;
-  throw wrongCall(`--run is the id of a run, as --json tells it; got "${id}"`);
-};
+/** By the beginning or end of its id among the runs of the newest calls. */
+const findRun = (source: Pick<Sessions, 'toolCalls'>, named: string): Promise<RunId> =>
+  findId(
+    {
+      ...runKind,
+      among: async () =>
+        (await source.toolCalls({})).flatMap(({ run, tool }) => (run ? [{ id: run, about: tool }] : [])),
+    },
+    named,
+  );
 
 const cells = (call: CallRecord, time: (at: number) => string): readonly string[] => [
   call.session,
@@ -79,24 +89,26 @@ export const calls = defineCommand({
   options: {
     tool: text('TOOL', 'only calls of this tool'),
     actor: text('ACTOR', 'only calls by this actor, such as agent:coder'),
-    status: text('STATUS', `only those that are ${statuses.join(', ')}`),
+    status: choice('STATUS', statuses, `only those that are ${statuses.join(', ')}`),
     run: text('RUN', 'only calls of this run'),
     ...windowOptions,
     limit: text('N', 'at most so many, 1000 without it'),
   },
   examples: ['perdure calls ses_… --last 5', 'perdure calls --status threw --since 24h'],
+  needsNoAgents: true,
+  json: z.array(CallView),
   run: async (context, { args: [named], options }) => {
+    if (options.run !== undefined) checkIdPart(runKind, options.run);
     const filter: CallFilter = {
       tool: options.tool,
       actor: options.actor,
-      status: options.status === undefined ? undefined : statusOf(options.status),
-      run: options.run === undefined ? undefined : runOf(options.run),
+      status: options.status,
       ...parseWindow(options, { now: context.now(), isOneSession: named !== undefined }),
       limit: parseCount('--limit', options.limit, 1),
     };
-    const found = await (named === undefined ? await context.sessions() : await context.session(named)).toolCalls(
-      filter,
-    );
+    const source = named === undefined ? await context.sessions() : await context.session(named);
+    const run = options.run === undefined ? undefined : await findRun(source, options.run);
+    const found = await source.toolCalls({ ...filter, run });
     await context.answer(found, () =>
       found.length > 0 ? tableOf(found, context, named === undefined) : 'no tool calls match',
     );

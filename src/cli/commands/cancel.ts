@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { RunId } from '../../schema/ids.ts';
 import { defineCommand } from '../command.ts';
 
 export const cancel = defineCommand({
@@ -6,6 +8,7 @@ export const cancel = defineCommand({
   args: ['SESSION'],
   options: {},
   examples: ['perdure cancel ses_…'],
+  json: z.strictObject({ cancelled: RunId.nullable() }),
   run: async (context, { args }) => {
     const run = await (await context.session(args[0]!)).cancel();
     await context.answer({ cancelled: run ?? null }, () => (run ? `${run} is cancelled` : 'no run is under way'));

@@ -1,6 +1,9 @@
+import { z } from 'zod';
+import { SessionId } from '../../schema/ids.ts';
+import { runEnds } from '../../schema/run.ts';
+import { RunResultView } from '../../schema/views/session.ts';
 import { defineCommand } from '../command.ts';
 import type { Ending } from '../exit-codes.ts';
-import { chatAbout } from '../runs/chat-about.ts';
 import { newSessionOptions, sessionFor } from '../runs/new-session.ts';
 import { wrongCall } from '../wrong-call.ts';
 
@@ -11,16 +14,26 @@ export const chat = defineCommand({
   options: newSessionOptions,
   notes: [
     'What is typed while a run is under way steers it. /help lists what else can be typed. Ctrl-C leaves the run to a process in the background, a second one cancels it.',
+    'With --json every line of stdin is an input, sent when the run before it has come to rest, or the answer to the approval or the question that this one waits for; every line of stdout is what a run came to, or what it waits for.',
   ],
-  examples: ['perdure chat --cwd .', 'perdure chat --git https://example.org/app.git --ref main', 'perdure chat ses_…'],
+  examples: [
+    'perdure chat --cwd .',
+    'perdure chat --git https://example.org/app.git --ref main',
+    'perdure chat ses_…',
+    'cat questions.txt | perdure chat ses_… --json',
+  ],
   makesStore: true,
+  json: RunResultView.omit({ usage: true }).extend({ session: SessionId, status: z.enum(['waiting', ...runEnds]) }),
+  jsonLines: true,
   run: async (context, { args: [named], options: { agent, from, git, ref, cwd } }): Promise<Ending | undefined> => {
-    if (context.json) throw wrongCall('chat is for people: programs use send --json');
     const session = await sessionFor(context, named, { agent, from, git, ref, cwd });
+    const chatOn = context.json
+      ? (await import('../runs/chat-lines.ts')).chatLines
+      : (await import('../runs/chat-about.ts')).chatAbout;
     const person = context.person({ anyInput: true });
     if (!person) throw wrongCall('chat needs an input to read from');
     try {
-      return await chatAbout(context, session, person);
+      return await chatOn(context, session, person);
     } finally {
       person.close();
     }

@@ -1,7 +1,7 @@
 import type { PatchOperation } from '../../schema/state.ts';
 import { pointerOf, provenances } from '../../schema/state.ts';
-import { type Call, type Context, defineCommand, text, texts } from '../command.ts';
-import { parseProvenance } from '../commit-filter.ts';
+import { CommitView } from '../../schema/views/session.ts';
+import { type Call, type Context, choice, defineCommand, text, texts } from '../command.ts';
 import { commitGist } from '../commit-table.ts';
 import { parseJson, readText } from '../read-input.ts';
 import { wrongCall } from '../wrong-call.ts';
@@ -10,7 +10,7 @@ const options = {
   patch: text('JSON', 'an RFC 6902 patch of the state; - reads it from stdin'),
   fact: texts('KEY=VALUE', 'sets a fact; several times for several'),
   why: text('TEXT', 'why, for the log'),
-  provenance: text('LEVEL', `how far it can be relied on: ${provenances.join(', ')}`),
+  provenance: choice('LEVEL', provenances, `how far it can be relied on: ${provenances.join(', ')}`),
 };
 
 const jsonOrText = (value: string): unknown => {
@@ -46,12 +46,12 @@ export const commit = defineCommand({
     `perdure commit ses_… --fact port=8080 --why 'read from .env'`,
     `perdure commit ses_… --patch '[{"op":"remove","path":"/facts/port"}]'`,
   ],
+  json: CommitView.nullable(),
   run: async (context, call) => {
     const { why, provenance } = call.options;
-    const level = provenance === undefined ? undefined : parseProvenance(provenance);
     const change = await changeOf(context, call);
     const session = await context.session(call.args[0]!);
-    const record = await session.commit(change, { why, provenance: level });
+    const record = await session.commit(change, { why, provenance });
     await context.answer(record ?? null, () =>
       record ? `committed event ${record.seq}, turn ${record.turn}: ${commitGist(record)}` : 'nothing changed',
     );

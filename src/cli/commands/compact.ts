@@ -1,4 +1,5 @@
 import type { Compaction } from '../../core/service/compact.ts';
+import { CompactionView } from '../../schema/views/session.ts';
 import { defineCommand, text } from '../command.ts';
 import { wrap } from '../display-width.ts';
 import { hanging } from '../hanging.ts';
@@ -20,6 +21,7 @@ export const compact = defineCommand({
   options: { keep: text('N', 'how many turns at the end stay as they are, 4 without it') },
   notes: ['The summary is made without a model. `perdure recall SESSION KEY` brings back what it stands for.'],
   examples: ['perdure compact ses_… --keep 2'],
+  json: CompactionView.shape.compaction.unwrap().nullable(),
   run: async (context, { args, options }) => {
     const keepTurns = parseCount('--keep', options.keep, 1);
     const session = await context.session(args[0]!);

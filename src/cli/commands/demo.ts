@@ -1,12 +1,20 @@
-import { defineCommand } from '../command.ts';
+import { z } from 'zod';
+import { defineCommand, text } from '../command.ts';
 
 export const demo = defineCommand({
   name: 'demo',
-  summary: 'watch a run be killed in the middle and go on; takes less than a minute',
+  summary: 'watch a session be killed, finished, forked, compared and verified; takes less than a minute',
   args: [],
-  options: {},
-  notes: ['It happens in a temporary folder, needs no key and no network, and what answers is a script, not a model.'],
-  examples: ['perdure demo'],
+  options: { in: text('FOLDER', 'a new or empty folder for it; a temporary one without it') },
+  notes: [
+    'It needs no key and no network, and what answers is a script, not a model; all else is real. Each step shows the command to type and what that command writes.',
+    'It checks what it claims, and exits with 1 at the first claim that does not hold. The folder stays for you to look around.',
+  ],
+  examples: ['perdure demo', 'perdure demo --in my-demo', 'perdure demo --json'],
   isLocal: true,
-  run: async (context) => (await import('../runs/show-demo.ts')).showDemo(context),
+  json: z.strictObject({
+    folder: z.string(),
+    claims: z.array(z.strictObject({ name: z.string(), holds: z.boolean() })),
+  }),
+  run: async (context, { options: { in: folder } }) => (await import('../demo/show-demo.ts')).showDemo(context, folder),
 });

@@ -1,5 +1,6 @@
+import { DiffView } from '../../schema/views/session.ts';
 import { defineCommand } from '../command.ts';
-import { parsePlace } from '../place.ts';
+import { parsePlace, placeIn } from '../place.ts';
 import { renderDiff } from '../render-diff.ts';
 
 export const diff = defineCommand({
@@ -12,9 +13,11 @@ export const diff = defineCommand({
     '+ was added, - was dropped, ~ was changed.',
   ],
   examples: ['perdure diff ses_… 3 5', 'perdure diff ses_… turn:5#1 turn:5#2', 'perdure diff ses_… seq:17 ses_…'],
+  json: DiffView,
   run: async (context, { args: [named, from, to] }) => {
     const [a, b] = [parsePlace(from!), parsePlace(to!)];
-    const found = await (await context.session(named!)).diff(a, b);
+    const session = await context.session(named!);
+    const found = await session.diff(await placeIn(context, a), await placeIn(context, b));
     await context.answer(found, () => renderDiff(found, context.out));
   },
 });

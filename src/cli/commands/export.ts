@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { SessionId } from '../../schema/ids.ts';
 import { defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { printableLine } from '../printable.ts';
@@ -18,18 +20,25 @@ export const exportCommand = defineCommand({
     'perdure export ses_… | ssh elsewhere perdure import -',
     'perdure export ses_… ses_… -o both.perdure --force',
   ],
+  json: z.strictObject({ file: z.string(), sessions: z.array(SessionId), bytes: z.int() }),
   run: async (context, { args, options: { output, force } }) => {
     const { out, err, json } = context;
-    const target = output ?? (out.isTerminal ? `${args[0]}.perdure` : '-');
-    if (target === '-' && out.isTerminal) throw wrongCall('a bundle is binary: pipe it, or name a file with -o');
-    if (target === '-' && json)
+    if (output === '-' && out.isTerminal) throw wrongCall('a bundle is binary: pipe it, or name a file with -o');
+    if (json && (output === '-' || (output === undefined && !out.isTerminal)))
       throw wrongCall('stdout holds the bundle: name a file with -o to get an answer in JSON');
-    const sessions = await context.sessions();
-    for (const id of args) await context.session(id);
-    const bundle = sessions.export(args);
+    const ids: SessionId[] = [];
+    for (const named of args) ids.push((await context.session(named)).id);
+    const target = output ?? (out.isTerminal ? `${ids[0]}.perdure` : '-');
+    const bundle = (await context.sessions()).export(ids);
     if (target === '-') {
-      for await (const chunk of bundle) await out.write(chunk);
-      return;
+      let written = 0;
+      const pipe = async (): Promise<void> => {
+        for await (const chunk of bundle) {
+          await out.write(chunk);
+          written += chunk.length;
+        }
+      };
+      return void (await withProgress(err, () => `exporting, ${count(written, 'byte')}`, pipe));
     }
     if (!force) refuseToOverwrite(target);
     const shown = printableLine(target);
@@ -38,6 +47,6 @@ export const exportCommand = defineCommand({
       () => `exporting to ${shown}`,
       () => writeOutput(target, bundle),
     );
-    await context.answer({ file: target, sessions: args, bytes }, () => `${shown}  ${count(bytes, 'byte')}`);
+    await context.answer({ file: target, sessions: ids, bytes }, () => `${shown}  ${count(bytes, 'byte')}`);
   },
 });

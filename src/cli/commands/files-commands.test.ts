@@ -99,11 +99,11 @@ test('[FILE38] files are put, listed and read, byte for byte in a pipe', async (
   expect(await json('files', 'ls', id)).toEqual(JSON.parse(JSON.stringify(await files.list())));
   expect((await cli(['files', 'ls', id, '--at', 'seq:1'])).out).toMatch(/there are no files/);
   expect(await refused(['files', 'put', id, 'data', '-', '--expect', hash])).toMatchObject({
-    exit: 1,
+    exit: 6,
     code: 'CONFLICT',
   });
   expect(await refused(['files', 'cat', id, 'bin/rum'])).toMatchObject({
-    exit: 1,
+    exit: 5,
     code: 'FILE_NOT_FOUND',
     message: expect.stringMatching(/bin\/run/),
   });
@@ -222,7 +222,7 @@ test('[FILE38, FILE20] what was set aside is listed, read and copied by the even
   await cli(['files', 'get', session.id, '--set-aside', seq, '--to', copy]);
   expect(readFileSync(join(copy, 'a.txt'), 'utf8')).toBe('from elsewhere\n');
   const ls = (...options: readonly string[]) => refused(['files', 'ls', session.id, ...options]);
-  expect(await ls('--set-aside', '1')).toMatchObject({ exit: 1, code: 'POINT_NOT_FOUND' });
+  expect(await ls('--set-aside', '1')).toMatchObject({ exit: 5, code: 'POINT_NOT_FOUND' });
   expect(await ls('--set-aside', 'soon')).toMatchObject({ exit: 2 });
   expect(await ls('--set-aside', seq, '--at', '0')).toMatchObject({
     exit: 2,
@@ -247,7 +247,7 @@ test('[FILE38] artifacts are kept, listed and written out', async () => {
   expect((await cli(['artifacts', id, 'notes.md', '-o', to, '--force'])).code).toBe(0);
   expect(readFileSync(to, 'utf8')).toBe('hello\n');
   expect(await refused(['artifacts', id, 'none'])).toMatchObject({
-    exit: 1,
+    exit: 5,
     code: 'FILE_NOT_FOUND',
     message: expect.stringMatching(/chart\.png/),
   });

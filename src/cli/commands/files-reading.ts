@@ -1,13 +1,14 @@
 import type { FilesDiff } from '../../core/service/files/compare-files.ts';
 import type { FileVersion } from '../../core/service/files/file-history.ts';
 import type { ListedFile } from '../../core/service/files/read-files.ts';
+import { FileHistoryView, FilesDiffView, FilesView } from '../../schema/views/files.ts';
 import { type Command, type Context, defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { truncate, wrap } from '../display-width.ts';
-import { writeContent } from '../files/content.ts';
+import { ContentView, writeContent } from '../files/content.ts';
 import { changedFileText } from '../files/file-text.ts';
 import { setAsideOption, whereOf } from '../files/where.ts';
-import { parsePlace } from '../place.ts';
+import { parsePlace, placeIn } from '../place.ts';
 import { parseCount } from '../point.ts';
 import { printable, printableLine, printableLines } from '../printable.ts';
 import { withProgress } from '../progress.ts';
@@ -35,6 +36,7 @@ const ls = defineCommand({
   args: ['SESSION', '[PATH]'],
   options,
   examples: ['perdure files ls ses_…', 'perdure files ls ses_… src --at turn:3'],
+  json: FilesView.shape.files,
   run: async (context, { args: [named, path], options: given }) => {
     const where = whereOf(given);
     const files = await (await context.session(named!)).files.list({ ...where, path });
@@ -55,6 +57,7 @@ const cat = defineCommand({
   args: ['SESSION', 'PATH'],
   options,
   examples: ['perdure files cat ses_… src/main.ts', 'perdure files cat ses_… data.json --at turn:3 | jq .'],
+  json: ContentView,
   run: async (context, { args: [named, path], options: given }) => {
     const where = whereOf(given);
     const bytes = await (await context.session(named!)).files.read(path!, where);
@@ -93,13 +96,15 @@ const diff = defineCommand({
     'A place is turn:3 (or just 3), seq:17, turn:5#2 for the second attempt at turn 5, ses_… for where another session is now, or ses_…@turn:3. Without TO: now.',
   ],
   examples: ['perdure files diff ses_… 3', 'perdure files diff ses_… 3 ses_… | git apply'],
+  json: FilesDiffView,
   run: async (context, { args: [named, from, to] }) => {
     const [a, b] = [parsePlace(from!), to === undefined ? undefined : parsePlace(to)];
     const session = await context.session(named!);
+    const [since, until] = [await placeIn(context, a), b && (await placeIn(context, b))];
     const found = await withProgress(
       context.err,
       () => 'comparing files',
-      () => session.files.diff(a, b ?? { session: session.id }),
+      () => session.files.diff(since, until ?? { session: session.id }),
     );
     await writeDiff(context, found);
   },
@@ -137,6 +142,7 @@ const history = defineCommand({
   },
   notes: ['Where the file was renamed, the list goes on under the name that it had before.'],
   examples: ['perdure files history ses_… src/main.ts'],
+  json: FileHistoryView.shape.versions,
   run: async (context, { args: [named, path], options }) => {
     const limit = parseCount('--limit', options.limit, 1);
     const session = await context.session(named!);

@@ -1,11 +1,12 @@
+import { z } from 'zod';
 import type { RestoredFiles } from '../../core/service/files/restore-files.ts';
+import { RestoredFilesView, WrittenFileView } from '../../schema/views/files.ts';
 import { type Command, type Context, defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { readGiven } from '../files/content.ts';
-import { copyHere } from '../files/copy-here.ts';
 import { setAsideOption, whereOf } from '../files/where.ts';
 import { hanging } from '../hanging.ts';
-import { parsePlace } from '../place.ts';
+import { parsePlace, placeIn } from '../place.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { linesText, type Terminal } from '../terminal.ts';
@@ -31,6 +32,7 @@ const put = defineCommand({
   },
   notes: ['A FILE of - is read from stdin. The next tool of a run finds it in the worktree.'],
   examples: ['perdure files put ses_… src/main.ts main.ts', 'date | perdure files put ses_… now.txt - --why test'],
+  json: WrittenFileView,
   run: async (context, { args: [named, path, file], options: { mode, expect, why, key } }) => {
     const wanted = modeOf(mode);
     const { bytes, isExecutable } = await readGiven(context, file!);
@@ -60,6 +62,7 @@ const get = defineCommand({
   },
   notes: ['What is at PATH comes to the same path below FOLDER; without PATH everything does.'],
   examples: ['perdure files get ses_… --to work', 'perdure files get ses_… src --at turn:3 --to before'],
+  json: z.strictObject({ folder: z.string(), files: z.int() }),
   run: async (context, { args: [named, path], options: { to, ...given } }) => {
     if (to === undefined) throw wrongCall('files get needs --to FOLDER: see `perdure help files get`');
     const where = whereOf(given);
@@ -70,7 +73,7 @@ const get = defineCommand({
       () =>
         context.server === undefined
           ? session.files.copyTo(to, { ...where, path })
-          : copyHere(session, to, { ...where, path }),
+          : import('../files/copy-here.ts').then(({ copyHere }) => copyHere(session, to, { ...where, path })),
     );
     await context.answer(copied, () => `${printable(copied.folder)}  ${count(copied.files, 'file')}`);
   },
@@ -123,9 +126,11 @@ const restore = defineCommand({
     'A PLACE is turn:3 (or just 3), seq:17, ses_… for where another session is now, or ses_…@turn:3. Nothing is erased: the files of now stay in the log.',
   ],
   examples: ['perdure files restore ses_… 3 --dry-run', 'perdure files restore ses_… seq:17 src/main.ts'],
+  json: RestoredFilesView,
   run: async (context, { args: [named, place, ...paths], options }) => {
-    const to = parsePlace(place!);
+    const parsed = parsePlace(place!);
     const session = await context.session(named!);
+    const to = await placeIn(context, parsed);
     const about = paths.length > 0 ? { paths } : {};
     const plan = await withProgress(
       context.err,

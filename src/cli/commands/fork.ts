@@ -1,3 +1,4 @@
+import { SummaryView } from '../../schema/views/session.ts';
 import { defineCommand, text } from '../command.ts';
 import { optionalPoint } from '../point.ts';
 
@@ -10,6 +11,7 @@ export const fork = defineCommand({
     title: text('TEXT', 'a title of its own'),
   },
   examples: ['perdure fork ses_…', `perdure fork ses_… --at turn:3 --title 'The other way'`],
+  json: SummaryView,
   run: async (context, { args, options: { at, title } }) => {
     const point = optionalPoint(at);
     const session = await context.session(args[0]!);
@@ -18,7 +20,7 @@ export const fork = defineCommand({
     await context.answer(summary, () => child.id);
     if (summary.status === 'paused') {
       await context.note(
-        `it begins in the middle of a turn, so it is paused: \`perdure resume ${child.id}\` lets it go on`,
+        `it begins in the middle of a turn, so it is paused: \`${context.commandText('resume', child.id)}\` lets it go on`,
       );
     }
   },

@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { BlobCount, GcProgress } from '../../core/service/gc.ts';
 import type { OldWorktree } from '../../core/service/gc-worktrees.ts';
+import { CollectionView } from '../../schema/views/maintenance.ts';
 import { defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { parseDuration } from '../moment.ts';
@@ -28,6 +30,7 @@ export const gc = defineCommand({
     'A worktree with anything that no snapshot has stays, and is named; what was moved aside of one stays for 30 days.',
   ],
   examples: ['perdure gc --dry-run', 'perdure gc', 'perdure gc --grace 7d'],
+  json: CollectionView.extend({ isDryRun: z.boolean() }),
   run: async (context, { options }) => {
     const isDryRun = options['dry-run'] ?? false;
     const grace = options.grace ?? '24h';

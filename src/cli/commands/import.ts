@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { defineCommand } from '../command.ts';
+import { ImportedView } from '../../schema/views/session.ts';
+import { type Context, defineCommand } from '../command.ts';
 import { count } from '../count.ts';
 import { printableLine } from '../printable.ts';
 import { withProgress } from '../progress.ts';
@@ -21,6 +22,17 @@ const openFile = async (file: string): Promise<AsyncIterable<Uint8Array>> => {
   return bytesOf(file, handle);
 };
 
+/** Checked before the store is opened, so that a damaged one makes none. */
+const importChecked = async ({ sessions }: Context, source: AsyncIterable<Uint8Array>) => {
+  const { checkBundle } = await import('../../core/service/import-bundle.ts');
+  const kept = await checkBundle(source);
+  try {
+    return await (await sessions()).import(kept.read());
+  } finally {
+    await kept.close();
+  }
+};
+
 const events = (added: number): string => (added === 0 ? 'was here already' : `${count(added, 'event')} added`);
 
 export const importCommand = defineCommand({
@@ -34,14 +46,14 @@ export const importCommand = defineCommand({
   ],
   examples: ['perdure import work.perdure', 'ssh elsewhere perdure export ses_… | perdure import -'],
   makesStore: true,
+  json: ImportedView,
   run: async (context, { args }) => {
     const file = args[0]!;
     const source = file === '-' ? context.stdin() : await openFile(file);
-    const sessions = await context.sessions();
     const imported = await withProgress(
       context.err,
       () => `importing ${printableLine(file)}`,
-      () => sessions.import(source),
+      () => importChecked(context, source),
     );
     await context.answer(imported, () => imported.sessions.map(({ session, added }) => `${session}  ${events(added)}`));
   },

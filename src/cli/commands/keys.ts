@@ -1,10 +1,14 @@
+import { z } from 'zod';
 import type { NewKey } from '../../core/service/registry/keys.ts';
 import { areas } from '../../schema/areas.ts';
-import type { KeyInfo } from '../../schema/key-info.ts';
+import { KeyId } from '../../schema/ids.ts';
+import { KeyInfo } from '../../schema/key-info.ts';
 import { memberRoles } from '../../schema/member-roles.ts';
-import { type Command, type Context, defineCommand, text, texts } from '../command.ts';
+import { NewKeyView } from '../../schema/views/registry.ts';
+import { type Command, type Context, choice, choicesOf, defineCommand, text } from '../command.ts';
+import { findId } from '../find-id.ts';
+import { listings } from '../listings.ts';
 import { parseDeadline } from '../moment.ts';
-import { parseOneOf } from '../one-of.ts';
 import { printableLine } from '../printable.ts';
 import { type Column, layOutTable } from '../table.ts';
 import { age, isoTime } from '../time.ts';
@@ -39,6 +43,19 @@ const tableOf = (keys: readonly KeyInfo[], { out, now }: Context): readonly stri
   return layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
 };
 
+const findKey = (context: Context, named: string): Promise<KeyId> =>
+  findId(
+    {
+      noun: 'key',
+      prefix: 'key_',
+      isWhole: (text) => KeyId.safeParse(text).success,
+      notFound: 'KEY_NOT_FOUND',
+      listing: 'perdure keys ls',
+      among: () => listings.keys(context),
+    },
+    named,
+  );
+
 /** The token alone on stdout, so that it can be piped to where it belongs. */
 const hand = async (context: Context, made: NewKey): Promise<void> => {
   await context.answer(made, () => [made.token]);
@@ -52,8 +69,8 @@ export const keyCommands: readonly Command[] = [
     args: ['[MEMBER]'],
     options: {
       name: text('NAME', 'what it is for'),
-      role: text('ROLE', `${memberRoles.join(', ')}; without it the member's`),
-      area: texts('AREA', `limit it to ${areas.join(', ')}; without it to nothing`),
+      role: choice('ROLE', memberRoles, `${memberRoles.join(', ')}; without it the member's`),
+      area: choicesOf('AREA', areas, `limit it to ${areas.join(', ')}; without it to nothing`),
       expires: text('TIME', 'when it ends: 90d, or a date; without it never'),
     },
     notes: ['Without MEMBER for yourself. In effect is the lower role of key and member.'],
@@ -63,12 +80,13 @@ export const keyCommands: readonly Command[] = [
       'perdure keys create ci --role viewer --area sessions --area files',
     ],
     makesStore: true,
+    json: NewKeyView,
     run: async (context, { args: [member], options }) => {
       const request = {
         member,
         name: options.name,
-        role: parseOneOf('--role', memberRoles, options.role),
-        areas: options.area?.map((area) => parseOneOf('--area', areas, area)!),
+        role: options.role,
+        areas: options.area && [...options.area],
         expiresAt: parseDeadline('--expires', options.expires, context.now()),
       };
       await hand(context, await (await context.runtime()).keys.create(request));
@@ -81,6 +99,7 @@ export const keyCommands: readonly Command[] = [
     args: [],
     options: {},
     examples: ['perdure keys ls', `perdure keys ls --json | jq -r '.[] | select(.revokedAt | not) | .id'`],
+    json: z.array(KeyInfo),
     run: async (context) => {
       const all = await (await context.runtime()).keys.list();
       await context.answer(all, () =>
@@ -95,8 +114,9 @@ export const keyCommands: readonly Command[] = [
     args: ['KEY'],
     options: {},
     examples: ['perdure keys rotate key_…'],
+    json: NewKeyView,
     run: async (context, { args: [id] }) => {
-      await hand(context, await (await context.runtime()).keys.rotate(id!));
+      await hand(context, await (await context.runtime()).keys.rotate(await findKey(context, id!)));
       return undefined;
     },
   }),
@@ -106,8 +126,9 @@ export const keyCommands: readonly Command[] = [
     args: ['KEY'],
     options: {},
     examples: ['perdure keys revoke key_…'],
+    json: KeyInfo,
     run: async (context, { args: [id] }) => {
-      const key = await (await context.runtime()).keys.revoke(id!);
+      const key = await (await context.runtime()).keys.revoke(await findKey(context, id!));
       await context.answer(key, () => `${key.id} of ${key.member} is revoked`);
       return undefined;
     },

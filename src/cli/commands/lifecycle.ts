@@ -1,4 +1,5 @@
 import type { Session } from '../../core/service/session.ts';
+import { SummaryView } from '../../schema/views/session.ts';
 import { type Command, defineCommand, type Options, text } from '../command.ts';
 
 interface Transition {
@@ -30,6 +31,7 @@ export const lifecycleCommands: readonly Command[] = Object.entries(transitions)
       args: ['SESSION'],
       options: takesReason ? reasonOption : {},
       examples: [`perdure ${name} ses_…${takesReason ? ` --reason 'waiting for review'` : ''}`],
+      json: SummaryView,
       run: async (context, { args, options: { reason } }) => {
         const session = await context.session(args[0]!);
         await apply(session, typeof reason === 'string' ? { reason } : {});

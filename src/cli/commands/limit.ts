@@ -1,7 +1,8 @@
-import type { Limits } from '../../schema/run.ts';
+import { z } from 'zod';
+import { SessionId } from '../../schema/ids.ts';
+import { Limits } from '../../schema/run.ts';
 import { defineCommand, text } from '../command.ts';
 import { parseCount } from '../point.ts';
-import { carryOn } from '../runs/carry-on.ts';
 import { wrongCall } from '../wrong-call.ts';
 
 const parseUsd = (given: string | undefined): number | undefined => {
@@ -30,6 +31,7 @@ export const limit = defineCommand({
   },
   notes: ['What is not named is not limited any more.'],
   examples: ['perdure limit ses_… --tokens 200000 --usd 2.50'],
+  json: z.strictObject({ session: SessionId, limits: Limits }),
   run: async (context, { args, options }) => {
     const given = {
       tokens: parseCount('--tokens', options.tokens, 0),
@@ -42,7 +44,7 @@ export const limit = defineCommand({
     const session = await context.session(args[0]!);
     await session.limit(limits);
     await context.answer({ session: session.id, limits }, () => `${session.id} may use ${JSON.stringify(limits)}`);
-    await carryOn(context, session);
+    await (await import('../runs/carry-on.ts')).carryOn(context, session);
     return undefined;
   },
 });

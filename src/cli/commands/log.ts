@@ -1,4 +1,7 @@
+import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
+import { EventView } from '../../schema/views/event.ts';
+import { CommitView } from '../../schema/views/session.ts';
 import { type Context, defineCommand, flag, text, type Values } from '../command.ts';
 import { asksForCommits, commitOptions } from '../commit-filter.ts';
 import { truncate } from '../display-width.ts';
@@ -20,11 +23,13 @@ const eventsOnly = ['after', 'at', 'follow'] as const;
 
 const maxGist = 200;
 const leastForActor = 70;
+const leastForTime = 60;
 
 /** A terminal gets the time of day, and the day above where a new one begins; a pipe gets the whole of it. */
 const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal): string => {
   const { seq, at, turn, type, actor } = event;
-  const place = `${String(seq).padStart(5)}  ${isTerminal ? localTime(at) : isoTime(at)}  ${`t${turn}`.padEnd(4)}`;
+  const time = columns < leastForTime ? '' : `${isTerminal ? localTime(at) : isoTime(at)}  `;
+  const place = `${String(seq).padStart(5)}  ${time}${`t${turn}`.padEnd(4)}`;
   const who = columns < leastForActor ? '' : `${printable(actor).padEnd(12)}  `;
   const fixed = `${place}  ${type.padEnd(17)}  ${who}`;
   const gist = truncate(eventGist(event), Math.max(8, Math.min(columns - fixed.length, maxGist)));
@@ -73,6 +78,9 @@ export const log = defineCommand({
     `perdure log ses_… --last 5 --path '/filesModified/**'`,
     'perdure log --all --file src/auth.ts --since 7d',
   ],
+  needsNoAgents: true,
+  json: z.union([EventView, CommitView]),
+  jsonLines: true,
   run: async (context, { args: [session], options }) => {
     if (session === undefined && !options.all) throw wrongCall('log needs SESSION: see `perdure help log`');
     if (!asksForCommits(options)) return void (await listEvents(context, session!, options));

@@ -1,8 +1,8 @@
 import type { SessionPage, Sessions } from '../../core/service/sessions.ts';
 import { type Status, statuses } from '../../schema/statuses.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import { type Context, defineCommand, flag, text } from '../command.ts';
-import { parseOneOf } from '../one-of.ts';
+import { SessionPageView } from '../../schema/views/session.ts';
+import { type Context, choice, defineCommand, flag, text } from '../command.ts';
 import { paintStatus } from '../paint.ts';
 import { parseCount } from '../point.ts';
 import { printableLine } from '../printable.ts';
@@ -52,14 +52,16 @@ export const ls = defineCommand({
   summary: 'list sessions, newest change first',
   args: [],
   options: {
-    status: text('STATUS', `only those that are ${statuses.join(', ')}`),
+    status: choice('STATUS', statuses, `only those that are ${statuses.join(', ')}`),
     limit: text('N', 'at most so many, 50 without it'),
     cursor: text('CURSOR', 'go on where the answer in JSON with this cursor ended'),
     all: flag('all of them'),
   },
   examples: ['perdure ls', 'perdure ls --status paused', `perdure ls --all --json | jq -r '.sessions[].id'`],
+  needsNoAgents: true,
+  json: SessionPageView,
   run: async (context, { options }) => {
-    const status = parseOneOf('--status', statuses, options.status);
+    const { status } = options;
     const limit = parseCount('--limit', options.limit, 1);
     if (options.all && (limit ?? options.cursor) !== undefined) {
       throw wrongCall('--all lists all sessions: leave out --limit and --cursor');

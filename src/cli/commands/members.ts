@@ -1,7 +1,8 @@
-import type { Member, Profile } from '../../schema/member.ts';
+import { z } from 'zod';
+import { MemberId } from '../../schema/ids.ts';
+import { Member, type Profile } from '../../schema/member.ts';
 import { memberRoles } from '../../schema/member-roles.ts';
-import { type Command, type Context, defineCommand, text } from '../command.ts';
-import { parseOneOf } from '../one-of.ts';
+import { type Command, type Context, choice, defineCommand, text } from '../command.ts';
 import { printableLine } from '../printable.ts';
 import { type Column, layOutTable } from '../table.ts';
 import { age } from '../time.ts';
@@ -26,7 +27,7 @@ const tableOf = (members: readonly Member[], { out, now }: Context): readonly st
 };
 
 const options = {
-  role: text('ROLE', memberRoles.join(', ')),
+  role: choice('ROLE', memberRoles, memberRoles.join(', ')),
   name: text('NAME', 'a display name, which agents are told'),
   about: text('TEXT', 'more that agents should know'),
 };
@@ -45,6 +46,7 @@ export const memberCommands: readonly Command[] = [
     args: [],
     options: {},
     examples: ['perdure members ls', 'perdure members ls --json'],
+    json: z.array(Member),
     run: async (context) => {
       const all = await (await context.runtime()).members.list();
       await context.answer(all, () =>
@@ -61,10 +63,10 @@ export const memberCommands: readonly Command[] = [
     notes: ['Without --role a member may change sessions, and neither approve nor manage anything.'],
     examples: ['perdure members add ann --role approver --name Ann'],
     makesStore: true,
+    json: Member,
     run: async (context, { args: [id], options: given }) => {
-      const role = parseOneOf('--role', memberRoles, given.role);
       const { members } = await context.runtime();
-      const member = await members.add({ id: id!, role, ...profileOf(given) });
+      const member = await members.add({ id: id!, role: given.role, ...profileOf(given) });
       await context.answer(member, () => shown(member));
       return undefined;
     },
@@ -76,8 +78,9 @@ export const memberCommands: readonly Command[] = [
     options,
     notes: ['A profile is replaced as a whole. What a key may do follows the role at once.'],
     examples: ['perdure members set ann --role viewer'],
+    json: Member,
     run: async (context, { args: [id], options: given }) => {
-      const change = { role: parseOneOf('--role', memberRoles, given.role), ...profileOf(given) };
+      const change = { role: given.role, ...profileOf(given) };
       if (!change.role && !change.profile) throw wrongCall('members set needs --role, --name or --about');
       const member = await (await context.runtime()).members.change(id!, change);
       await context.answer(member, () => shown(member));
@@ -90,6 +93,7 @@ export const memberCommands: readonly Command[] = [
     args: ['MEMBER'],
     options: {},
     examples: ['perdure members rm ann'],
+    json: z.strictObject({ removed: MemberId }),
     run: async (context, { args: [id] }) => {
       await (await context.runtime()).members.remove(id!);
       await context.answer({ removed: id }, () => `${printableLine(id!)} is no member any more, and has no keys`);

@@ -1,6 +1,7 @@
-import type { Description } from '../../schema/description.ts';
+import { type Description, Priority } from '../../schema/description.ts';
 import { eventDefinitions } from '../../schema/event.ts';
-import { defineCommand, text } from '../command.ts';
+import { SummaryView } from '../../schema/views/session.ts';
+import { choice, defineCommand, text } from '../command.ts';
 import { chooseAgent } from '../config/choose-agent.ts';
 import { parseJson } from '../read-input.ts';
 import { filesOptions, openNew } from '../runs/new-session.ts';
@@ -24,10 +25,14 @@ export const open = defineCommand({
   summary: 'open a session and print its id',
   args: [],
   options: {
-    agent: text('NAME', 'whose session it is: its runs answer what is sent'),
+    agent: text('AGENT', 'whose session it is: its runs answer what is sent'),
     title: text('TEXT', 'what a listing shows'),
     metadata: text('JSON', 'an object to keep with the session'),
-    priority: text('WHICH', 'low, normal or high: which sessions workers take first; normal without it'),
+    priority: choice(
+      'WHICH',
+      Priority.options,
+      'low, normal or high: which sessions workers take first; normal without it',
+    ),
     ...filesOptions,
   },
   examples: [
@@ -36,6 +41,7 @@ export const open = defineCommand({
     `perdure open --metadata '{"ticket":"OPS-12"}'`,
   ],
   makesStore: true,
+  json: SummaryView,
   run: async (context, { options: { title, metadata, priority, agent: named, from, git, ref, cwd } }) => {
     const about = parseAbout({ title, metadata, priority });
     const agent = named === undefined ? undefined : chooseAgent(await context.config(), named);

@@ -1,3 +1,4 @@
+import { StateView } from '../../schema/views/session.ts';
 import { defineCommand, flag } from '../command.ts';
 import { printableLine } from '../printable.ts';
 
@@ -8,6 +9,7 @@ export const pin = defineCommand({
   options: { unpin: flag('end that') },
   notes: ['With --json it answers all pins of the session.'],
   examples: ['perdure pin ses_… port', 'perdure pin ses_… port --unpin'],
+  json: StateView.shape.pins,
   run: async (context, { args: [named, fact], options: { unpin } }) => {
     const session = await context.session(named!);
     await (unpin ? session.unpin(fact!) : session.pin(fact!));

@@ -1,4 +1,5 @@
 import type { TranscriptEntry } from '../../core/service/transcript.ts';
+import { Json } from '../../schema/json.ts';
 import { defineCommand } from '../command.ts';
 import { printableJson } from '../printable.ts';
 import { renderTranscript } from '../render-transcript.ts';
@@ -6,12 +7,13 @@ import { renderTranscript } from '../render-transcript.ts';
 export const recall = defineCommand({
   name: 'recall',
   summary: 'show what a context leaves out, by its key',
-  args: ['SESSION', 'KEY'],
+  args: ['SESSION', 'WHAT'],
   options: {},
   notes: [
-    'A KEY is turn:3, turns:1-4, call:ID, output:SEQ, fact:KEY, summary, or the name of a part of the state such as decisions.',
+    'WHAT is turn:3, turns:1-4, call:ID, output:SEQ, fact:KEY, summary, or the name of a part of the state such as decisions.',
   ],
   examples: ['perdure recall ses_… turn:3', 'perdure recall ses_… fact:port'],
+  json: Json,
   run: async (context, { args: [named, key] }) => {
     const found = await (await context.session(named!)).recall(key!);
     await context.answer(found, () =>

@@ -76,7 +76,7 @@ describe('members, keys, workspaces and the audit log', () => {
       [['members', 'add', 'bob', '--role', 'owner'], 2],
       [['members', 'set', 'bob'], 2],
       [['members', 'add', 'a b'], 2],
-      [['members', 'rm', 'bob'], 1],
+      [['members', 'rm', 'bob'], 5],
     ] as const) {
       expect((await cli(argv)).code).toBe(code);
     }
@@ -136,8 +136,25 @@ describe('members, keys, workspaces and the audit log', () => {
     const { token } = await json('keys', 'create', 'ann', '--workspace', 'acme');
     expect((await (await open()).authenticate(token))?.identity).toMatchObject({ workspace: 'acme', member: 'ann' });
     expect(await json('members', 'ls')).toEqual([]);
-    expect((await cli(['workspaces', 'add', 'acme'])).code).toBe(1);
+    expect((await cli(['workspaces', 'add', 'acme'])).code).toBe(6);
     expect((await cli(['workspaces', 'add', 'A'])).code).toBe(2);
+  });
+
+  test('[CLI8] in a workspace that there is not nothing is done', async () => {
+    await cli(['workspaces', 'add', 'acme']);
+    for (const [workspace, meant] of [
+      ['acmee', ': did you mean acme?'],
+      ['other', ':'],
+    ] as const) {
+      for (const argv of [['open'], ['ls'], ['members', 'add', 'ann']]) {
+        const { code, out, err } = await cli([...argv, '--workspace', workspace]);
+        expect({ code, out, err: err.replaceAll('\n', ' ') }).toEqual({
+          code: 5,
+          out: '',
+          err: `error WORKSPACE_NOT_FOUND: there is no workspace ${workspace}${meant} \`perdure workspaces add ${workspace}\` adds it `,
+        });
+      }
+    }
   });
 
   test('[CLIM2, CLI3] the audit log is listed newest first and fits, and hostile text stays text', async () => {

@@ -12,6 +12,8 @@ import { cancel } from './cancel.ts';
 import { chat } from './chat.ts';
 import { commit } from './commit.ts';
 import { compact } from './compact.ts';
+import { complete } from './complete.ts';
+import { completion } from './completion.ts';
 import { demo } from './demo.ts';
 import { diff } from './diff.ts';
 import { exportCommand } from './export.ts';
@@ -48,58 +50,64 @@ import { worker } from './worker.ts';
 import { workers } from './workers.ts';
 import { workspaceCommands } from './workspaces.ts';
 
-/** In the order of the help. */
-export const commands: readonly Command[] = [
-  open,
-  append,
+/** Commands by what people do. */
+export interface CommandGroup {
+  readonly name: string;
+  readonly about: string;
+  readonly commands: readonly Command[];
+}
+
+export const commandGroups: readonly CommandGroup[] = [
+  {
+    name: 'talk',
+    about: 'ask an agent, and follow what it does',
+    commands: [chat, send, attach, cancel, retry, agents, demo],
+  },
+  { name: 'decide', about: 'answer what runs wait for', commands: [approvals, approve, deny, answer, limit, handoff] },
+  {
+    name: 'look',
+    about: 'see what happened, and why',
+    commands: [ls, show, log, state, diff, calls, tree, recall, replay, verify],
+  },
+  {
+    name: 'change',
+    about: 'begin, branch, go back, and end',
+    commands: [open, append, commit, revert, pin, fork, rewind, adopt, compact, ...lifecycleCommands],
+  },
+  { name: 'files', about: 'the files of a session', commands: [...filesReading, ...filesWriting, artifacts] },
+  { name: 'server', about: 'serve others, and work', commands: [serve, worker, workers, ...webhookCommands] },
+  {
+    name: 'team',
+    about: 'who may do what',
+    commands: [setup, ...memberCommands, ...keyCommands, ...vaultCommands, audit, ...workspaceCommands],
+  },
+  {
+    name: 'store',
+    about: 'move sessions, and look after the store',
+    commands: [exportCommand, importCommand, repair, gc, completion],
+  },
+];
+
+/** What a newcomer needs, in the order in which they need it. */
+export const firstCommands: readonly Command[] = [
+  demo,
+  chat,
   send,
   attach,
-  chat,
-  cancel,
   approvals,
-  approve,
-  deny,
-  answer,
-  handoff,
-  limit,
-  agents,
-  serve,
-  worker,
-  workers,
-  demo,
   ls,
   show,
   log,
-  state,
-  commit,
   diff,
-  revert,
-  calls,
-  ...filesReading,
-  ...filesWriting,
-  artifacts,
   fork,
-  rewind,
-  retry,
-  replay,
-  adopt,
-  tree,
-  compact,
-  recall,
-  pin,
-  ...lifecycleCommands,
-  verify,
-  exportCommand,
-  importCommand,
-  repair,
-  gc,
-  setup,
-  ...memberCommands,
-  ...keyCommands,
-  ...vaultCommands,
-  audit,
-  ...webhookCommands,
-  ...workspaceCommands,
+  serve,
 ];
 
-export const findCommand = (name: string): Command | undefined => commands.find((command) => command.name === name);
+/** In the order of the help. */
+export const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands);
+
+/** Asked by shells and by nobody else. */
+const hiddenCommands: readonly Command[] = [complete];
+
+export const findCommand = (name: string): Command | undefined =>
+  [...commands, ...hiddenCommands].find((command) => command.name === name);

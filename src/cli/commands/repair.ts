@@ -1,3 +1,4 @@
+import { RebuiltView } from '../../schema/views/maintenance.ts';
 import { defineCommand, flag } from '../command.ts';
 import { count } from '../count.ts';
 import { withProgress } from '../progress.ts';
@@ -9,6 +10,7 @@ export const repair = defineCommand({
   args: [],
   options: { projections: flag('the tables that listings and queries read; needed') },
   examples: ['perdure repair --projections'],
+  json: RebuiltView,
   run: async (context, { options: { projections } }) => {
     if (!projections) throw wrongCall('repair needs --projections: it is the only thing there is to repair');
     const sessions = await context.sessions();

@@ -53,9 +53,9 @@ test('[CLIR9] with another model it tells where it departs, on lines that fit, a
 });
 
 test.each([
-  [['1', '--model', 'nowhere/none'], 1, /HOSTED_MODEL_UNAVAILABLE/],
+  [['1', '--model', 'nowhere/none'], 8, /HOSTED_MODEL_UNAVAILABLE/],
   [['1', '--agent', 'nobody'], 2, /no agent "nobody"/],
-  [['7'], 1, /POINT_NOT_FOUND/],
+  [['7'], 5, /POINT_NOT_FOUND/],
   [['x'], 2, /TURN/],
 ])('[CLIR9] %j is refused', async (args, code, told) => {
   const { id, cli } = await start('hello');

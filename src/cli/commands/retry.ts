@@ -1,3 +1,4 @@
+import { RetryView } from '../../schema/views/session.ts';
 import { defineCommand } from '../command.ts';
 import { parseCount } from '../point.ts';
 
@@ -8,10 +9,12 @@ export const retry = defineCommand({
   options: {},
   notes: ['`perdure diff SESSION turn:3#1 turn:3#2` compares two attempts at turn 3.'],
   examples: ['perdure retry ses_… 3'],
+  json: RetryView,
   run: async (context, { args: [named, number] }) => {
     const turn = parseCount('TURN', number!.replace(/^turn:/, ''), 1)!;
-    const { message, run, turn: next } = await (await context.session(named!)).retry({ turn });
-    const how = run ? `; \`perdure attach ${named}\` works on it` : ` as turn ${next}`;
+    const session = await context.session(named!);
+    const { message, run, turn: next } = await session.retry({ turn });
+    const how = run ? `; \`${context.commandText('attach', session.id)}\` works on it` : ` as turn ${next}`;
     await context.answer({ message, turn: next, run: run?.id }, () => `turn ${turn} is tried again${how}`);
   },
 });

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { ChangedFileView, CommitView } from '../../schema/views/session.ts';
 import { defineCommand, text } from '../command.ts';
 import { changedEntries } from '../commit-table.ts';
 import { changedFileText } from '../files/file-text.ts';
@@ -14,6 +16,7 @@ export const revert = defineCommand({
     'Of an adoption the files are taken back too. Those of other commits stay as they are: see `perdure files restore`.',
   ],
   examples: [`perdure revert ses_… 17 --why 'the port was right'`],
+  json: CommitView.extend({ files: z.array(ChangedFileView) }).nullable(),
   run: async (context, { args: [named, seq], options: { why } }) => {
     const target = parseCount('SEQ', seq!.replace(/^seq:/, ''), 1)!;
     const session = await context.session(named!);

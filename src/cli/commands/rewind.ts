@@ -1,3 +1,4 @@
+import { SummaryView } from '../../schema/views/session.ts';
 import { defineCommand, text } from '../command.ts';
 import { count } from '../count.ts';
 import { parsePoint } from '../point.ts';
@@ -12,6 +13,7 @@ export const rewind = defineCommand({
     reason: text('TEXT', 'why, for the log'),
   },
   examples: [`perdure rewind ses_… --to turn:3 --reason 'took a wrong turn'`],
+  json: SummaryView,
   run: async (context, { args, options: { to, reason } }) => {
     if (to === undefined) throw wrongCall('rewind needs --to POINT: see `perdure help rewind`');
     const point = parsePoint(to);

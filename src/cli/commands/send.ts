@@ -1,32 +1,28 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { mediaTypeOf } from '../../schema/media-type.ts';
-import { type InputPolicy, inputPolicies } from '../../schema/run.ts';
-import { type Call, type Context, defineCommand, flag, text, texts } from '../command.ts';
+import { inputPolicies } from '../../schema/run.ts';
+import { EventView } from '../../schema/views/event.ts';
+import { RunView } from '../../schema/views/session.ts';
+import { type Call, type Context, choice, defineCommand, flag, text, texts } from '../command.ts';
 import { parseDeadline } from '../moment.ts';
 import { readText } from '../read-input.ts';
-import { attachTo } from '../runs/attach.ts';
 import { newSessionOptions, sessionFor } from '../runs/new-session.ts';
 import { fileError, wrongCall } from '../wrong-call.ts';
 
 const options = {
   new: flag('open a session for it'),
   ...newSessionOptions,
-  policy: text('POLICY', `while a run is under way: ${inputPolicies.join(', ')}`),
+  policy: choice('POLICY', inputPolicies, `while a run is under way: ${inputPolicies.join(', ')}`),
   key: text('KEY', 'idempotency key: the same input again with the same key is admitted once'),
   'not-before': text('WHEN', 'begin then and return now: 2026-03-01T09:30, or 2h from now; a worker must run then'),
-  file: texts('PATH', 'a file to send with it'),
+  file: texts('FILE', 'a file to send with it'),
   detach: flag('leave the run to a process in the background and return at once'),
 };
 
 const maxFileBytes = 11 * 1024 * 1024;
-
-const policyOf = (name: string | undefined): InputPolicy | undefined => {
-  const policy = inputPolicies.find((each) => each === name);
-  if (policy || name === undefined) return policy;
-  throw wrongCall(`--policy is ${inputPolicies.join(', ')}; got "${name}"`);
-};
 
 const filePart = async (path: string) => {
   try {
@@ -51,6 +47,7 @@ const filePart = async (path: string) => {
 interface Asked {
   readonly named: string | undefined;
   readonly content: string;
+  readonly isFromStdin: boolean;
 }
 
 /** With --new there is no session to name. */
@@ -58,10 +55,10 @@ const askedBy = async ({ stdin }: Context, { args, options: given }: Call<typeof
   const [named, words, ...more] = given.new ? [undefined, ...args] : args;
   if (more.length > 0) throw wrongCall('with --new there is only TEXT: leave out SESSION (quote text with spaces)');
   if (!given.new && named === undefined) throw wrongCall('send needs SESSION, or --new: see `perdure help send`');
-  if (words === undefined && !given.file) throw wrongCall('send needs TEXT, - to read it from stdin, or --file PATH');
+  if (words === undefined && !given.file) throw wrongCall('send needs TEXT, - to read it from stdin, or --file FILE');
   const content = words === '-' ? (await readText(stdin())).replace(/\r?\n$/, '') : (words ?? '');
   if (content === '' && !given.file) throw wrongCall('the text is empty');
-  return { named, content };
+  return { named, content, isFromStdin: words === '-' };
 };
 
 export const send = defineCommand({
@@ -79,11 +76,12 @@ export const send = defineCommand({
     'git diff | perdure send ses_… - --key review-1',
   ],
   makesStore: true,
+  json: z.union([EventView, RunView]),
+  jsonLines: true,
   run: async (context, call) => {
-    const { key, detach, file, agent, from, git, ref, cwd } = call.options;
-    const policy = policyOf(call.options.policy);
+    const { key, policy, detach, file, agent, from, git, ref, cwd } = call.options;
     const notBefore = parseDeadline('--not-before', call.options['not-before'], Date.now());
-    const { named, content } = await askedBy(context, call);
+    const { named, content, isFromStdin } = await askedBy(context, call);
     const files = await Promise.all((file ?? []).map(filePart));
     const session = await sessionFor(context, named, { agent, from, git, ref, cwd });
     const parts = [...(content === '' ? [] : [{ type: 'text' as const, text: content }]), ...files];
@@ -95,7 +93,8 @@ export const send = defineCommand({
     }
     if (named === undefined) await context.note(session.id);
     const [admitted] = await Array.fromAsync(firstOf(run.events()));
-    const person = call.args.includes('-') ? undefined : context.person();
+    const { attachTo } = await import('../runs/attach.ts');
+    const person = isFromStdin ? undefined : context.person();
     try {
       return await attachTo(context, session, {
         after: admitted!.seq - 1,

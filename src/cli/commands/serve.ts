@@ -1,13 +1,16 @@
-import type { Dispatcher } from '../../core/service/webhooks/dispatcher.ts';
+import { z } from 'zod';
 import type { Runtime } from '../../runtime.ts';
-import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { PerdureError } from '../../schema/error.ts';
 import type { Observing } from '../../servers/observe/index.ts';
-import { type Call, type Context, defineCommand, flag, text, texts } from '../command.ts';
+import { type Call, type Context, choice, defineCommand, flag, text, texts } from '../command.ts';
 import { observe } from '../observe.ts';
-import { parseOneOf } from '../one-of.ts';
 import { parseCount } from '../point.ts';
 import { drain, untilInterrupted } from '../runs/until-interrupted.ts';
 import { parseWorkerOptions, workerOptions } from '../runs/worker-options.ts';
+import { Dispatchers } from '../serve/dispatchers.ts';
+import { firstKey } from '../serve/first-key.ts';
+import { greetingOf } from '../serve/greeting.ts';
+import { wrongCall } from '../wrong-call.ts';
 
 const logLevels = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 
@@ -17,49 +20,21 @@ const options = {
   'no-worker': flag('only serve; `perdure worker` works elsewhere'),
   ...workerOptions,
   'allow-host': texts('NAME', 'a further name under which the server may be asked'),
-  log: text('LEVEL', `what it logs on stderr, as JSON: ${logLevels.join(', ')}; info without it`),
+  log: choice(
+    'LEVEL',
+    logLevels,
+    `what it logs on stderr, as JSON: ${logLevels.join(', ')}; without it warn on a terminal, else info`,
+  ),
   'allow-origin': texts('ORIGIN', 'a site whose pages may ask, such as https://app.example.org'),
 };
 
 const usualPort = 4730;
 const triedPorts = 20;
-/** How often it is looked for workspaces that were added elsewhere. */
-const lookMs = 5000;
-
-/** Sends to the webhooks of every workspace there is, and of those that come. */
-class Dispatchers {
-  readonly #runtime: Runtime;
-  readonly #running = new Map<string, Dispatcher>();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
-
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime;
-  }
-
-  async start(): Promise<void> {
-    await this.#look();
-    this.#timer = setInterval(() => {
-      // A store that is away is looked at again.
-      this.#looking = this.#look().catch(() => {});
-    }, lookMs);
-  }
-
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#looking;
-    await Promise.all([...this.#running.values()].map((dispatcher) => dispatcher.stop()));
-  }
-
-  async #look(): Promise<void> {
-    for (const { id } of await this.#runtime.workspaces.list()) {
-      if (this.#running.has(id)) continue;
-      const dispatcher = this.#runtime.as({ workspace: id, member: 'local', role: 'admin' }).dispatcher();
-      this.#running.set(id, dispatcher);
-      await dispatcher.start();
-    }
-  }
-}
+const parsePort = (given: string | undefined): number | undefined => {
+  const port = parseCount('--port', given, 0);
+  if (port === undefined || port < 2 ** 16) return port;
+  throw wrongCall(`--port is a number up to ${2 ** 16 - 1}; got "${given}"`);
+};
 
 const listen = async (
   runtime: Runtime,
@@ -68,7 +43,7 @@ const listen = async (
   observing: Observing,
 ) => {
   const { serveHttp } = await import('../../servers/http/index.ts');
-  const port = parseCount('--port', given.port, 0);
+  const port = parsePort(given.port);
   const tryPort = (wanted: number) =>
     serveHttp(runtime, {
       port: wanted,
@@ -79,30 +54,15 @@ const listen = async (
       worksHere: !given['no-worker'],
       ...observing.server,
     });
-  if (port !== undefined) return tryPort(port);
+  if (port !== undefined) return { server: await tryPort(port) };
   for (let tried = usualPort; ; tried++) {
     try {
-      return await tryPort(tried);
+      return { server: await tryPort(tried), ...(tried > usualPort && { takenPort: usualPort }) };
     } catch (error) {
       if (!(error instanceof PerdureError) || error.details.port === undefined || tried === usualPort + triedPorts)
         throw error;
     }
   }
-};
-
-/** Of the first start on a store: nobody could ask otherwise. Made when all else has succeeded, since it is shown this once. */
-const firstKey = async (context: Context): Promise<string | undefined> => {
-  const { members, keys } = await context.runtime();
-  if ((await keys.list()).length > 0) return undefined;
-  await members.add({ id: 'local', role: 'admin' }).catch((error) => {
-    if (!isPerdureError(error, 'CONFLICT')) throw error; // it is there already
-  });
-  const { key, token } = await keys.create({ member: 'local', role: 'admin', name: 'first' });
-  // Of two first starts at once the key that came first stays, and who made it shows it.
-  const [first] = await keys.list();
-  if (first?.id === key.id) return token;
-  await keys.revoke(key.id);
-  return undefined;
 };
 
 export const serve = defineCommand({
@@ -111,32 +71,30 @@ export const serve = defineCommand({
   args: [],
   options,
   notes: [
-    'The first start on a store makes an admin key and shows it once; `perdure keys create` makes more.',
+    'The first start on a store makes an admin key and keeps it in the data folder; `perdure keys create` makes more.',
     'Spans of runs, model calls and tool calls are sent where OTEL_EXPORTER_OTLP_ENDPOINT is set.',
     'Ctrl-C stops it: streams end, steps under way may end, and runs go on where the next worker is.',
   ],
   examples: ['perdure serve', 'perdure serve --port 8080 --no-worker'],
   makesStore: true,
   isLocal: true,
+  json: z.strictObject({ url: z.string(), key: z.string().optional() }),
   run: async (context, call) => {
+    parsePort(call.options.port); // before there is a store
     const wanted = await parseWorkerOptions(context, call.options);
-    const observing = await observe(context, parseOneOf('--log', logLevels, call.options.log));
+    const observing = await observe(context, call.options.log ?? (context.err.isTerminal ? 'warn' : 'info'));
     const runtime = await context.wholeRuntime({ ...observing.runtime, warn: observing.warn });
     const working = call.options['no-worker'] ? undefined : runtime.worker(wanted);
     const { stopped, release } = untilInterrupted(context, working);
-    const server = await listen(runtime, context, call, observing);
+    const { server, takenPort } = await listen(runtime, context, call, observing);
     const dispatchers = new Dispatchers(runtime);
     try {
       await dispatchers.start();
       await working?.start();
-      const token = await firstKey(context);
-      await context.answer({ url: server.url, ...(token && { key: token }) }, () => [
-        `serving ${context.storeName()} at ${server.url}`,
-        ...(token ? ['', `admin key, shown this once: ${token}`, ''] : []),
-        `  export PERDURE_KEY=${token ?? 'pdk_…'}`,
-        `  perdure ls --server ${server.url}`,
-        `  ${server.url}/v1/docs`,
-      ]);
+      const { url } = server;
+      const key = await firstKey(context, runtime);
+      const greeting = await greetingOf(context, runtime, { url, takenPort, key });
+      await context.answer({ url, ...(key && { key: key.token }) }, () => greeting);
       await stopped;
     } finally {
       await Promise.all([server.stop(), working && drain(context, working)]);

@@ -1,4 +1,5 @@
 import { isPerdureError } from '../../schema/error.ts';
+import { Member } from '../../schema/member.ts';
 import { type Context, defineCommand, text } from '../command.ts';
 import { printableLine } from '../printable.ts';
 import { wrongCall } from '../wrong-call.ts';
@@ -28,6 +29,7 @@ export const setup = defineCommand({
   examples: ['perdure setup', 'perdure setup --name Ann'],
   makesStore: true,
   isLocal: true,
+  json: Member,
   run: async (context, { options: { name: given, about } }) => {
     const name = given ?? (await askName(context));
     const { members } = await context.runtime();

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import type { SessionSummary } from '../../schema/summary.ts';
+import { SummaryView, TranscriptView } from '../../schema/views/session.ts';
 import { type Context, defineCommand, text } from '../command.ts';
 import { count } from '../count.ts';
 import { truncate, wrap } from '../display-width.ts';
@@ -12,19 +14,19 @@ import { ago } from '../time.ts';
 const heading = (summary: SessionSummary, { out, now, commandText }: Context): readonly string[] => {
   const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata, waiting } = summary;
   const at = now();
+  const counts = [
+    `turn ${turn}`,
+    count(messages, 'message'),
+    count(seq, 'event'),
+    `opened ${ago(createdAt, at)}`,
+    `changed ${ago(updatedAt, at)}`,
+  ];
   return [
     out.style('bold', printableLine(id)),
     ...(title ? wrap(printableLine(title), out.columns) : []),
-    [
-      paintStatus(status, out),
-      `turn ${turn}`,
-      count(messages, 'message'),
-      count(seq, 'event'),
-      `opened ${ago(createdAt, at)}`,
-      `changed ${ago(updatedAt, at)}`,
-    ].join(' · '),
+    ...hanging(`${printableLine(status)} · `, counts.join(' · '), out.columns, `${paintStatus(status, out)} · `),
     ...(waiting ? hanging('', `waits for ${waiting}: ${commandText('attach', id)}`, out.columns) : []),
-    ...(parent ? [`forked from ${printableLine(parent)} at seq:${forkedAt}`] : []),
+    ...(parent ? wrap(`forked from ${printableLine(parent)} at seq:${forkedAt}`, out.columns) : []),
     ...(metadata ? [truncate(`metadata ${printableJson(metadata)}`, out.columns)] : []),
   ];
 };
@@ -38,6 +40,8 @@ export const show = defineCommand({
     last: text('N', 'only the last N turns'),
   },
   examples: ['perdure show ses_…', 'perdure show ses_… --last 2', 'perdure show ses_… --at turn:3'],
+  needsNoAgents: true,
+  json: z.strictObject({ summary: SummaryView, transcript: TranscriptView.shape.entries }),
   run: async (context, { args, options }) => {
     const at = optionalPoint(options.at);
     const lastTurns = parseCount('--last', options.last, 1);

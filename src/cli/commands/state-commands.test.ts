@@ -31,7 +31,7 @@ const id = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a';
 describe('wrong calls', () => {
   const calls: readonly (readonly [call: string, told: RegExp])[] = [
     ['state', /state needs SESSION/],
-    ['state nowhere', /is not a session/],
+    ['state nowhere', /is no session/],
     [`state ${id} --at x`, /is not a point/],
     [`state ${id} --path facts`, /JSON Pointer such as/],
     ['log', /log needs SESSION/],
@@ -44,7 +44,7 @@ describe('wrong calls', () => {
     ['calls --turns 1-2', /name it/],
     [`calls ${id} --turns 2-1`, /--turns is a range/],
     ['calls --until yesterday', /--until is a date/],
-    ['calls --run mine', /--run is the id of a run/],
+    ['calls --run mine', /"mine" is no run: give its id/],
     ['calls --status fine', /--status is running, ok/],
     [`diff ${id} 1`, /diff needs TO/],
     [`diff ${id} 1 later`, /is not a point/],
@@ -56,7 +56,7 @@ describe('wrong calls', () => {
     [`commit ${id} --patch {`, /the patch is not JSON/],
     [`commit ${id} --fact a=1 --provenance sure`, /--provenance is unverified/],
     [`revert ${id} last`, /SEQ is a whole number/],
-    [`adopt ${id} branch`, /is not a session/],
+    [`adopt ${id} no-branch`, /is no session/],
     [`adopt ${id} ${id} --on-conflict both`, /--on-conflict is ours, theirs, fail/],
     [`compact ${id} --keep 0`, /--keep is a whole number/],
     [`retry ${id} 0`, /TURN is a whole number/],

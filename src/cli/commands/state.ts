@@ -1,5 +1,8 @@
+import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
+import { Json } from '../../schema/json.ts';
 import { type State, segmentsOfPointer } from '../../schema/state.ts';
+import { StateView } from '../../schema/views/session.ts';
 import { defineCommand, text } from '../command.ts';
 import { parsePath } from '../commit-filter.ts';
 import { type Part, parts } from '../entry-text.ts';
@@ -38,6 +41,7 @@ export const state = defineCommand({
   },
   notes: ['A PATH is a JSON Pointer: in a name, ~1 stands for a slash and ~0 for a tilde.'],
   examples: ['perdure state ses_…', 'perdure state ses_… --at turn:3', 'perdure state ses_… --path /facts/port --json'],
+  json: z.union([StateView, Json]),
   run: async (context, { args, options }) => {
     const at = optionalPoint(options.at);
     const path = options.path === undefined ? undefined : parsePath(options.path);

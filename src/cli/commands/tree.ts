@@ -1,3 +1,4 @@
+import { TreeView } from '../../schema/views/session.ts';
 import { defineCommand } from '../command.ts';
 import { drawTree } from '../draw-tree.ts';
 
@@ -8,6 +9,8 @@ export const tree = defineCommand({
   options: {},
   notes: ['● is the session asked for; ⑂ seq:17 says that a fork goes on from event 17 of the session above it.'],
   examples: ['perdure tree ses_…'],
+  needsNoAgents: true,
+  json: TreeView,
   run: async (context, { args }) => {
     const session = await context.session(args[0]!);
     const root = await session.tree();

@@ -1,4 +1,6 @@
-import type { SecretInfo } from '../../schema/secret-info.ts';
+import { z } from 'zod';
+import { SecretInfo, SecretName } from '../../schema/secret-info.ts';
+import { ResealedView } from '../../schema/views/registry.ts';
 import { type Command, type Context, defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { printableLine } from '../printable.ts';
@@ -39,6 +41,7 @@ export const vaultCommands: readonly Command[] = [
     examples: ['perdure vault init'],
     makesStore: true,
     isLocal: true,
+    json: z.strictObject({ file: z.string() }),
     run: async (context) => {
       const made = await (await context.wholeRuntime()).makeMasterKey();
       await context.answer(made, () => `the master key is in ${made.file}: keep a copy elsewhere`);
@@ -48,7 +51,7 @@ export const vaultCommands: readonly Command[] = [
   defineCommand({
     name: 'vault set',
     summary: 'keep a secret for tools, or another value of it',
-    args: ['NAME'],
+    args: ['SECRET'],
     options: { about: text('TEXT', 'what it is for') },
     notes: [
       'The value is read from stdin, or typed without being shown. Tools that name it are given it when they run.',
@@ -56,6 +59,7 @@ export const vaultCommands: readonly Command[] = [
     ],
     examples: ['perdure vault set github', 'gh auth token | perdure vault set github --about issues'],
     makesStore: true,
+    json: SecretInfo,
     run: async (context, { args: [name], options: { about } }) => {
       const { vault } = await context.runtime();
       const info = await vault.set(name!, await valueFrom(context, name!), { about });
@@ -69,6 +73,7 @@ export const vaultCommands: readonly Command[] = [
     args: [],
     options: {},
     examples: ['perdure vault ls'],
+    json: z.array(SecretInfo),
     run: async (context) => {
       const all = await (await context.runtime()).vault.list();
       await context.answer(all, () =>
@@ -80,10 +85,11 @@ export const vaultCommands: readonly Command[] = [
   defineCommand({
     name: 'vault rm',
     summary: 'remove a secret',
-    args: ['NAME'],
+    args: ['SECRET'],
     options: {},
     notes: ['What was removed is no secret any more: end it where it came from first.'],
     examples: ['perdure vault rm github'],
+    json: z.strictObject({ name: SecretName }),
     run: async (context, { args: [name] }) => {
       await (await context.runtime()).vault.remove(name!);
       await context.answer({ name }, () => `${name} is removed`);
@@ -99,6 +105,7 @@ export const vaultCommands: readonly Command[] = [
       'A master key in a file is replaced there. When --master broke off, call it again: until then both keys count.',
     ],
     examples: ['perdure vault rotate', 'perdure vault rotate --master'],
+    json: z.union([ResealedView, z.strictObject({ workspaces: z.int() })]),
     run: async (context, { options: { master } }) => {
       if (master) {
         const done = await (await context.wholeRuntime()).rotateMasterKey();

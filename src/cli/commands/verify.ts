@@ -1,11 +1,15 @@
+import { z } from 'zod';
 import type { Sessions } from '../../core/service/sessions.ts';
 import type { Verification } from '../../core/service/verify.ts';
-import { type ErrorCode, PerdureError } from '../../schema/error.ts';
+import { type ErrorCode, errorCodes, PerdureError } from '../../schema/error.ts';
+import { SessionId } from '../../schema/ids.ts';
+import { VerificationView } from '../../schema/views/session.ts';
 import { type Context, defineCommand, flag } from '../command.ts';
 import { count } from '../count.ts';
-import { wrap } from '../display-width.ts';
+import { hanging } from '../hanging.ts';
 import { printableLine } from '../printable.ts';
 import { withProgress } from '../progress.ts';
+import type { Style } from '../terminal.ts';
 import { wrongCall } from '../wrong-call.ts';
 
 type Checked = { readonly session: string } & (
@@ -13,6 +17,16 @@ type Checked = { readonly session: string } & (
   /** Its log could not be walked at all. */
   | { readonly ok: false; readonly error: { readonly code: ErrorCode; readonly message: string } }
 );
+
+const ofSession = { session: SessionId };
+const CheckedView = z.union([
+  ...VerificationView.options.map((option) => option.extend(ofSession)),
+  z.strictObject({
+    ...ofSession,
+    ok: z.literal(false),
+    error: z.strictObject({ code: z.enum(errorCodes), message: z.string() }),
+  }),
+]);
 
 async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
   for (let cursor: string | undefined; ; ) {
@@ -24,8 +38,9 @@ async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
 }
 
 /** One session that cannot be read does not keep the others from being checked. */
-const check = async ({ session: find }: Context, id: string, isQuick: boolean): Promise<Checked> => {
-  const session = await find(id);
+const check = async ({ session: find }: Context, named: string, isQuick: boolean): Promise<Checked> => {
+  const session = await find(named);
+  const { id } = session;
   try {
     return { session: id, ...(await session.verify({ isQuick })) };
   } catch (error) {
@@ -35,14 +50,15 @@ const check = async ({ session: find }: Context, id: string, isQuick: boolean): 
 };
 
 const linesOf = (checked: Checked, { out }: Context): readonly string[] => {
-  if (checked.ok)
-    return [`${out.style('green', '✓')} ${checked.session}  ${count(checked.events, 'event')}, the chain holds`];
+  const { session } = checked;
+  const marked = (style: Style, mark: string, text: string): readonly string[] =>
+    hanging(`${mark} `, text, out.columns, `${out.style(style, mark)} `);
+  if (checked.ok) return marked('green', '✓', `${session}  ${count(checked.events, 'event')}, the chain holds`);
   const [what, why] =
     'bad' in checked
       ? [`event ${checked.bad.seq} is bad`, checked.bad.reason]
       : [checked.error.code, checked.error.message];
-  const reason = wrap(printableLine(why), out.columns - 2).map((line) => `  ${line}`);
-  return [`${out.style('red', '✗')} ${checked.session}  ${what}`, ...reason];
+  return [...marked('red', '✗', `${session}  ${what}`), ...hanging('  ', printableLine(why), out.columns)];
 };
 
 export const verify = defineCommand({
@@ -52,6 +68,8 @@ export const verify = defineCommand({
   options: { all: flag('every session of the workspace'), quick: flag('do not read the content of files') },
   notes: ['Exits with 1 when any session is bad.'],
   examples: ['perdure verify ses_…', 'perdure verify --all'],
+  needsNoAgents: true,
+  json: z.strictObject({ sessions: z.array(CheckedView) }),
   run: async (context, { args, options: { all, quick = false } }) => {
     if (all ? args.length > 0 : args.length === 0) throw wrongCall('verify needs either sessions or --all');
     const sessions = await context.sessions();

@@ -41,7 +41,7 @@ test('[CLIM3] webhooks are added, tested, listed with what they were sent, and r
   expect(table.split('\n').filter((line) => line.includes('webhook.test'))).toHaveLength(2);
   expect((await call('webhooks', 'rm', id)).code).toBe(0);
   expect(await call('webhooks', 'rm', id)).toMatchObject({
-    code: 1,
+    code: 5,
     err: expect.stringContaining('WEBHOOK_NOT_FOUND'),
   });
   const shown = (await call('webhooks', 'ls')).out;

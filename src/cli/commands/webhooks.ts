@@ -1,7 +1,11 @@
+import { z } from 'zod';
 import type { NewWebhook } from '../../core/service/webhooks/webhooks.ts';
-import { type Delivery, type Webhook, webhookEvents } from '../../schema/webhook.ts';
-import { type Command, type Context, defineCommand, text, texts } from '../command.ts';
-import { parseOneOf } from '../one-of.ts';
+import { WebhookId } from '../../schema/ids.ts';
+import { DeliveryPageView, NewWebhookView } from '../../schema/views/registry.ts';
+import { Delivery, DeliveryId, Webhook, webhookEvents } from '../../schema/webhook.ts';
+import { type Command, type Context, choicesOf, defineCommand, text } from '../command.ts';
+import { findId, type Named } from '../find-id.ts';
+import { listings } from '../listings.ts';
 import { parseCount } from '../point.ts';
 import { printableLine } from '../printable.ts';
 import { type Column, layOutTable } from '../table.ts';
@@ -16,12 +20,12 @@ const webhookColumns: readonly Column[] = [
   { title: 'URL', flexible: true },
 ];
 const deliveryColumns: readonly Column[] = [
+  { title: 'DELIVERY' },
   { title: 'TIME', align: 'right' },
   { title: 'STATUS' },
-  { title: 'TYPE' },
+  { title: 'TYPE', leaves: 3 },
   { title: 'TRIES', align: 'right', leaves: 1 },
   { title: 'LAST', flexible: true, leaves: 2 },
-  { title: 'DELIVERY' },
 ];
 
 const table = (columns: readonly Column[], rows: readonly (readonly string[])[], { out }: Context) =>
@@ -47,24 +51,58 @@ const lastOf = ({ attempts }: Delivery): string => {
   return last === undefined ? '' : (last.error ?? `answered ${last.status}`);
 };
 
+/** By which people name one: all of it would take the whole line of a terminal. */
+const endOfDelivery = 16;
+
 const deliveryTable = (deliveries: readonly Delivery[], context: Context): readonly string[] => {
   const now = context.now();
   const time = context.out.isTerminal ? (at: number) => age(at, now) : isoTime;
   const rows = deliveries.map((delivery) => [
+    context.out.isTerminal ? delivery.id.slice(-endOfDelivery) : delivery.id,
     time(delivery.createdAt),
     delivery.status,
     delivery.message.type,
     String(delivery.attempts.length),
     printableLine(lastOf(delivery)),
-    delivery.id,
   ]);
   return table(deliveryColumns, rows, context);
 };
 
-const shown = ({ id, disabledAt }: Webhook): string => `${id} is ${disabledAt === undefined ? 'enabled' : 'disabled'}`;
+const findWebhook = (context: Context, named: string): Promise<WebhookId> =>
+  findId(
+    {
+      noun: 'webhook',
+      prefix: 'whk_',
+      isWhole: (text) => WebhookId.safeParse(text).success,
+      notFound: 'WEBHOOK_NOT_FOUND',
+      listing: 'perdure webhooks ls',
+      among: () => listings.webhooks(context),
+    },
+    named,
+  );
 
-const parseEvents = (given: readonly string[] | undefined) =>
-  given?.map((each) => parseOneOf('--event', webhookEvents, each)!);
+async function* newestDeliveries(context: Context): AsyncGenerator<Named, void, void> {
+  const { webhooks } = await context.runtime();
+  for (const { id } of await webhooks.list()) {
+    const { deliveries } = await webhooks.deliveries(id, { limit: 1000 });
+    for (const delivery of deliveries) yield { id: delivery.id, about: delivery.message.type };
+  }
+}
+
+const findDelivery = (context: Context, named: string): Promise<string> =>
+  findId(
+    {
+      noun: 'delivery',
+      prefix: 'dlv_',
+      isWhole: (text) => DeliveryId.safeParse(text).success,
+      notFound: 'WEBHOOK_NOT_FOUND',
+      listing: 'perdure webhooks deliveries WEBHOOK',
+      among: () => newestDeliveries(context),
+    },
+    named,
+  );
+
+const shown = ({ id, disabledAt }: Webhook): string => `${id} is ${disabledAt === undefined ? 'enabled' : 'disabled'}`;
 
 const showSecret = async (context: Context, made: NewWebhook, note: string): Promise<void> => {
   await context.answer(made, () => [made.secret]);
@@ -78,8 +116,11 @@ const switching = (name: 'enable' | 'disable', summary: string): Command =>
     args: ['WEBHOOK'],
     options: {},
     examples: [`perdure webhooks ${name} whk_…`],
+    json: Webhook,
     run: async (context, { args: [id] }) => {
-      const webhook = await (await context.runtime()).webhooks.change(id!, { enabled: name === 'enable' });
+      const webhook = await (await context.runtime()).webhooks.change(await findWebhook(context, id!), {
+        enabled: name === 'enable',
+      });
       await context.answer(webhook, () => shown(webhook));
       return undefined;
     },
@@ -90,15 +131,16 @@ export const webhookCommands: readonly Command[] = [
     name: 'webhooks add',
     summary: 'tell an address what happens in the workspace from now on, and show the secret once',
     args: ['URL'],
-    options: { event: texts('EVENT', `${webhookEvents.join(', ')}; all without it`) },
+    options: { event: choicesOf('EVENT', webhookEvents, `${webhookEvents.join(', ')}; all without it`) },
     notes: [
       'A dispatcher sends, such as that of `perdure serve`. Requests are signed by standard-webhooks.',
       'Private addresses and http need PERDURE_WEBHOOKS_ALLOW_PRIVATE=1, here and where the dispatcher is.',
     ],
     examples: ['perdure webhooks add https://example.org/hooks --event run.ended'],
     makesStore: true,
+    json: NewWebhookView,
     run: async (context, { args: [url], options: { event } }) => {
-      const events = parseEvents(event) ?? [...webhookEvents];
+      const events = [...(event ?? webhookEvents)];
       const made = await (await context.runtime()).webhooks.add({ url: url!, events });
       await showSecret(context, made, 'is told. This is its secret');
       return undefined;
@@ -110,6 +152,7 @@ export const webhookCommands: readonly Command[] = [
     args: [],
     options: {},
     examples: ['perdure webhooks ls'],
+    json: z.array(Webhook),
     run: async (context) => {
       const all = await (await context.runtime()).webhooks.list();
       await context.answer(all, () =>
@@ -124,13 +167,14 @@ export const webhookCommands: readonly Command[] = [
     args: ['WEBHOOK'],
     options: {
       url: text('URL', 'the address that is told from now on'),
-      event: texts('EVENT', `${webhookEvents.join(', ')}; in place of those before`),
+      event: choicesOf('EVENT', webhookEvents, `${webhookEvents.join(', ')}; in place of those before`),
     },
     examples: ['perdure webhooks set whk_… --url https://example.org/new --event run.ended'],
+    json: Webhook,
     run: async (context, { args: [id], options: { url, event } }) => {
-      const events = parseEvents(event);
+      const events = event && [...event];
       if (url === undefined && !events) throw wrongCall('webhooks set needs --url or --event');
-      const webhook = await (await context.runtime()).webhooks.change(id!, { url, events });
+      const webhook = await (await context.runtime()).webhooks.change(await findWebhook(context, id!), { url, events });
       await context.answer(webhook, () => shown(webhook));
       return undefined;
     },
@@ -144,8 +188,9 @@ export const webhookCommands: readonly Command[] = [
     options: {},
     notes: ['What is sent from now on is signed with it.'],
     examples: ['perdure webhooks rotate whk_…'],
+    json: NewWebhookView,
     run: async (context, { args: [id] }) => {
-      const made = await (await context.runtime()).webhooks.rotate(id!);
+      const made = await (await context.runtime()).webhooks.rotate(await findWebhook(context, id!));
       await showSecret(context, made, 'signs with a new secret');
       return undefined;
     },
@@ -159,8 +204,9 @@ export const webhookCommands: readonly Command[] = [
       'A dispatcher sends it, such as that of `perdure serve`; `perdure webhooks deliveries` tells how that went.',
     ],
     examples: ['perdure webhooks redeliver dlv_…'],
+    json: Delivery,
     run: async (context, { args: [id] }) => {
-      const delivery = await (await context.runtime()).webhooks.redeliver(id!);
+      const delivery = await (await context.runtime()).webhooks.redeliver(await findDelivery(context, id!));
       await context.answer(delivery, () => `${delivery.id} is sent again`);
       return undefined;
     },
@@ -171,9 +217,11 @@ export const webhookCommands: readonly Command[] = [
     args: ['WEBHOOK'],
     options: {},
     examples: ['perdure webhooks rm whk_…'],
+    json: z.strictObject({ removed: WebhookId }),
     run: async (context, { args: [id] }) => {
-      await (await context.runtime()).webhooks.remove(id!);
-      await context.answer({ removed: id }, () => `${id} is removed`);
+      const webhook = await findWebhook(context, id!);
+      await (await context.runtime()).webhooks.remove(webhook);
+      await context.answer({ removed: webhook }, () => `${webhook} is removed`);
       return undefined;
     },
   }),
@@ -186,9 +234,13 @@ export const webhookCommands: readonly Command[] = [
       cursor: text('CURSOR', 'go on where the answer in JSON with this cursor ended'),
     },
     examples: ['perdure webhooks deliveries whk_…', 'perdure webhooks deliveries whk_… --json'],
+    json: DeliveryPageView,
     run: async (context, { args: [id], options: { limit, cursor } }) => {
       const { webhooks } = await context.runtime();
-      const page = await webhooks.deliveries(id!, { limit: parseCount('--limit', limit, 1), cursor });
+      const page = await webhooks.deliveries(await findWebhook(context, id!), {
+        limit: parseCount('--limit', limit, 1),
+        cursor,
+      });
       await context.answer(page, () =>
         page.deliveries.length > 0 ? deliveryTable(page.deliveries, context) : 'nothing was sent yet',
       );
@@ -205,8 +257,9 @@ export const webhookCommands: readonly Command[] = [
     args: ['WEBHOOK'],
     options: {},
     examples: ['perdure webhooks test whk_…'],
+    json: Delivery,
     run: async (context, { args: [id] }) => {
-      const delivery = await (await context.runtime()).webhooks.test(id!);
+      const delivery = await (await context.runtime()).webhooks.test(await findWebhook(context, id!));
       const { durationMs = 0 } = delivery.attempts.at(-1) ?? {};
       await context.answer(
         delivery,

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type Context, defineCommand, flag, text } from '../command.ts';
 import { nameOf } from '../config/choose-agent.ts';
 import { observe } from '../observe.ts';
@@ -22,10 +23,11 @@ const startHealth = async (context: Context, given: string) => {
     const { metrics } = observing.server;
     const server = await serveHealth(runtime, { ...place, worker: state, metrics });
     await context.note(`its health is at ${server.url}`);
-    return async () => {
+    const stop = async (): Promise<void> => {
       await server.stop();
       await observing.stop();
     };
+    return { url: server.url, stop };
   };
 };
 
@@ -51,14 +53,16 @@ export const worker = defineCommand({
   ],
   makesStore: true,
   isLocal: true,
+  json: z.strictObject({ agents: z.array(z.string()), health: z.string().optional() }),
   run: async (context, { options: given }) => {
     const options = await parseWorkerOptions(context, given);
     const serveState = given.health === undefined ? undefined : await startHealth(context, given.health);
     const session = given.session === undefined ? undefined : (await context.session(given.session)).id;
     const working = await context.worker({ ...options, session });
     const { stopped, release } = untilInterrupted(context, working);
-    const endHealth = await serveState?.(() => working.state());
+    const health = await serveState?.(() => working.state());
     const { agents } = await context.config();
+    await context.answer({ agents: agents.map(nameOf), ...(health && { health: health.url }) }, () => []);
     await context.note(`at work for ${agents.map(nameOf).join(', ')}; Ctrl-C stops`);
     try {
       if (given.once) await Promise.race([working.runUntilIdle(), stopped]);
@@ -69,7 +73,7 @@ export const worker = defineCommand({
       await drain(context, working);
     } finally {
       await working.stop();
-      await endHealth?.();
+      await health?.stop();
       release();
     }
     return undefined;

@@ -1,5 +1,7 @@
 import type { WorkerInfo } from '../../core/service/workers.ts';
+import { WorkersView } from '../../schema/views/worker.ts';
 import { type Context, defineCommand } from '../command.ts';
+import { wrap } from '../display-width.ts';
 import { printableLine } from '../printable.ts';
 import { type Column, layOutTable } from '../table.ts';
 import { age } from '../time.ts';
@@ -31,7 +33,8 @@ const tableOf = (workers: readonly WorkerInfo[], { out, now }: Context): readonl
 };
 
 const linesOf = (workers: readonly WorkerInfo[], context: Context): readonly string[] => {
-  if (workers.length === 0) return ['no worker was heard of lately: `perdure worker` starts one'];
+  if (workers.length === 0)
+    return wrap('no worker was heard of lately: `perdure worker` starts one', context.out.columns);
   const held = workers.flatMap(({ worker, holds }) => holds.map((session) => `${session}  ${worker}`));
   return [
     ...tableOf(workers, context),
@@ -46,6 +49,7 @@ export const workers = defineCommand({
   options: {},
   notes: ['BUSY counts the sessions of all workspaces; those listed below are of this one.'],
   examples: ['perdure workers', 'perdure workers --store postgres://…', 'perdure workers --json'],
+  json: WorkersView,
   run: async (context) => {
     const found = await (await context.runtime()).workers();
     await context.answer({ workers: found }, () => linesOf(found, context));

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { WorkspaceView } from '../../schema/views/registry.ts';
 import { type Command, defineCommand } from '../command.ts';
 
 export const workspaceCommands: readonly Command[] = [
@@ -8,6 +10,7 @@ export const workspaceCommands: readonly Command[] = [
     options: {},
     examples: ['perdure workspaces ls'],
     isLocal: true,
+    json: z.array(WorkspaceView),
     run: async (context) => {
       const all = await (await context.workspaces()).list();
       await context.answer(all, () => all.map(({ id }) => id));
@@ -23,6 +26,7 @@ export const workspaceCommands: readonly Command[] = [
     examples: ['perdure workspaces add acme'],
     makesStore: true,
     isLocal: true,
+    json: WorkspaceView,
     run: async (context, { args: [name] }) => {
       const workspace = await (await context.workspaces()).add(name!);
       await context.answer(workspace, () => `the workspace ${workspace.id} is there`);

@@ -1,5 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import { suggestion } from '../one-of.ts';
 import { wrongCall } from '../wrong-call.ts';
 import type { Agent, Config } from './config.ts';
 
@@ -15,7 +16,7 @@ export const chooseAgent = (config: Config, named: string | undefined): Agent =>
   if (named === undefined && names.size > 1) throw wrongCall(`which agent? --agent takes one of ${namesOf(config)}`);
   const found = newest(config.agents.filter((agent) => [undefined, agent.name, nameOf(agent)].includes(named)));
   if (found) return found;
-  throw wrongCall(`there is no agent "${named}": there are ${namesOf(config)}`);
+  throw wrongCall(`there is no agent "${named}": there are ${namesOf(config)}${suggestion(named ?? '', [...names])}`);
 };
 
 export const holdsAgentOf = ({ agents }: Config, { agent }: SessionSummary): boolean =>
@@ -27,7 +28,7 @@ export const refuseForeign = (config: Config, summary: SessionSummary): void => 
   const agent = nameOf(summary.agent);
   throw new PerdureError(
     'AGENT_VERSION_UNAVAILABLE',
-    `${summary.id} belongs to the agent ${agent}, and ${config.file ? 'the configuration' : 'no configuration'} holds it: name the file that does with --config`,
+    `${summary.id} belongs to the agent ${agent}, which ${config.file ? 'the configuration does not hold' : 'no configuration holds'}: name the file that does with --config`,
     { details: { session: summary.id, agent } },
   );
 };

@@ -1,21 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineAgent } from '../../index.ts';
-import { askTool, defineShellTool, rememberTool } from '../../tools/index.ts';
-import type { Config } from './config.ts';
+import { askTool, builtInTools, defineShellTool, rememberTool } from '../../tools/index.ts';
+import type { Env } from '../world.ts';
+import type { Agent, Config } from './config.ts';
+import { demoModel } from './demo-model.ts';
 import { demoTour } from './demo-script.ts';
 
 const wordMs = 25;
+const identity = { name: 'demo', version: 1 } as const;
 
+const thinking = (model: string): Agent =>
+  defineAgent({
+    ...identity,
+    model,
+    instructions:
+      'You work in the folder of a session whose log keeps all you say and do. Look before you change things, say briefly what you did, and record decisions with their reasons.',
+    tools: builtInTools,
+  });
+
+/** Of those who have no key. */
 export const demoAgent = defineAgent({
-  name: 'demo',
-  version: 1,
-  instructions: 'You are a script and show what a durable session is.',
+  ...identity,
   model: `scripted/${demoTour.name}`,
+  instructions: 'You are a script and show what a durable session is.',
   tools: [rememberTool, askTool, defineShellTool({ approval: ({ command }) => command.startsWith('rm ') })],
 });
 
-/** Where there is no configuration. Words come as slowly as a model's, so that there is a middle to stop in. */
-export const demoConfig: Config = {
-  agents: [demoAgent],
-  models: { scripts: [demoTour], pause: (signal) => sleep(wordMs, undefined, { signal }) },
+/** Where there is no configuration. Words of the script come as slowly as a model's, so that there is a middle to stop in. */
+export const demoConfig = (env: Env): Config & { readonly agents: readonly [Agent] } => {
+  const model = demoModel(env);
+  return {
+    agents: [model === undefined ? demoAgent : thinking(model)],
+    models: { env, scripts: [demoTour], pause: (signal) => sleep(wordMs, undefined, { signal }) },
+  };
 };

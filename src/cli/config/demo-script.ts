@@ -63,7 +63,7 @@ export const demoTour = defineScript({
       name: 'explain',
       when: { answers: 0 },
       reasoning: 'I am a script and cannot think about this. I say so, and what can be tried.',
-      text: 'I am a script, not a model, so I cannot work on this. Say "tour", "ask" or "delete" to see what a run does. For answers that were thought about, write a perdure.config.ts with an agent and a model, such as anthropic/NAME or openai/NAME.',
+      text: 'I am a script, not a model, so I cannot work on this. Say "tour", "ask" or "delete" to see what a run does. For answers that were thought about, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write a perdure.config.ts with an agent of your own.',
     },
   ],
 });

@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
-import { nearest } from '../nearest.ts';
+import { suggestion } from '../one-of.ts';
 import { wrongCall } from '../wrong-call.ts';
 import type { Agent, Config } from './config.ts';
+import { giveOwnImports } from './own-imports.ts';
+import { placeOfError } from './place-of-error.ts';
 
 const fileNames = ['perdure.config.ts', 'perdure.config.mjs', 'perdure.config.js'];
 const fields = ['agents', 'models', 'store', 'data'];
@@ -34,10 +36,8 @@ const checkAgents = (shown: string, agents: unknown): readonly Agent[] => {
 const checkFields = (shown: string, given: object): void => {
   const unknown = Object.keys(given).find((name) => !fields.includes(name));
   if (unknown === undefined) return;
-  const meant = nearest(unknown, fields);
-  throw wrongCall(
-    `${shown} has ${fields.join(', ')}, and not "${unknown}"${meant ? `: did you mean "${meant}"?` : ''}`,
-  );
+  const meant = suggestion(unknown, fields, (name) => `"${name}"`);
+  throw wrongCall(`${shown} has ${fields.join(', ')}, and not "${unknown}"${meant}`);
 };
 
 const checkText = (shown: string, name: string, value: unknown): void => {
@@ -59,10 +59,14 @@ const checked = (shown: string, file: string, given: unknown): Config => {
   };
 };
 
-const unloadable = (shown: string, cause: unknown): PerdureError => {
-  const { name, message } = cause instanceof Error ? cause : new Error(String(cause));
+const unloadable = async (url: string, from: string, shown: string, cause: unknown): Promise<PerdureError> => {
+  const error = cause instanceof Error ? cause : new Error(String(cause));
+  const { name, message } = error;
   if (isPerdureError(cause)) return new PerdureError(cause.code, `${shown}: ${message}`, { ...cause, cause });
-  return new PerdureError('INVALID_INPUT', `${shown} cannot be loaded: ${name}: ${message}`, {
+  const [file, ...position] = (await placeOfError(url, error)) ?? [];
+  const advice =
+    file === undefined ? '; mend it' : ` at ${[relative(from, file), ...position].join(':')}; mend it there`;
+  return new PerdureError('INVALID_INPUT', `${shown} cannot be loaded: ${name}: ${message}${advice}`, {
     details: { file: shown },
     cause,
   });
@@ -81,11 +85,13 @@ export const findConfig = (folder: string, named: string | undefined): string | 
 /** Runs the file: it is a program of whoever wrote it. */
 export const loadConfig = async (file: string, from: string): Promise<Config> => {
   const shown = relative(from, file) || file;
+  const url = pathToFileURL(file).href;
   let loaded: { default?: unknown };
+  giveOwnImports();
   try {
-    loaded = await import(pathToFileURL(file).href);
+    loaded = await import(url);
   } catch (cause) {
-    throw unloadable(shown, cause);
+    throw await unloadable(url, from, shown, cause);
   }
   return checked(shown, file, loaded.default);
 };

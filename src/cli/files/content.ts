@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { z } from 'zod';
 import type { Context } from '../command.ts';
 import { printable, printableLines } from '../printable.ts';
 import { readBytes } from '../read-input.ts';
@@ -16,6 +17,13 @@ const textOf = (bytes: Uint8Array): string | undefined => {
     return undefined;
   }
 };
+
+export const ContentView = z.strictObject({
+  name: z.string(),
+  size: z.int(),
+  encoding: z.enum(['utf8', 'base64']),
+  content: z.string(),
+});
 
 /** A pipe gets the bytes, a terminal text that it can be shown, JSON either. */
 export const writeContent = async (

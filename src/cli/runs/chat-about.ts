@@ -1,6 +1,7 @@
 import type { Session } from '../../core/service/session.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { Context } from '../command.ts';
+import { scriptNote } from '../config/script-note.ts';
 import type { Ending } from '../exit-codes.ts';
 import { printable } from '../printable.ts';
 import { attachTo } from './attach.ts';
@@ -8,12 +9,13 @@ import { type ChatCommand, chatCommands } from './chat-commands.ts';
 import type { LiveSession } from './live-session.ts';
 import type { Person } from './person.ts';
 
-const greeting = (context: Context, session: Session, isDemo: boolean): string =>
-  [
-    `${session.id}: /help lists what can be typed.`,
-    ...(isDemo ? ['There is no perdure.config.ts here: demo is a script, not a model.'] : []),
-    `To come back: ${context.commandText('chat', session.id)}`,
-  ].join(' ');
+const greeting = async (context: Context, session: Session): Promise<string> => {
+  const note = context.server === undefined ? scriptNote(await context.config()) : undefined;
+  return [
+    `${session.id}: /help lists what can be typed; to come back: ${context.commandText('chat', session.id)}`,
+    ...(note ? [note] : []),
+  ].join('; ');
+};
 
 const say = async (session: Session, line: string, live: LiveSession): Promise<void> => {
   live.printer.hide(line);
@@ -30,7 +32,7 @@ const commandIn = (line: string): ChatCommand | undefined => {
 /** Goes on, in this session and in those that are forked from it, until whoever types leaves. */
 export const chatAbout = async (context: Context, first: Session, person: Person): Promise<Ending> => {
   let session = first;
-  await context.note(greeting(context, session, context.server === undefined && !(await context.config()).file));
+  await context.note(await greeting(context, session));
   for (;;) {
     let next: Session | undefined;
     const talk = async (line: string | undefined, live: LiveSession): Promise<void> => {

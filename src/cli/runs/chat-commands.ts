@@ -1,6 +1,6 @@
 import type { Session } from '../../core/service/session.ts';
 import type { Context } from '../command.ts';
-import { parsePlace } from '../place.ts';
+import { parsePlace, placeIn } from '../place.ts';
 import { parseCount, parsePoint } from '../point.ts';
 import { renderDiff } from '../render-diff.ts';
 import { linesText } from '../terminal.ts';
@@ -39,7 +39,8 @@ const showDiff = async (asked: Asked): Promise<void> => {
   const newest = turns.at(-1) ?? 0;
   const before = turns.find((turn) => turn !== newest) ?? 0;
   const [from = String(before), to = String(newest)] = asked.rest.split(/\s+/).filter(Boolean);
-  const diff = await asked.session.diff(parsePlace(from), parsePlace(to));
+  const [a, b] = [await placeIn(asked.context, parsePlace(from)), await placeIn(asked.context, parsePlace(to))];
+  const diff = await asked.session.diff(a, b);
   await write(asked, renderDiff(diff, asked.context.out));
 };
 

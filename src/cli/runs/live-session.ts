@@ -15,6 +15,7 @@ import type { Person } from './person.ts';
 import type { Runs } from './read-runs.ts';
 import { RunTarget } from './run-target.ts';
 import { foldView, type Rest, type RunsView, restOf } from './runs-view.ts';
+import { whyUntaken } from './why-untaken.ts';
 import { workingRoot } from './working-root.ts';
 
 type Worker = ReturnType<ScopedRuntime['worker']>;
@@ -29,12 +30,15 @@ export interface LiveOptions {
   readonly person?: Person | undefined;
   /** Text that was just given and need not be shown again. */
   readonly typed?: string | undefined;
+  /** In place of telling people or programs what happens. */
+  readonly show?: ((event: SessionEvent) => Promise<void>) | undefined;
   /** Makes it a conversation: each line, and undefined at the end of the input. */
   readonly talk?: ((line: string | undefined, live: LiveSession) => Promise<void>) | undefined;
 }
 
 const cancelWithinMs = 1500;
 const pollMs = 1000;
+const untakenMs = 2000;
 const prompts = { idle: 'you: ', busy: 'steer: ' };
 const elsewhere = 'this configuration does not hold its agent: it is shown here, and goes on where a worker does';
 
@@ -106,6 +110,7 @@ export class LiveSession {
     const release = this.#listen();
     try {
       await this.#startWorker();
+      if (!this.#worker) void this.#watchQueue().catch((error) => this.#leaving.abort(error));
       if (after >= runs.seq) await this.#judge();
       for await (const event of session.events({ after, follow: true, signal: this.#leaving.signal })) {
         await this.#see(event);
@@ -154,6 +159,21 @@ export class LiveSession {
     } else if (!restOf(this.#view)) this.printer.note(elsewhere, 'yellow');
   }
 
+  /** The first run that is to begin, while none is under way. */
+  get #untaken(): RunId | undefined {
+    return this.#view.run || restOf(this.#view) ? undefined : this.#view.queue[0]?.run;
+  }
+
+  async #watchQueue(): Promise<void> {
+    for (;;) {
+      const waiting = this.#untaken;
+      await sleep(untakenMs, undefined, { signal: this.#leaving.signal });
+      if (!waiting || this.#untaken !== waiting) continue;
+      const why = await whyUntaken(this.#context, this.#options.session);
+      if (why && this.#untaken === waiting) return this.printer.note(why, 'yellow');
+    }
+  }
+
   /** Leaves what there is to do to another process. */
   async #detach(): Promise<void> {
     const rest = restOf(this.#view);
@@ -197,6 +217,7 @@ export class LiveSession {
   }
 
   async #show(event: SessionEvent): Promise<void> {
+    if (this.#options.show) return this.#options.show(event);
     if (this.#context.json) return this.#context.out.write(`${printableJson(event)}\n`);
     this.printer.event(event);
     return this.printer.settled;
@@ -215,7 +236,8 @@ export class LiveSession {
     this.#rested.resolve();
     const canAsk = rest.kind === 'waiting' && (talk || person?.isTerminal);
     this.#asking = canAsk ? askOf(this.#view) : undefined;
-    const steps = this.#asking || this.#isTold ? [] : nextSteps(this.#context, session, this.#view, rest);
+    const hasNothingToSay = this.#asking || this.#isTold || (talk && rest.kind === 'ended');
+    const steps = hasNothingToSay ? [] : nextSteps(this.#context, session, this.#view, rest);
     if (!this.#context.json) for (const step of steps) this.printer.note(step);
     this.#isTold = true;
     if (this.#asking || talk) return this.promptAgain();

@@ -14,7 +14,7 @@ export const filesOptions = {
 };
 
 export const newSessionOptions = {
-  agent: text('NAME', 'the agent of a new session; the only one there is without it'),
+  agent: text('AGENT', 'the agent of a new session; the only one there is without it'),
   ...filesOptions,
 };
 

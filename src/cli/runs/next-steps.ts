@@ -1,6 +1,7 @@
 import type { Session } from '../../core/service/session.ts';
 import type { Context } from '../command.ts';
 import { printableLine } from '../printable.ts';
+import { isoTime } from '../time.ts';
 import type { Rest, RunsView } from './runs-view.ts';
 
 type Waiting = Extract<Rest, { kind: 'waiting' }>['for'];
@@ -14,10 +15,15 @@ const waits: Readonly<Record<Waiting, string>> = {
   model: 'its model',
 };
 
+const beginnings = (send: string, { queue: [next] }: RunsView): readonly string[] =>
+  next?.notBefore === undefined
+    ? ['nothing is under way, and nothing waits; to begin:', `  ${send}`]
+    : [`its next input begins ${isoTime(next.notBefore)}, if a worker runs then`];
+
 /** What to type so that a run that rests goes on. */
 export const nextSteps = (context: Context, session: Session, view: RunsView, rest: Rest): readonly string[] => {
   const command = context.commandText;
-  if (rest.kind === 'ended') return [];
+  if (rest.kind === 'ended') return rest.end ? [] : beginnings(command('send', session.id, 'TEXT'), view);
   if (rest.kind === 'paused') return ['it is paused:', `  ${command('resume', session.id)}`];
   if (view.run?.waitsIn) {
     return [

@@ -1,5 +1,8 @@
+import { z } from 'zod';
 import type { Session } from '../../core/service/session.ts';
 import type { Sessions } from '../../core/service/sessions.ts';
+import { eventDefinitions } from '../../schema/event.ts';
+import { SessionId } from '../../schema/ids.ts';
 import { readRuns } from './read-runs.ts';
 import type { Approval, Question } from './runs-view.ts';
 
@@ -8,6 +11,11 @@ export interface OpenAsks {
   readonly approvals: readonly Approval[];
   readonly questions: readonly Question[];
 }
+export const AsksView = z.strictObject({
+  session: SessionId,
+  approvals: z.array(eventDefinitions['approval.requested'].payload.extend({ at: z.int() })),
+  questions: z.array(eventDefinitions['question.asked'].payload),
+});
 
 const maxSessions = 1000;
 const statuses = ['open', 'active', 'pausing', 'paused'] as const;

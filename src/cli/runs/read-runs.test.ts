@@ -2,18 +2,18 @@ import { expect, test } from 'vitest';
 import { openRuntime } from '../../runtime.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
-import { demoAgent, demoConfig } from '../config/demo-agent.ts';
+import { demoConfig } from '../config/demo-agent.ts';
 import { readRuns } from './read-runs.ts';
 import { restOf } from './runs-view.ts';
 
 const start = async (database = newMemoryDatabase()) => {
-  const { agents, models } = demoConfig;
+  const { agents, models } = demoConfig({});
   const runtime = await openRuntime({
     store: openMemoryStore(database),
     agents,
     models: { scripts: models!.scripts! },
   });
-  return { runtime, session: await runtime.sessions.open({ agent: demoAgent }) };
+  return { runtime, session: await runtime.sessions.open({ agent: agents[0] }) };
 };
 
 test('[CLIR4] inputs that wait behind a run of many events are seen', async () => {

@@ -2,6 +2,7 @@ import type { WorkerOptions } from '../../core/service/workers.ts';
 import { type Context, text, texts, type Values } from '../command.ts';
 import { nameOf } from '../config/choose-agent.ts';
 import { parseDuration } from '../moment.ts';
+import { suggestion } from '../one-of.ts';
 import { parseCount } from '../point.ts';
 import { wrongCall } from '../wrong-call.ts';
 
@@ -20,7 +21,13 @@ const agentLimits = async (context: Context, given: readonly string[]): Promise<
     const found = agents.filter((agent) => agent.name === named || nameOf(agent) === named);
     if (count === undefined || Number(count) < 1)
       throw wrongCall(`--per-agent is NAME=N, such as coder=2; got "${each}"`);
-    if (found.length === 0) throw wrongCall(`there is no agent "${named}": there are ${agents.map(nameOf).join(', ')}`);
+    if (found.length === 0)
+      throw wrongCall(
+        `there is no agent "${named}": there are ${agents.map(nameOf).join(', ')}${suggestion(
+          named,
+          agents.map(({ name }) => name),
+        )}`,
+      );
     return found.map((agent) => [nameOf(agent), Number(count)] as const);
   });
   return Object.fromEntries(limits);

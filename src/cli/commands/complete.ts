@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { defineCommand } from '../command.ts';
+import type { Named } from '../find-id.ts';
+import { type Listing, listings } from '../listings.ts';
+import { parseOneOf } from '../one-of.ts';
+import { printableLine } from '../printable.ts';
+import { linesText } from '../terminal.ts';
+
+/** Asked by the scripts of `completion`, who show no error of it. */
+export const complete = defineCommand({
+  name: 'complete',
+  summary: 'list what a word can be, for a shell',
+  args: ['LISTING'],
+  options: {},
+  examples: ['perdure complete sessions'],
+  needsNoAgents: true,
+  json: z.array(z.strictObject({ id: z.string(), about: z.string().optional() })),
+  run: async (context, { args: [named] }) => {
+    const list = listings[parseOneOf('LISTING', Object.keys(listings) as Listing[], named!)];
+    const found: readonly Named[] = await list(context);
+    if (context.json) return void (await context.answer(found, () => []));
+    const lines = found.map(({ id, about = '' }) => `${printableLine(id)}\t${printableLine(about)}`);
+    await context.out.write(linesText(lines));
+  },
+});

@@ -1,0 +1,110 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { commands } from '../commands/registry.ts';
+import { commonOptions } from '../common-options.ts';
+import { completionScript } from './index.ts';
+import { type Shell, shells } from './shells.ts';
+
+let folder: string;
+
+/** What the shells ask is answered by a script, which tells what it was asked; an error of it is not to be seen. */
+const answering = `#!/bin/sh
+echo "$*" >> asked
+printf 'ses_first\\tThe first: one\\nses_second\\tThe second\\n'
+echo an error >&2
+exit 1
+`;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'perdure-complete-'));
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin', 'perdure'), answering);
+  chmodSync(join(folder, 'bin', 'perdure'), 0o755);
+  writeFileSync(join(folder, 'bundle.perdure'), '');
+  for (const shell of shells) {
+    writeFileSync(join(folder, `script.${shell}`), completionScript(shell, commands));
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = (shell: string, args: readonly string[]) => {
+  const PATH = [join(folder, 'bin'), process.env.PATH].join(delimiter);
+  const { stdout, stderr, error } = spawnSync(shell, args, {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH, HOME: folder },
+  });
+  if (error) throw error;
+  expect(stderr).toBe('');
+  return stdout.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')[0]!.trim()]));
+};
+
+const completions: Readonly<Record<Shell, (line: string) => readonly string[]>> = {
+  bash: (line) =>
+    run('bash', [
+      '--norc',
+      '-c',
+      `source script.bash; COMP_LINE=$1 COMP_POINT=\${#1}; COMP_WORDS=($1); _perdure; printf '%s\\n' "\${COMPREPLY[@]}"`,
+      'bash',
+      line,
+    ]),
+  // What zsh's own functions are given; a colon ends the word, and begins what it is about.
+  zsh: (line) =>
+    run('zsh', [
+      '-f',
+      '-c',
+      `_describe() { printf '%s\\n' "\${(@P)2}"; }; _files() { print -l -- *(N); }
+       source ./script.zsh; words=("\${(@s: :)1}"); CURRENT=\${#words}; _perdure`,
+      'zsh',
+      line,
+    ]).flatMap((each) => {
+      const word = /^((?:\\:|[^:])*)/.exec(each)![1]!;
+      return word.startsWith(line.split(' ').at(-1)!) ? [word] : [];
+    }),
+  fish: (line) => run('fish', ['--no-config', '-c', 'source script.fish; complete -C $argv[1]', line]),
+};
+const present = shells.filter((shell) => spawnSync(shell, ['--version']).status === 0);
+
+test.each(present)('[CLI10] %s completes commands, options, their values, ids and files', (shell) => {
+  const completed = (line: string) => [...completions[shell](line)].sort();
+  expect(completed('perdure wor')).toEqual(['worker', 'workers', 'workspaces']);
+  expect(completed('perdure files ')).toEqual(['cat', 'diff', 'get', 'history', 'ls', 'put', 'restore']);
+  expect(completed('perdure ls --st')).toEqual(['--status', '--store']);
+  expect(completed('perdure ls --status p')).toEqual(['paused', 'pausing']);
+  expect(completed('perdure show ses_f')).toEqual(['ses_first']);
+  expect(completed('perdure --store sqlite:a.db files ls ses_')).toEqual(['ses_first', 'ses_second']);
+  expect(completed('perdure show ses_first ')).toEqual([]);
+  expect(completed('perdure import bun')).toEqual(['bundle.perdure']);
+  expect(completed('perdure help fo')).toEqual(['fork']);
+  expect(completed('perdure nonsense ')).toEqual([]);
+  const [asked] = spawnSync('tail', ['-n', '1', join(folder, 'asked')], { encoding: 'utf8' }).stdout.split('\n');
+  expect(asked).toBe('complete sessions --store sqlite:a.db');
+});
+
+test.runIf(present.includes('zsh'))(
+  '[CLI10] zsh completes at its own prompt',
+  () => {
+    const script = `zmodload zsh/zpty; zpty z zsh -f -i
+    zpty -w z 'autoload -U compinit; compinit -u -D; source ./script.zsh; print REA""DY'
+    zpty -r -m z seen '*READY*'
+    zpty -w -n z $'perdure files hi\\t'
+    zpty -r -m z seen '*story*' && print completed`;
+    const { stdout } = spawnSync('zsh', ['-f', '-c', script], { cwd: folder, encoding: 'utf8', timeout: 20_000 });
+    expect(stdout).toBe('completed\n');
+  },
+  25_000,
+);
+
+test('[CLI10] there is a shell to try it in, and no option takes a value in one command and none in another', () => {
+  expect(present).toContain('bash');
+  const types = new Map<string, string>();
+  for (const { name, options } of commands) {
+    for (const [option, { type }] of Object.entries({ ...options, ...commonOptions })) {
+      expect(types.get(option) ?? type, `--${option} of ${name}`).toBe(type);
+      types.set(option, type);
+    }
+  }
+});

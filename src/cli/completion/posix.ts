@@ -1,0 +1,43 @@
+import type { CompletionTable } from './table.ts';
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** What bash and zsh have in common: the table, as lines of words with tabs between. */
+export const posixTable = ({ rows, heads, taking, places }: CompletionTable): string => `
+_perdure_heads=${quoted(` ${heads.join(' ')} `)}
+_perdure_taking=${quoted(` ${taking.join(' ')} `)}
+_perdure_places=${quoted(` ${places.join(' ')} `)}
+
+_perdure_table() {
+  case $1 in
+${[...rows].map(([name, lines]) => `    ${quoted(name)}) printf '%s\\n' ${lines.map((row) => quoted(row.join('\t'))).join(' ')} ;;`).join('\n')}
+  esac
+}
+`;
+
+/** Goes over the words before the cursor: which command, how many arguments, which option waits for its value. */
+export const posixWalk = `
+    if [[ -n $option ]]; then
+      [[ $_perdure_places == *" $option "* ]] && common+=("$option" "$word")
+      option=
+    elif [[ $word == -?* ]]; then
+      [[ $_perdure_taking == *" $word "* ]] && option=$word
+    elif [[ -z $command ]]; then
+      command=$word
+    elif [[ $_perdure_heads == *" $command "* ]]; then
+      command="$command $word"
+    else
+      count=$((count + 1))
+    fi`;
+
+/** Of each line of the table: sets \`found\` to what the word at the cursor can be, or takes the name as a candidate. */
+export const posixChoose = (take: string): string => `
+    if [[ -n $option ]]; then
+      [[ $name == "$option" ]] && found=$kind
+    elif [[ $kind == command ]]; then
+      ${take}
+    elif [[ $name == -* ]]; then
+      [[ $cur == -* ]] && ${take}
+    elif [[ $name == "$count" || $name == '*' ]]; then
+      found=$kind
+    fi`;

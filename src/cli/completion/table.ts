@@ -1,0 +1,96 @@
+import type { Command, OptionSpec } from '../command.ts';
+import { commonOptions } from '../common-options.ts';
+import type { Listing } from '../listings.ts';
+import { shells } from './shells.ts';
+
+/** What a word can be: one of these, what `perdure complete` lists, a file of this machine, or anything. */
+type Kind = string;
+const anything: Kind = '@';
+const flagKind: Kind = '-';
+const command: Kind = 'command';
+
+const listing = (name: Listing | 'files' | 'folders'): Kind => `@${name}`;
+
+const kinds: Readonly<Record<string, Kind>> = {
+  SESSION: listing('sessions'),
+  BRANCH: listing('sessions'),
+  AGENT: listing('agents'),
+  WORKSPACE: listing('workspaces'),
+  FILE: listing('files'),
+  FOLDER: listing('folders'),
+};
+const argumentKinds: Readonly<Record<string, Kind>> = {
+  ...kinds,
+  APPROVAL: listing('approvals'),
+  MEMBER: listing('members'),
+  KEY: listing('keys'),
+  WEBHOOK: listing('webhooks'),
+  SECRET: listing('secrets'),
+  SHELL: shells.join('|'),
+};
+
+const kindOf = (spec: OptionSpec): Kind => {
+  if (spec.type === 'boolean') return flagKind;
+  return spec.choices?.join('|') ?? kinds[spec.value] ?? anything;
+};
+
+/** One line of the table of a command: what is typed, what it can be or is followed by, and what it is about. */
+export type Row = readonly [name: string, kind: Kind, about: string];
+
+const optionRows = (name: string, spec: OptionSpec): readonly Row[] => [
+  [`--${name}`, kindOf(spec), spec.about],
+  ...(spec.short ? [[`-${spec.short}`, kindOf(spec), spec.about] as const] : []),
+];
+
+const argumentRow = (name: string, index: number): Row => [
+  name.includes('…') ? '*' : String(index),
+  argumentKinds[name.replace(/[[\]…]/g, '')] ?? anything,
+  name,
+];
+
+const rowsOf = ({ args, options }: Command): readonly Row[] => [
+  ...args.map(argumentRow),
+  ...Object.entries({ ...options, ...commonOptions }).flatMap(([name, spec]) => optionRows(name, spec)),
+];
+
+const headOf = ({ name }: Command): string => name.split(' ')[0]!;
+
+export interface CompletionTable {
+  /** By what has been typed of a command: nothing yet, the first word of two, or its name. */
+  readonly rows: ReadonlyMap<string, readonly Row[]>;
+  /** First words of commands that have two. */
+  readonly heads: readonly string[];
+  /** Options that a value follows, in whatever command. */
+  readonly taking: readonly string[];
+  /** Those that say where to look for ids. */
+  readonly places: readonly string[];
+}
+
+export const completionTable = (commands: readonly Command[]): CompletionTable => {
+  const heads = [...new Set(commands.filter(({ name }) => name.includes(' ')).map(headOf))];
+  const about = (head: string): string => {
+    const words = commands.filter((each) => headOf(each) === head).map(({ name }) => name.slice(head.length + 1));
+    return words.join(', ');
+  };
+  const first: readonly Row[] = [
+    ...commands.filter(({ name }) => !name.includes(' ')).map(({ name, summary }) => [name, command, summary] as const),
+    ...heads.map((head) => [head, command, about(head)] as const),
+    ['help', command, 'what there is, or all about a command'],
+  ];
+  const seconds = heads.map((head): [string, readonly Row[]] => [
+    head,
+    commands
+      .filter((each) => each.name.startsWith(`${head} `))
+      .map(({ name, summary }) => [name.slice(head.length + 1), command, summary] as const),
+  ]);
+  const rows = new Map([
+    ['', first] as const,
+    ...seconds,
+    ...commands.map((each) => [each.name, rowsOf(each)] as const),
+    ['help', first] as const,
+  ]);
+  const all = [...rows.values()].flat();
+  const taking = all.flatMap(([name, kind]) => (name.startsWith('-') && kind !== flagKind ? [name] : []));
+  const places = Object.entries(commonOptions).flatMap(([name, { type }]) => (type === 'string' ? [`--${name}`] : []));
+  return { rows, heads, taking: [...new Set(taking)], places };
+};

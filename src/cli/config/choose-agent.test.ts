@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import type { SessionSummary } from '../../schema/summary.ts';
+import { refuseForeign } from './choose-agent.ts';
+import { demoAgent } from './demo-agent.ts';
+
+test.each([
+  ['a configuration', { file: 'perdure.config.ts' }, 'coder@2, which the configuration does not hold: name'],
+  ['none', {}, 'coder@2, which no configuration holds: name'],
+])('[CLIR1] with %s, an input for an agent that is not there is refused and says so', (_, where, words) => {
+  const summary = { id: 'ses_a', agent: { name: 'coder', version: 2 } } as unknown as SessionSummary;
+  expect(() => refuseForeign({ agents: [demoAgent], ...where }, summary)).toThrow(words);
+});

@@ -1,0 +1,45 @@
+import { appendFile, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { defineAgent, defineTool } from '../../index.ts';
+import { decideTool, editTool, writeTool } from '../../tools/index.ts';
+import type { Config } from './config.ts';
+import { storyScript } from './story-script.ts';
+
+const wordMs = 25;
+/** Long enough to be killed meanwhile. */
+const answerMs = 60_000;
+
+/** In the folder where workers are started, beside all worktrees: each release leaves a line. */
+export const releases = 'released.txt';
+
+const release = defineTool({
+  name: 'release',
+  description: 'Releases a version, which can be done once.',
+  input: z.object({ version: z.string() }),
+  effects: 'once',
+  usesFiles: false,
+  execute: async ({ version }, { callId, signal }) => {
+    await appendFile(releases, `${version} released by process ${process.pid} for ${callId}\n`);
+    await sleep(answerMs, undefined, { signal });
+    return { version };
+  },
+  reconcile: async ({ version }, { callId }) => {
+    const done = await readFile(releases, 'utf8').catch(() => '');
+    return done.includes(` for ${callId}\n`) ? { outcome: 'ok', output: { version } } : { outcome: 'not-run' };
+  },
+});
+
+/** Of `perdure demo`. */
+export const storyConfig: Config = {
+  agents: [
+    defineAgent({
+      name: 'coder',
+      version: 1,
+      model: `scripted/${storyScript.name}`,
+      instructions: 'You are a script.',
+      tools: [writeTool, editTool, decideTool, release],
+    }),
+  ],
+  models: { scripts: [storyScript], pause: (signal) => sleep(wordMs, undefined, { signal }) },
+};

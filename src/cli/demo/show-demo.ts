@@ -1,0 +1,117 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, realpath, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, extname, join } from 'node:path';
+import { PerdureError } from '../../schema/error.ts';
+import type { Context, Surroundings } from '../command.ts';
+import type { Ending } from '../exit-codes.ts';
+import { withProgress } from '../progress.ts';
+import { shellWord } from '../shell-word.ts';
+import type { Env } from '../world.ts';
+import { ClaimFailed } from './claims.ts';
+import { Narrator } from './narrator.ts';
+import { tellStory } from './story.ts';
+import { WorkerProcesses } from './worker-processes.ts';
+
+const agentModule = new URL(`../config/story-agent${extname(import.meta.url)}`, import.meta.url).href;
+
+const unusable = (file: string, why: string, cause?: unknown): PerdureError =>
+  new PerdureError('FILE_UNAVAILABLE', `${why}: --in names a new or empty folder`, { details: { file }, cause });
+
+const makeFolder = async (named: string | undefined): Promise<string> => {
+  const begins = join(tmpdir(), 'perdure-demo-');
+  try {
+    if (named === undefined) return await mkdtemp(begins);
+    await mkdir(named, { recursive: true });
+    return named;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const file = named ?? begins;
+    throw unusable(file, `cannot write ${file} (${code})`, cause);
+  }
+};
+
+/** The real name of a new or empty folder, with the agent of the story. */
+const prepareFolder = async (named: string | undefined): Promise<string> => {
+  const folder = await makeFolder(named);
+  if ((await readdir(folder)).length > 0) throw unusable(folder, `${folder} is not empty`);
+  await writeFile(
+    join(folder, 'perdure.config.mjs'),
+    `export { storyConfig as default } from ${JSON.stringify(agentModule)};\n`,
+  );
+  return realpath(folder);
+};
+
+/** Nothing that would lead commands elsewhere than to the folder. */
+const environmentOf = (env: Env): Env =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PERDURE_')));
+
+/** Whether a shell finds `perdure`; npm's own `PATH` is not that of the shell it was started from. */
+const isOnPath = ({ PATH = '', npm_lifecycle_event }: Env): boolean =>
+  npm_lifecycle_event === undefined && PATH.split(delimiter).some((folder) => existsSync(join(folder, 'perdure')));
+
+const lookAround = async (folder: string, session: string): Promise<readonly string[]> => {
+  const program = await realpath(process.argv[1]!);
+  return [
+    `cd ${shellWord(folder)}`,
+    ...(isOnPath(process.env) ? [] : [`alias perdure=${shellWord(program)}`]),
+    'perdure ls',
+    `perdure files history ${session} limiter.js`,
+  ].map((line) => `  ${line}`);
+};
+
+const tell = async (
+  context: Context,
+  folder: string,
+  workers: WorkerProcesses,
+  surroundings: Partial<Surroundings>,
+): Promise<Ending> => {
+  const narrator = new Narrator(context, surroundings);
+  const waiting = <T>(what: string, work: () => Promise<T>): Promise<T> =>
+    context.json ? work() : withProgress(context.err, () => what, work);
+  try {
+    await narrator.say(
+      'What answers here is a script, not a model. All else is real:',
+      'each command is run as it is shown, and each claim is checked.',
+      '',
+    );
+    await narrator.typed(`cd ${shellWord(folder)}`);
+    const [{ value: session }] = await tellStory({ narrator, workers, waiting });
+    const next = await lookAround(folder, session);
+    await narrator.say('', 'That was all. It stays there for you to look around:', '', ...next, '');
+    await narrator.say(`To remove it: rm -r ${shellWord(folder)}`);
+    return 'success';
+  } catch (error) {
+    if (!(error instanceof ClaimFailed)) throw error;
+    await context.err.write(`${context.err.style('red', '✗')} this does not hold: ${error.message}; see ${folder}\n`);
+    return 'failure';
+  } finally {
+    if (context.json) await context.answer({ folder, claims: narrator.claims.made }, () => []);
+  }
+};
+
+/** The story in a minute: each command is typed and run in the folder, by the code that the command line runs. */
+export const showDemo = async (context: Context, named: string | undefined): Promise<Ending> => {
+  const folder = await prepareFolder(named);
+  process.chdir(folder);
+  const env = environmentOf(process.env);
+  const workers = new WorkerProcesses(folder, env);
+  const left = Promise.withResolvers<Ending>();
+  const release = context.onInterrupt(() => {
+    left.resolve(context.note(`left in the middle: what was done until then is in ${folder}`).then(() => 'detached'));
+  });
+  const surroundings: Partial<Surroundings> = {
+    env,
+    folder,
+    program: 'perdure',
+    person: () => undefined,
+    onInterrupt: () => () => {},
+    startDetached: (args) => void workers.start(args),
+  };
+  try {
+    return await Promise.race([tell(context, folder, workers, surroundings), left.promise]);
+  } finally {
+    release();
+    await workers.stop();
+  }
+};

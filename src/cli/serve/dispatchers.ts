@@ -1,0 +1,40 @@
+import type { Dispatcher } from '../../core/service/webhooks/dispatcher.ts';
+import type { Runtime } from '../../runtime.ts';
+
+/** How often it is looked for workspaces that were added elsewhere. */
+const lookMs = 5000;
+
+/** Sends to the webhooks of every workspace there is, and of those that come. */
+export class Dispatchers {
+  readonly #runtime: Runtime;
+  readonly #running = new Map<string, Dispatcher>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  async start(): Promise<void> {
+    await this.#look();
+    this.#timer = setInterval(() => {
+      // A store that is away is looked at again.
+      this.#looking = this.#look().catch(() => {});
+    }, lookMs);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+    await Promise.all([...this.#running.values()].map((dispatcher) => dispatcher.stop()));
+  }
+
+  async #look(): Promise<void> {
+    for (const { id } of await this.#runtime.workspaces.list()) {
+      if (this.#running.has(id)) continue;
+      const dispatcher = this.#runtime.as({ workspace: id, member: 'local', role: 'admin' }).dispatcher();
+      this.#running.set(id, dispatcher);
+      await dispatcher.start();
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { callCliOn, recorder } from '../../../test/call-cli.ts';
+import { newMemoryDatabase } from '../../testing/memory-database.ts';
+import type { Interrupt } from '../command.ts';
+import { readKeptKey } from '../kept-key.ts';
+
+let data: string;
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), 'perdure-greeting-'));
+  vi.stubEnv('PERDURE_DATA', data);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(data, { recursive: true });
+});
+
+/** Starts a server, asks it with the key that is kept once it has greeted, and stops it. */
+const greeted = async (database: ReturnType<typeof newMemoryDatabase>, columns: number) => {
+  const greeting = Promise.withResolvers<string>();
+  const out = {
+    ...recorder(columns),
+    write: async (text: string | Uint8Array) => greeting.resolve(stripVTControlCharacters(String(text))),
+  };
+  let stop: (interrupt: Interrupt) => void = () => {};
+  const serving = callCliOn(database, ['serve', '--port', '0'], {
+    columns,
+    out,
+    program: './bin/perdure',
+    onInterrupt: (listener) => {
+      stop = listener;
+      return () => {};
+    },
+  });
+  const said = await greeting.promise;
+  const url = / at (http:\S+)/.exec(said)?.[1];
+  const answer = await fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${readKeptKey(data)}` } });
+  stop('interrupt');
+  const { err } = await serving;
+  return { url, said, err, status: answer.status };
+};
+
+test('[START1] every start names three commands with the key that is kept, and on a terminal no log comes between', async () => {
+  const database = newMemoryDatabase();
+  const first = await greeted(database, 80);
+  const again = await greeted(database, Number.POSITIVE_INFINITY);
+  for (const { said, url, status } of [first, again]) {
+    expect(status).toBe(200);
+    expect(said).toContain('demo is a script, not a model');
+    expect(said).toContain(`the admin key is in ${data}/api-key`);
+    const there = `--server ${url} --key-file ${data}/api-key`;
+    expect(said.match(/^ {2}.*$/gm)).toEqual(
+      ['send --new tour', 'ls', 'verify --all'].map((call) => `  ./bin/perdure ${call} ${there}`),
+    );
+  }
+  expect(first.err).toBe('');
+  expect(JSON.parse(again.err.split('\n')[0]!)).toMatchObject({ level: 'info', route: '/v1/me', status: 200 });
+});
+
+test('[START1] where the key that is kept does not count any more, that is said with what to do', async () => {
+  const database = newMemoryDatabase();
+  await greeted(database, 80);
+  const listed = await callCliOn(database, ['keys', 'ls', '--json']);
+  const [, key = ''] = /"(key_\w+)"/.exec(listed.out) ?? [];
+  expect(await callCliOn(database, ['keys', 'revoke', key])).toMatchObject({ code: 0 });
+  const { said, status } = await greeted(database, 200);
+  expect(status).toBe(401);
+  expect(said).not.toContain('--key-file');
+  expect(said).toContain('put yours into PERDURE_KEY, or make one by `./bin/perdure keys create local --store memory`');
+});

@@ -1,0 +1,77 @@
+import { relative } from 'node:path';
+import type { Runtime } from '../../runtime.ts';
+import type { Context } from '../command.ts';
+import { modelOf } from '../config/model-of.ts';
+import { scriptNote } from '../config/script-note.ts';
+import { wrap } from '../display-width.ts';
+import { keptKeyFile, keyFileIn, readKeptKey } from '../kept-key.ts';
+import { shellWord } from '../shell-word.ts';
+import type { FirstKey } from './first-key.ts';
+
+export interface Served {
+  readonly url: string;
+  readonly takenPort: number | undefined;
+  /** Of the first start alone. */
+  readonly key: FirstKey | undefined;
+}
+
+const shortest = (file: string): string => {
+  const fromHere = relative('.', file);
+  return fromHere.startsWith('..') ? file : fromHere;
+};
+
+interface Key {
+  readonly line: string;
+  /** Where commands find it, if there. */
+  readonly file?: string;
+}
+
+const keyOf = async (context: Context, runtime: Runtime, first: FirstKey | undefined): Promise<Key> => {
+  if (first && !first.isKept) return { line: `admin key, shown this once, for PERDURE_KEY: ${first.token}` };
+  const kept = readKeptKey(runtime.data);
+  if (kept !== undefined && (await runtime.authenticate(kept))) {
+    const file = keptKeyFile(runtime.data);
+    return { line: `the admin key is in ${shortest(file)}, for you alone to read`, file };
+  }
+  const remedy = context.commandText('keys', 'create', 'local');
+  return { line: `no key that counts is kept here: put yours into PERDURE_KEY, or make one by \`${remedy}\`` };
+};
+
+/** Three commands that work as they are printed, typed in the same folder, where its key is kept or with it in PERDURE_KEY. */
+const tryNext = async (context: Context, url: string, { file }: Key): Promise<readonly string[]> => {
+  const config = await context.config();
+  const [first] = config.agents;
+  const words = scriptNote(config) === undefined ? 'What is in your folder?' : 'tour';
+  const chosen = config.agents.length > 1 ? ['--agent', first!.name] : [];
+  const isFound = file === undefined || keyFileIn(process.cwd(), url) === file;
+  const there = ['--server', url, ...(isFound ? [] : ['--key-file', shortest(file)])];
+  return [['send', '--new', words, ...chosen], ['ls'], ['verify', '--all']].map(
+    (call) => `  ${context.program} ${[...call, ...there].map(shellWord).join(' ')}`,
+  );
+};
+
+/** What whoever started a server reads first. */
+export const greetingOf = async (
+  context: Context,
+  runtime: Runtime,
+  { url, takenPort, key: first }: Served,
+): Promise<readonly string[]> => {
+  const config = await context.config();
+  const taken = takenPort === undefined ? '' : `, since port ${takenPort} is taken`;
+  const models = config.agents.map((agent) => `${agent.name} asks ${modelOf(agent) || 'no model'}`).join(', ');
+  const key = await keyOf(context, runtime, first);
+  const about = [
+    `serving ${context.storeName()} at ${url}${taken}`,
+    scriptNote(config) ?? `agents: ${models}`,
+    key.line,
+  ];
+  return [
+    ...about.flatMap((line) => wrap(line, context.out.columns)),
+    '',
+    'try next, in another terminal:',
+    '',
+    ...(await tryNext(context, url, key)).map((line) => context.out.style('bold', line)),
+    '',
+    `${url}/v1/docs tells of all routes; Ctrl-C stops it`,
+  ];
+};
