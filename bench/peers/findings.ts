@@ -1,0 +1,128 @@
+import type { EngineName } from '../engines/engine.ts';
+import { type Figure, type Result, resultOf, show } from '../figure.ts';
+import { median } from '../statistics.ts';
+import { eventsPerTurn } from '../workload.ts';
+import type { Mode, SystemName } from './contender.ts';
+import type { Measured } from './measure.ts';
+
+export const systemTitles: Record<SystemName, string> = {
+  bare: 'bare SQL',
+  perdure: 'Perdure',
+  mastra: 'Mastra',
+  langgraph: 'LangGraph',
+  'langgraph-delta': 'LangGraph, delta channel',
+};
+export const engineTitles: Record<EngineName, string> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
+
+export const windowTurns = 40;
+
+/** Of the turns that lead to this one. */
+export const timeAt = ({ times }: Measured, turn: number): number =>
+  times.length < turn ? Number.NaN : median(times.slice(Math.max(0, turn - windowTurns), turn));
+
+export class Findings {
+  readonly all: readonly Measured[];
+  readonly marks: readonly number[];
+  readonly block: number;
+
+  constructor(all: readonly Measured[], marks: readonly number[], block: number) {
+    this.all = all;
+    this.marks = marks;
+    this.block = block;
+  }
+
+  get engines(): readonly EngineName[] {
+    return [...new Set(this.all.map(({ engine }) => engine))];
+  }
+
+  find(engine: EngineName, system: SystemName, mode: Mode): Measured | undefined {
+    return this.all.find((each) => each.engine === engine && each.system === system && each.mode === mode);
+  }
+
+  /** Against the bare loop of the same mode, at the same turns. */
+  ratioAt(measured: Measured, turn: number): number {
+    const bare = this.find(measured.engine, 'bare', measured.mode);
+    return bare ? timeAt(measured, turn) / timeAt(bare, turn) : Number.NaN;
+  }
+
+  /** Block by block, as they were written one beside the other; each with so many neighbours on either side. */
+  ratios(measured: Measured, neighbours: number): readonly { readonly turn: number; readonly ratio: number }[] {
+    const bare = this.find(measured.engine, 'bare', measured.mode);
+    if (!bare) return [];
+    const blocks = Math.floor(measured.times.length / this.block);
+    const around = ({ times }: Measured, at: number) => {
+      const [first, last] = [Math.max(0, at - neighbours), Math.min(blocks - 1, at + neighbours)];
+      return median(times.slice(first * this.block, (last + 1) * this.block));
+    };
+    return Array.from({ length: blocks }, (_, at) => ({
+      turn: (at + 1) * this.block,
+      ratio: around(measured, at) / around(bare, at),
+    }));
+  }
+
+  /** Over the second half of the session: who writes much was stopped by then, and a disk that all wait for makes all alike. */
+  ratioOf(measured: Measured): number {
+    const half = measured.times.length / 2;
+    return median(
+      this.ratios(measured, 0)
+        .filter(({ turn }) => turn > half)
+        .map(({ ratio }) => ratio),
+    );
+  }
+}
+
+const turnFigures = (findings: Findings): readonly Result[] =>
+  (
+    [
+      ['turn', 'a turn in one durable transaction, against bare SQLite', 1.5],
+      ['step', 'full journal, against the bare loop that commits each event', 1.6],
+    ] as const
+  ).flatMap(([mode, name, atMost]) => {
+    const [ours, bare] = [findings.find('sqlite', 'perdure', mode), findings.find('sqlite', 'bare', mode)];
+    if (!ours || !bare) return [];
+    const half = ({ times }: Measured) => median(times.slice(times.length / 2));
+    const detail = `${show(half(ours), 'ms')} against ${show(half(bare), 'ms')}, medians of the second half of the session`;
+    return [resultOf('turn', 'SQLite', { name, value: findings.ratioOf(ours), unit: 'x', target: { atMost }, detail })];
+  });
+
+/** How many times as long theirs took as ours. */
+const faster = (
+  name: string,
+  ours: number | undefined,
+  theirs: number | undefined,
+  more: Pick<Figure, 'target'> = {},
+): readonly Figure[] => {
+  if (ours === undefined || theirs === undefined) return [];
+  const detail = `${show(theirs, 'ms')} against ${show(ours, 'ms')}`;
+  return [{ name, value: theirs / ours, unit: 'x', detail, ...more }];
+};
+
+const mastraFigures = (findings: Findings, engine: EngineName): readonly Result[] => {
+  const [ours, theirs] = [findings.find(engine, 'perdure', 'turn'), findings.find(engine, 'mastra', 'turn')];
+  if (!ours || !theirs) return [];
+  const turns = ours.times.length.toLocaleString('en');
+  const count = ours.context && Math.round(ours.context.messages / eventsPerTurn);
+  const name = `a session of ${turns} turns opened to its next context, faster than Mastra's load of it all`;
+  const [next, whole, part] = [ours.context, theirs.all, theirs.context];
+  const resumes = [
+    ...faster(`${name}; the store opened anew`, next?.storeMs, whole?.storeMs, { target: { atLeast: 20 } }),
+    ...faster('the same from the start of the process, modules and all', next?.processMs, whole?.processMs),
+    ...faster('the same on a store that is open', next?.sessionMs, whole?.sessionMs, { target: { atLeast: 20 } }),
+    ...faster(`the same, when Mastra loads the newest ${count} turns alone`, next?.sessionMs, part?.sessionMs),
+    ...faster('on a store that is open, when both read everything', ours.all?.sessionMs, whole?.sessionMs),
+  ];
+  const forks = faster(`fork at ${turns} turns, faster than Mastra's`, ours.fork?.ms, theirs.fork?.ms, {
+    target: { atLeast: 50 },
+  });
+  const title = engineTitles[engine];
+  return [
+    ...resumes.map((figure) => resultOf('resume', title, figure)),
+    ...forks.map((figure) => resultOf('fork', title, figure)),
+  ];
+};
+
+/** What we set out to reach, and what explains it. */
+export const targetsOf = (findings: Findings): readonly Result[] => [
+  ...turnFigures(findings),
+  ...findings.engines.flatMap((engine) => mastraFigures(findings, engine)),
+];

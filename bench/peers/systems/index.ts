@@ -1,0 +1,11 @@
+import type { EngineName } from '../../engines/engine.ts';
+import type { System, SystemName } from '../contender.ts';
+
+/** Imports what the system needs, and no other. */
+export const importSystem: Record<SystemName, (engine: EngineName, libraryUrl: string) => Promise<System>> = {
+  bare: async () => (await import('./bare.ts')).bare,
+  perdure: async (_, libraryUrl) => (await import('./perdure.ts')).importPerdure(libraryUrl),
+  mastra: async (engine) => (await import('./mastra.ts')).importMastra(engine),
+  langgraph: async (engine) => (await import('./langgraph.ts')).importLangGraph(engine, 'whole'),
+  'langgraph-delta': async (engine) => (await import('./langgraph.ts')).importLangGraph(engine, 'delta'),
+};
