@@ -1,11 +1,8 @@
-/**
- * What `perdure chat`, `send` and `worker` take their agents from: copy it to the folder where you start them.
- * Outside of this repository, import from 'perdure'.
- */
+/** What `perdure chat`, `send`, `serve` and `worker` take their agents from: copy it to the folder where you start them. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defineAgent, defineTool } from 'perdure';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../src/index.ts';
 
 const readText = defineTool({
   name: 'read_text',

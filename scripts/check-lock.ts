@@ -34,6 +34,14 @@ export function findLockProblems(manifest: Manifest, lock: Lock): string[] {
 }
 
 if (import.meta.main) {
-  const [manifest, lock] = ['package.json', 'package-lock.json'].map((path) => JSON.parse(readFileSync(path, 'utf8')));
-  reportProblems('lock', `${Object.keys(lock.packages).length - 1} packages, whole`, findLockProblems(manifest, lock));
+  const problems: string[] = [];
+  let count = 0;
+  for (const folder of ['', 'bench/peers/']) {
+    const [manifest, lock] = ['package.json', 'package-lock.json'].map((name) =>
+      JSON.parse(readFileSync(`${folder}${name}`, 'utf8')),
+    );
+    count += Object.keys(lock.packages).length - 1;
+    problems.push(...findLockProblems(manifest, lock).map((problem) => `${folder}${problem}`));
+  }
+  reportProblems('lock', `${count} packages, whole`, problems);
 }

@@ -16,7 +16,7 @@ const runCheck = (name: string) => {
 
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'perdure-checks-'));
-  mkdirSync(join(project, 'src', 'schema'), { recursive: true });
+  for (const folder of ['src/schema', 'bench/peers']) mkdirSync(join(project, folder), { recursive: true });
 });
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
@@ -25,6 +25,8 @@ test('a sound project passes every check with one line', () => {
   const manifest = { name: 'sound', version: '1.0.0', type: 'module', bin: {}, exports, files: [] };
   write('package.json', manifest);
   write('package-lock.json', { packages: { '': { name: 'sound', version: '1.0.0', bin: {} } } });
+  write('bench/peers/package.json', { name: 'peers' });
+  write('bench/peers/package-lock.json', { packages: { '': { name: 'peers' } } });
   write('SPEC.md', '- **LOG1** A rule.\n');
   write('src/schema/ids.ts', 'export const a = 1;\n');
   write('src/index.ts', `export { a } from './schema/ids.ts';\n`);

@@ -1,0 +1,22 @@
+/** The agent that all of them hold: three steps of a quarter of a second, each told with the worker that took it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { defineAgent, defineScript, defineTool } from 'perdure';
+import { z } from 'zod';
+
+const step = defineTool({
+  name: 'step',
+  input: z.object({ number: z.int() }),
+  effects: 'idempotent', // when its worker dies meanwhile, another runs it again, under the same idempotency key
+  usesFiles: false,
+  execute: async () => {
+    process.send?.('at work');
+    await sleep(250);
+    return process.env.WORKER;
+  },
+});
+
+export const script = defineScript({
+  name: 'three-steps',
+  steps: [...[1, 2, 3].map((number) => ({ calls: [{ tool: 'step', input: { number } }] })), { text: 'Done.' }],
+});
+export const walker = defineAgent({ name: 'walker', version: 1, model: 'scripted/three-steps', tools: [step] });

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { drawScreen } from './draw-screen.ts';
+import { screenOf } from './terminal-screen.ts';
+
+const texts = (output: string): readonly string[] =>
+  screenOf(output).map((runs) => runs.map(({ text }) => text).join('|'));
+
+test('a terminal is read as it stands at the end: what was written over or erased is gone', () => {
+  expect(texts('waiting, 1 s\r\x1b[Kdone\r\nnext\n\n')).toEqual(['done', 'next']);
+  expect(texts('abcdef\rxy\n')).toEqual(['xycdef']);
+});
+
+test('text that looks the same is one run, at its column, in the style that was set before it', () => {
+  expect(screenOf('\x1b[1;36m1. Go\x1b[22m\x1b[39m  now')).toEqual([
+    [
+      { text: '1. Go', column: 0, bold: true, dim: false, colour: 36 },
+      { text: '  now', column: 5, bold: false, dim: false, colour: undefined },
+    ],
+  ]);
+  expect(() => screenOf('\x1b[5mblinks')).toThrow('style 5');
+});
+
+test('it is drawn as text alone, each run as wide as its columns', () => {
+  const svg = drawScreen(screenOf('a \x1b[31m<b>  & c\x1b[39m'), 'What <it> shows');
+  expect(svg).toContain('<text x="36.8" y="33.5" textLength="67.2" fill="#ff7b72">&lt;b&gt;\u00a0\u00a0&amp; c</text>');
+  expect(svg).toContain('<title>What &lt;it&gt; shows</title>');
+  expect(svg).not.toMatch(/<script|href|url\(|@import/);
+  expect(Number(/^<svg [^>]*width="(\d+)"/.exec(svg)?.[1])).toBeLessThanOrEqual(900);
+});

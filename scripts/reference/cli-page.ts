@@ -1,0 +1,76 @@
+import type { Command, Options } from '../../src/cli/command.ts';
+import { type CommandGroup, commandGroups } from '../../src/cli/commands/registry.ts';
+import { commonOptions } from '../../src/cli/common-options.ts';
+import { environment } from '../../src/cli/environment.ts';
+import { exitTable } from '../../src/cli/exit-codes.ts';
+import { optionName, signature } from '../../src/cli/help.ts';
+import { code, linkTo, table } from '../markdown.ts';
+import { markdownPage, type Page } from './page.ts';
+import { schemaOf, titledShape } from './shapes.ts';
+
+const titleOf = ({ name }: Command): string => `perdure ${name}`;
+
+const optionTable = (options: Options): readonly string[] =>
+  table(
+    ['Option', 'What it does'],
+    Object.entries(options).map(([name, spec]) => [code(optionName(name, spec)), spec.about]),
+  );
+
+const jsonTitle = ({ jsonLines }: Command): string => (jsonLines ? 'With `--json`, on each line' : 'With `--json`');
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+const section = (command: Command): readonly string[] => [
+  `### ${titleOf(command)}`,
+  '',
+  `${sentence(command.summary)}${command.isLocal ? ' On a store alone, not with `--server`.' : ''}`,
+  '',
+  '```text',
+  signature(command),
+  '```',
+  ...(Object.keys(command.options).length > 0 ? ['', ...optionTable(command.options)] : []),
+  ...(command.notes ?? []).flatMap((note) => ['', note]),
+  '',
+  '```text',
+  ...command.examples,
+  '```',
+  '',
+  ...titledShape(jsonTitle(command), schemaOf(command.json)),
+];
+
+const headingOf = ({ name }: CommandGroup): string => name.charAt(0).toUpperCase() + name.slice(1);
+
+const index = commandGroups.flatMap((group) => [
+  [`**${linkTo(headingOf(group))}**`, `**${group.about}**`],
+  ...group.commands.map((command) => [linkTo(titleOf(command), code(command.name)), command.summary]),
+]);
+
+export const cliPage: Page = {
+  path: 'docs/reference/cli.md',
+  render: () =>
+    markdownPage(
+      'The command',
+      '`perdure COMMAND [arguments] [options]`. `perdure help COMMAND` tells the same in a terminal. In arguments, `SESSION` is needed, `[TEXT]` may be left out, and `…` means any number.',
+      `On this page: ${['Commands', 'Options of every command', 'Exit codes', 'Environment'].map((title) => linkTo(title)).join(', ')}.`,
+      '## Commands',
+      table(['Command', 'What it does'], index),
+      ...commandGroups.flatMap((group) => [
+        `## ${headingOf(group)}`,
+        sentence(group.about),
+        ...group.commands.map(section),
+      ]),
+      '## Options of every command',
+      optionTable(commonOptions),
+      '## Exit codes',
+      table(
+        ['Code', 'Meaning'],
+        Object.values(exitTable).map((each) => [String(each.code), each.about]),
+      ),
+      'Which error ends with which code is told with the [errors](errors.md).',
+      '## Environment',
+      table(
+        ['Variable', 'What it does'],
+        Object.entries(environment['The command']!).map(([name, about]) => [code(name), about]),
+      ),
+      '`perdure help environment` tells them too. All others are in [configuration](configuration.md#environment).',
+    ),
+};

@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { environment } from '../../src/cli/environment.ts';
+import { defaultStore } from '../../src/cli/store-address.ts';
+import { Options as WorkerOptions } from '../../src/core/run/worker.ts';
+import { Timings } from '../../src/core/service/scopes.ts';
+import { defaultSnapshotPolicy } from '../../src/core/service/session-folds.ts';
+import { defaultPostRules } from '../../src/core/service/webhooks/post.ts';
+import { defaultContextTokens, defaultStallMs } from '../../src/models/from-language-model.ts';
+import { defaultDrainMs, defaultTimeouts } from '../../src/servers/http/listen.ts';
+import { serveDefaults } from '../../src/servers/http/server.ts';
+import { postgresDefaults } from '../../src/stores/postgres/postgres-defaults.ts';
+import { code, linkTo, table } from '../markdown.ts';
+import { exampleText } from './example-text.ts';
+import { markdownPage, type Page } from './page.ts';
+import { type Member, readInterface } from './read-interface.ts';
+
+interface Group {
+  readonly title: string;
+  readonly about: string;
+  readonly members: readonly Member[];
+  readonly defaults?: Readonly<Record<string, unknown>>;
+}
+
+const membersOf = (file: string, name: string, isShown: (member: string) => boolean = () => true): readonly Member[] =>
+  readInterface(readFileSync(file, 'utf8'), name).filter((member) => isShown(member.name));
+
+const groups: readonly Group[] = [
+  {
+    title: 'perdure.config.ts',
+    about:
+      'What the commands work with: `perdure.config.ts`, `.mjs` or `.js` in the current folder, or the file that `--config` names. It is a program that exports this as its default.',
+    members: membersOf('src/cli/config/config.ts', 'Config', (name) => name !== 'file'),
+    defaults: { store: defaultStore },
+  },
+  {
+    title: 'openRuntime',
+    about: 'From `perdure`. What a program passes to `openRuntime`.',
+    members: membersOf('src/runtime.ts', 'RuntimeOptions'),
+  },
+  {
+    title: 'models',
+    about: 'Of `openRuntime` and of the configuration. What the environment says need not be said again.',
+    members: membersOf('src/models/models-config.ts', 'ModelsConfig'),
+    defaults: { contextTokens: defaultContextTokens, stallMs: defaultStallMs },
+  },
+  {
+    title: 'models.providers',
+    about: 'By the name before the slash.',
+    members: membersOf('src/models/models-config.ts', 'ProviderConfig'),
+    defaults: { structuredOutput: true },
+  },
+  {
+    title: 'models.models',
+    about: 'By the whole name, such as `ollama/qwen3`.',
+    members: membersOf('src/models/models-config.ts', 'ModelConfig'),
+  },
+  {
+    title: 'models.models.price',
+    about: 'In USD per million tokens.',
+    members: membersOf('src/core/ports/model.ts', 'Price'),
+  },
+  {
+    title: 'timing',
+    about: 'Of `openRuntime`.',
+    members: membersOf('src/core/service/scope.ts', 'Timing'),
+    defaults: Timings.parse({}),
+  },
+  {
+    title: 'snapshots',
+    about: 'Of `openRuntime`.',
+    members: membersOf('src/core/service/session-folds.ts', 'SnapshotPolicy'),
+    defaults: { ...defaultSnapshotPolicy },
+  },
+  {
+    title: 'webhooks',
+    about: 'Of `openRuntime`.',
+    members: membersOf('src/core/service/webhooks/post.ts', 'PostRules'),
+    defaults: { ...defaultPostRules },
+  },
+  {
+    title: 'runtime.worker',
+    about: 'What a program passes to `runtime.worker`; `perdure worker` and `perdure serve` have options for the same.',
+    members: membersOf('src/core/run/worker.ts', 'WorkerOptions'),
+    defaults: WorkerOptions.parse({}),
+  },
+  {
+    title: 'openPostgresStore',
+    about: 'From `perdure/postgres`, for more than an address says. What it gives is a `store` of `openRuntime`.',
+    members: membersOf('src/stores/postgres/index.ts', 'PostgresStoreOptions'),
+    defaults: { ...postgresDefaults },
+  },
+  {
+    title: 'serveHttp',
+    about:
+      'From `perdure/server`. What a program passes to `serveHttp(runtime, options)`; `perdure serve` has options for the same.',
+    members: [
+      ...membersOf('src/servers/http/server.ts', 'ServeOptions'),
+      ...membersOf('src/servers/http/listen.ts', 'ListenOptions', (name) => name === 'drainMs' || name === 'timeouts'),
+      ...membersOf('src/servers/http/observer.ts', 'Readings'),
+    ],
+    defaults: { ...serveDefaults, drainMs: defaultDrainMs },
+  },
+  {
+    title: 'timeouts',
+    about: 'Of `serveHttp`.',
+    members: membersOf('src/servers/http/listen.ts', 'Timeouts'),
+    defaults: { ...defaultTimeouts },
+  },
+];
+
+const defaultText = (value: unknown): string =>
+  value === undefined || typeof value === 'function'
+    ? ''
+    : code(typeof value === 'string' ? value : exampleText(value));
+
+const section = ({ title, about, members, defaults = {} }: Group): readonly string[] => [
+  `## ${title}`,
+  '',
+  about,
+  '',
+  ...table(
+    ['Field', 'Type', 'Default', 'Meaning'],
+    members.map(({ name, isOptional, type, about }) => [
+      code(`${name}${isOptional ? '?' : ''}`),
+      code(type),
+      defaultText(defaults[name]),
+      about,
+    ]),
+  ),
+];
+
+const variables = Object.entries(environment).flatMap(([title, names]) => [
+  `### ${title}`,
+  table(
+    ['Variable', 'What it does'],
+    Object.entries(names).map(([name, about]) => [code(name), about]),
+  ),
+]);
+
+export const configurationPage: Page = {
+  path: 'docs/reference/configuration.md',
+  render: () =>
+    markdownPage(
+      'Configuration',
+      'What can be set, in a file, by a program and by the environment. What is not known is refused by name; nothing is guessed.',
+      `On this page: ${[...groups.map(({ title }) => title), 'Environment'].map((title) => linkTo(title, code(title))).join(', ')}.`,
+      ...groups.map(section),
+      '## Environment',
+      'Every variable that Perdure reads. Options of a call, and of a program, count first.',
+      ...variables,
+    ),
+};

@@ -1,0 +1,30 @@
+import { exitClassOf, exitCodes } from '../../src/cli/exit-codes.ts';
+import type { ErrorCode } from '../../src/schema/error.ts';
+import { errorCatalog } from '../../src/schema/error-catalog.ts';
+import { statusOf } from '../../src/servers/http/problem.ts';
+import { linkTo, table } from '../markdown.ts';
+import { markdownPage, type Page } from './page.ts';
+
+const codes = Object.keys(errorCatalog).sort() as (keyof typeof errorCatalog)[];
+const statusFor = (code: ErrorCode | 'DEFECT'): number => (code === 'DEFECT' ? 500 : statusOf[code]);
+const exitFor = (code: ErrorCode | 'DEFECT'): number => exitCodes[code === 'DEFECT' ? 'defect' : exitClassOf[code]];
+
+const section = (code: ErrorCode | 'DEFECT'): readonly string[] => {
+  const { cause, remedy, details } = errorCatalog[code];
+  const told = details ? ['', `**In \`details\`:** ${details}`] : [];
+  return [`## ${code}`, '', cause, '', `**What to do:** ${remedy}`, ...told];
+};
+
+export const errorsPage: Page = {
+  path: 'docs/reference/errors.md',
+  render: () =>
+    markdownPage(
+      'Errors',
+      'Every failure that a caller can meet and branch on. The library throws a `PerdureError` with `code`, `message` and `details`; the server answers with [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) problems that hold the same; a command writes `error CODE: message` to stderr, or with `--json` `{"error":{code,message,details}}`, and ends with the exit code. The message says what happened in this case; this page says what the code means.',
+      table(
+        ['Code', 'HTTP', 'Exit'],
+        codes.map((code) => [linkTo(code), String(statusFor(code)), String(exitFor(code))]),
+      ),
+      ...codes.map(section),
+    ),
+};

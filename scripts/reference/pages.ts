@@ -1,0 +1,19 @@
+import { cliPage } from './cli-page.ts';
+import { configurationPage } from './configuration-page.ts';
+import { errorsPage } from './errors-page.ts';
+import { eventsPage } from './events-page.ts';
+import { indexPage } from './index-page.ts';
+import { openapiJson, openapiPage } from './openapi-page.ts';
+import type { Page } from './page.ts';
+import { shapesPage } from './shapes-page.ts';
+
+export const pages: readonly Page[] = [
+  indexPage,
+  cliPage,
+  configurationPage,
+  errorsPage,
+  eventsPage,
+  openapiPage,
+  openapiJson,
+  shapesPage,
+];

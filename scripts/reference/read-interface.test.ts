@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { readInterface } from './read-interface.ts';
+
+const source = `
+export interface Other {
+  readonly no: string;
+}
+
+export interface Options extends Other {
+  /** Where it is. */
+  readonly url: string;
+  /**
+   * How often, over
+   * two lines.
+   */
+  readonly rate?: { readonly perSecond: number; readonly burst: number } | undefined;
+  /** Told of it. */
+  readonly onWarning?: ((problem: Error) => void) | undefined;
+}
+`;
+
+test('members are read with what their comments say', () => {
+  expect(readInterface(source, 'Options')).toEqual([
+    { name: 'url', isOptional: false, type: 'string', about: 'Where it is.' },
+    {
+      name: 'rate',
+      isOptional: true,
+      type: '{ perSecond: number; burst: number }',
+      about: 'How often, over two lines.',
+    },
+    { name: 'onWarning', isOptional: true, type: '(problem: Error) => void', about: 'Told of it.' },
+  ]);
+});
+
+test('a member without a comment is refused, and so is an interface that is not there', () => {
+  expect(() => readInterface(source, 'Other')).toThrow('Other.no needs a comment');
+  expect(() => readInterface(source, 'Missing')).toThrow('there is no interface Missing');
+});
