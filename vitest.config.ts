@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/longest-first.ts';
 
 // The threads of a store read TypeScript: stripped and compiled once for all tests, not at every opening.
 process.env.NODE_COMPILE_CACHE ??= resolve('node_modules/.cache/perdure');
@@ -27,7 +28,12 @@ export default defineConfig(({ mode }) => {
       include: suite.include,
       testTimeout: suite.testTimeout,
       hookTimeout: suite.testTimeout,
-      env: { PERDURE_KILLS: process.env.PERDURE_KILLS ?? String(suite.kills) },
+      env: {
+        PERDURE_KILLS: process.env.PERDURE_KILLS ?? String(suite.kills),
+        // Only the pooler's contract has random properties there, and the same engine has shown them without it.
+        ...(mode === 'slow' && { PERDURE_PROPERTY_RUNS: process.env.PERDURE_PROPERTY_RUNS ?? '5' }),
+      },
+      sequence: { sequencer: LongestFirst },
       pool: 'forks',
       // Much of a test is waiting for disks, timeouts and other processes: three at once keep two cores busy.
       maxWorkers: mode === 'soak' ? 1 : Math.ceil(availableParallelism() * 1.5),

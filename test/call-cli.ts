@@ -5,6 +5,7 @@ import type { World } from '../src/cli/world.ts';
 import { openRuntime } from '../src/index.ts';
 import type { MemoryDatabase } from '../src/testing/memory-database.ts';
 import { openMemoryStore } from '../src/testing/memory-store.ts';
+import { checkJson } from './check-json.ts';
 
 /** A terminal of so many columns; without an end to them it is a pipe. */
 export const recorder = (columns = 80): Terminal & { bytes: () => Buffer } => {
@@ -27,6 +28,7 @@ export const callCli = async (argv: readonly string[], { columns, ...world }: Ca
   const code = await runCli({
     argv,
     env: {},
+    program: 'perdure',
     folder: process.cwd(),
     stdin: async function* () {},
     out,
@@ -38,11 +40,15 @@ export const callCli = async (argv: readonly string[], { columns, ...world }: Ca
     startDetached: () => {
       throw new Error('a command within a test starts no other');
     },
+    call: () => {
+      throw new Error('a command within a test calls no other');
+    },
     openRuntime,
     ...world,
   });
   const bytes = out.bytes();
   const raw = bytes.toString('utf8');
+  checkJson(argv, { code, out: raw });
   return {
     code,
     bytes,

@@ -64,6 +64,7 @@ const keysFor = async (runtime: Runtime, workspace: string): Promise<Record<Memb
 export const startTestServer = async (
   options: ServeOptions = {},
   runtimeOptions: Partial<RuntimeOptions> = {},
+  { hasWorker = true } = {},
 ): Promise<TestServer> => {
   const store = runtimeOptions.store ?? `sqlite:${newSqliteFile()}`;
   const masterKey = Buffer.alloc(32, 7).toString('base64');
@@ -74,8 +75,7 @@ export const startTestServer = async (
     ...runtimeOptions,
     store,
   });
-  const worker = runtime.worker({ pollMs: 200 });
-  await worker.start();
+  if (hasWorker) await runtime.worker({ pollMs: 200 }).start();
   await runtime.workspaces.add('other');
   const [keys, foreignKeys] = [await keysFor(runtime, 'local'), await keysFor(runtime, 'other')];
   const server = await serveHttp(runtime, {

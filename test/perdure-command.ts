@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { callCli } from './call-cli.ts';
+import { checkJson } from './check-json.ts';
 
-const bin = fileURLToPath(new URL('../bin/perdure', import.meta.url));
+export const bin = fileURLToPath(new URL('../bin/perdure', import.meta.url));
 
 export interface CallOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -29,7 +30,9 @@ export const runPerdure = async (args: readonly string[], options: CommandOption
   child.stdin.on('error', () => {}); // a command that needs no input may have ended before it was given
   child.stdin.end(options.stdin ?? '');
   const [bytes, err, [code]] = await Promise.all([buffer(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { code: code as number | null, out: bytes.toString('utf8'), err, bytes };
+  const out = bytes.toString('utf8');
+  checkJson(args, { code, out });
+  return { code: code as number | null, out, err, bytes };
 };
 
 /** That of a pipe. */

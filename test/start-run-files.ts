@@ -153,7 +153,9 @@ export const startRunFiles = async (
       resultOf,
       turn: async (next: Act): Promise<void> => {
         act = next;
+        const failed = (await eventsOf(session, 'tool.failed')).length;
         expect(await resultOf('act')).toMatchObject({ status: 'succeeded' });
+        expect((await eventsOf(session, 'tool.failed')).slice(failed)).toEqual([]);
       },
       /** What a tool that only looks finds there. */
       found: async (): Promise<unknown> => {

@@ -1,4 +1,4 @@
-/** A process that collects garbage, or that writes files into a session, until it is killed. Argument: the plan as JSON. */
+/** A process that is told to collect garbage, or to write files into sessions, and does so until it is killed. Argument: the store's address. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { blobsOf } from '../../src/core/files/blobs-of.ts';
 import { treeReader } from '../../src/core/files/read-tree.ts';
@@ -7,13 +7,14 @@ import type { NewBlob } from '../../src/core/ports/blobs.ts';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import type { SessionKey } from '../../src/core/ports/store.ts';
 import { openRuntime } from '../../src/index.ts';
+import type { SessionId, WorkspaceId } from '../../src/schema/ids.ts';
 import { contentOf, filesOf, putFiles, snapshotFiles } from '../named-files.ts';
 import { openStoreAt } from '../open-store.ts';
 
-export interface GcPlan {
-  readonly address: string;
-  /** Whose files are written; without it garbage is collected. */
-  readonly key?: SessionKey;
+/** Whose files are written; without any, garbage is collected. */
+export interface GcTask {
+  readonly workspace: WorkspaceId;
+  readonly sessions: readonly SessionId[];
 }
 
 export type GcReport = { readonly ready: true } | { readonly removed: number } | { readonly tree: string };
@@ -48,12 +49,15 @@ const write = async (store: RuntimeStore, key: SessionKey): Promise<void> => {
   }
 };
 
-const collect = async (store: RuntimeStore): Promise<void> => {
-  const runtime = await openRuntime({ store });
+const collect = async (store: RuntimeStore, workspace: WorkspaceId): Promise<void> => {
+  const runtime = (await openRuntime({ store })).as({ workspace, member: 'local', role: 'admin' });
   for (;;) await runtime.gc({ onProgress: ({ removed }) => removed > 0 && tell({ removed }) });
 };
 
-const { address, key } = JSON.parse(process.argv[2]!) as GcPlan;
-const store = await openStoreAt(address);
+const store = await openStoreAt(process.argv[2]!);
 tell({ ready: true });
-process.once('message', () => (key ? write(store, key) : collect(store)));
+process.once('message', ({ workspace, sessions }: GcTask) =>
+  sessions.length === 0
+    ? collect(store, workspace)
+    : Promise.all(sessions.map((session) => write(store, { workspace, session }))),
+);

@@ -1,55 +1,55 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Agent, defineAgent, defineScript, defineTool } from '../../src/index.ts';
+import { type Agent, defineAgent, defineScript, defineTool, type ToolContext } from '../../src/index.ts';
+import type { SessionId } from '../../src/schema/ids.ts';
 
 /** Places in a tool where its process may die. */
 export type ToolPlace = 'before' | 'after';
 
-/** What the tools did in the world, one line for each time. */
-export const doneIn = (folder: string, tool: string): readonly string[] => {
-  const file = join(folder, tool);
+const fileOf = (folder: string, session: SessionId, name: string): string => join(folder, `${session}-${name}`);
+
+/** What was done for a session in the world, one line for each time. */
+export const doneIn = (folder: string, session: SessionId, name: string): readonly string[] => {
+  const file = fileOf(folder, session, name);
   return existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
 };
 
+export const note = (folder: string, session: SessionId, name: string, line: string): void =>
+  appendFileSync(fileOf(folder, session, name), `${line}\n`);
+
+type Die = (session: SessionId, tool: string, place: ToolPlace) => Promise<void>;
+
 /** An agent with a tool of every class of effects, whose work is to be seen in files of the folder. */
-export const crashAgent = (folder: string, die: (tool: string, place: ToolPlace) => void = () => undefined): Agent => {
-  const act = (tool: string, key: string): string => {
-    die(tool, 'before');
-    appendFileSync(join(folder, tool), `${key}\n`);
-    die(tool, 'after');
+export const crashAgent = (folder: string, die: Die = async () => undefined): Agent => {
+  const act = async (tool: string, { session, idempotencyKey }: ToolContext): Promise<string> => {
+    await die(session, tool, 'before');
+    note(folder, session, tool, idempotencyKey);
+    await die(session, tool, 'after');
     return `${tool} done`;
   };
+  const isDone = (tool: string, { session, idempotencyKey }: Pick<ToolContext, 'session' | 'idempotencyKey'>) =>
+    doneIn(folder, session, tool).includes(idempotencyKey);
   const input = z.object({ step: z.number() });
   return defineAgent({
     name: 'crasher',
     version: 1,
     model: 'scripted/crash',
     tools: [
-      defineTool({
-        name: 'look',
-        input,
-        effects: 'none',
-        execute: (_, { idempotencyKey }) => act('look', idempotencyKey),
-      }),
+      defineTool({ name: 'look', input, effects: 'none', execute: (_, context) => act('look', context) }),
       defineTool({
         name: 'count',
         input,
         effects: 'idempotent',
-        execute: (_, { idempotencyKey }) => {
-          if (doneIn(folder, 'count').includes(idempotencyKey)) return 'count done';
-          return act('count', idempotencyKey);
-        },
+        execute: async (_, context) => (isDone('count', context) ? 'count done' : act('count', context)),
       }),
-      defineTool({ name: 'pay', input, execute: (_, { idempotencyKey }) => act('pay', idempotencyKey) }),
+      defineTool({ name: 'pay', input, execute: (_, context) => act('pay', context) }),
       defineTool({
         name: 'mail',
         input,
-        execute: (_, { idempotencyKey }) => act('mail', idempotencyKey),
-        reconcile: (_, { idempotencyKey }) =>
-          doneIn(folder, 'mail').includes(idempotencyKey)
-            ? { outcome: 'ok', output: 'mail done' }
-            : { outcome: 'not-run' },
+        execute: (_, context) => act('mail', context),
+        reconcile: (_, context) =>
+          isDone('mail', context) ? { outcome: 'ok', output: 'mail done' } : { outcome: 'not-run' },
       }),
     ],
   });

@@ -1,38 +1,66 @@
-/** A process that works on runs until it dies where its plan says. Argument: the plan as JSON. */
+/**
+ * A process that works on several runs at once. Each comes to rest where its plan says, as if the process had died there; when all have, it dies.
+ * Argument: the plan as JSON.
+ */
 import { openRuntime } from '../../src/index.ts';
+import type { SessionId } from '../../src/schema/ids.ts';
 import { openStoreAt } from '../open-store.ts';
 import { overrideStore } from '../override-store.ts';
-import { crashAgent, crashScript, type ToolPlace } from './run-agent.ts';
+import { crashAgent, crashScript, note, type ToolPlace } from './run-agent.ts';
+
+/** At the append that makes this event, or in this tool. */
+export type Death =
+  | { readonly at: number; readonly place: ToolPlace }
+  | { readonly tool: string; readonly place: ToolPlace };
 
 export interface CrashPlan {
   readonly address: string;
   readonly folder: string;
-  /** At the append that makes this event, or in this tool. */
-  readonly die:
-    | { readonly at: number; readonly place: ToolPlace }
-    | { readonly tool: string; readonly place: ToolPlace };
+  readonly deaths: Readonly<Record<SessionId, Death>>;
 }
 
-const die = (): void => {
-  process.kill(process.pid, 'SIGKILL');
+const { address, folder, deaths } = JSON.parse(process.argv[2]!) as CrashPlan;
+const planned = Object.keys(deaths) as SessionId[];
+const dead = new Set<SessionId>();
+const ended = new Set<SessionId>();
+
+const dieWhenAllAreDone = (): void => {
+  if (planned.every((session) => dead.has(session) || ended.has(session))) process.kill(process.pid, 'SIGKILL');
 };
 
-const plan = JSON.parse(process.argv[2]!) as CrashPlan;
-const store = await openStoreAt(plan.address);
+const never = new Promise<never>(() => undefined);
+
+/** Nothing that is done for the session comes back from here, now or later. */
+const die = (session: SessionId): Promise<never> => {
+  if (!dead.has(session)) note(folder, session, 'died', 'here');
+  dead.add(session);
+  dieWhenAllAreDone();
+  return never;
+};
+
+const store = await openStoreAt(address);
 const dying = overrideStore(store, {
   append: async (request) => {
+    const { session, events } = request;
+    const death = deaths[session];
     const head = await store.head(request);
-    const isTheOne =
-      'at' in plan.die && head && head.seq < plan.die.at && plan.die.at <= head.seq + request.events.length;
-    if (isTheOne && plan.die.place === 'before') die();
+    if (dead.has(session)) return never;
+    const isHere = death && 'at' in death && head && head.seq < death.at && death.at <= head.seq + events.length;
+    if (isHere && death.place === 'before') return die(session);
     const outcome = await store.append(request);
-    if (isTheOne && outcome.outcome === 'appended') die();
+    if (dead.has(session)) return never;
+    if (isHere && outcome.outcome === 'appended') return die(session);
+    if (events.some(({ type }) => type === 'run.ended')) {
+      ended.add(session);
+      dieWhenAllAreDone();
+    }
     return outcome;
   },
 });
-const agent = crashAgent(plan.folder, (tool, place) => {
-  if ('tool' in plan.die && plan.die.tool === tool && plan.die.place === place) die();
+const agent = crashAgent(folder, async (session, tool, place) => {
+  const death = deaths[session];
+  const isHere = death && 'tool' in death && death.tool === tool && death.place === place;
+  if (isHere || dead.has(session)) await die(session);
 });
 const runtime = await openRuntime({ store: dying, agents: [agent], models: { scripts: [crashScript] } });
-await runtime.worker({ pollMs: 200 }).runUntilIdle();
-await runtime.close();
+await runtime.worker({ pollMs: 200, concurrency: planned.length }).start();

@@ -4,23 +4,25 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
-import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { describe, expect, test } from 'vitest';
+import { openRuntime, type Session } from '../../src/index.ts';
+import { newStorePlace, storeKinds } from '../stores.ts';
 import { crashAgent, crashFree, crashScript, doneIn } from './run-agent.ts';
-import type { CrashPlan } from './run-worker.ts';
+import type { CrashPlan, Death } from './run-worker.ts';
 
 /** A death of a worker costs little beside one of a process that appends as fast as it can. */
-const kills = 2 * Number(process.env.PERDURE_KILLS);
+const deaths = 2 * Number(process.env.PERDURE_KILLS);
+const runsAtOnce = 12;
 const places = ['before', 'after'] as const;
 const tools = ['look', 'count', 'pay', 'mail'];
 
-/** Works until it has died as planned; false when it finished the run without coming to that place. */
-const hasDied = async (plan: CrashPlan): Promise<boolean> => {
-  const child = fork(new URL('./run-worker.ts', import.meta.url), [JSON.stringify(plan)], { stdio: 'inherit' });
-  const [code, signal] = await once(child, 'exit');
-  expect({ code, signal }).toEqual(signal ? { code: null, signal: 'SIGKILL' } : { code: 0, signal: null });
-  return signal !== null;
+/** Works until every run has come to where its worker is to die, or to its end. */
+const workAndDie = async (plan: CrashPlan): Promise<void> => {
+  const child = fork(new URL('./run-worker.ts', import.meta.url), [JSON.stringify(plan)], {
+    stdio: 'inherit',
+    execArgv: [],
+  });
+  expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
 };
 
 const resultsOf = async (session: Session): Promise<readonly { outcome: string; output: unknown }[]> =>
@@ -30,9 +32,9 @@ const resultsOf = async (session: Session): Promise<readonly { outcome: string; 
 
 /** What must hold of a finished run, whatever happened to its workers. */
 const check = async (session: Session, folder: string): Promise<void> => {
-  const count = doneIn(folder, 'count');
-  const pay = doneIn(folder, 'pay');
-  const mail = doneIn(folder, 'mail');
+  const count = doneIn(folder, session.id, 'count');
+  const pay = doneIn(folder, session.id, 'pay');
+  const mail = doneIn(folder, session.id, 'mail');
   expect(new Set(count).size, 'idempotent calls, each counted').toBe(2);
   expect(count.length, 'idempotent calls, counted once').toBe(2);
   expect(pay.length, 'once, at most once').toBeLessThanOrEqual(1);
@@ -56,69 +58,63 @@ const check = async (session: Session, folder: string): Promise<void> => {
 };
 
 describe.each(storeKinds)('runs on %s', (kind) => {
-  const undo: (() => Promise<unknown>)[] = [];
-  afterEach(async () => {
-    for (const each of undo.splice(0).reverse()) await each();
-  });
-  const newFolder = async (): Promise<string> => {
+  test('[RUN10, CTX1] a worker that dies at any event leaves a run that another finishes', async ({
+    onTestFinished,
+  }) => {
+    const { address, remove } = await newStorePlace(kind);
+    onTestFinished(remove);
     const folder = await mkdtemp(join(tmpdir(), 'perdure-run-'));
-    undo.push(() => rm(folder, { recursive: true }));
-    return folder;
-  };
-  const begin = async (place: StorePlace, folder: string) => {
-    const runtime = await openRuntime({
-      store: place.address,
-      agents: [crashAgent(folder)],
-      models: { scripts: [crashScript] },
-    });
-    return runtime;
-  };
-  const finish = async (runtime: Runtime, session: Session): Promise<void> => {
-    const worker = runtime.worker({ pollMs: 200, session: session.id });
-    await worker.runUntilIdle();
-  };
-  const trial = async (place: StorePlace, deaths: readonly CrashPlan['die'][]) => {
-    const folder = await newFolder();
-    const runtime = await begin(place, folder);
-    const session = await runtime.sessions.open({ agent: crashAgent(folder) });
-    const run = await session.send('Do it all');
-    let died = 0;
-    for (const die of deaths) if (await hasDied({ address: place.address, folder, die })) died++;
-    await finish(runtime, session);
-    expect(await run.result(), JSON.stringify(deaths)).toMatchObject({ status: 'succeeded', output: 'All is done.' });
-    await check(session, folder);
-    const { seq } = await session.summary();
-    await runtime.close();
-    return { events: seq, died };
-  };
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const agent = crashAgent(folder);
+    const runtime = await openRuntime({ store: address, agents: [agent], models: { scripts: [crashScript] } });
+    onTestFinished(() => runtime.close());
 
-  test('[RUN10, CTX1] a worker that dies at any event leaves a run that another finishes', async () => {
-    const place = await newStorePlace(kind);
-    undo.push(place.remove);
-    const { events } = await trial(place, []);
+    /** A run for each list of deaths, all at work in the same processes; gives how often each lost its worker. */
+    const trial = async (plans: readonly (readonly Death[])[]) => {
+      const runs = await Promise.all(
+        plans.map(async (plan) => {
+          const session = await runtime.sessions.open({ agent });
+          return { plan, session, run: await session.send('Do it all') };
+        }),
+      );
+      for (let nth = 0; plans.some((plan) => nth < plan.length); nth++) {
+        const planned = runs.flatMap(({ plan, session }) => (plan[nth] ? [[session.id, plan[nth]]] : []));
+        await workAndDie({ address, folder, deaths: Object.fromEntries(planned) });
+      }
+      await runtime.worker({ pollMs: 200, concurrency: plans.length }).runUntilIdle();
+      return Promise.all(
+        runs.map(async ({ plan, session, run }) => {
+          const about = JSON.stringify(plan);
+          expect(await run.result(), about).toMatchObject({ status: 'succeeded', output: 'All is done.' });
+          await check(session, folder);
+          return { about, events: (await session.summary()).seq, died: doneIn(folder, session.id, 'died').length };
+        }),
+      );
+    };
+
+    const [undisturbed] = await trial([[]]);
+    const { events } = undisturbed!;
     const firstOfRun = 4;
     const points = Array.from({ length: events - firstOfRun + 1 }, (_, index) => firstOfRun + index).flatMap((at) =>
-      places.map((where) => ({ at, place: where })),
+      places.map((place) => ({ at, place })),
     );
-    const inTools = tools.flatMap((tool) => places.map((where) => ({ tool, place: where })));
-    const all = [...points, ...inTools];
-    const wanted = Math.max(all.length, kills);
-    const started = performance.now();
-    let died = 0;
+    const inTools = tools.flatMap((tool) => places.map((place) => ({ tool, place })));
     /** Two workers die; the second may find the run further on than where it was to die. */
-    const anyTwo = (): readonly CrashPlan['die'][] => {
+    const anyTwo = (): readonly Death[] => {
       const first = points[randomInt(points.length)]!;
       const later = points.filter(({ at }) => at > first.at);
       return [first, ...later.slice(randomInt(later.length + 1)).slice(0, 1)];
     };
-    for (let round = 0; died < wanted; round++) {
-      const isEachInTurn = round < all.length;
-      const trialled = await trial(place, isEachInTurn ? [all[round]!] : anyTwo());
-      if (isEachInTurn) expect(trialled.died, JSON.stringify(all[round])).toBe(1);
-      died += trialled.died;
+    const started = performance.now();
+    const each = [...points, ...inTools].map((death) => [death]);
+    let died = 0;
+    while (died < deaths || each.length > 0) {
+      const inTurn = each.splice(0, runsAtOnce);
+      const trialled = await trial(inTurn.length > 0 ? inTurn : Array.from({ length: runsAtOnce }, anyTwo));
+      if (inTurn.length > 0) expect(trialled.filter((one) => one.died !== 1)).toEqual([]);
+      died += trialled.reduce((sum, one) => sum + one.died, 0);
     }
-    console.log(
-      `${kind}: ${died} workers killed in ${Math.round((performance.now() - started) / 1000)} s, every run finished`,
-    );
+    const seconds = Math.round((performance.now() - started) / 1000);
+    console.log(`${kind}: runs lost their worker ${died} times in ${seconds} s, and every one was finished`);
   });
 });

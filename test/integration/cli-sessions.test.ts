@@ -95,7 +95,7 @@ test('[CLI1, LIFE1] the lifecycle commands move a session, and what the table fo
   const id = await inLibrary(makeSquares);
   expect(await said(['pause', id, '--reason', 'lunch'])).toBe(`${id} is paused\n`);
   const refused = await Promise.all([call(['append', id, 'x']), call(['archive', id, '--json'])]);
-  expect(refused[0]).toMatchObject({ code: 1, out: '' });
+  expect(refused[0]).toMatchObject({ code: 6, out: '' });
   expect(refused[0]?.err).toMatch(/^error ILLEGAL_TRANSITION: cannot append while .* paused; allowed now: .*resume/);
   expect(JSON.parse(refused[1]!.err).error).toMatchObject({
     code: 'ILLEGAL_TRANSITION',
@@ -125,11 +125,11 @@ test('[CLI1, IN1, IN3, FAULT3] wrong input is refused with its code, and nothing
     error: string,
     stdin?: string | Uint8Array,
   ])[] = [
-    [['show', missing], 1, 'SESSION_NOT_FOUND'],
-    [['verify', missing], 1, 'SESSION_NOT_FOUND'],
+    [['show', missing], 5, 'SESSION_NOT_FOUND'],
+    [['verify', missing], 5, 'SESSION_NOT_FOUND'],
     [['show', 'run_01jd3v8m9k5x7q2w4e6r8t0y1a'], 2, 'INVALID_INPUT'],
-    [['show', id, '--at', '9'], 1, 'POINT_NOT_FOUND'],
-    [['rewind', id, '--to', 'seq:99'], 1, 'POINT_NOT_FOUND'],
+    [['show', id, '--at', '9'], 5, 'POINT_NOT_FOUND'],
+    [['rewind', id, '--to', 'seq:99'], 5, 'POINT_NOT_FOUND'],
     [['rewind', id, '--to', 'seq:0'], 2, 'INVALID_INPUT'],
     [['rewind', id], 2, 'INVALID_INPUT'],
     [['append', id, '-'], 2, 'INVALID_INPUT', 'a\u0000b'],
@@ -164,7 +164,7 @@ test('[CLI1, KEY2] a key that was used for something else is refused', async () 
   const id = await inLibrary(makeSquares);
   await said(['append', id, 'one', '--key', 'k']);
   expect(await call(['append', id, 'two', '--key', 'k'])).toMatchObject({
-    code: 1,
+    code: 6,
     err: expect.stringMatching(/^error KEY_REUSED: /),
   });
 });

@@ -76,7 +76,7 @@ test('[CLI1, STATE3] state shows the state or a part of it, now or at a point', 
     'decisions\n  db: SQLite\n    why: one file\n',
   );
   expect(await answered(['state', id, '--path', '/facts/port'])).toBe(9090);
-  expect(await refused(['state', id, '--path', '/facts/host'])).toMatchObject({ exit: 1, code: 'POINT_NOT_FOUND' });
+  expect(await refused(['state', id, '--path', '/facts/host'])).toMatchObject({ exit: 5, code: 'POINT_NOT_FOUND' });
 });
 
 test('[CLI1, STATE1, REV1] commit changes the state, revert takes that back, and both say what changed', async () => {
@@ -98,7 +98,7 @@ test('[CLI1, STATE1, REV1] commit changes the state, revert takes that back, and
     `reverted commit ${commit.seq} with event ${commit.seq + 1}: -/facts/list\n`,
   );
   const [moved] = (await asked((session) => session.commits())).filter(({ why }) => why === 'it moved');
-  expect(await refused(['revert', id, `seq:${moved!.seq}`])).toMatchObject({ exit: 1, code: 'REVERT_CONFLICT' });
+  expect(await refused(['revert', id, `seq:${moved!.seq}`])).toMatchObject({ exit: 6, code: 'REVERT_CONFLICT' });
   const adopted = await asked(async (session) => {
     const branch = await session.fork();
     await branch.files.write('a.txt', 'theirs');
@@ -190,7 +190,7 @@ test('[CLI1, DIFF1] diff tells what changed between turns, attempts and branches
   });
   const across = await said(['diff', id, '1', branch]);
   expect(across).toMatch(new RegExp(`^from ${id}@seq:\\d+ to ${branch}@seq:\\d+\\nfacts\\n {2}\\+ host: "here"\\n$`));
-  expect(await refused(['diff', id, '1', '2#3'])).toMatchObject({ exit: 1, code: 'POINT_NOT_FOUND' });
+  expect(await refused(['diff', id, '1', '2#3'])).toMatchObject({ exit: 5, code: 'POINT_NOT_FOUND' });
 });
 
 test('[CLI1, ADO1] adopt takes over what a branch changed and names what both changed', async () => {
@@ -201,7 +201,7 @@ test('[CLI1, ADO1] adopt takes over what a branch changed and names what both ch
     return fork.id;
   });
   const failed = await refused(['adopt', id, branch, '--on-conflict', 'fail']);
-  expect(failed).toMatchObject({ exit: 1, code: 'ADOPT_CONFLICT' });
+  expect(failed).toMatchObject({ exit: 6, code: 'ADOPT_CONFLICT' });
   expect((await said(['adopt', id, branch])).split('\n')).toEqual([
     expect.stringMatching(/^adopted with event \d+$/),
     '  + /facts/host',
@@ -225,7 +225,7 @@ test('[CLI1, CTX5, CTX6] compact, recall and pin are about what a context holds'
   expect(await answered(['compact', id, '--keep', '1'])).toBeNull();
   expect(await said(['recall', id, 'turn:1'])).toMatch(/── turn 1 .*\nuser\n {2}Begin\.\nassistant\n {2}Begun\.\n$/s);
   expect(await answered(['recall', id, 'fact:port'])).toBe(9090);
-  expect(await refused(['recall', id, 'turn:9'])).toMatchObject({ exit: 1, code: 'POINT_NOT_FOUND' });
+  expect(await refused(['recall', id, 'turn:9'])).toMatchObject({ exit: 5, code: 'POINT_NOT_FOUND' });
   expect(await said(['pin', id, 'port'])).toBe('port is pinned\n');
   expect(await answered(['pin', id, 'port', '--unpin'])).toEqual({});
   expect(await refused(['pin', id, 'host'])).toMatchObject({ exit: 2, code: 'STATE_INVALID' });

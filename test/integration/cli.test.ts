@@ -3,12 +3,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import type { SessionEvent } from '../../src/index.ts';
 import { answersOf, libraryOn, makeSquares } from '../command-line.ts';
-import { callPerdure, runPerdure, startPerdure } from '../perdure-command.ts';
+import { bin, callPerdure, environment, runPerdure, startPerdure } from '../perdure-command.ts';
 import { newStorePlace } from '../stores.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
@@ -55,7 +54,7 @@ describe('what every command does', () => {
     expect(version).toBe(`${manifest.version}\n`);
     expect(await answered(['--version'])).toEqual({ version: manifest.version });
     expect(helpForAll).toBe(help);
-    expect(help).toMatch(/commands\n {2}open .*\n {2}append /);
+    expect(help).toMatch(/start here\n {2}demo .*\nall commands\n {2}talk .*\n {2}look .*ls, show/s);
     expect(about).toMatch(/^perdure fork SESSION \[options\]\n.*--at POINT.*examples\n {2}perdure fork/s);
     expect(readdirSync(cwd)).toEqual([]);
   });
@@ -156,7 +155,7 @@ describe('bundles', () => {
     expect(readdirSync(cwd).filter((name) => name.includes('part'))).toEqual([]);
   });
 
-  test('[CLI1, BUN2, BUN3, FAULT3] what cannot be exported or imported leaves nothing behind', async () => {
+  test('[CLI1, CLI4, BUN2, BUN3, FAULT3] what cannot be exported or imported leaves nothing behind', async () => {
     const id = await makeSession();
     await said(['export', id, '-o', 'good.perdure']);
     const good = readFileSync(join(cwd, 'good.perdure'));
@@ -170,14 +169,14 @@ describe('bundles', () => {
       expect({ name, code, out }).toEqual({ name, code: 1, out: '' });
       expect(err).toMatch(/^error BUNDLE_INVALID: .*nothing was imported/);
     }
-    expect(await answered(['ls', ...fresh])).toEqual({ sessions: [] });
+    expect(existsSync(join(cwd, 'fresh.db'))).toBe(false);
 
     const [unknown, nowhere, folder] = await Promise.all([
       callPerdure(['export', id, missing, '-o', 'no.perdure']),
       callPerdure(['export', id, '-o', 'no/such/folder.perdure']),
       callPerdure(['import', '.']),
     ]);
-    expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('SESSION_NOT_FOUND') });
+    expect(unknown).toMatchObject({ code: 5, err: expect.stringContaining('SESSION_NOT_FOUND') });
     expect(nowhere).toMatchObject({ code: 1, err: expect.stringMatching(/FILE_UNAVAILABLE: cannot write .*no such/) });
     expect(folder).toMatchObject({
       code: 1,
@@ -195,7 +194,7 @@ describe('wrong calls and faults', () => {
   test('[CLI1, CLI4, FAULT1] a store that is not there is not made by reading it', async () => {
     for (const args of [['ls'], ['append', missing, 'x'], ['verify', '--all']]) {
       const { code, out, err } = await callPerdure(args);
-      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect({ code, out }).toEqual({ code: 8, out: '' });
       expect(err).toMatch(
         /^error STORE_UNAVAILABLE: there is no store at \.perdure\/perdure\.db: `perdure open` makes one/,
       );
@@ -221,7 +220,11 @@ describe('wrong calls and faults', () => {
     const foreign = new DatabaseSync(join(cwd, 'foreign.db'));
     foreign.exec('CREATE TABLE theirs (a)');
     foreign.close();
-    for (const name of ['noise.db', 'foreign.db']) {
+    const advice = {
+      'noise.db': /; it is no Perdure store: name the file of one, or a new file for one to be made; if it was one/,
+      'foreign.db': /: the database belongs to another application; give perdure a file of its own$/,
+    };
+    for (const [name, told] of Object.entries(advice)) {
       const before = readFileSync(join(cwd, name));
       for (const args of [
         ['ls', '--json'],
@@ -229,7 +232,10 @@ describe('wrong calls and faults', () => {
       ]) {
         const { code, out, err } = await callPerdure([...args, '--store', `sqlite:${name}`]);
         expect({ code, out }).toEqual({ code: 1, out: '' });
-        expect(JSON.parse(err).error).toMatchObject({ code: 'STORE_CORRUPT', message: expect.stringContaining(name) });
+        const { message, ...error } = JSON.parse(err).error;
+        expect(error.code).toBe('STORE_CORRUPT');
+        expect(message).toContain(name);
+        expect(message).toMatch(told);
       }
       expect(readFileSync(join(cwd, name))).toEqual(before);
     }
@@ -239,7 +245,7 @@ describe('wrong calls and faults', () => {
     mkdirSync(join(cwd, 'folder'));
     for (const command of ['ls', 'open']) {
       const { code, out, err } = await callPerdure([command, '--json', '--store', 'sqlite:folder']);
-      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect({ code, out }).toEqual({ code: 8, out: '' });
       expect(JSON.parse(err).error).toMatchObject({
         code: 'STORE_UNAVAILABLE',
         message: expect.stringMatching(/folder: it is a folder; name a file in it: .*folder\/perdure\.db$/),
@@ -251,7 +257,6 @@ describe('wrong calls and faults', () => {
   test('[CLI5] bytes that are not UTF-8 are refused in arguments, where they come altered, and the mark itself is taken on stdin', async () => {
     const id = await makeSession();
     const script = `exec "$0" "$1" append ${id} "$(printf 'caf\\351')"`;
-    const bin = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
     const { status, stdout, stderr } = spawnSync('bash', ['-c', script, process.execPath, bin], {
       cwd,
       encoding: 'utf8',
@@ -266,7 +271,7 @@ describe('wrong calls and faults', () => {
   test('[CLI1, CLI3, FAULT1] a database that cannot be reached is told without its password', async () => {
     const store = 'postgres://ann:s3cr3t@127.0.0.1:1/app';
     const { code, out, err } = await callPerdure(['ls'], { env: { PERDURE_STORE: store, PERDURE_DEBUG: '1' } });
-    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect({ code, out }).toEqual({ code: 8, out: '' });
     expect(err).toMatch(/^error STORE_UNAVAILABLE: /);
     expect(err).not.toContain('s3cr3t');
   });
@@ -313,7 +318,7 @@ describe('terminals and pipes', () => {
     expect({ code, problem }).toEqual({ code: 0, problem: '' });
   });
 
-  test('[CLI1] colours follow NO_COLOR, FORCE_COLOR and pipes', async () => {
+  test('[CLI14] colours follow NO_COLOR, FORCE_COLOR, TERM and pipes', async () => {
     await makeSession();
     const [plain, forced, refused, error] = await Promise.all([
       runPerdure(['ls'], { cwd }),
@@ -324,9 +329,24 @@ describe('terminals and pipes', () => {
     expect(plain.out + refused.out).not.toContain('\u001b');
     expect(forced.out).toContain('\u001b[32mactive');
     expect(error.err).toContain('\u001b[31merror');
+    const onTerminal = (env: Record<string, string>): string => {
+      const line = [process.execPath, bin, 'ls'].map((word) => `'${word}'`).join(' ');
+      return spawnSync('script', ['-qec', line, '/dev/null'], {
+        cwd,
+        encoding: 'utf8',
+        env: { ...environment, ...env },
+      }).stdout;
+    };
+    expect(onTerminal({ TERM: 'xterm-256color' })).toContain('\u001b[32mactive');
+    for (const env of [{ TERM: 'dumb' }, { TERM: 'xterm-256color', NO_COLOR: '1' }]) {
+      const out = onTerminal(env);
+      expect(out).toContain('active');
+      expect(out).not.toContain('\u001b');
+    }
   });
 
   test('[TEN1] workspaces in one file do not see each other', async () => {
+    await said(['workspaces', 'add', 'one']);
     const id = (await said(['open', '--workspace', 'one'])).trim();
     const [there, here, other] = await Promise.all([
       answered(['ls'], { env: { PERDURE_WORKSPACE: 'one' } }),
@@ -335,7 +355,7 @@ describe('terminals and pipes', () => {
     ]);
     expect(there.sessions).toHaveLength(1);
     expect(here.sessions).toEqual([]);
-    expect(other).toMatchObject({ code: 1, err: expect.stringContaining('SESSION_NOT_FOUND') });
+    expect(other).toMatchObject({ code: 5, err: expect.stringContaining('SESSION_NOT_FOUND') });
     expect(existsSync(file())).toBe(true);
   });
 });

@@ -43,6 +43,7 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
   /** Two sessions in a workspace of their own: the second has an artifact too. */
   const begin = async () => {
     const workspace = WorkspaceId.parse(`files-${++number}`);
+    await runtime.workspaces.add(workspace);
     const mine = runtime.as({ workspace, member: 'ann', role: 'admin' });
     const sessions = [await mine.sessions.open(), await mine.sessions.open()] as const;
     const keyOf = (id: SessionId) => ({ workspace, session: id });

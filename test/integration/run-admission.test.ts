@@ -49,7 +49,7 @@ test('[RUN2, KEY1] an interrupt that is repeated later ends no run that came aft
 
 test('[RUN15] where the model of its agent is not configured a run fails, and says what to set', async () => {
   const store = openMemoryStore();
-  const named = (model: unknown) => defineAgent({ name: 'tester', version: 1, model });
+  const named = (model: string | object) => defineAgent({ name: 'tester', version: 1, model });
   const script = scriptedModel(defineScript({ name: 'any', steps: [{ text: 'x' }] }));
   const opening = await openRuntime({ store, agents: [named(script)] });
   undo.push(() => opening.close());

@@ -105,3 +105,19 @@ test('[RUN17] a summarizer that fails does not end the run: a summary that needs
   for (let number = 1; number <= 8; number++) await turn(setup, long(`turn${number}`, 2200));
   expect(await compactions(setup)).toHaveLength(1);
 });
+
+test('[RUN17, WR1] a run that was taken over while it summarized compacts nothing', async () => {
+  let isTakenOver = false;
+  const setup: RunsSetup = await start({
+    summarize: async () => {
+      if (!isTakenOver) await setup.session.track({ look: async () => 'somebody else was here' }).look();
+      isTakenOver = true;
+      return 'a summary';
+    },
+  });
+  for (let number = 1; number <= 8; number++) await turn(setup, long(`turn${number}`, 2200));
+  const events = await Array.fromAsync(setup.session.events());
+  const takenOn = events.findLast(({ type }) => type === 'run.started')!;
+  expect(isTakenOver).toBe(true);
+  expect((await compactions(setup)).map(({ seq }) => seq > takenOn.seq)).toEqual([true]);
+});

@@ -276,6 +276,15 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await failureOf(session.append(user('late')))).toMatchObject({ code: 'RUNTIME_CLOSED' });
   });
 
+  test('[ST3] a runtime held by `await using` is closed at the end of its block', async () => {
+    let left: Session;
+    {
+      await using other = await reopen();
+      left = await other.sessions.open();
+    }
+    expect(await failureOf(left.summary())).toMatchObject({ code: 'RUNTIME_CLOSED' });
+  });
+
   test('a follower ends by its signal', async () => {
     const session = await talk(1);
     const stop = new AbortController();

@@ -1,6 +1,15 @@
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import type { Mode, SystemName } from '../../bench/peers/contender.ts';
+import { Findings, targetsOf } from '../../bench/peers/findings.ts';
+import { plotOf } from '../../bench/peers/plot.ts';
+import { reportOf } from '../../bench/peers/report.ts';
+import { importSystem } from '../../bench/peers/systems/index.ts';
+import { oneTurn, realContent } from '../../bench/workload.ts';
 
 const run = promisify(execFile);
 const bench = (...args: string[]) => run(process.execPath, ['bench/main.ts', ...args]);
@@ -19,4 +28,64 @@ test('the bench measures appends against the bare loop and prints them for progr
 
 test('the bench names the cases there are when it is asked for another', async () => {
   await expect(bench('--only', 'nothing')).rejects.toThrow(/"nothing" is not a case; there are: append, loop, wake/);
+});
+
+const libraryUrl = new URL('../../src/index.ts', import.meta.url).href;
+
+test.for([
+  ['bare', 'turn'],
+  ['bare', 'step'],
+  ['perdure', 'turn'],
+  ['perdure', 'step'],
+] as const)('beside others, %s writes two turns by %s, forks, and finds them again', async ([name, mode]) => {
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-peers-'));
+  const setting = { engine: 'sqlite', mode, address: `sqlite:${join(folder, 'perdure.db')}`, libraryUrl } as const;
+  const system = await importSystem[name]('sqlite', libraryUrl);
+  const contender = await system.write(setting);
+  const content = realContent();
+  for (let turn = 0; turn < 2; turn++) await contender.prepare(oneTurn(content))();
+  await contender.fork();
+  expect(await contender.durability()).toBe('WAL, synchronous=FULL');
+  await contender.close();
+  const reader = await system.read(setting);
+  for (const what of ['context', 'all'] as const) {
+    expect(await reader.read({ session: contender.session, what, contextTurns: 2 })).toBe(16);
+  }
+  await reader.close();
+  await rm(folder, { recursive: true });
+});
+
+test('beside others, a report says of each target whether it was met, and of who was stopped, where', () => {
+  const measured = (system: SystemName, mode: Mode, turns: number, ms: number) => ({
+    system,
+    mode,
+    engine: 'sqlite' as const,
+    times: Array.from({ length: turns }, () => ms),
+  });
+  const resumed = (ms: number) => ({ processMs: 2 * ms, storeMs: ms, sessionMs: ms / 2, messages: 208 });
+  const findings = new Findings(
+    [
+      measured('bare', 'turn', 100, 1),
+      { ...measured('perdure', 'turn', 100, 1.4), context: resumed(10), all: resumed(50), fork: { ms: 1, bytes: 0 } },
+      { ...measured('mastra', 'turn', 100, 2), context: resumed(20), all: resumed(300), fork: { ms: 30, bytes: 1e6 } },
+      measured('bare', 'step', 100, 2),
+      measured('perdure', 'step', 100, 5),
+      { ...measured('langgraph', 'step', 60, 80), stopped: '50 s were used up' },
+    ],
+    [50, 100],
+    10,
+  );
+  const verdicts = targetsOf(findings).filter(({ target }) => target);
+  expect(verdicts.map(({ value, ok }) => [value, ok])).toEqual([
+    [1.4, true],
+    [2.5, false],
+    [30, true],
+    [30, true],
+    [30, false],
+  ]);
+  const surroundings = { machine: '2 cores', versions: ['Node 24'], date: '2026-01-01', minutes: 7, plot: 'peers.svg' };
+  const report = reportOf(findings, surroundings);
+  expect(report).toContain('3 of 5 targets met');
+  expect(report).toMatch(/LangGraph \| \*\*40×\*\* \(80 ms\) \| - \|.*at 60 turns, \*\*40×\*\*: 50 s were used up/);
+  expect(plotOf(findings)).toMatch(/LangGraph 40× at 60</);
 });

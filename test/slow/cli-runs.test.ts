@@ -1,13 +1,14 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { SessionEvent } from '../../src/index.ts';
-import { type CommandOptions, environment, runPerdure, startPerdure } from '../perdure-command.ts';
+import { callCli } from '../call-cli.ts';
+import { type CallOptions, environment, runPerdure, startPerdure, worldOf } from '../perdure-command.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
 
@@ -54,21 +55,32 @@ export default {
 };
 `;
 
+const home = process.cwd();
 let cwd: string;
 const running = new Set<ChildProcessWithoutNullStreams>();
 beforeEach(() => {
   cwd = mkdtempSync(join(tmpdir(), 'perdure-cli-runs-'));
+  process.chdir(cwd);
 });
 afterEach(async () => {
   for (const child of running) child.kill('SIGKILL');
   running.clear();
+  process.chdir(home);
   rmSync(cwd, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 });
 
-const perdure = (args: readonly string[], options: Partial<CommandOptions> = {}) =>
-  runPerdure(args, { cwd, ...options });
-const said = async (args: readonly string[], options?: Partial<CommandOptions>): Promise<string> => {
-  const { code, out, err } = await perdure(args, options);
+/** Within this process, which is many times cheaper; what it leaves to a process in the background is one. */
+const perdure = async (args: readonly string[], options?: CallOptions) => {
+  const { code, raw, err } = await callCli(args, {
+    ...worldOf(options),
+    startDetached: (rest, { folder, env }) =>
+      spawn(process.execPath, [bin, ...rest], { cwd: folder, env, detached: true, stdio: 'ignore' }).unref(),
+  });
+  return { code, out: raw, err };
+};
+const inOwnProcess = (args: readonly string[], options: CallOptions = {}) => runPerdure(args, { cwd, ...options });
+const said = async (args: readonly string[]): Promise<string> => {
+  const { code, out, err } = await perdure(args);
   expect({ code, err: code === 0 ? '' : err }, args.join(' ')).toEqual({ code: 0, err: '' });
   return out;
 };
@@ -137,7 +149,7 @@ describe('configuration', () => {
     const { out, err } = await perdure(['agents']);
     expect(out).toMatch(/^AGENT .*\ndemo +1 +scripted\//);
     expect(err).toContain('a script, not a model');
-    const answer = await perdure(['send', '--new', 'What is 2 + 2?']);
+    const answer = await inOwnProcess(['send', '--new', 'What is 2 + 2?']);
     expect(answer).toMatchObject({ code: 0, out: expect.stringContaining('I am a script, not a model') });
   });
 
@@ -158,10 +170,26 @@ describe('configuration', () => {
     expect((await answered(['ls', '--config', 'other.ts'])).sessions).toHaveLength(1);
   });
 
+  test('[CLIR1] what a configuration imports as perdure is what runs it, where nothing is installed', async () => {
+    const plain = config
+      .replace(/from '.*\/zod\/index\.js'/, `from 'zod'`)
+      .replace(library, 'perdure')
+      .replace(/from '.*\/src\/tools\/index\.ts'/, `from 'perdure/tools'`);
+    expect(plain).not.toContain('file:');
+    configured(plain);
+    const { out, err } = await inOwnProcess(['agents', '--json']);
+    expect({ first: JSON.parse(out)[0], err }).toMatchObject({ first: { name: 'tester' }, err: '' });
+  });
+
   test.each([
     ['a file that is not there', undefined, 1, /FILE_UNAVAILABLE.*no file wrong\.ts/],
     ['a syntax error', 'export default {', 2, /INVALID_INPUT.*wrong\.ts cannot be loaded/],
-    ['an import that is not there', `import './nothing.ts';`, 2, /INVALID_INPUT.*wrong\.ts cannot be loaded/],
+    [
+      'an import that is not there',
+      `import './nothing.ts';`,
+      2,
+      /INVALID_INPUT.*wrong\.ts cannot be loaded.*; mend it\b/,
+    ],
     ['no default export', 'export const agents = [];', 2, /INVALID_INPUT.*no default export/],
     ['no agents', 'export default { agents: [] };', 2, /INVALID_INPUT.*names no agents/],
     ['a wrong field', 'export default { agent: [] };', 2, /INVALID_INPUT.*did you mean "agents"/],
@@ -179,6 +207,23 @@ describe('configuration', () => {
     expect(err.replaceAll('\n', ' ')).toMatch(told);
     expect(existsSync(join(cwd, '.perdure'))).toBe(false);
   });
+
+  test.each([
+    ['TypeScript', 'wrong.ts', 'export default {\n  agents: [defineAgent({ name: 1 \n};\n', 'wrong.ts:3:2'],
+    ['TypeScript that it imports', 'other.ts', 'export const a: = 1;\n', 'other.ts:1:17'],
+    ['what TypeScript has and Node has not', 'wrong.ts', '\nenum Port { A }\n', 'wrong.ts:2:1'],
+    ['a name that TypeScript takes twice', 'wrong.ts', 'const a = 1;\nconst a = 2;\n', 'wrong.ts:2:7'],
+    ['JavaScript', 'wrong.mjs', 'export default {\n  agents: [ },\n};\n', 'wrong.mjs:2:13'],
+    ['a name that perdure has not', 'wrong.ts', `\nimport { nothing } from 'perdure';\n`, 'wrong.ts:2:10'],
+    ['an error that it throws', 'wrong.ts', 'const a: number = 1;\n  nothing.at();\n', 'wrong.ts:2:3'],
+  ])('[CLIR1] where %s cannot be loaded is told', async (_, file, text, place) => {
+    configured(`import './other.ts';`, 'wrong.ts');
+    configured(text, file);
+    const { code, err } = await inOwnProcess(['agents', '--config', file === 'other.ts' ? 'wrong.ts' : file]);
+    expect(code).toBe(2);
+    expect(err).toMatch(/^error INVALID_INPUT: wrong\.m?[jt]s cannot be loaded: \w+Error: .* at .*; mend it there\n$/);
+    expect(err).toContain(` at ${place}; `);
+  });
 });
 
 describe('send', () => {
@@ -188,7 +233,7 @@ describe('send', () => {
     const { code, out, err } = await perdure(['send', id, 'a fact please']);
     expect({ code, out }).toEqual({ code: 0, out: 'Now fact.\nDone.\n' });
     expect(err).toMatch(/I call it\.\n→ fact \{\}\n← fact ok, \d+ ms: 1\n/);
-    const failed = await perdure(['send', '--new', 'go', '--agent', 'broken']);
+    const failed = await inOwnProcess(['send', '--new', 'go', '--agent', 'broken']);
     expect(failed).toMatchObject({ code: 1, err: expect.stringContaining('failed MAX_STEPS') });
     const waiting = await perdure(['send', id, 'wipe it']);
     expect(waiting).toMatchObject({ code: 4, err: expect.stringMatching(/perdure approve apr_\w+\n/) });
@@ -202,7 +247,7 @@ describe('send', () => {
     writeFileSync(join(cwd, 'a.txt'), 'attached');
     writeFileSync(join(cwd, 'p.png'), Buffer.from('89504e47', 'hex'));
     const args = ['send', id, '-', '--file', 'a.txt', '--file', 'p.png', '--key', 'k1', '--policy', 'reject', '--json'];
-    const { code, out } = await perdure(args, { stdin: 'from stdin\n' });
+    const { code, out } = await inOwnProcess(args, { stdin: 'from stdin\n' });
     expect(code).toBe(0);
     const events = eventsOf(out);
     expect(await logOf(id)).toEqual([...(await logOf(id)).slice(0, events[0]!.seq - 1), ...events]);
@@ -223,21 +268,22 @@ describe('send', () => {
 
   test.each([
     [['send'], /needs SESSION, or --new/],
-    [['send', 'ses_x', 'hi'], /not a session/],
+    [['send', 'ses_x', 'hi'], /is no session/],
     [['send', '--new'], /needs TEXT/],
     [['send', '--new', ''], /text is empty/],
     [['send', '--new', 'a', 'b'], /only TEXT/],
     [['send', '--new', 'a', '--policy', 'later'], /--policy is queue, steer/],
+    [['send', '--new', 'a', '--not-before', 'soon'], /--not-before is a date to come .* got "soon"/],
+    [['send', '--new', 'a', '--not-before', '2020-01-01'], /--not-before is a date to come .* got "2020-01-01"/],
     [['send', '--new', 'a', '--agent', 'nobody'], /no agent "nobody"/],
     [['send', '--new', 'a'], /which agent\?/],
     [['attach', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--after', '-1'], /--after/],
     [['worker', '--concurrency', '0'], /--concurrency/],
     [['deny', 'apr_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --reason/],
-    [['approve', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /not an approval/],
-    [['handoff', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--to', 'nobody'], /agent or human/],
+    [['approve', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /is no approval/],
+    [['handoff', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--to', 'nobody'], /--to is agent, human/],
     [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --tokens/],
     [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--usd', 'much'], /--usd is an amount/],
-    [['chat', '--json'], /for people/],
   ])('[CLIR2] %j is a wrong call and makes no store', async (args, told) => {
     configured();
     const { code, err } = await perdure(args);
@@ -245,12 +291,29 @@ describe('send', () => {
     expect(existsSync(join(cwd, '.perdure'))).toBe(false);
   });
 
+  test('[WORKER6] an input for later returns at once, keeps no other waiting, and no worker begins it before', async () => {
+    configured();
+    const id = await newTester();
+    const before = Date.now();
+    const { session, run } = await answered(['send', id, 'not yet', '--not-before', '1h']);
+    const after = Date.now();
+    expect(session).toBe(id);
+    expect(await said(['send', id, 'at once'])).toBe('Done.\n');
+    await said(['worker', '--once']);
+    const log = await logOf(id);
+    const notBefore = log.flatMap((event) => (event.type === 'input.admitted' ? (event.payload.notBefore ?? []) : []));
+    expect(notBefore).toHaveLength(1);
+    expect(notBefore[0]).toBeGreaterThanOrEqual(before + 3_600_000);
+    expect(notBefore[0]).toBeLessThanOrEqual(after + 3_600_000);
+    expect(log.filter((event) => event.run === run).map(({ type }) => type)).toEqual(['input.admitted']);
+  });
+
   test('[CLIR2] a session of an agent that the configuration does not hold takes no input', async () => {
     configured();
     const id = await newTester();
     rmSync(join(cwd, 'perdure.config.ts'));
     const { code, err } = await perdure(['send', id, 'hi']);
-    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('AGENT_VERSION_UNAVAILABLE') });
+    expect({ code, err }).toEqual({ code: 8, err: expect.stringContaining('AGENT_VERSION_UNAVAILABLE') });
     expect(await logOf(id)).toHaveLength(2);
   });
 });
@@ -284,7 +347,7 @@ describe('leaving and coming back', () => {
   test('[CLIR3] --detach returns at once; a reader that goes, SIGTERM and SIGHUP leave the run alive', async () => {
     configured();
     const id = await newTester();
-    const { session, run } = await answered(['send', id, 'slow one', '--detach']);
+    const { session, run } = JSON.parse((await inOwnProcess(['send', id, 'slow one', '--detach', '--json'])).out);
     expect({ session, run }).toEqual({ session: id, run: expect.stringMatching(/^run_/) });
     const [term, hangup] = [start(['attach', id]), start(['attach', id])];
     await Promise.all([term.says('→ slow'), hangup.says('→ slow')]);
@@ -321,6 +384,25 @@ describe('leaving and coming back', () => {
     expect(seen.at(-1)).toMatchObject({ type: 'run.ended', run, payload: { status: 'succeeded' } });
   });
 
+  test('[CLIR4] attach to a session where nothing is under way says so, and how to begin', async () => {
+    configured();
+    const id = await newTester();
+    expect(await perdure(['attach', id])).toEqual({
+      code: 0,
+      out: '',
+      err: `nothing is under way, and nothing waits; to begin:\n  perdure send ${id} TEXT\n`,
+    });
+    expect(await perdure(['attach', id, '--json'])).toEqual({ code: 0, out: '', err: '' });
+    await said(['send', id, 'not yet', '--not-before', '2100-01-01T00:00Z']);
+    expect((await perdure(['attach', id])).err).toContain(
+      'its next input begins 2100-01-01T00:00:00.000Z, if a worker runs then',
+    );
+    await said(['send', id, 'hi']);
+    expect((await perdure(['attach', id])).err).not.toMatch(/nothing|begins/);
+    const { err } = await inOwnProcess(['chat', '--agent', 'tester']);
+    expect(err).not.toContain('nothing is under way');
+  });
+
   test('[CLIR4] attach works on what nobody works on', async () => {
     configured();
     const id = await newTester();
@@ -343,13 +425,13 @@ describe('approvals, questions, budgets, handoffs', () => {
     const [, approval = ''] = /perdure approve (apr_\w+)/.exec(waiting.err) ?? [];
     expect(await said(['approvals'])).toContain(`perdure approve ${approval}`);
     expect(await answered(['approvals', id])).toMatchObject([{ session: id, approvals: [{ approval, tool: 'wipe' }] }]);
-    expect(await said(['approve', approval])).toBe(`${approval} is approved\n`);
-    const { code, out, err } = await perdure(['attach', id]);
+    expect(await inOwnProcess(['approve', approval])).toMatchObject({ code: 0, out: `${approval} is approved\n` });
+    const { code, out, err } = await inOwnProcess(['attach', id]);
     expect({ code, out }).toEqual({ code: 0, out: 'Now wipe.\nDone.\n' });
     expect(err).toMatch(/approved by member:local\n→ wipe .*\n← wipe ok.*wiped disk/);
     expect(await said(['approve', approval])).toBe(`${approval} is approved\n`);
     expect(await perdure(['deny', approval, '--reason', 'too late'])).toMatchObject({
-      code: 1,
+      code: 6,
       err: expect.stringContaining('APPROVAL_SETTLED'),
     });
     expect(await said(['approvals'])).toBe('nobody is asked anything\n');
@@ -376,7 +458,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     await said(['limit', id, '--tokens', '10']);
     expect(await perdure(['send', id, 'hi'])).toMatchObject({
       code: 4,
-      err: expect.stringMatching(/budget of 10 tokens is used up\n +perdure limit ses_/),
+      err: expect.stringMatching(/budget of 10 tokens has no room .*\n +perdure limit ses_/s),
     });
     await said(['limit', id, '--tokens', '1000000', '--active', '10min', '--usd', '2.5', '--turns', '100']);
     expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Done.\n' });
@@ -493,7 +575,7 @@ describe('chat', () => {
       'hi',
       '/quit',
     ];
-    const { code, out, err } = await perdure(['chat', '--agent', 'tester'], { stdin: `${lines.join('\n')}\n` });
+    const { code, out, err } = await inOwnProcess(['chat', '--agent', 'tester'], { stdin: `${lines.join('\n')}\n` });
     expect({ code, out: out.split('\n').filter((line) => !line.startsWith('/')) }).toEqual({
       code: 0,
       out: [
@@ -520,6 +602,38 @@ describe('chat', () => {
     expect(err).toMatch(/no such command.*POINT_NOT_FOUND.*session\.paused.*session\.resumed.*a fork of ses_/s);
     const { sessions } = await answered(['ls']);
     expect(sessions).toHaveLength(2);
+  });
+
+  test('[CLIR7] for programs every line is an input or an answer, and every outcome a line of JSON', async () => {
+    configured();
+    const lines = ['hi', '', 'wipe it', 'perhaps', 'n keep it', '/quit is text', 'a question', '8080'];
+    const { code, out, err } = await inOwnProcess(['chat', '--agent', 'tester', '--json'], {
+      stdin: `${lines.join('\n')}\n`,
+    });
+    const outcomes = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const ended = (output: string) => ({ status: 'succeeded', output, run: expect.stringMatching(/^run_/) });
+    expect({ code, outcomes }).toMatchObject({
+      code: 0,
+      outcomes: [
+        ended('Done.'),
+        { status: 'waiting', waitingFor: 'approval' },
+        ended('Left alone.'),
+        ended('Done.'),
+        { status: 'waiting', waitingFor: 'question' },
+        ended('Done.'),
+      ],
+    });
+    expect(err).toBe('type y to allow it, n to deny it, or n and a reason\n');
+    const [{ session }] = outcomes;
+    const runs = (await logOf(session)).flatMap((event) => (event.type === 'input.admitted' ? event.payload.run : []));
+    expect([...new Set(outcomes.map(({ run }) => run))]).toEqual(runs);
+    await said(['close', session]);
+    const refused = await inOwnProcess(['chat', session, '--json'], { stdin: 'hi\n' });
+    expect({ code: refused.code, out: refused.out }).toEqual({ code: 6, out: '' });
+    expect(JSON.parse(refused.err).error).toMatchObject({ code: 'ILLEGAL_TRANSITION' });
   });
 
   test('[CLIR7] what is typed during a run steers it; Ctrl-C leaves it and says how to come back', async () => {
@@ -571,11 +685,69 @@ test('[CLIR7] a second Ctrl-C in a chat cancels the run', async () => {
   expect(await endOf(id)).toBe('cancelled');
 });
 
-test('[CLIR8] the demo kills a worker in the middle, goes on, shows what changed and says that it is a script', async () => {
-  const { code, out, err } = await perdure(['demo']);
-  expect(code).toBe(0);
-  expect(err).toMatch(
-    /a script, not a model.*is killed in the middle.*takes over.*attempt 2.*the hash chain of the log holds/s,
-  );
-  expect(out).toMatch(/\+ port: 8080/);
+describe('demo', () => {
+  const claims = [
+    'its files are what its tools made of them',
+    'the worker is dead, and nobody has told what became of its call',
+    'the run has succeeded in another process',
+    'the call happened once: its tool was asked what became of it, not run again',
+    'each has files of its own, and the first has not changed',
+    'both decisions are told with their reasons',
+    'it is answered by an index, not from the chat',
+    'every event carries the hash of the one before it',
+  ];
+  const within = (text: string, ...parts: readonly string[]): void => {
+    let from = 0;
+    for (const part of parts) {
+      const at = text.indexOf(part, from);
+      expect(at, `${part} after ${text.slice(from, from + 200)}`).toBeGreaterThanOrEqual(0);
+      from = at + part.length;
+    }
+  };
+
+  test('[CLIR8] it tells of a kill, a takeover, a call that happened once, a fork, a diff, a query and a proof, checks each claim, and is drawn so', async () => {
+    const { code, out, err } = await inOwnProcess(['demo', '--in', 'story']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    within(out, 'a script, not a model', ...claims.map((claim) => `\n✓ ${claim}\n`));
+    const [, pid] = /^\$ kill -9 (\d+)$/m.exec(out) ?? [];
+    within(out, '$ perdure send $id', '← edit ok', `by process ${pid} for`, `$ kill -9 ${pid}`, '$ perdure worker');
+    within(out, '$ perdure attach $id', '→ release', 'attempt 2', '← release ok', '$ cat released.txt');
+    within(out, '$ perdure diff $id 3 $fork', '~ counts: counts live in memory → counts live in SQLite');
+    within(out, 'why: one process, nothing else to run → a restart must not forget who asked');
+    within(
+      out,
+      '$ perdure log $id --last 5',
+      '~/filesModified/limiter.js',
+      '+/filesModified/counts.js',
+      '$ perdure verify',
+    );
+    expect(out).not.toContain('\u001b');
+    const [told = '', next = ''] = out.split('That was all.');
+    const wide = told.split('\n').filter((line) => line.length > 80 && !line.startsWith('$ cd '));
+    expect(wide).toEqual([]);
+    const [, history = ''] = /perdure (files history .*)/.exec(next) ?? [];
+    const story = join(cwd, 'story');
+    process.chdir(story);
+    expect(await said(history.split(' '))).toContain('limiter.js');
+    const picture = readFileSync(new URL('../../docs/pictures/demo.svg', import.meta.url), 'utf8');
+    within(picture, ...claims);
+    expect(readFileSync(join(story, 'released.txt'), 'utf8')).toMatch(
+      new RegExp(`^1.0.0 released by process ${pid} .*\\n$`),
+    );
+  });
+
+  test('[CLIR8] it names the first claim that does not hold and exits with 1; in JSON too', async () => {
+    const line = join(cwd, 'story', 'released.txt');
+    const telling = inOwnProcess(['demo', '--in', 'story', '--json']);
+    await expect.poll(() => existsSync(line), { timeout: 60_000 }).toBe(true);
+    appendFileSync(line, 'and released again\n');
+    const { code, out, err } = await telling;
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('does not hold: the call happened once') });
+    const made = claims.slice(0, 4).map((name, index) => ({ name, holds: index < 3 }));
+    expect(JSON.parse(out)).toEqual({ folder: expect.stringMatching(/story$/), claims: made });
+    expect(await inOwnProcess(['demo', '--in', 'story'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('empty'),
+    });
+  });
 });

@@ -1,75 +1,176 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import {
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
-const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));
+const manifest = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));
+const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json');
+const peers = Object.keys(manifest.peerDependencies);
 let project: string;
-let packed: string[];
+let packed: { path: string; mode: number }[];
 
-const run = (command: string, ...args: string[]) =>
-  execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+const run = async (command: string, ...args: string[]): Promise<string> => {
+  const env = { ...process.env, TMPDIR: project };
+  const { stdout } = await promisify(execFile)(command, args, { cwd: project, env, maxBuffer: 2 ** 26 });
+  return stdout;
+};
+const write = (name: string, ...lines: string[]): string => {
+  writeFileSync(join(project, name), lines.join('\n'));
+  return name;
+};
+/** As npm would install it, without asking for it. */
+const link = (name: string) => {
+  const place = join(project, 'node_modules', name);
+  mkdirSync(dirname(place), { recursive: true });
+  symlinkSync(join(checkout, 'node_modules', name), place);
+};
 
-beforeAll(() => {
+beforeAll(async () => {
   project = mkdtempSync(join(tmpdir(), 'perdure-package-'));
-  const report = run('npm', 'pack', checkout, '--json', '--loglevel=error');
+  const report = await run('npm', 'pack', checkout, '--json', '--loglevel=error');
   const [{ filename, files }] = JSON.parse(report.slice(report.indexOf('[')));
-  packed = files.map((file: { path: string }) => file.path);
-  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }');
-  run('npm', 'install', `./${filename}`, '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error');
+  packed = files;
+  write('package.json', '{ "private": true, "type": "module" }');
+  await run('npm', 'install', `./${filename}`, '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error');
 });
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-test('the tarball holds the command, the build and the papers, nothing else', () => {
-  const outside = packed.filter(
-    (path) => !/^(bin|dist)\/|^(README|CHANGELOG)\.md$|^LICENSE$|^NOTICE$|^package\.json$/.test(path),
-  );
-  expect(outside).toEqual([]);
-  expect(packed.filter((path) => /\.test\.|(?<!\.d)\.ts$/.test(path))).toEqual([]);
-  expect(packed).toEqual(
-    expect.arrayContaining(['bin/perdure', 'dist/index.js', 'dist/index.d.ts', 'LICENSE', 'README.md']),
-  );
-});
+describe('the tarball', () => {
+  const papers = ['README.md', 'ARCHITECTURE.md', 'CONTEXT.md', 'SPEC.md', 'CHANGELOG.md', 'LICENSE', 'NOTICE'];
 
-test('the installed command tells its version', () => {
-  expect(run('npx', '--no-install', 'perdure', '--version').trim()).toBe(version);
-});
-
-test('the installed package opens a store', () => {
-  writeFileSync(
-    join(project, 'open.js'),
-    `import { openRuntime } from 'perdure';
-     import 'perdure/postgres';
-     const runtime = await openRuntime({ store: 'sqlite:.perdure/perdure.db' });
-     await runtime.close();
-     console.log('opened');`,
-  );
-  expect(run('node', 'open.js').trim()).toBe('opened');
-});
-
-const resolutions = {
-  nodenext: ['--module', 'nodenext'],
-  bundler: ['--module', 'esnext', '--moduleResolution', 'bundler'],
-};
-
-test.each(Object.entries(resolutions))('the installed package brings its types, for %s', (_, options) => {
-  const file = join(project, 'typed.ts');
-  const tsc = join(checkout, 'node_modules', 'typescript', 'bin', 'tsc');
-  const strict = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'esnext', '--ignoreConfig'];
-  const check = (store: string) => {
-    writeFileSync(
-      file,
-      `import { openRuntime } from 'perdure';
-       import { openPostgresStore } from 'perdure/postgres';
-       import { builtInTools } from 'perdure/tools';
-       export const runtime = await openRuntime({ store: ${store} });
-       export const parts = [openPostgresStore, builtInTools];`,
+  test('holds the command, what every source is built to, the documents and the papers, and nothing else', () => {
+    const sources = globSync('src/**/*.ts', { cwd: checkout }).filter((path) => !path.endsWith('.test.ts'));
+    const built = sources.flatMap((path) =>
+      ['.js', '.d.ts'].map((end) => path.replace(/^src/, 'dist').replace(/\.ts$/, end)),
     );
-    return run('node', tsc, ...strict, ...options, file);
+    const docs = globSync('docs/**/*.{md,svg,json}', { cwd: checkout });
+    const expected = ['bin/package.json', 'bin/perdure', 'package.json', ...papers, ...built, ...docs];
+    expect(packed.map(({ path }) => path).sort()).toEqual(expected.sort());
+  });
+
+  test('has a command that can be executed', () => {
+    expect(packed.find(({ path }) => path === manifest.bin.perdure)!.mode & 0o111).toBe(0o111);
+  });
+
+  test('holds every picture and every document that its own documents lead to', () => {
+    const paths = new Set(packed.map(({ path }) => path));
+    const missing = [...paths]
+      .filter((path) => path.endsWith('.md'))
+      .flatMap((path) => {
+        const text = readFileSync(join(checkout, path), 'utf8');
+        const targets = [...text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)|src="([^"]+)"/g)].map(([, to, src]) => to ?? src!);
+        return targets.map((to) => (/^\w+:/.test(to) ? to : posix.join(posix.dirname(path), to)));
+      })
+      .filter((to) => /^(?!\w+:).*\.(svg|png)$|^(docs\/.*|[A-Z]+)\.md$/.test(to) && !paths.has(to));
+    expect(missing).toEqual([]);
+  });
+
+  test('says what it is, and for which Node', () => {
+    expect(manifest).toMatchObject({ license: 'Apache-2.0', engines: { node: '>=24' }, sideEffects: false });
+    expect(readFileSync(join(checkout, 'CHANGELOG.md'), 'utf8')).toContain(`\n## ${manifest.version}\n`);
+    const [description, keywords] = [manifest.description, manifest.keywords];
+    expect([description.length > 20, keywords.length > 3]).toEqual([true, true]);
+  });
+});
+
+describe.concurrent('installed into an empty project, without what is optional', () => {
+  test('brings its command, which takes agents from a configuration of the project', async () => {
+    expect((await run('npx', '--no-install', 'perdure', '--version')).trim()).toBe(manifest.version);
+    copyFileSync(join(checkout, 'examples', 'perdure.config.ts'), join(project, 'perdure.config.ts'));
+    expect(await run('npx', '--no-install', 'perdure', 'send', '--new', 'hello')).toMatch(/I am the demo script/);
+  });
+
+  test('tells its story', async () => {
+    expect(await run('npx', '--no-install', 'perdure', 'demo')).toMatch(
+      /✓ every event carries the hash of the one before it/,
+    );
+  });
+
+  test('runs the examples as they are', async () => {
+    for (const name of ['01-hello.ts', '02-coding-agent.ts']) {
+      copyFileSync(join(checkout, 'examples', name), join(project, name));
+    }
+    expect(await run('node', '01-hello.ts')).toMatch(/Its hash chain holds/);
+    expect(await run('node', '02-coding-agent.ts')).toMatch(/succeeded: The test passes/);
+  });
+
+  test('every part loads, but the one for tests; also where modules are required', async () => {
+    const parts = entries.filter((entry) => entry !== './testing').map((entry) => posix.join('perdure', entry));
+    const load = `for (const part of ${JSON.stringify(parts)}) await import(part);`;
+    expect(await run('node', write('imported.js', load, 'console.log("all");'))).toBe('all\n');
+    const required = write('required.cjs', 'console.log(typeof require("perdure").openRuntime);');
+    expect(await run('node', required)).toBe('function\n');
+  });
+
+  test('what needs a package that is not there says which', async () => {
+    const script = `
+      import { startTracing } from 'perdure/observe';
+      import { mcpTools } from 'perdure/tools';
+      const tell = ({ message }) => console.log(message);
+      await mcpTools({ name: 'files', command: 'node' }).catch(tell);
+      await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }, tell);`;
+    expect(await run('node', write('lacking.js', script))).toMatch(
+      /@modelcontextprotocol\/client.*\n.*@opentelemetry\//,
+    );
+  });
+});
+
+describe('its types are whole and strict', () => {
+  const resolutions = {
+    nodenext: ['--module', 'nodenext'],
+    bundler: ['--module', 'esnext', '--moduleResolution', 'bundler'],
   };
-  expect(() => check(`'sqlite:a.db'`)).not.toThrow();
-  expect(() => check('1')).toThrow();
+  const tsc = join(checkout, 'node_modules', 'typescript', 'bin', 'tsc');
+  const strict = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022', '--ignoreConfig'];
+
+  /** Each import is used, so that none is left out; what is wrong has to be told. */
+  const typed = `
+    ${entries.map((entry, index) => `import * as part${index} from '${posix.join('perdure', entry)}';`).join('\n')}
+    import { openRuntime } from 'perdure';
+    export const parts = [${entries.map((_, index) => `part${index}`).join(', ')}];
+    export const runtime = openRuntime({ store: 'sqlite:a.db' });
+    // @ts-expect-error a store is an address or a store
+    export const wrong = openRuntime({ store: 1 });`;
+
+  beforeAll(() => {
+    for (const name of ['@types/node', ...peers]) link(name);
+  });
+
+  test.each(Object.entries(resolutions))('for %s, of every part', async (_, options) => {
+    const check = run(
+      'node',
+      tsc,
+      ...strict,
+      ...options,
+      '--lib',
+      'es2022',
+      '--types',
+      'node',
+      write('typed.ts', typed),
+    );
+    expect(await check.catch(({ stdout }) => stdout)).toBe('');
+  });
+
+  test('for browsers, of the client, which needs nothing of Node', async () => {
+    const client = write(
+      'client.ts',
+      `import { connect } from 'perdure/client';`,
+      'export const { sessions } = connect({ url: "", key: "" });',
+    );
+    const check = run('node', tsc, ...strict, ...resolutions.bundler, '--lib', 'es2022,dom', '--types', '', client);
+    expect(await check.catch(({ stdout }) => stdout)).toBe('');
+  });
 });

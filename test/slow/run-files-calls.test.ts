@@ -33,13 +33,14 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
   });
 
   test('[FILE17] a call that changes nothing says nothing; one that fails tells what it left', async () => {
-    const { session, turn } = await startRunFiles(kind);
+    const { session, turn, set, resultOf } = await startRunFiles(kind);
     await turn(() => undefined);
     expect(await eventsOf(session, 'files.snapshotted')).toEqual([]);
-    await turn((context) => {
+    set((context) => {
       write({ half: 'done' })(context);
       throw new Error('broken off');
     });
+    expect(await resultOf('act')).toMatchObject({ status: 'succeeded' });
     expect((await session.state()).filesModified).toMatchObject({ half: { change: 'created', tool: 'act' } });
     expect((await session.toolCalls())[0]).toMatchObject({ status: 'threw' });
   });

@@ -1,8 +1,8 @@
 import type { ScopedRuntime } from '../../../src/core/service/scoped-runtime.ts';
 import type { EventType, SessionEvent } from '../../../src/schema/event.ts';
 import { linesOf, notesFile } from './cluster-agent.ts';
+import type { RunWrite } from './telling-store.ts';
 import type { Conversation } from './traffic.ts';
-import type { RunWrite } from './worker-process.ts';
 
 export interface Figures {
   events: number;

@@ -1,9 +1,8 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { startPerdure } from '../../perdure-command.ts';
-import type { WorkerPlan } from './worker-process.ts';
 
 const keptLines = 20;
 
@@ -67,22 +66,51 @@ export class ClusterProcess {
   }
 }
 
-const config = fileURLToPath(new URL('./cluster.config.ts', import.meta.url));
+const configNamed = (name: string): string => fileURLToPath(new URL(`./${name}.config.ts`, import.meta.url));
 
-export const newServer = (name: string, { cwd, store, port }: { cwd: string; store: string; port: number }) =>
-  new ClusterProcess(
-    name,
-    () =>
-      startPerdure(
-        ['serve', '--no-worker', '--store', store, '--port', `${port}`, '--config', config, '--log', 'warn', '--json'],
-        { cwd },
-      ),
-    (child) => once(createInterface({ input: child.stdout! }), 'line'),
-  );
+const isSaid =
+  (stream: 'stdout' | 'stderr', what = '') =>
+  (child: ChildProcess): Promise<void> =>
+    new Promise((resolve) => {
+      createInterface({ input: child[stream]! }).on('line', (line) => line.includes(what) && resolve());
+    });
 
-export const newWorker = (name: string, plan: WorkerPlan) =>
-  new ClusterProcess(
+export interface ServerPlan {
+  /** Where all processes tell what they did. */
+  readonly cwd: string;
+  readonly store: string;
+  readonly port: number;
+}
+
+export const newServer = (name: string, { cwd, store, port }: ServerPlan) => {
+  const options = [
+    '--store',
+    store,
+    '--port',
+    `${port}`,
+    '--config',
+    configNamed('cluster'),
+    '--log',
+    'warn',
+    '--json',
+  ];
+  return new ClusterProcess(name, () => startPerdure(['serve', '--no-worker', ...options], { cwd }), isSaid('stdout'));
+};
+
+export interface WorkerPlan {
+  readonly cwd: string;
+  readonly store: string;
+  /** Its machine's own. */
+  readonly data: string;
+  readonly leaseMs: number;
+}
+
+export const newWorker = (name: string, { cwd, store, data, leaseMs }: WorkerPlan) => {
+  const options = ['--concurrency', '12', '--lease', `${leaseMs / 1000}s`, '--config', configNamed('worker')];
+  const env = { CLUSTER_STORE: store, PERDURE_DATA: data };
+  return new ClusterProcess(
     name,
-    () => fork(new URL('./worker-process.ts', import.meta.url), [JSON.stringify(plan)], { silent: true, execArgv: [] }),
-    (child) => once(child, 'message'),
+    () => startPerdure(['worker', ...options], { cwd, env }),
+    isSaid('stderr', 'at work for clerk@1'),
   );
+};

@@ -79,8 +79,8 @@ const startCluster = async () => {
   const servers = ports.map((port, index) => newServer(`server ${index + 1}`, { cwd: folder, store, port }));
   const workers = [1, 2, 3].map((number) =>
     newWorker(`worker ${number}`, {
-      address: store,
-      folder,
+      cwd: folder,
+      store,
       data: join(folder, `machine-${number}`),
       leaseMs,
     }),

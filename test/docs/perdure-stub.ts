@@ -1,0 +1,14 @@
+/** The `perdure` of a documented command: the test's own process does the work (see commands-here.ts), which spares a start for each. */
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+
+const socket = connect(process.env.PERDURE_TEST_SOCKET!);
+const tell = (line: unknown) => socket.write(`${JSON.stringify(line)}\n`);
+tell({ argv: process.argv.slice(2), folder: process.cwd(), env: process.env });
+process.stdin.on('data', (bytes) => tell({ stdin: bytes.toString('base64') })).on('end', () => tell({ stdin: null }));
+for await (const line of createInterface({ input: socket })) {
+  const { stream, data, code } = JSON.parse(line);
+  if (code !== undefined) process.exit(code);
+  process[stream as 'stdout' | 'stderr'].write(Buffer.from(data, 'base64'));
+}
+process.exit(70); // the test has ended meanwhile

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { newKey } from '../../src/testing/contract/contract-setup.ts';
+import { claimOf, enterSessions } from '../../src/testing/contract/work-events.ts';
+import { openStoreAt } from '../open-store.ts';
+import { newStorePlace, type StoreKind, storeKinds } from '../stores.ts';
+
+const anHourAgo: Record<StoreKind, string> = {
+  sqlite: `${Date.now() - 3_600_000}`,
+  postgres: `now() - interval '1 hour'`,
+};
+const yes: Record<StoreKind, string> = { sqlite: '1', postgres: 'true' };
+
+test.for(storeKinds)(
+  '[QUEUE7] on %s a workspace with 10,000 sessions that wait, older and more urgent, takes no place from one with a few',
+  async (kind, { onTestFinished }) => {
+    const place = await newStorePlace(kind);
+    onTestFinished(place.remove);
+    const store = await openStoreAt(place.address);
+    onTestFinished(() => store.close());
+    const [crowd, quiet] = [newKey().workspace, newKey().workspace];
+    await place.edit(
+      (_, prefix) => `
+      insert into ${prefix}work (workspace, session, seq, done, agent, priority, visible_at, ready, lacks_agent)
+      with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 10000)
+      select '${crowd}', 'ses_' || n, 2, 0, '', 2, ${anHourAgo[kind]}, ${yes[kind]}, not ${yes[kind]} from numbers`,
+    );
+
+    const done = { [crowd]: 0, [quiet]: 0 };
+    await enterSessions(store, quiet, 3);
+    for (let round = 0; round < 50; round++) {
+      if (round > 0) await enterSessions(store, quiet, 1);
+      const { taken } = await store.claim(claimOf('w1', { count: 4 }));
+      for (const work of taken) done[work.workspace]!++;
+      expect(taken.filter(({ workspace }) => workspace === quiet)).toHaveLength(round < 2 ? 2 : 1);
+      for (const work of taken) await store.finish(work, { worker: 'w1', seq: work.seq });
+    }
+    expect(done).toEqual({ [crowd]: 148, [quiet]: 52 });
+  },
+);

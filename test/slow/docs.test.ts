@@ -1,0 +1,169 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readFiles } from '../../scripts/read-files.ts';
+import { type Block, blocksOf, inPlace } from '../docs/blocks.ts';
+import { startCommandsHere } from '../docs/commands-here.ts';
+import { packageSources } from '../docs/package-sources.ts';
+import { freePort } from '../free-port.ts';
+import { environment } from '../perdure-command.ts';
+import { createDatabase, type TestDatabase } from '../postgres.ts';
+
+const checkout = fileURLToPath(new URL('../..', import.meta.url));
+const here = (name: string) => fileURLToPath(new URL(`../docs/${name}`, import.meta.url));
+/** What is written from the code, as docs/reference is, is held to it by `npm run check:docs`. */
+const isGenerated = (text: string) => text.startsWith('<!-- Generated');
+const files = [...readFiles('README.md', 'docs/**/*.md')].filter(([, text]) => !isGenerated(text));
+const blocks = files.flatMap(([file, text]) => blocksOf(file, text));
+const commands = blocks.filter(({ language, needs }) => language === 'sh' && needs === undefined);
+const byFile = Map.groupBy(commands, ({ file }) => file);
+const pieces = blocks.filter(({ language }) => language === 'ts');
+const nameOf = ({ file, line }: Block) => `${file.replaceAll('/', '-')}-${line}.ts`;
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // processes, perhaps on a busy machine
+let root: string;
+let database: TestDatabase;
+let typed: ReturnType<typeof checkTypes>;
+const before = process.cwd();
+const own = { ...process.env };
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'perdure-docs-'));
+  typed = checkTypes();
+  database = await createDatabase();
+});
+afterAll(async () => {
+  process.chdir(before);
+  process.env = own;
+  rmSync(root, { recursive: true, force: true });
+  await database.drop();
+});
+
+const folderFor = (file: string): string => {
+  const folder = join(root, file.replaceAll('/', '-'));
+  mkdirSync(folder);
+  return folder;
+};
+
+const output = async (program: string, args: readonly string[], options: { cwd: string; env?: NodeJS.ProcessEnv }) => {
+  const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  let told = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (told += bytes));
+  const [code] = await once(child, 'close');
+  return { code, told };
+};
+
+/** A fresh folder with `bin/perdure`, a port and a database of its own in the place of those that the documents name. */
+const runInShell = async (file: string, code: string) => {
+  const folder = folderFor(file);
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(
+    join(folder, 'bin', 'perdure'),
+    `#!/bin/sh\nexec '${process.execPath}' '${here('perdure-stub.ts')}' "$@"\n`,
+  );
+  chmodSync(join(folder, 'bin', 'perdure'), 0o755);
+  const port = await freePort();
+  const script = code
+    .replaceAll('4730', String(port))
+    .replaceAll('postgres://perdure:secret@localhost:5432/perdure', database.url);
+  const asked = join(root, 'script.sh');
+  writeFileSync(asked, script);
+  const begin = `set -eo pipefail; trap 'echo "$BASH_COMMAND: failed in ${file}:$LINENO"' ERR; trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT`;
+  return output('bash', ['-c', `${begin}; source '${asked}'`], {
+    cwd: folder,
+    env: {
+      ...environment,
+      PATH: [join(folder, 'bin'), process.env.PATH].join(delimiter),
+      PERDURE_TEST_SOCKET: join(root, 'socket'),
+    },
+  });
+};
+
+/** What pieces of programs may name without saying where it comes from. */
+const known = `
+import type { Runtime, Session } from 'perdure';
+declare global {
+  const runtime: Runtime;
+  const session: Session;
+  const branch: Session;
+  const key: string;
+}
+`;
+
+/** Begun first and looked at last: it takes as long as all the rest, and on a core of its own. */
+const checkTypes = () => {
+  const folder = folderFor('types');
+  symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, 'known.ts'), known);
+  for (const piece of pieces) writeFileSync(join(folder, nameOf(piece)), inPlace([piece]));
+  const { compilerOptions } = JSON.parse(readFileSync(join(checkout, 'tsconfig.json'), 'utf8'));
+  const paths = Object.fromEntries(Object.entries(packageSources).map(([name, url]) => [name, [fileURLToPath(url)]]));
+  const options = { ...compilerOptions, paths, noUnusedLocals: false, noUnusedParameters: false };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include: ['*.ts'] }));
+  return output(join(checkout, 'node_modules/.bin/tsc'), ['-p', folder, '--singleThreaded'], { cwd: folder });
+};
+
+test('[DOC1] no block of the documents is of a kind that nobody looks at', () => {
+  const kinds = new Set(blocks.map(({ language }) => language));
+  expect([...kinds].sort()).toEqual(['json', 'sh', 'ts']);
+  const fences =
+    files
+      .map(([, text]) => text)
+      .join('\n')
+      .match(/^\s*(```|~~~)/gm) ?? [];
+  expect(fences).toHaveLength(2 * blocks.length);
+});
+
+test('[DOC1] what is not executed says why, and nothing more is left out', () => {
+  const left = blocks.filter(({ needs }) => needs !== undefined).map(({ file, needs }) => `${file}: ${needs}`);
+  expect(left).toEqual([
+    'README.md: a fresh checkout',
+    'README.md: a minute',
+    'docs/guides/embed.md: a person at a terminal',
+    'docs/soak.md: an hour',
+    'docs/webhooks.md: a receiver',
+  ]);
+});
+
+test('[DOC1] no command that is executed has a gap to fill in', () => {
+  expect(commands.filter(({ code }) => /_…|<[a-z]+>/.test(code)).map(({ file, line }) => `${file}:${line}`)).toEqual(
+    [],
+  );
+});
+
+describe('[DOC1] every command of the documents runs', () => {
+  let answering: Awaited<ReturnType<typeof startCommandsHere>>;
+  beforeAll(async () => {
+    answering = await startCommandsHere(join(root, 'socket'));
+  });
+  afterAll(() => answering.stop());
+
+  test.each([...byFile])('%s', async (file, its) => {
+    const { code, told } = await runInShell(file, inPlace(its));
+    expect(code, told).toBe(0);
+  });
+});
+
+describe('[DOC2] every program of the documents', () => {
+  test.each(pieces.filter(({ isProgram }) => isProgram).map((piece) => [nameOf(piece), piece] as const))(
+    '%s runs',
+    async (name, piece) => {
+      const folder = folderFor(`program-${name}`);
+      writeFileSync(join(folder, 'program.ts'), inPlace([piece]));
+      const { code, told } = await output(process.execPath, ['--import', here('import-sources.ts'), 'program.ts'], {
+        cwd: folder,
+        env: environment,
+      });
+      expect(code, told).toBe(0);
+    },
+  );
+
+  test('fits the types', async () => {
+    expect(await typed).toEqual({ code: 0, told: '' });
+  });
+});

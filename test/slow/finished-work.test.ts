@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { openPostgresStore } from '../../src/stores/postgres/index.ts';
+import { askPostgres } from '../ask-postgres.ts';
+import { claimCost, fillQueue, kindsOfClaims } from '../claim-cost.ts';
+import { newPgClient } from '../pg-client.ts';
+import { createOnlyDatabase } from '../postgres.ts';
+import { startPostgres } from '../start-postgres.ts';
+
+test('[QUEUE13] when 20,000 sessions were finished and nothing has cleaned up after them, claims read at most thrice as many pages as while those waited, or 50', async ({
+  onTestFinished,
+}) => {
+  // On a server of its own: what somebody else still sees, PostgreSQL passes over again and again.
+  const postgres = await startPostgres();
+  onTestFinished(() => postgres.close());
+  const url = await createOnlyDatabase(postgres);
+  await (await openPostgresStore({ url })).close();
+  const adminUrl = Object.assign(new URL(postgres.adminUrl), { pathname: '/app' }).href;
+  const client = newPgClient(url);
+  await client.connect();
+  onTestFinished(() => client.end());
+  const costs = async (): Promise<readonly number[]> => {
+    const pages: number[] = [];
+    for (const about of Object.values(kindsOfClaims)) pages.push((await claimCost(client, about)).pages);
+    return pages;
+  };
+  await askPostgres(adminUrl, 'alter table perdure.work set (autovacuum_enabled = off)');
+  await fillQueue(adminUrl, { workspaces: 3 }, 20_000);
+  const before = await costs();
+  for (let lot = 0; lot < 10; lot++) {
+    const ofLot = `where right(session, 1) = '${lot}'`;
+    const taken = `set ready = false, visible_at = now() + interval '1 day', worker = 'w2'`;
+    await askPostgres(adminUrl, `update perdure.work ${taken} ${ofLot}`);
+    await askPostgres(adminUrl, `delete from perdure.work ${ofLot}`);
+    await claimCost(client, {});
+  }
+  await fillQueue(adminUrl, { workspaces: 3 }, 10);
+  const after = await costs();
+  const most = before.map((pages) => Math.max(3 * pages, 50));
+  expect(after.filter((pages, kind) => pages > most[kind]!)).toEqual([]);
+});

@@ -1,0 +1,116 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+
+const checkout = fileURLToPath(new URL('../..', import.meta.url));
+const readme = readFileSync(join(checkout, 'README.md'), 'utf8');
+/** Commands of the README, without what stands behind them for people. */
+const commands = Array.from(readme.matchAll(/^```sh\n(.*?)^```/gms), ([, block]) => block!.split('\n'))
+  .flat()
+  .map((line) => line.replace(/\s+#.*/, ''));
+
+/** As on a fresh machine: no Node but that of the system, and nothing of ours in the environment. */
+const fresh = {
+  PATH: (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.includes('node_modules'))
+    .join(delimiter),
+  HOME: process.env.HOME ?? '',
+  npm_config_prefer_offline: 'true',
+};
+
+let clone: string;
+beforeAll(() => {
+  clone = mkdtempSync(join(tmpdir(), 'perdure-readme-'));
+  execFileSync('git', ['clone', '-q', '--depth', '1', `file://${checkout}`, clone]);
+});
+afterAll(() => rmSync(clone, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+
+/** A command line typed at a shell in the clone, in a process group of its own, as a terminal has it. */
+const typed = (line: string) => {
+  const child = spawn('sh', ['-c', line], {
+    cwd: clone,
+    env: fresh,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => end(child, 'SIGKILL'));
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+  const closed = once(child, 'close').then(([code, signal]) => ({ code, signal, said }));
+  return { child, closed, said: () => said };
+};
+
+const end = (child: ChildProcess, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(-child.pid!, signal);
+  } catch {
+    // it has ended
+  }
+};
+
+/** It is, unless another test had it when the first server was started. */
+const takeUsualPort = async (): Promise<void> => {
+  const taken = createServer().listen(4730, '127.0.0.1');
+  onTestFinished(() => void taken.close());
+  await once(taken, 'listening').catch(() => undefined); // somebody else may have it
+};
+
+/** `npm start` as the README has it, once it has said what to try. */
+const started = async (line: string) => {
+  const server = typed(line);
+  const ready = () => /Ctrl-C stops it/.test(server.said());
+  await expect.poll(() => ready() || server.child.exitCode !== null, { timeout: 240_000 }).toBe(true);
+  expect(server.said()).toMatch(/Ctrl-C stops it/);
+  const { said } = server;
+  const url = / at (http:\/\/127\.0\.0\.1:\d+)/.exec(said())?.[1];
+  const next = said()
+    .split('try next')[1]!
+    .split('\n')
+    .flatMap((each) => (each.startsWith('  ') ? [each.trim()] : []));
+  return { ...server, url: url!, next };
+};
+
+test('[START1, START2] the README, followed on a clean clone with the Node of the system: it starts, what it says to try works, and so does the demo', async () => {
+  const start = commands.find((line) => line.endsWith('npm start'));
+  expect(start).toBe('npm ci && npm start');
+  expect(existsSync(join(clone, 'node_modules'))).toBe(false);
+
+  const first = await started(start!);
+  expect(first.said()).toContain('demo is a script, not a model');
+  expect(first.next).toHaveLength(3);
+  const outcomes = [];
+  for (const command of first.next) outcomes.push(await typed(command).closed);
+  expect(outcomes).toMatchObject([
+    { code: 0, said: expect.stringMatching(/→ shell .*← shell ok.*That was all, as the script says/s) },
+    { code: 0, said: expect.stringMatching(/ses_\w+ +active +1 /) },
+    { code: 0, said: expect.stringMatching(/✓ ses_\w+ .*the chain holds\n1 session, all sound/) },
+  ]);
+
+  await takeUsualPort();
+  const second = await started('npm start');
+  expect(second.url).not.toBe(first.url);
+  expect(second.said()).toContain('since port 4730 is taken');
+  expect(await typed(second.next[1]!).closed).toMatchObject({ code: 0, said: expect.stringContaining('ses_') });
+
+  for (const { child } of [first, second]) end(child, 'SIGINT');
+  for (const { code, signal, said } of await Promise.all([first.closed, second.closed])) {
+    expect([0, 130, 'SIGINT']).toContain(code ?? signal);
+    expect(said).not.toMatch(/npm err/i);
+  }
+
+  const demo = commands.find((line) => line.endsWith('perdure demo'))!;
+  const told = await typed(`${demo} --in story`).closed;
+  expect(told).toMatchObject({ code: 0, said: expect.stringContaining('That was all.') });
+});
+
+test('[START1] the tests that the README says to run are those that every change must pass', () => {
+  const [, run = ''] = commands.find((line) => line.endsWith('npm test'))!.split(' && ');
+  const steps = readFileSync(join(checkout, '.ci', 'run'), 'utf8').split('\n');
+  expect(steps).toEqual(expect.arrayContaining(['step npm ci', `step ${run}`]));
+});
