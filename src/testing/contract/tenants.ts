@@ -145,8 +145,8 @@ export const describeTenants = (setup: ContractSetup) =>
           await mustAppend(setup.store, theirs, [rawText('x')]);
           await woken.next();
         }
-        // One may come without news, when the follower has just begun to listen.
-        expect(quiet.count).toBeLessThanOrEqual(1);
+        // One may come when the follower has just begun to listen, and one of its own session's opening, told late.
+        expect(quiet.count).toBeLessThanOrEqual(2);
         for (const stop of stops) stop();
       }
     });
