@@ -105,8 +105,11 @@ export const encodeBlobs = (given: readonly NewBlob[]): Promise<readonly Encoded
 /** For worker threads. */
 export const encodeBlobSync = (bytes: Uint8Array): EncodedBlob =>
   packedBlob(blobHash(bytes), bytes, zstdCompressSync(bytes, compressOptions));
-export const decodeBlobSync = (encoding: number, stored: Uint8Array): Uint8Array =>
-  encoding === blobEncoding.zstd ? zstdDecompressSync(stored, decompressLimit) : stored;
+export const decodeBlobSync = (encoding: number, stored: Uint8Array): Uint8Array => {
+  if (encoding !== blobEncoding.zstd) return stored;
+  const { buffer, byteOffset, length } = zstdDecompressSync(stored, decompressLimit);
+  return new Uint8Array(buffer, byteOffset, length);
+};
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress) as (bytes: Uint8Array, options: object) => Promise<Buffer>;

@@ -1,10 +1,9 @@
 import { tellLately } from '../tell-lately.ts';
 import type { Watchers } from '../watchers.ts';
-import type { ReaderOperations } from './serve-reads.ts';
-import type { ThreadClient } from './thread-client.ts';
+import type { Reader } from './reader.ts';
 
 /** What came between asking for changes and getting them is not told one by one: so everyone looks once. */
-export const followFile = async (reader: ThreadClient<ReaderOperations>, watchers: Watchers): Promise<void> => {
+export const followFile = async (reader: Reader, watchers: Watchers): Promise<void> => {
   const askedMs = Date.now();
   try {
     await reader.call('watch', []);

@@ -5,6 +5,7 @@ import { currentRelease } from '../release.ts';
 import { Watchers } from '../watchers.ts';
 import { followFile } from './follow-file.ts';
 import { newFileMark } from './opened-files.ts';
+import { Reader } from './reader.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import { SqliteStore } from './sqlite-store.ts';
@@ -38,17 +39,18 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeSt
       advice: 'what it was asked to write may or may not be there: read before trying again',
     });
   const watchers = new Watchers();
-  const reader: ThreadClient<ReaderOperations> = new ThreadClient({
+  const readerThread = new ThreadClient<ReaderOperations>({
     entry,
     data: { ...data, role: 'reader' },
     lost,
     onChanges: (changes) => watchers.wake(changes),
     onLost: () => watchers.any && void followFile(reader, watchers),
   });
+  const reader = new Reader(readerThread);
   const writer = new ThreadClient<WriterOperations>({ entry, data: { ...data, role: 'writer' }, lost });
   writer.start();
   try {
-    await reader.call('open', []);
+    await reader.open(data);
   } catch (error) {
     await Promise.all([reader.stop(), writer.stop()]);
     throw error;

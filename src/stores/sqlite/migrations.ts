@@ -143,9 +143,13 @@ const schemaOf = (db: DatabaseSync, file: string, release: string): number => {
   throw storeFailure('STORE_NEWER', file, what, { details: { needs, release } });
 };
 
+/** Whether there is nothing to be done for this release. */
+export const isCurrent = (db: DatabaseSync, file: string, release: string): boolean =>
+  schemaOf(db, file, release) >= migrations.length;
+
 /** Brings a database to the newest schema; several processes may do so at once. A newer schema that still lets us read is left alone. */
 export const migrate = (db: DatabaseSync, file: string, release: string): void => {
-  if (schemaOf(db, file, release) >= migrations.length) return;
+  if (isCurrent(db, file, release)) return;
   inTransaction(db, () => {
     for (const { sql, oldestReader } of migrations.slice(schemaOf(db, file, release))) {
       db.exec(sql);

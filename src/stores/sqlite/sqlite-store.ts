@@ -28,20 +28,20 @@ import { changeOf, type Watchers } from '../watchers.ts';
 import { feedImport } from './feed-import.ts';
 import { followFile } from './follow-file.ts';
 import { packRequest, unpackOutcome } from './packed-append.ts';
-import type { ReaderOperations } from './serve-reads.ts';
+import type { Reader } from './reader.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import type { ThreadClient } from './thread-client.ts';
 
 /** The event loop's side of the store: hands every call to one of the two threads, and never waits for the disk itself. */
 export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
-  readonly #reader: ThreadClient<ReaderOperations>;
+  readonly #reader: Reader;
   readonly #writer: ThreadClient<WriterOperations>;
   readonly #watchers: Watchers;
   /** Settled when the last import is through; all other writes wait for it. */
   #importing: Promise<unknown> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(reader: ThreadClient<ReaderOperations>, writer: ThreadClient<WriterOperations>, watchers: Watchers) {
+  constructor(reader: Reader, writer: ThreadClient<WriterOperations>, watchers: Watchers) {
     this.#reader = reader;
     this.#writer = writer;
     this.#watchers = watchers;
@@ -241,7 +241,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     while (this.#importing) await this.#importing;
     this.#watchers.clear();
     // The writer last: its checkpoint then finds no reader of ours in the way.
-    await this.#reader.close(() => this.#reader.call('close', []));
+    await this.#reader.close();
     await this.#writer.close(() => this.#writer.call('close', []));
   }
 

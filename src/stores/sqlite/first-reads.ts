@@ -1,0 +1,45 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { RecordQuery } from '../../core/ports/records.ts';
+import type { ListQuery, ReadRange, SessionKey } from '../../core/ports/store.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import type { RecordKind } from '../../schema/record-kind.ts';
+import { openBlobs } from './blobs.ts';
+import { openKeys } from './keys.ts';
+import { packEvents } from './packed-events.ts';
+import { openEventReader } from './read-events.ts';
+import { openRecordRows } from './record-rows.ts';
+import { openSessions } from './sessions.ts';
+import { openSnapshots } from './snapshots.ts';
+
+/** What is read to find a session and to go on with it: all of it by keys and in pages. */
+export const openFirstReads = (db: DatabaseSync, file: string) => {
+  const sessions = openSessions(db, file);
+  const blobs = openBlobs(db);
+  const keys = openKeys(db);
+  const events = openEventReader(db, sessions, blobs);
+  const snapshots = openSnapshots(db, sessions, blobs);
+  const records = openRecordRows(db);
+  const operations = {
+    head: (key: SessionKey) => ({ value: sessions.head(key) }),
+    list: (workspace: WorkspaceId, query: ListQuery) => ({ value: sessions.list(workspace, query) }),
+    family: (key: SessionKey) => ({ value: sessions.family(key) }),
+    keys: (key: SessionKey, only?: string) => ({ value: keys.list(key, only) }),
+    turnStarts: (key: SessionKey, range: { readonly from: number; readonly limit: number }) => ({
+      value: events.turnStarts(key, range),
+    }),
+    read: (key: SessionKey, range: ReadRange) => {
+      const page = packEvents(events.read(key, range));
+      return { value: page.events, transfer: [page.transfer] };
+    },
+    snapshot: (key: SessionKey, at: { readonly seq: number; readonly foldVersion: number }) => ({
+      value: snapshots.newest(key, at),
+    }),
+    record: (workspace: WorkspaceId, kind: RecordKind, id: string) => ({ value: records.one(workspace, kind, id) }),
+    records: (workspace: WorkspaceId, kind: RecordKind, query: RecordQuery) => ({
+      value: records.list(workspace, kind, query),
+    }),
+  };
+  return { sessions, blobs, operations };
+};
+
+export type FirstReads = ReturnType<typeof openFirstReads>['operations'];
