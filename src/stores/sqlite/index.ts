@@ -5,7 +5,7 @@ import { currentRelease } from '../release.ts';
 import { Watchers } from '../watchers.ts';
 import { followFile } from './follow-file.ts';
 import { newFileMark } from './opened-files.ts';
-import { Reader } from './reader.ts';
+import { openEarlyReads, Reader, startAfterMs } from './reader.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import { SqliteStore } from './sqlite-store.ts';
@@ -46,11 +46,13 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeSt
     onChanges: (changes) => watchers.wake(changes),
     onLost: () => watchers.any && void followFile(reader, watchers),
   });
-  const reader = new Reader(readerThread);
+  const early = openEarlyReads(data);
+  const reader = new Reader(readerThread, early);
   const writer = new ThreadClient<WriterOperations>({ entry, data: { ...data, role: 'writer' }, lost });
-  writer.start();
+  if (early) writer.startAfter(startAfterMs);
+  else writer.start();
   try {
-    await reader.open(data);
+    await reader.open();
   } catch (error) {
     await Promise.all([reader.stop(), writer.stop()]);
     throw error;

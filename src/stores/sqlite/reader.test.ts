@@ -7,7 +7,7 @@ import { newKey } from '../../testing/contract/contract-setup.ts';
 import { openSession, readAll } from '../../testing/contract/session-log.ts';
 import { currentRelease } from '../release.ts';
 import { newFileMark } from './opened-files.ts';
-import { Reader } from './reader.ts';
+import { openEarlyReads, Reader } from './reader.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { ThreadClient } from './thread-client.ts';
 
@@ -23,10 +23,11 @@ const newThread = () => {
   return { asked, thread: thread as unknown as ThreadClient<ReaderOperations> };
 };
 
-const openReader = async (file: string, release = currentRelease()) => {
+const openReader = async (file: string) => {
   const { asked, thread } = newThread();
-  const reader = new Reader(thread);
-  await reader.open({ file, busyTimeoutMs: 10_000, mark: newFileMark(), release });
+  const early = openEarlyReads({ file, busyTimeoutMs: 10_000, mark: newFileMark(), release: currentRelease() });
+  const reader = new Reader(thread, early);
+  await reader.open();
   onTestFinished(() => reader.close());
   return { asked, reader };
 };

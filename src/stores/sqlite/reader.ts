@@ -7,14 +7,14 @@ import type { ValueOf } from './protocol.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { ThreadClient } from './thread-client.ts';
 
-/** A command of a moment is over by then and never needs the thread. */
-const startAfterMs = 50;
+/** A command of a moment is over by then and never needs a thread. */
+export const startAfterMs = 50;
 /** The event loop turns to nothing else while it reads. */
 const maxHereMs = 50;
 /** What a crash left in the log is read through when the file is opened: above this it takes more than a few milliseconds. */
 const maxLogBytes = 4 * 1024 * 1024;
 
-interface Early {
+export interface EarlyReads {
   readonly db: DatabaseSync;
   readonly reads: FirstReads;
 }
@@ -22,7 +22,7 @@ interface Early {
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Undefined where it could take long, as for a file to be made or brought up to date, and where anything is wrong: the thread says what. */
-const openEarly = (options: ConnectionOptions & { readonly release: string }): Early | undefined => {
+export const openEarlyReads = (options: ConnectionOptions & { readonly release: string }): EarlyReads | undefined => {
   const { file, release } = options;
   if (sizeOf(file) === 0 || sizeOf(`${file}-wal`) > maxLogBytes) return undefined;
   let db: DatabaseSync | undefined;
@@ -43,16 +43,16 @@ const openEarly = (options: ConnectionOptions & { readonly release: string }): E
  */
 export class Reader {
   readonly #thread: ThreadClient<ReaderOperations>;
-  #early: Early | undefined;
+  #early: EarlyReads | undefined;
   #hereMs = 0;
   #starting: NodeJS.Timeout | undefined;
 
-  constructor(thread: ThreadClient<ReaderOperations>) {
+  constructor(thread: ThreadClient<ReaderOperations>, early: EarlyReads | undefined) {
     this.#thread = thread;
+    this.#early = early;
   }
 
-  async open(options: ConnectionOptions & { readonly release: string }): Promise<void> {
-    this.#early = openEarly(options);
+  async open(): Promise<void> {
     if (!this.#early) return this.#thread.call('open', []);
     const end = () => this.#endEarly();
     this.#starting = setTimeout(() => this.#thread.call('open', []).then(end, end), startAfterMs).unref();

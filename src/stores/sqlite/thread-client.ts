@@ -40,6 +40,7 @@ export class ThreadClient<Ops extends Operations> {
   readonly #options: ThreadOptions;
   readonly #waiting = new Map<number, Waiting>();
   #thread: Thread | undefined;
+  #starting: NodeJS.Timeout | undefined;
   #lastId = 0;
   #outbox: Call[] = [];
   #transfer: TransferListItem[] = [];
@@ -50,7 +51,13 @@ export class ThreadClient<Ops extends Operations> {
   }
 
   start(): void {
+    clearTimeout(this.#starting);
     this.#thread ??= this.#spawn();
+  }
+
+  /** Unless it is called before. */
+  startAfter(ms: number): void {
+    this.#starting = setTimeout(() => this.start(), ms).unref();
   }
 
   call<Op extends keyof Ops & string>(
@@ -79,6 +86,7 @@ export class ThreadClient<Ops extends Operations> {
 
   /** Ends the thread; calls that still wait fail. */
   async stop(): Promise<void> {
+    clearTimeout(this.#starting);
     const thread = this.#thread;
     if (!thread) return;
     this.#lose(thread, new Error('the store was closed'));

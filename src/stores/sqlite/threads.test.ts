@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { moduleUrl, runScript } from '../../../test/run-script.ts';
 import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
@@ -45,7 +46,8 @@ interface Echo extends Operations {
 
 const echoThread = `
   import { workerData } from 'node:worker_threads';
-  const { port } = workerData;
+  const { port, started } = workerData;
+  Atomics.add(started, 0, 1);
   port.on('message', (calls) => {
     for (const { id, op, args } of calls) {
       if (op === 'exit') process.exit(3);
@@ -55,14 +57,39 @@ const echoThread = `
   });
 `;
 
-describe('a thread that dies', () => {
-  const newClient = () =>
-    new ThreadClient<Echo>({
-      entry: new URL(`data:text/javascript,${encodeURIComponent(echoThread)}`),
-      data: {},
-      lost: (cause) => new Error('lost', { cause }),
-    });
+const newClient = (started = new Int32Array(new SharedArrayBuffer(4))) =>
+  new ThreadClient<Echo>({
+    entry: new URL(`data:text/javascript,${encodeURIComponent(echoThread)}`),
+    data: { started },
+    lost: (cause) => new Error('lost', { cause }),
+  });
 
+describe('a thread that is started later', () => {
+  test('[ST8] starts by itself, or with the first call, and once', async () => {
+    const started = new Int32Array(new SharedArrayBuffer(4));
+    const client = newClient(started);
+    client.startAfter(10);
+    await expect.poll(() => started[0], { timeout: 5000 }).toBe(1);
+    expect(await client.call('echo', ['a'])).toBe('a');
+    await client.stop();
+    client.startAfter(10);
+    expect(await client.call('echo', ['b'])).toBe('b');
+    await pause(50);
+    await client.stop();
+    expect(started[0]).toBe(2);
+  });
+
+  test('[ST8] does not start when it was stopped before', async () => {
+    const started = new Int32Array(new SharedArrayBuffer(4));
+    const client = newClient(started);
+    client.startAfter(10);
+    await client.stop();
+    await pause(200);
+    expect(started[0]).toBe(0);
+  });
+});
+
+describe('a thread that dies', () => {
   test.each(['exit', 'throw'] as const)(
     '[FAULT1] by %s fails what was under way, and the next call starts another',
     async (op) => {
