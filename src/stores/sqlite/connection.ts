@@ -8,6 +8,8 @@ export interface ConnectionOptions {
   readonly busyTimeoutMs: number;
   /** Connections that share one must find the same file. */
   readonly mark?: FileMark;
+  /** Changes nothing, not even what every connection sees to. */
+  readonly readOnly?: boolean;
 }
 
 /** Takes effect before anything is written; on a file that has something, it would be a write that changes nothing. */
@@ -45,9 +47,10 @@ const retryWhileBusy = (timeoutMs: number, work: () => void): void => {
   }
 };
 
-export const openConnection = ({ file, busyTimeoutMs, mark = newFileMark() }: ConnectionOptions): DatabaseSync => {
+export const openConnection = (options: ConnectionOptions): DatabaseSync => {
+  const { file, busyTimeoutMs, mark = newFileMark(), readOnly = false } = options;
   checkMark(file, mark); // opening would make a new file in the place of one that is gone
-  const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
+  const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false, readOnly });
   try {
     if (isEmpty(db)) db.exec(layout);
     retryWhileBusy(busyTimeoutMs, () => {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -125,6 +125,15 @@ describe('left to the thread from the beginning', () => {
     const began = performance.now();
     expect((await openReader(file)).asked).toEqual(['open']);
     expect(performance.now() - began).toBeLessThan(1000);
+  });
+
+  test('[ST8] one without a write-ahead log, which stays as it is', async () => {
+    const file = newSqliteFile();
+    await newSession(file);
+    change(file, 'PRAGMA journal_mode = DELETE');
+    const before = readFileSync(file);
+    expect((await openReader(file)).asked).toEqual(['open']);
+    expect(readFileSync(file).equals(before)).toBe(true);
   });
 
   test('[ST8] one with a long log to be read through', async () => {

@@ -27,9 +27,8 @@ export const openEarlyReads = (options: ConnectionOptions & { readonly release: 
   if (sizeOf(file) === 0 || sizeOf(`${file}-wal`) > maxLogBytes) return undefined;
   let db: DatabaseSync | undefined;
   try {
-    db = openConnection({ ...options, busyTimeoutMs: 0 });
+    db = openConnection({ ...options, busyTimeoutMs: 0, readOnly: true });
     if (!isCurrent(db, file, release)) throw new Error('the schema is another');
-    db.exec('PRAGMA query_only = 1');
     return { db, reads: openFirstReads(db, file).operations };
   } catch {
     db?.close();
