@@ -8,8 +8,8 @@ export interface ConnectionOptions {
   readonly busyTimeoutMs: number;
   /** Connections that share one must find the same file. */
   readonly mark?: FileMark;
-  /** Changes nothing, not even what every connection sees to. */
-  readonly readOnly?: boolean;
+  /** Opens only what needs no change for it. */
+  readonly asIs?: boolean;
 }
 
 /** Takes effect before anything is written; on a file that has something, it would be a write that changes nothing. */
@@ -48,14 +48,15 @@ const retryWhileBusy = (timeoutMs: number, work: () => void): void => {
 };
 
 export const openConnection = (options: ConnectionOptions): DatabaseSync => {
-  const { file, busyTimeoutMs, mark = newFileMark(), readOnly = false } = options;
+  const { file, busyTimeoutMs, mark = newFileMark(), asIs = false } = options;
   checkMark(file, mark); // opening would make a new file in the place of one that is gone
-  const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false, readOnly });
+  const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
   try {
-    if (isEmpty(db)) db.exec(layout);
+    if (isEmpty(db) && !asIs) db.exec(layout);
     retryWhileBusy(busyTimeoutMs, () => {
       isBegun(db, file);
-      const { journal_mode: mode } = db.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
+      const setMode = asIs ? 'PRAGMA journal_mode' : 'PRAGMA journal_mode = WAL';
+      const { journal_mode: mode } = db.prepare(setMode).get() as { journal_mode: string };
       if (mode !== 'wal') {
         const advice = 'keep it on a local disk';
         throw storeFailure('STORE_UNAVAILABLE', file, 'its file system cannot keep a write-ahead log', { advice });

@@ -3,8 +3,7 @@ import type { RecordQuery } from '../../core/ports/records.ts';
 import type { ListQuery, ReadRange, SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
-import { openBlobs } from './blobs.ts';
-import { openKeys } from './keys.ts';
+import type { Blobs } from './blobs.ts';
 import { packEvents } from './packed-events.ts';
 import { openEventReader } from './read-events.ts';
 import { openRecordRows } from './record-rows.ts';
@@ -12,18 +11,14 @@ import { openSessions } from './sessions.ts';
 import { openSnapshots } from './snapshots.ts';
 
 /** What is read to find a session and to go on with it: all of it by keys and in pages. */
-export const openFirstReads = (db: DatabaseSync, file: string) => {
+export const openFirstReads = (db: DatabaseSync, file: string, blobs: Blobs) => {
   const sessions = openSessions(db, file);
-  const blobs = openBlobs(db);
-  const keys = openKeys(db);
   const events = openEventReader(db, sessions, blobs);
   const snapshots = openSnapshots(db, sessions, blobs);
   const records = openRecordRows(db);
   const operations = {
     head: (key: SessionKey) => ({ value: sessions.head(key) }),
     list: (workspace: WorkspaceId, query: ListQuery) => ({ value: sessions.list(workspace, query) }),
-    family: (key: SessionKey) => ({ value: sessions.family(key) }),
-    keys: (key: SessionKey, only?: string) => ({ value: keys.list(key, only) }),
     turnStarts: (key: SessionKey, range: { readonly from: number; readonly limit: number }) => ({
       value: events.turnStarts(key, range),
     }),
@@ -39,7 +34,7 @@ export const openFirstReads = (db: DatabaseSync, file: string) => {
       value: records.list(workspace, kind, query),
     }),
   };
-  return { sessions, blobs, operations };
+  return { sessions, operations };
 };
 
 export type FirstReads = ReturnType<typeof openFirstReads>['operations'];

@@ -3,9 +3,10 @@ import { dirname, extname, resolve } from 'node:path';
 import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import { currentRelease } from '../release.ts';
 import { Watchers } from '../watchers.ts';
+import { openEarlyReads } from './early-reads.ts';
 import { followFile } from './follow-file.ts';
 import { newFileMark } from './opened-files.ts';
-import { openEarlyReads, Reader, startAfterMs } from './reader.ts';
+import { earlyMs, Reader } from './reader.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import { SqliteStore } from './sqlite-store.ts';
@@ -49,7 +50,7 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeSt
   const early = openEarlyReads(data);
   const reader = new Reader(readerThread, early);
   const writer = new ThreadClient<WriterOperations>({ entry, data: { ...data, role: 'writer' }, lost });
-  if (early) writer.startAfter(startAfterMs);
+  if (early) writer.startAfter(earlyMs);
   else writer.start();
   try {
     await reader.open();

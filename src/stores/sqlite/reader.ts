@@ -1,49 +1,23 @@
-import { statSync } from 'node:fs';
-import type { DatabaseSync } from 'node:sqlite';
-import { type ConnectionOptions, openConnection } from './connection.ts';
-import { type FirstReads, openFirstReads } from './first-reads.ts';
-import { isCurrent } from './migrations.ts';
+import type { EarlyReads } from './early-reads.ts';
+import type { FirstReads } from './first-reads.ts';
 import type { ValueOf } from './protocol.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { ThreadClient } from './thread-client.ts';
 
-/** A command of a moment is over by then and never needs a thread. */
-export const startAfterMs = 50;
-/** The event loop turns to nothing else while it reads. */
-const maxHereMs = 50;
-/** What a crash left in the log is read through when the file is opened: above this it takes more than a few milliseconds. */
-const maxLogBytes = 4 * 1024 * 1024;
-
-export interface EarlyReads {
-  readonly db: DatabaseSync;
-  readonly reads: FirstReads;
-}
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-
-/** Undefined where it could take long, as for a file to be made or brought up to date, and where anything is wrong: the thread says what. */
-export const openEarlyReads = (options: ConnectionOptions & { readonly release: string }): EarlyReads | undefined => {
-  const { file, release } = options;
-  if (sizeOf(file) === 0 || sizeOf(`${file}-wal`) > maxLogBytes) return undefined;
-  let db: DatabaseSync | undefined;
-  try {
-    db = openConnection({ ...options, busyTimeoutMs: 0, readOnly: true });
-    if (!isCurrent(db, file, release)) throw new Error('the schema is another');
-    return { db, reads: openFirstReads(db, file).operations };
-  } catch {
-    db?.close();
-    return undefined;
-  }
-};
+/**
+ * Threads start so long after opening, unless they are needed before: a command of a moment is over by then. And so long after the first
+ * of them reads may be done on the event loop, which may turn to nothing else until then.
+ */
+export const earlyMs = 50;
 
 /**
- * The event loop's side of reading. A thread takes longer to begin than a session takes to open: what is asked for before it has begun
+ * The event loop's side of reading. A thread takes longer to begin than a session takes to open: what is asked for in the first moment
  * is read here. What fails here is asked of the thread, which tells why.
  */
 export class Reader {
   readonly #thread: ThreadClient<ReaderOperations>;
   #early: EarlyReads | undefined;
-  #hereMs = 0;
+  #until: number | undefined;
   #starting: NodeJS.Timeout | undefined;
 
   constructor(thread: ThreadClient<ReaderOperations>, early: EarlyReads | undefined) {
@@ -53,15 +27,16 @@ export class Reader {
 
   async open(): Promise<void> {
     if (!this.#early) return this.#thread.call('open', []);
-    const end = () => this.#endEarly();
-    this.#starting = setTimeout(() => this.#thread.call('open', []).then(end, end), startAfterMs).unref();
+    this.#starting = setTimeout(() => this.#handOver(), earlyMs).unref();
   }
 
   async call<Op extends keyof ReaderOperations>(
     op: Op,
     args: Parameters<ReaderOperations[Op]>,
   ): Promise<ValueOf<ReaderOperations[Op]>> {
-    const read = this.#early?.reads[op as keyof FirstReads] as ((...args: unknown[]) => { value: never }) | undefined;
+    const read = this.#early?.operations[op as keyof FirstReads] as
+      | ((...args: unknown[]) => { readonly value: never })
+      | undefined;
     const found = read && this.#readHere(() => read(...args));
     return found ? found.value : this.#thread.call(op, args);
   }
@@ -77,21 +52,25 @@ export class Reader {
   }
 
   #readHere<T>(read: () => T): T | undefined {
-    const began = performance.now();
+    this.#until ??= performance.now() + earlyMs;
+    if (performance.now() > this.#until) return undefined;
     try {
-      const found = read();
-      this.#hereMs += performance.now() - began;
-      if (this.#hereMs > maxHereMs) this.#endEarly();
-      return found;
+      return read();
     } catch {
-      this.#endEarly();
+      this.#until = 0;
       return undefined;
     }
   }
 
+  /** The early connection is closed when another is open, so that it is not the last one, which would tidy up. */
+  #handOver(): void {
+    const end = () => this.#endEarly();
+    this.#thread.call('open', []).then(end, end);
+  }
+
   #endEarly(): void {
     clearTimeout(this.#starting);
-    this.#early?.db.close();
+    this.#early?.close();
     this.#early = undefined;
   }
 }

@@ -1,6 +1,7 @@
 import type { BlobHash, LooseBlobs } from '../../core/ports/blobs.ts';
-import type { BlobEventQuery, CallQuery, CommitQuery } from '../../core/ports/store.ts';
+import type { BlobEventQuery, CallQuery, CommitQuery, SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
+import { openBlobs } from './blobs.ts';
 import { openChanges } from './changes.ts';
 import { openConnection } from './connection.ts';
 import { openBlobEventFinder } from './find-blob-events.ts';
@@ -8,6 +9,7 @@ import { openCallFinder } from './find-calls.ts';
 import { openCommitFinder } from './find-commits.ts';
 import { openWorkerList, openWorkFinder } from './find-work.ts';
 import { openFirstReads } from './first-reads.ts';
+import { openKeys } from './keys.ts';
 import { migrate } from './migrations.ts';
 import { packEvents } from './packed-events.ts';
 import type { Call } from './protocol.ts';
@@ -18,7 +20,9 @@ const openReader = (data: ThreadData) => {
   const db = openConnection(data);
   migrate(db, data.file, data.release);
   db.exec('PRAGMA query_only = 1');
-  const { sessions, blobs, operations } = openFirstReads(db, data.file);
+  const blobs = openBlobs(db);
+  const { sessions, operations } = openFirstReads(db, data.file, blobs);
+  const keys = openKeys(db);
   const commits = openCommitFinder(db, sessions, blobs);
   const calls = openCallFinder(db, sessions);
   const blobEvents = openBlobEventFinder(db, blobs);
@@ -28,6 +32,8 @@ const openReader = (data: ThreadData) => {
   return {
     ...operations,
     open: () => ({ value: undefined }),
+    family: (key: SessionKey) => ({ value: sessions.family(key) }),
+    keys: (key: SessionKey, only?: string) => ({ value: keys.list(key, only) }),
     readBlob: (workspace: WorkspaceId, hash: BlobHash) => ({ value: blobs.read(workspace, Buffer.from(hash, 'hex')) }),
     looseBlobs: (workspace: WorkspaceId, query: LooseBlobs) => ({ value: blobs.loose(workspace, query) }),
     findCommits: (workspace: WorkspaceId, query: CommitQuery) => {

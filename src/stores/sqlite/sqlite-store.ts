@@ -32,7 +32,7 @@ import type { Reader } from './reader.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import type { ThreadClient } from './thread-client.ts';
 
-/** The event loop's side of the store: hands every call to one of the two threads, and never waits for the disk itself. */
+/** The event loop's side of the store: hands every call to one of the two threads, and reads itself only until they have begun. */
 export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   readonly #reader: Reader;
   readonly #writer: ThreadClient<WriterOperations>;
