@@ -6,6 +6,7 @@ export type RecordKind =
   | 'secret'
   | 'data-key'
   | 'webhook'
+  | 'hooked'
   | 'delivery'
   | 'hook-cursor'
   | 'audit'

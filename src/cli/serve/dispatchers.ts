@@ -1,10 +1,10 @@
 import type { Dispatcher } from '../../core/service/webhooks/dispatcher.ts';
 import type { Runtime } from '../../runtime.ts';
 
-/** How often it is looked for workspaces that were added elsewhere. */
-const lookMs = 5000;
+/** How often it is looked for workspaces that got their first webhook. */
+const lookMs = 1000;
 
-/** Sends to the webhooks of every workspace there is, and of those that come. */
+/** Sends to the webhooks of every workspace that has some. */
 export class Dispatchers {
   readonly #runtime: Runtime;
   readonly #running = new Map<string, Dispatcher>();
@@ -30,7 +30,7 @@ export class Dispatchers {
   }
 
   async #look(): Promise<void> {
-    for (const { id } of await this.#runtime.workspaces.list()) {
+    for (const id of await this.#runtime.workspaces.withWebhooks()) {
       if (this.#running.has(id)) continue;
       const dispatcher = this.#runtime.as({ workspace: id, member: 'local', role: 'admin' }).dispatcher();
       this.#running.set(id, dispatcher);

@@ -15,9 +15,16 @@ export interface Workspaces {
   list(): Promise<readonly Workspace[]>;
   /** Fails with WORKSPACE_NOT_FOUND when there is none. */
   get(id: string): Promise<Workspace>;
+  /** By id: where a dispatcher has something to do, or had. */
+  withWebhooks(): Promise<readonly WorkspaceId[]>;
 }
 
 const local: Workspace = { id: WorkspaceId.parse('local'), addedAt: 0 };
+
+/** Before a workspace gets a webhook, so that none is overlooked; it stays when the last one is removed. */
+export const markHooked = async (records: Records, workspace: WorkspaceId): Promise<void> => {
+  await records.writeRecords(registryWorkspace, [writeOf('hooked', { id: workspace }, 0)]);
+};
 
 export const workspacesOf = (records: Records, clock: Clock): Workspaces => ({
   add: async (input) => {
@@ -46,4 +53,6 @@ export const workspacesOf = (records: Records, clock: Clock): Workspaces => ({
       },
     );
   },
+  withWebhooks: async () =>
+    (await allRecords(records, registryWorkspace, 'hooked')).map(({ id }) => WorkspaceId.parse(id)),
 });

@@ -12,6 +12,7 @@ import {
 import { parseInput } from '../../session/event-codec.ts';
 import { refuseSecrets } from '../refuse-secrets.ts';
 import { writeOf } from '../registry/change-records.ts';
+import { markHooked } from '../registry/workspaces.ts';
 import { changeWebhook } from './change-webhook.ts';
 import { attempt, withAttempt } from './delivery-sender.ts';
 import { urlProblem } from './post.ts';
@@ -137,6 +138,7 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
         secret: await keepSecret(sealer, id, secret),
         createdAt: now,
       };
+      await markHooked(records, workspace);
       await records.writeRecords(workspace, [writeOf('webhook', kept, 0)]);
       return { webhook: infoOf(kept), secret };
     },

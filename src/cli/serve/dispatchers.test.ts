@@ -1,0 +1,29 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { startReceiver } from '../../../test/webhook-receiver.ts';
+import { openRuntime } from '../../index.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import { Dispatchers } from './dispatchers.ts';
+
+test('[HOOK9] of all workspaces only those with webhooks have a dispatcher, from the first one on', async () => {
+  const receiver = await startReceiver();
+  const runtime = await openRuntime({ store: openMemoryStore(), webhooks: { allowPrivate: true } });
+  onTestFinished(() => runtime.close());
+  for (const id of ['quiet', 'told', 'told-later']) await runtime.workspaces.add(id);
+  const scopeOf = (workspace: string) => runtime.as({ workspace, member: 'local', role: 'admin' });
+  const tellOf = (workspace: string) =>
+    scopeOf(workspace).webhooks.add({ url: receiver.url, events: ['session.changed'] });
+  await tellOf('told');
+  const asked = vi.spyOn(runtime, 'as');
+  const dispatchers = new Dispatchers(runtime);
+  await dispatchers.start();
+  onTestFinished(() => dispatchers.stop());
+  expect(asked.mock.calls.map(([{ workspace }]) => workspace)).toEqual(['told']);
+  asked.mockClear();
+  await tellOf('told-later');
+  await tellOf('told-later');
+  const session = await scopeOf('told-later').sessions.open();
+  const [received] = await receiver.arrived(1);
+  expect(received!.body).toContain(session.id);
+  expect(await runtime.workspaces.withWebhooks()).toEqual(['told', 'told-later']);
+  expect(asked.mock.calls.map(([{ workspace }]) => workspace)).not.toContain('quiet');
+});
