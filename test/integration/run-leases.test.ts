@@ -53,3 +53,22 @@ test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to w
   const started = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'run.started');
   expect(started).toHaveLength(2);
 });
+
+test('[WORKER4] a lease that lapsed is found soon after, by a worker that nobody tells of it', async () => {
+  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/done' });
+  const models = { scripts: [defineScript({ name: 'done', steps: [{ text: 'Done.' }] })] };
+  const store = openMemoryStore();
+  const runtime = await openRuntime({ store, agents: [agent], models });
+  onTestFinished(() => runtime.close());
+  const run = await (await runtime.sessions.open({ agent })).send('Go');
+  const holder = { worker: 'silent', machine: 'elsewhere', process: 1, processStart: '1' };
+  const leaseMs = 600;
+  const { taken } = await store.claim({ holder, forMs: leaseMs, agents: ['tester@1'], count: 1, held: [] });
+  expect(taken).toHaveLength(1);
+  const worker = runtime.worker({ leaseMs });
+  await worker.start();
+  const began = performance.now();
+  expect(await run.result()).toMatchObject({ status: 'succeeded' });
+  expect(performance.now() - began).toBeLessThan(3000);
+  await worker.stop();
+});

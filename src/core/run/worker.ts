@@ -32,7 +32,7 @@ export interface WorkerOptions {
   readonly session?: SessionId | undefined;
   /** Without a sign of life for so long, others take over. */
   readonly leaseMs?: number | undefined;
-  /** Looks for work at least this often, should a hint be lost. */
+  /** Looks for work at least this often, should a hint be lost, and three times in a lease. */
   readonly pollMs?: number | undefined;
   /** How long `runUntilIdle` bears a store that fails. */
   readonly patienceMs?: number | undefined;
@@ -172,8 +172,10 @@ export class RunWorker implements Worker {
       this.#wake();
       secondLook.refresh();
     });
-    const heart = setInterval(() => void this.#leases.beat(), this.#options.leaseMs / 3);
-    const watchdog = setInterval(() => this.#leases.letGoOfDoubtful(), this.#options.leaseMs / 30);
+    const { pollMs, leaseMs } = this.#options;
+    const heart = setInterval(() => void this.#leases.beat(), leaseMs / 3);
+    const watchdog = setInterval(() => this.#leases.letGoOfDoubtful(), leaseMs / 30);
+    const lookMs = Math.min(pollMs, leaseMs / 3); // nobody tells when a lease lapses
     let failingSince: number | undefined;
     try {
       await this.#leases.beat();
@@ -187,7 +189,7 @@ export class RunWorker implements Worker {
           failingSince ??= performance.now();
           if (untilIdle && performance.now() - failingSince > this.#options.patienceMs) throw error;
         }
-        await this.#rest(failingSince === undefined ? this.#options.pollMs : restMs);
+        await this.#rest(failingSince === undefined ? lookMs : restMs);
       }
     } finally {
       unwatch();
