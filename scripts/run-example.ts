@@ -1,6 +1,7 @@
 /** `npm run example 03` runs an example by its number; without one it tells which there are. */
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
+import './outlive-reader.ts';
 import { readFiles } from './read-files.ts';
 
 const examples = readFiles('examples/[0-9][0-9]-*.ts', 'examples/[0-9][0-9]-*/main.ts');
@@ -11,7 +12,8 @@ const found = [...examples.keys()].find((file) => numberOf(file) === wanted?.pad
 if (found) {
   // The sources are stripped and compiled once, not at every start.
   const env = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/perdure'), ...process.env };
-  process.exitCode = spawnSync(process.execPath, [found], { stdio: 'inherit', env }).status ?? 1;
+  const args = ['--import', import.meta.resolve('./outlive-reader.ts'), found];
+  process.exitCode = spawnSync(process.execPath, args, { stdio: 'inherit', env }).status ?? 1;
 } else {
   for (const [file, text] of examples) console.log(`${numberOf(file)}  ${/\/\*\* (.+) \*\//.exec(text)?.[1]}`);
   console.error(wanted === undefined ? '\nnpm run example NUMBER runs one.' : `\nThere is no example ${wanted}.`);

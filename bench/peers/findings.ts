@@ -45,18 +45,22 @@ export class Findings {
     return bare ? timeAt(measured, turn) / timeAt(bare, turn) : Number.NaN;
   }
 
-  /** Block by block, as they were written one beside the other; each with so many neighbours on either side. */
-  ratios(measured: Measured, neighbours: number): readonly { readonly turn: number; readonly ratio: number }[] {
+  /** After every block and after the last turn: what the tables tell of the turns that lead there. */
+  course(measured: Measured): readonly { readonly turn: number; readonly ratio: number }[] {
+    const turns = measured.times.length;
+    return Array.from({ length: Math.ceil(turns / this.block) }, (_, at) => Math.min(turns, (at + 1) * this.block))
+      .map((turn) => ({ turn, ratio: this.ratioAt(measured, turn) }))
+      .filter(({ ratio }) => Number.isFinite(ratio));
+  }
+
+  /** Block by block, as they were written one beside the other. */
+  #ratios(measured: Measured): readonly { readonly turn: number; readonly ratio: number }[] {
     const bare = this.find(measured.engine, 'bare', measured.mode);
     if (!bare) return [];
-    const blocks = Math.floor(measured.times.length / this.block);
-    const around = ({ times }: Measured, at: number) => {
-      const [first, last] = [Math.max(0, at - neighbours), Math.min(blocks - 1, at + neighbours)];
-      return median(times.slice(first * this.block, (last + 1) * this.block));
-    };
-    return Array.from({ length: blocks }, (_, at) => ({
+    const inBlock = ({ times }: Measured, at: number) => median(times.slice(at * this.block, (at + 1) * this.block));
+    return Array.from({ length: Math.floor(measured.times.length / this.block) }, (_, at) => ({
       turn: (at + 1) * this.block,
-      ratio: around(measured, at) / around(bare, at),
+      ratio: inBlock(measured, at) / inBlock(bare, at),
     }));
   }
 
@@ -64,7 +68,7 @@ export class Findings {
   ratioOf(measured: Measured): number {
     const half = measured.times.length / 2;
     return median(
-      this.ratios(measured, 0)
+      this.#ratios(measured)
         .filter(({ turn }) => turn > half)
         .map(({ ratio }) => ratio),
     );

@@ -1,17 +1,15 @@
 import type { EngineName } from '../engines/engine.ts';
 import { show } from '../figure.ts';
 import type { Mode, SystemName } from './contender.ts';
-import { engineTitles, type Findings, systemTitles } from './findings.ts';
+import { engineTitles, type Findings, systemTitles, windowTurns } from './findings.ts';
 
 interface Line {
   readonly system: SystemName;
   readonly points: readonly { readonly turn: number; readonly ratio: number }[];
 }
 
-const panel = { width: 330, height: 230, left: 46, right: 190, top: 64, gapX: 10, gapY: 62 };
+const panel = { width: 330, height: 230, left: 60, right: 190, top: 64, gapX: 10, gapY: 62 };
 const labelHeight = 15;
-/** Blocks on either side that a point is drawn with. */
-const neighbours = 2;
 
 const style = `
   text { font: 12px system-ui, sans-serif; fill: #1f2328; }
@@ -50,7 +48,7 @@ const spread = (wished: readonly number[], bottom: number): readonly number[] =>
 const linesOf = (findings: Findings, engine: EngineName, mode: Mode): readonly Line[] =>
   findings.all
     .filter((each) => each.engine === engine && each.mode === mode && each.times.length > 0)
-    .map((each) => ({ system: each.system, points: findings.ratios(each, neighbours) }))
+    .map((each) => ({ system: each.system, points: findings.course(each) }))
     .filter(({ points }) => points.length > 0);
 
 const draw = (
@@ -125,7 +123,8 @@ export const plotOf = (findings: Findings): string => {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="Time per turn as a multiple of bare SQL, by the turns that a session has">
 <style>${style}
 </style>
-<text class="quiet" x="${panel.left}" y="22">Time per turn as a multiple of bare SQL (dashed), by the turns that the session has. Lower is better.</text>
+<text class="quiet" x="${panel.left}" y="16">Time per turn as a multiple of bare SQL (dashed), by the turns that the session has. Lower is better.</text>
+<text class="quiet" x="${panel.left}" y="32">As in the tables: medians of the ${windowTurns} turns up to there.</text>
 ${drawn.join('\n')}
 </svg>
 `;

@@ -3,7 +3,7 @@ import { parseCall } from './parse-call.ts';
 
 /** What a message may ask for after its colon. */
 const imperatives =
-  'add|adopt|ask|bind|check|choose|claim|commit|convert|copy|enable|export|give|import|install|keep|leave|look|make|mend|move|name|open|pass|put|quote|read|remove|repeat|restore|revert|run|see|send|set|start|stop|take|try|upgrade|use|write';
+  'add|adopt|ask|bind|cancel|check|choose|claim|close|commit|convert|copy|enable|export|give|import|install|keep|leave|look|make|mend|move|name|open|pass|pause|put|quote|read|remove|reopen|repeat|restore|resume|revert|run|see|send|set|start|stop|take|try|upgrade|use|write';
 /** A message that names a command or an option, or asks for something, says itself what to do. */
 const saysWhatToDo = new RegExp(`\`[^\`]+\`|(?:^|\\s)--?\\w|[:;,] (?:then |or )?(?:${imperatives})\\b`);
 

@@ -40,6 +40,11 @@ test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and
   const cases: readonly (readonly [argv: readonly string[], problem: RegExp])[] = [
     [[], /^a command is missing/],
     [['--json'], /^--json needs a command: `perdure help`/],
+    [['--nope'], /^there is no option --nope: `perdure help`/],
+    [['--json', '--nope=1'], /^there is no option --nope: `perdure help`/],
+    [['--sotre'], /^there is no option --sotre: did you mean --store\?/],
+    [['--title=x'], /^--title=x needs a command/],
+    [['-x'], /^there is no option -x: `perdure help`/],
     [['opne'], /no command "opne": did you mean `perdure open`\? `perdure help`/],
     [['frobnicate'], /no command "frobnicate": `perdure help` lists them all/],
     [['help', 'verfiy'], /did you mean `perdure verify`/],

@@ -145,11 +145,13 @@ const parseFor = (command: Command, args: readonly string[]): ParsedCall => {
   }
 };
 
+const looseSpec = { ...commonOptions, version: { type: 'boolean' } } as const;
+
 /** What can be told of a call that may be wrong: whether errors are wanted as JSON, and where its store is. */
 export const looseOptions = (argv: readonly string[]) => {
   const { values, positionals, tokens } = parseArgs({
     args: [...argv],
-    options: { ...commonOptions, version: { type: 'boolean' } },
+    options: looseSpec,
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -160,6 +162,8 @@ export const looseOptions = (argv: readonly string[]) => {
     version: values.version === true,
     help: values.help === true,
     store: typeof values.store === 'string' ? values.store : undefined,
+    /** The options, as they were written. */
+    given: tokens.flatMap((token) => (token.kind === 'option' ? [token.rawName] : [])),
     places,
     positionals,
   };
@@ -175,15 +179,31 @@ const refuseAltered = (argv: readonly string[]): void => {
   );
 };
 
+const isOptionOfSome = (given: string): boolean =>
+  commands.some(({ options }) =>
+    Object.entries(options).some(([name, { short }]) => given === `--${name}` || given === `-${short}`),
+  );
+
+const withoutCommand = (argv: readonly string[], given: readonly string[]): Error => {
+  const common = Object.keys(looseSpec);
+  const unknown = given.find((option) => !common.includes(option.slice(2)) && !isOptionOfSome(option));
+  if (unknown) {
+    const meant = nearest(unknown.replace(/^-+/, ''), common);
+    const advice = meant ? `did you mean --${meant}? ` : '';
+    return wrongCall(`there is no option ${unknown}: ${advice}\`perdure help\` lists what there is`);
+  }
+  const [option] = argv;
+  return wrongCall(option ? `${option} needs a command: \`perdure help\` lists them` : 'a command is missing');
+};
+
 /** Options of every command may also stand before its name. */
 export const parseCall = (argv: readonly string[]): ParsedCall => {
-  const { places, positionals, version, help, json } = looseOptions(argv);
+  const { places, positionals, given, version, help, json } = looseOptions(argv);
   refuseAltered(argv);
   if (places.length === 0) {
     if (version) return { kind: 'version', json };
     if (help) return { kind: 'help' };
-    const [option] = argv;
-    throw wrongCall(option ? `${option} needs a command: \`perdure help\` lists them` : 'a command is missing');
+    throw withoutCommand(argv, given);
   }
   const [name, ...rest] = positionals;
   const about = name === 'help' ? rest : help ? positionals : [];

@@ -1,9 +1,9 @@
 import type { DiffPlace } from '../core/service/places.ts';
 import type { SessionId } from '../schema/ids.ts';
-import { attemptOfText, pointOfText } from '../schema/place.ts';
+import { attemptOfText } from '../schema/place.ts';
 import type { Context } from './command.ts';
 import { checkSessionName, mayNameSession } from './find-session.ts';
-import { parsePoint } from './point.ts';
+import { parsePoint, pointNamed } from './point.ts';
 import { wrongCall } from './wrong-call.ts';
 
 const parseAttempt = (text: string): DiffPlace | undefined => {
@@ -17,7 +17,7 @@ const parseAttempt = (text: string): DiffPlace | undefined => {
  * session of a place is as it was named: `placeIn` finds it.
  */
 export const parsePlace = (text: string): DiffPlace => {
-  const here = parseAttempt(text) ?? pointOfText(text);
+  const here = parseAttempt(text) ?? pointNamed(text);
   if (here) return here;
   const [named = '', point, ...rest] = text.split('@');
   if (!named.startsWith('ses_') && !mayNameSession(named)) return parsePoint(text);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parsePlace } from './place.ts';
 import { parseCount, parsePoint } from './point.ts';
 
 test('a point is a turn or an event, and a bare number is a turn', () => {
@@ -23,6 +24,11 @@ test('[CLI1] anything else is a wrong call that says what a point is', () => {
     expect(() => parsePoint(text)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
     expect(() => parsePoint(text)).toThrow(/turn:3/);
   }
+});
+
+test('[CLI1, CLI11] events are counted from 1, and turn 0 is before the first turn', () => {
+  expect(() => parsePoint('seq:0')).toThrow(/^"seq:0" is no event.*: name seq:1, or turn:0/);
+  expect(() => parsePlace('seq:0')).toThrow(/^"seq:0" is no event/);
 });
 
 test('[CLI1] a count is a whole number that is large enough', () => {

@@ -2,9 +2,15 @@ import { pointOfText } from '../schema/place.ts';
 import type { Point } from '../schema/point.ts';
 import { wrongCall } from './wrong-call.ts';
 
-/** `turn:3` and `3` are the end of turn 3, `seq:17` is event 17. */
-export const parsePoint = (text: string): Point => {
+/** `turn:3` and `3` are the end of turn 3, `seq:17` is event 17. Undefined for what is neither. */
+export const pointNamed = (text: string): Point | undefined => {
   const point = pointOfText(text);
+  if (!point || !('seq' in point) || point.seq > 0) return point;
+  throw wrongCall(`"${text}" is no event, they are counted from 1: name seq:1, or turn:0 for before the first turn`);
+};
+
+export const parsePoint = (text: string): Point => {
+  const point = pointNamed(text);
   if (point) return point;
   throw wrongCall(`"${text}" is not a point: write turn:3 (or just 3) for the end of a turn, seq:17 for an event`);
 };

@@ -50,8 +50,9 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
   },
   ILLEGAL_TRANSITION: {
     cause: 'The lifecycle does not allow this from the status that the session has, or a run is at work on it.',
-    remedy: 'Do first something that is allowed, or pause or cancel the run.',
-    details: '`allowed` has what is allowed now.',
+    remedy:
+      'Resume a session that is paused, reopen one that is closed, restore one that is archived; where a run is at work, pause or cancel it first.',
+    details: '`allowed` has what is allowed now, by the names of the library.',
   },
   STATE_INVALID: {
     cause:

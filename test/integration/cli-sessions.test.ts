@@ -96,7 +96,9 @@ test('[CLI1, LIFE1] the lifecycle commands move a session, and what the table fo
   expect(await said(['pause', id, '--reason', 'lunch'])).toBe(`${id} is paused\n`);
   const refused = await Promise.all([call(['append', id, 'x']), call(['archive', id, '--json'])]);
   expect(refused[0]).toMatchObject({ code: 6, out: '' });
-  expect(refused[0]?.err).toMatch(/^error ILLEGAL_TRANSITION: cannot append while .* paused; allowed now: .*resume/);
+  expect(refused[0]?.err).toMatch(
+    /^error ILLEGAL_TRANSITION: cannot append while .* paused: resume it first; allowed now: .*resume/,
+  );
   expect(JSON.parse(refused[1]!.err).error).toMatchObject({
     code: 'ILLEGAL_TRANSITION',
     details: { status: 'paused', command: 'archive', allowed: expect.arrayContaining(['resume', 'close']) },
@@ -142,6 +144,8 @@ test('[CLI1, IN1, IN3, FAULT3] wrong input is refused with its code, and nothing
     [['ls', '--cursor', 'x'], 2, 'INVALID_INPUT'],
     [['log', id, '--follow', '--at', '1'], 2, 'INVALID_INPUT'],
     [['verify'], 2, 'INVALID_INPUT'],
+    [['append', id, ''], 2, 'INVALID_INPUT'],
+    [['append', id, '-'], 2, 'INVALID_INPUT', '\n'],
   ];
   const before = await Promise.all([said(['ls', '--json']), said(['log', id, '--json'])]);
   const check = async ([args, code, error, stdin]: (typeof cases)[number]) => {
@@ -157,6 +161,30 @@ test('[CLI1, IN1, IN3, FAULT3] wrong input is refused with its code, and nothing
   };
   await Promise.all([worker(), worker(), worker()]);
   expect(await Promise.all([said(['ls', '--json']), said(['log', id, '--json'])])).toEqual(before);
+});
+
+test('[CLI11] what is refused is told with what to do next, in words of the command line', async () => {
+  const { call, said, inLibrary } = start();
+  const id = await inLibrary(makeSquares);
+  await said(['close', id]);
+  const cases: readonly (readonly [args: readonly string[], told: string])[] = [
+    [
+      ['append', id, 'x'],
+      'ILLEGAL_TRANSITION: cannot append while the session is closed: reopen it first; allowed now: change its title or metadata, reopen, archive, fork',
+    ],
+    [['append', id, ''], 'INVALID_INPUT: there is nothing to append, the text is empty: give one that is not'],
+    [
+      ['recall', id, 'fact:x'],
+      'POINT_NOT_FOUND: there is nothing to recall under "fact:x": try facts, which has them all',
+    ],
+    [
+      ['fork', id, '--at', 'seq:0'],
+      'INVALID_INPUT: "seq:0" is no event, they are counted from 1: name seq:1, or turn:0 for before the first turn',
+    ],
+    [['verify'], 'INVALID_INPUT: verify needs either sessions or --all: see `perdure help verify`'],
+    [['limit', id], 'INVALID_INPUT: limit needs --tokens, --usd, --turns or --active: see `perdure help limit`'],
+  ];
+  for (const [args, told] of cases) expect((await call(args)).err).toBe(`error ${told}\n`);
 });
 
 test('[CLI1, KEY2] a key that was used for something else is refused', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { show } from '../../bench/figure.ts';
 import type { Mode, SystemName } from '../../bench/peers/contender.ts';
 import { Findings, targetsOf } from '../../bench/peers/findings.ts';
 import { plotOf } from '../../bench/peers/plot.ts';
@@ -53,6 +54,25 @@ test.for([
   }
   await reader.close();
   await rm(folder, { recursive: true });
+});
+
+test('beside others, the plot ends with the ratios of the tables, and cuts off none of its labels', () => {
+  const measured = (system: SystemName, ms: (turn: number) => number) => ({
+    system,
+    mode: 'turn' as const,
+    engine: 'sqlite' as const,
+    times: Array.from({ length: 200 }, (_, turn) => ms(turn)),
+  });
+  const slowing = measured('langgraph', (turn) => 10 * turn);
+  const findings = new Findings([measured('bare', () => 1), slowing], [50, 200], 10);
+  const plot = plotOf(findings);
+  const atEnd = show(findings.ratioAt(slowing, 200), '');
+  expect(plot).toContain(`>LangGraph ${atEnd}×<`);
+  expect(plot).toContain('medians of the 40 turns up to there');
+  const leftLabels = [...plot.matchAll(/text-anchor="end" x="(\d+)" y="[\d.]+">([^<]+)</g)];
+  expect(leftLabels.map(([, , label]) => label)).toContain('1,000×');
+  const pixelsOfLetter = 8;
+  for (const [, x, label] of leftLabels) expect(Number(x)).toBeGreaterThanOrEqual(pixelsOfLetter * label!.length);
 });
 
 test('beside others, a report says of each target whether it was met, and of who was stopped, where', () => {

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,8 @@ import { createDatabase } from '../postgres.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // processes, perhaps on a busy machine
 
-const folder = fileURLToPath(new URL('../../examples', import.meta.url));
+const checkout = fileURLToPath(new URL('../..', import.meta.url));
+const folder = join(checkout, 'examples');
 const examples = readdirSync(folder).filter((name) => /^\d\d-/.test(name));
 
 let place: string;
@@ -146,6 +148,22 @@ test.each(examples)('[TRACK1] %s does what it tells, and leaves nothing behind',
   } finally {
     await database?.drop();
   }
+});
+
+test('an example whose reader has enough goes on to its end and tells of no error', async () => {
+  const env = { ...process.env, TMPDIR: place };
+  const child = spawn(process.execPath, ['scripts/run-example.ts', '01'], { cwd: checkout, env });
+  child.stdout.destroy();
+  let told = '';
+  child.stderr.on('data', (bytes) => (told += bytes));
+  expect(await once(child, 'close')).toEqual([0, null]);
+  expect(told).toBe('');
+  expect(readdirSync(place)).toEqual([]);
+});
+
+test('what an example keeps where its list says to keep it, git leaves alone', () => {
+  const [, kept] = /PERDURE_STORE=sqlite:(\S+) npm run example/.exec(readFileSync(join(folder, 'README.md'), 'utf8'))!;
+  expect(execFileSync('git', ['check-ignore', kept!], { cwd: checkout, encoding: 'utf8' })).toBe(`${kept}\n`);
 });
 
 test('the examples are listed, each with what it shows', () => {

@@ -1,11 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { blocksOf } from '../docs/blocks.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const readme = readFileSync(join(checkout, 'README.md'), 'utf8');
@@ -24,17 +25,19 @@ const fresh = {
   npm_config_prefer_offline: 'true',
 };
 
+let root: string;
 let clone: string;
 beforeAll(() => {
-  clone = mkdtempSync(join(tmpdir(), 'perdure-readme-'));
+  root = mkdtempSync(join(tmpdir(), 'perdure-readme-'));
+  clone = join(root, 'perdure');
   execFileSync('git', ['clone', '-q', '--depth', '1', `file://${checkout}`, clone]);
 });
-afterAll(() => rmSync(clone, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
 
-/** A command line typed at a shell in the clone, in a process group of its own, as a terminal has it. */
-const typed = (line: string) => {
+/** A command line typed at a shell, in a process group of its own, as a terminal has it. */
+const typed = (line: string, cwd = clone) => {
   const child = spawn('sh', ['-c', line], {
-    cwd: clone,
+    cwd,
     env: fresh,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -107,6 +110,29 @@ test('[START1, START2] the README, followed on a clean clone with the Node of th
   const demo = commands.find((line) => line.endsWith('perdure demo'))!;
   const told = await typed(`${demo} --in story`).closed;
   expect(told).toMatchObject({ code: 0, said: expect.stringContaining('That was all.') });
+});
+
+test('[DOC2] the agent of the README runs where the README says to save it, in a checkout and in a project of its own', async () => {
+  const { code: program } = blocksOf('README.md', readme).find(({ isProgram }) => isProgram)!;
+  const [inCheckout = '', inProject = ''] = /^In a checkout, save it as .*$/m.exec(readme)![0].split('For a project');
+  const codes = (text: string) => Array.from(text.matchAll(/`([^`]+)`/g), ([, code]) => code!);
+  const [file, , ...steps] = codes(inCheckout);
+  const [pack, ...ownSteps] = codes(inProject);
+  const project = join(root, 'yours');
+  mkdirSync(project);
+  writeFileSync(join(clone, file!), program);
+  writeFileSync(join(project, 'agent.ts'), program);
+  const lines = [
+    ['npm ci', clone],
+    ...[...steps, pack!].map((line) => [line, clone]),
+    ...ownSteps.map((line) => [line, project]),
+  ] as const;
+  for (const [line, folder] of lines) {
+    const { code, said } = await typed(line!, folder).closed;
+    expect(code, `${line}: ${said}`).toBe(0);
+    if (line!.startsWith('npx node')) expect(said).toMatch(/status: 'succeeded',\n {2}output: 'It is out.'/);
+  }
+  expect(lines.filter(([line]) => line!.startsWith('npx node'))).toHaveLength(2);
 });
 
 test('[START1] the tests that the README says to run are those that every change must pass', () => {

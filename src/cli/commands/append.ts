@@ -25,9 +25,9 @@ const messagesFrom = async (
     return parseJsonLines(await readText(stdin())) as readonly MessageInput[];
   }
   if (content === undefined) throw wrongCall('append needs TEXT, - to read it from stdin, or --jsonl');
-  return [
-    { role: role ?? 'user', content: content === '-' ? (await readText(stdin())).replace(/\r?\n$/, '') : content },
-  ];
+  const given = content === '-' ? (await readText(stdin())).replace(/\r?\n$/, '') : content;
+  if (given === '') throw wrongCall('there is nothing to append, the text is empty: give one that is not');
+  return [{ role: role ?? 'user', content: given }];
 };
 
 const appended = (events: readonly SessionEvent[]): string => {

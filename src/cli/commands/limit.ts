@@ -40,7 +40,9 @@ export const limit = defineCommand({
       activeMs: parseActive(options.active),
     };
     const limits = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Limits;
-    if (Object.keys(limits).length === 0) throw wrongCall('limit needs --tokens, --usd, --turns or --active');
+    if (Object.keys(limits).length === 0) {
+      throw wrongCall('limit needs --tokens, --usd, --turns or --active: see `perdure help limit`');
+    }
     const session = await context.session(args[0]!);
     await session.limit(limits);
     await context.answer({ session: session.id, limits }, () => `${session.id} may use ${JSON.stringify(limits)}`);

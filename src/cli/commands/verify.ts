@@ -71,7 +71,9 @@ export const verify = defineCommand({
   needsNoAgents: true,
   json: z.strictObject({ sessions: z.array(CheckedView) }),
   run: async (context, { args, options: { all, quick = false } }) => {
-    if (all ? args.length > 0 : args.length === 0) throw wrongCall('verify needs either sessions or --all');
+    if (all ? args.length > 0 : args.length === 0) {
+      throw wrongCall('verify needs either sessions or --all: see `perdure help verify`');
+    }
     const sessions = await context.sessions();
     const done: Checked[] = [];
     await withProgress(

@@ -73,6 +73,10 @@ test.each(present)('[CLI10] %s completes commands, options, their values, ids an
   expect(completed('perdure wor')).toEqual(['worker', 'workers', 'workspaces']);
   expect(completed('perdure files ')).toEqual(['cat', 'diff', 'get', 'history', 'ls', 'put', 'restore']);
   expect(completed('perdure ls --st')).toEqual(['--status', '--store']);
+  expect(completed('perdure fork --a')).toEqual(['--at']);
+  expect(completed('perdure show --st')).toEqual(['--store']);
+  expect(completed('perdure import --st')).toEqual(['--store']);
+  expect(completed('perdure completion --st')).toEqual(['--store']);
   expect(completed('perdure ls --status p')).toEqual(['paused', 'pausing']);
   expect(completed('perdure show ses_f')).toEqual(['ses_first']);
   expect(completed('perdure --store sqlite:a.db files ls ses_')).toEqual(['ses_first', 'ses_second']);

@@ -38,6 +38,6 @@ export const posixChoose = (take: string): string => `
       ${take}
     elif [[ $name == -* ]]; then
       [[ $cur == -* ]] && ${take}
-    elif [[ $name == "$count" || $name == '*' ]]; then
+    elif [[ $cur != -* && ($name == "$count" || $name == '*') ]]; then
       found=$kind
     fi`;

@@ -72,11 +72,8 @@ export const recallKey = async (
   if (wanted === 'summary' && compaction) return compaction.summary;
   if (kind === 'fact' && Object.hasOwn(state.facts, rest)) return state.facts[rest];
   if (!kind && Object.hasOwn(state, wanted)) return state[wanted as keyof typeof state];
-  throw new PerdureError(
-    'POINT_NOT_FOUND',
-    `there is nothing to recall under "${wanted}": keys look like turn:3, call:ID, fact:KEY`,
-    {
-      details: { key: wanted },
-    },
-  );
+  const advice = kind === 'fact' ? 'try facts, which has them all' : 'keys look like turn:3, call:ID, fact:KEY';
+  throw new PerdureError('POINT_NOT_FOUND', `there is nothing to recall under "${wanted}": ${advice}`, {
+    details: { key: wanted },
+  });
 };

@@ -126,11 +126,35 @@ describe('the lifecycle', () => {
         const allowed = error.details.allowed as readonly string[];
         expect(allowed.length).toBeGreaterThan(0);
         for (const each of allowed) {
-          expect(error.message).toContain(each);
+          expect(error.message).toContain(each === 'describe' ? 'change its title or metadata' : each);
           expect(lifecycle[status][each as Command]).toBeDefined();
         }
       }
     }
+  });
+
+  test.each([
+    ['paused', 'append', 'resume it first'],
+    ['closed', 'append', 'reopen it first'],
+    ['archived', 'append', 'restore and reopen it first'],
+    ['pausing', 'close', 'resume it first'],
+    ['closed', 'close', undefined],
+    ['archived', 'close', undefined],
+    ['paused', 'pause', undefined],
+    ['open', 'resume', undefined],
+    ['paused', 'archive', undefined],
+  ] as const)(
+    '[LIFE1, CLI11] of a session that is %s, a refused %s says what has to come first: %s',
+    (status, command, first) => {
+      const [, told] = /: (.*) it first;/.exec(illegalTransition(status, command).message) ?? [];
+      expect(told && `${told} it first`).toBe(first);
+    },
+  );
+
+  test('[LIFE1] a second pause, while the first waits for the run, is refused in the word that was asked with', () => {
+    const { message, details } = illegalTransition('pausing', 'requestPause');
+    expect(message).toMatch(/^cannot pause while the session is pausing; allowed now: append, .*, resume, fork$/);
+    expect(details.allowed).not.toContain('pause');
   });
 
   test('[LIFE1] every type of event leaves a known status behind, from every status', () => {

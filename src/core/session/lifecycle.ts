@@ -131,11 +131,38 @@ export const allowedCommands = (status: Status): readonly Command[] =>
 export const statusesThatAllow = (command: Command): readonly Status[] =>
   statuses.filter((status) => lifecycle[status][command] !== undefined);
 
+/** What ends a status in which little is allowed. */
+const wayOn: Partial<Readonly<Record<Status, Command>>> = {
+  pausing: 'resume',
+  paused: 'resume',
+  closed: 'reopen',
+  archived: 'restore',
+};
+
+/** What has to come first; undefined where that would not help, or would only lead back to where it began. */
+const stepsBefore = (
+  status: Status,
+  command: Command,
+  passed: readonly Status[] = [],
+): readonly Command[] | undefined => {
+  const [next, way] = [lifecycle[status][command], wayOn[status]];
+  if (next) return passed.includes(next) ? undefined : [];
+  const after = way && lifecycle[status][way];
+  const more = after && stepsBefore(after, command, [...passed, status]);
+  return more && [way!, ...more];
+};
+
+/** The one command that only the library and the server have by this name. */
+const inWords = (command: Command): string => (command === 'describe' ? 'change its title or metadata' : command);
+
 export const illegalTransition = (status: Status, command: Command): PerdureError => {
-  const allowed = allowedCommands(status).filter((each) => each !== 'requestPause');
+  const asked = command === 'requestPause' ? 'pause' : command;
+  const allowed = allowedCommands(status).filter((each) => each !== 'requestPause' && each !== asked);
+  const steps = stepsBefore(status, command);
+  const advice = steps ? `: ${steps.join(' and ')} it first` : '';
   return new PerdureError(
     'ILLEGAL_TRANSITION',
-    `cannot ${command} while the session is ${status}; allowed now: ${allowed.join(', ')}`,
+    `cannot ${asked} while the session is ${status}${advice}; allowed now: ${allowed.map(inWords).join(', ')}`,
     { details: { status, command, allowed } },
   );
 };
