@@ -73,6 +73,12 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
   close(): Promise<void>;
 }
 
+const poolSizeIn = async (text: string | undefined): Promise<number | undefined> => {
+  if (!text) return undefined;
+  const { checkPoolSize } = await import('./stores/postgres/pool-size.ts');
+  return checkPoolSize('PERDURE_POOL_SIZE', Number(text), text);
+};
+
 /** Engines are loaded when they are first used: a program on SQLite never pays for PostgreSQL's. */
 const openStore = async (address: string, onWarning: (problem: unknown) => void): Promise<RuntimeStore> => {
   if (/^postgres(ql)?:\/\//.test(address)) {
@@ -81,7 +87,7 @@ const openStore = async (address: string, onWarning: (problem: unknown) => void)
     return openPostgresStore({
       url: address,
       listenUrl: PERDURE_LISTEN_URL || undefined,
-      poolSize: PERDURE_POOL_SIZE ? Number(PERDURE_POOL_SIZE) : undefined,
+      poolSize: await poolSizeIn(PERDURE_POOL_SIZE),
       onWarning,
     });
   }

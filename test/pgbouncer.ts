@@ -28,8 +28,12 @@ const answers = async (port: number): Promise<boolean> => {
 /** It refuses to run as root. */
 const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
-/** The real pooler, which gives a server connection away for one transaction at a time; all clients share `poolSize` of them. */
-export const startPgbouncer = async (target: string, poolSize: number): Promise<Pgbouncer> => {
+/** The real pooler, which gives a server connection away for one transaction, or one session, at a time; all clients share `poolSize` of them. */
+export const startPgbouncer = async (
+  target: string,
+  poolSize: number,
+  mode: 'transaction' | 'session' = 'transaction',
+): Promise<Pgbouncer> => {
   const { hostname, port: targetPort, username, password, pathname } = new URL(target);
   const folder = await mkdtemp(join(tmpdir(), 'perdure-pgbouncer-'));
   await chmod(folder, 0o755);
@@ -44,7 +48,7 @@ listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
+pool_mode = ${mode}
 default_pool_size = ${poolSize}
 max_client_conn = 500
 server_round_robin = 1

@@ -17,7 +17,8 @@ export const environment: Readonly<Record<string, Variables>> = {
   'The runtime': {
     PERDURE_DATA:
       'The folder of this machine for worktrees and the master key, where neither the program nor the configuration says; else beside the SQLite file, else `.perdure`.',
-    PERDURE_POOL_SIZE: 'How many connections to PostgreSQL a process has at most, beside the one that listens.',
+    PERDURE_POOL_SIZE:
+      'How many connections to PostgreSQL a process has at most, beside the one that listens: 1 to 1000, 8 without it.',
     PERDURE_LISTEN_URL:
       'A direct address of PostgreSQL for LISTEN, where that of the store leads to a pooler that shares connections.',
     PERDURE_MASTER_KEY: 'Base64 of the 32 bytes by which vaults are sealed.',

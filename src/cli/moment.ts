@@ -10,7 +10,7 @@ const unitMs: Readonly<Record<string, number>> = {
 
 const isoDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?$/;
 
-const durationMs = (text: string): number | undefined => {
+export const durationMs = (text: string): number | undefined => {
   const [, amount, unit = ''] = /^(\d{1,6})\s?(s|min|h|d|w)$/.exec(text) ?? [];
   return amount === undefined ? undefined : Number(amount) * unitMs[unit]!;
 };

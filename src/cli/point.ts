@@ -20,9 +20,15 @@ export const pointName = (point: Point): string => ('seq' in point ? `event ${po
 export const optionalPoint = (text: string | undefined): Point | undefined =>
   text === undefined ? undefined : parsePoint(text);
 
-export const parseCount = (option: string, text: string | undefined, least: number): number | undefined => {
+export const parseCount = (
+  option: string,
+  text: string | undefined,
+  least: number,
+  most = Number.POSITIVE_INFINITY,
+): number | undefined => {
   if (text === undefined) return undefined;
   const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least) return number;
-  throw wrongCall(`${option} is a whole number, ${least} or more; got "${text}"`);
+  if (number >= least && number <= most) return number;
+  const range = most === Number.POSITIVE_INFINITY ? `, ${least} or more` : ` from ${least} to ${most}`;
+  throw wrongCall(`${option} is a whole number${range}; got "${text}"`);
 };

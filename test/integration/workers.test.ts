@@ -181,18 +181,18 @@ test('[WORKER2] a sign of life that is under way when a worker ends does not out
   const { open } = newCluster();
   const runtime = await open((store) => ({
     touch: async (...asked) => {
-      await sleep(20);
+      await sleep(50);
       return store.touch(...asked);
     },
   }));
   const worker = runtime.worker();
   await worker.runUntilIdle();
   await worker.drain();
-  const other = runtime.worker({ leaseMs: 30 });
+  const other = runtime.worker({ leaseMs: 100 });
   await other.start();
-  await sleep(100);
+  await sleep(200);
   await other.drain();
-  await sleep(50);
+  await sleep(100);
   expect(await runtime.workers()).toEqual([]);
 });
 

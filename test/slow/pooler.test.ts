@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
 import { openPostgresStore } from '../../src/stores/postgres/index.ts';
 import { newKey } from '../../src/testing/contract/contract-setup.ts';
 import { expectSound, mustHead, openSession, textOf } from '../../src/testing/contract/session-log.ts';
@@ -86,6 +87,40 @@ test('[ST6] without a second URL that is told when the first follower comes, and
   expect(await runScript(appender('a', [key], 1)).ended).toEqual({ code: 0, said: '' });
   while ((await mustHead(store, key)).seq < 2) await signal.next();
   await store.close();
+});
+
+const followBy = async (listenUrl: string) => {
+  const warnings: string[] = [];
+  const store = await openPostgresStore({
+    url: pooler.url,
+    listenUrl,
+    fallbackPollMs: hourMs,
+    keepAliveMs: 500,
+    onWarning: ({ message }) => warnings.push(message),
+  });
+  onTestFinished(() => store.close());
+  const [key, signal] = [newKey(), newWakeSignal()];
+  await openSession(store, key);
+  store.watch(key, signal.wake);
+  await signal.next(); // it listens
+  return { warnings, key, signal };
+};
+
+test('[ST6] a second URL that leads to such a pooler too is told', async () => {
+  const { warnings } = await followBy(pooler.url);
+  await expect
+    .poll(() => warnings, { timeout: 15_000 })
+    .toEqual([expect.stringMatching(/^PERDURE_LISTEN_URL .* leads to a pooler .* Name the server itself/)]);
+});
+
+test('[ST6] a second URL may lead to a pooler that gives each session its connection', async () => {
+  const bySession = await startPgbouncer(database.url, 3, 'session');
+  onTestFinished(() => bySession.close());
+  const { warnings, key, signal } = await followBy(bySession.url);
+  expect(await runScript(appender('a', [key], 1)).ended).toEqual({ code: 0, said: '' });
+  await signal.next();
+  await pause(1000); // longer than a hint may be under way
+  expect(warnings).toEqual([]);
 });
 
 describeStoreContract('PostgreSQL behind pgbouncer', postgresHarness(database, open, pooler.close));

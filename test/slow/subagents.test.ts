@@ -377,7 +377,7 @@ const dyingAfter =
     };
   };
 
-const briefly = { leaseMs: 60, pollMs: 20 };
+const briefly = { leaseMs: 100, pollMs: 20 };
 
 describe.each(['before it waits', 'after it was approved'])('a worker that dies %s', (when) => {
   test.each(Array.from({ length: 16 }, (_, index) => index + 1))(

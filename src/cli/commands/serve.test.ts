@@ -2,6 +2,19 @@ import { expect, test } from 'vitest';
 import { callCli } from '../../../test/call-cli.ts';
 import { PerdureError } from '../../schema/error.ts';
 
+test.each([
+  [['--concurrency', '2'], '--concurrency'],
+  [['--lease', '10s', '--per-workspace', '8', '--per-agent', 'demo=2'], '--lease, --per-workspace, --per-agent'],
+])('[WORKER14] serve --no-worker with %j is refused and makes no store', async (given, named) => {
+  const { code, err } = await callCli(['serve', '--no-worker', ...given], {
+    openRuntime: () => Promise.reject(new Error('a store was made')),
+  });
+  expect(code).toBe(2);
+  expect(err.replaceAll(/\s+/g, ' ')).toContain(
+    `with --no-worker there is no worker that ${named} could be for: leave out one or the other`,
+  );
+});
+
 test('[OBS1] warnings of the runtime are entries of the log like all else, without the password of the store', async () => {
   const store = 'postgres://ann:a-password@127.0.0.1/perdure';
   const { err } = await callCli(['serve', '--port', '0', '--store', store], {

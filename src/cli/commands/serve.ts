@@ -6,7 +6,7 @@ import { type Call, type Context, choice, defineCommand, flag, text, texts } fro
 import { observe } from '../observe.ts';
 import { parseCount } from '../point.ts';
 import { drain, untilInterrupted } from '../runs/until-interrupted.ts';
-import { parseWorkerOptions, workerOptions } from '../runs/worker-options.ts';
+import { parseWorkerOptions, refuseWithoutWorker, workerOptions } from '../runs/worker-options.ts';
 import { Dispatchers } from '../serve/dispatchers.ts';
 import { firstKey } from '../serve/first-key.ts';
 import { greetingOf } from '../serve/greeting.ts';
@@ -81,6 +81,7 @@ export const serve = defineCommand({
   json: z.strictObject({ url: z.string(), key: z.string().optional() }),
   run: async (context, call) => {
     parsePort(call.options.port); // before there is a store
+    if (call.options['no-worker']) refuseWithoutWorker(call.options);
     const wanted = await parseWorkerOptions(context, call.options);
     const observing = await observe(context, call.options.log ?? (context.err.isTerminal ? 'warn' : 'info'));
     const runtime = await context.wholeRuntime({ ...observing.runtime, warn: observing.warn });

@@ -22,11 +22,22 @@ test('[WORKER10, CLI1] limits of an agent are of each of its versions, or of the
 
 test.each([
   [{ 'per-agent': ['nobody=2'] }, /no agent "nobody": there are coder@1, coder@2, demo@1/],
-  [{ 'per-agent': ['coder'] }, /NAME=N, such as coder=2; got "coder"/],
+  [{ 'per-agent': ['coder'] }, /NAME=N, such as coder=2, with N from 1 to 1000000; got "coder"/],
   [{ 'per-agent': ['coder=0'] }, /NAME=N/],
-  [{ 'per-workspace': '0' }, /--per-workspace is a whole number, 1 or more/],
-  [{ concurrency: 'many' }, /--concurrency/],
-  [{ lease: 'soon' }, /--lease is a time/],
-])('[CLI1] %o is refused with what to write', async (given, said) => {
+  [{ 'per-agent': ['coder=1000001'] }, /NAME=N/],
+  [{ 'per-workspace': '0' }, /--per-workspace is a whole number from 1 to 1000000; got "0"/],
+  [{ 'per-workspace': '1000001' }, /--per-workspace is a whole number from 1 to 1000000/],
+  [{ concurrency: 'many' }, /--concurrency is a whole number from 1 to 1000; got "many"/],
+  [{ concurrency: '1001' }, /--concurrency is a whole number from 1 to 1000/],
+])('[CLI1, WORKER14] %o is refused with what to write', async (given, said) => {
   await expect(parseWorkerOptions(context, given)).rejects.toThrow(said);
 });
+
+test.each(['soon', '0s', '1ms', '25h', '100d'])(
+  '[CLI1, WORKER14] --lease %s is refused with what to write',
+  async (lease) => {
+    await expect(parseWorkerOptions(context, { lease })).rejects.toThrow(
+      `--lease is a time from 1s to 24h, such as 10s, 30s or 5min; got "${lease}"`,
+    );
+  },
+);

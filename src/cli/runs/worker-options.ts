@@ -1,16 +1,26 @@
 import type { WorkerOptions } from '../../core/service/workers.ts';
+import { workerLimits } from '../../schema/worker-limits.ts';
 import { type Context, text, texts, type Values } from '../command.ts';
 import { nameOf } from '../config/choose-agent.ts';
-import { parseDuration } from '../moment.ts';
+import { durationMs } from '../moment.ts';
 import { suggestion } from '../one-of.ts';
 import { parseCount } from '../point.ts';
 import { wrongCall } from '../wrong-call.ts';
 
 export const workerOptions = {
-  concurrency: text('N', 'sessions worked on at once by this process, 4 without it'),
-  lease: text('TIME', 'without a sign of life for so long, others take over; 30s without it'),
+  concurrency: text('N', 'sessions worked on at once by this process, 1 to 1000; 4 without it'),
+  lease: text('TIME', 'without a sign of life for so long, others take over: 1s to 24h; 30s without it'),
   'per-workspace': text('N', 'sessions of one workspace at once, by all workers together'),
   'per-agent': texts('NAME=N', 'sessions of an agent at once, by all workers together'),
+};
+
+const leastLeaseMs = 1000;
+
+const parseLease = (given: string | undefined): number | undefined => {
+  if (given === undefined) return undefined;
+  const ms = durationMs(given) ?? Number.NaN;
+  if (ms >= leastLeaseMs && ms <= workerLimits.mostLeaseMs) return ms;
+  throw wrongCall(`--lease is a time from 1s to 24h, such as 10s, 30s or 5min; got "${given}"`);
 };
 
 /** A limit of NAME is one of each of its versions. */
@@ -19,8 +29,10 @@ const agentLimits = async (context: Context, given: readonly string[]): Promise<
   const limits = given.flatMap((each) => {
     const [, named = '', count] = /^(.+)=(\d{1,9})$/.exec(each) ?? [];
     const found = agents.filter((agent) => agent.name === named || nameOf(agent) === named);
-    if (count === undefined || Number(count) < 1)
-      throw wrongCall(`--per-agent is NAME=N, such as coder=2; got "${each}"`);
+    if (count === undefined || Number(count) < 1 || Number(count) > workerLimits.sessions)
+      throw wrongCall(
+        `--per-agent is NAME=N, such as coder=2, with N from 1 to ${workerLimits.sessions}; got "${each}"`,
+      );
     if (found.length === 0)
       throw wrongCall(
         `there is no agent "${named}": there are ${agents.map(nameOf).join(', ')}${suggestion(
@@ -38,10 +50,17 @@ export const parseWorkerOptions = async (
   given: Values<typeof workerOptions>,
 ): Promise<WorkerOptions> => {
   const perAgent = given['per-agent'] && (await agentLimits(context, given['per-agent']));
-  const perWorkspace = parseCount('--per-workspace', given['per-workspace'], 1);
+  const perWorkspace = parseCount('--per-workspace', given['per-workspace'], 1, workerLimits.sessions);
   return {
-    concurrency: parseCount('--concurrency', given.concurrency, 1),
-    leaseMs: parseDuration('--lease', given.lease),
+    concurrency: parseCount('--concurrency', given.concurrency, 1, workerLimits.concurrency),
+    leaseMs: parseLease(given.lease),
     ...((perAgent || perWorkspace !== undefined) && { limits: { perAgent, perWorkspace } }),
   };
+};
+
+export const refuseWithoutWorker = (given: Values<typeof workerOptions>): void => {
+  const idle = Object.keys(workerOptions).filter((name) => given[name as keyof typeof workerOptions] !== undefined);
+  if (idle.length === 0) return;
+  const named = idle.map((name) => `--${name}`).join(', ');
+  throw wrongCall(`with --no-worker there is no worker that ${named} could be for: leave out one or the other`);
 };

@@ -6,6 +6,7 @@ import type { State } from '../../schema/state.ts';
 import { openPostgresStore } from '../../stores/postgres/index.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { defineTool } from '../../tools/define-tool.ts';
+import type { WorkerOptions } from '../run/worker.ts';
 import { defineAgent } from '../session/agent.ts';
 import type { Session } from './session.ts';
 
@@ -133,6 +134,27 @@ test('[IN1] values that are none are refused', async () => {
   await expect(session.answer(5 as never, 'x')).rejects.toMatchObject(wrong);
   await expect(run.result({ signal: 5 as never })).rejects.toMatchObject(wrong);
   expect(() => runtime.worker({ concurrency: 0 })).toThrow(expect.objectContaining(wrong));
+  await runtime.close();
+});
+
+test('[WORKER14] what no worker can keep to is refused with what to write', async () => {
+  const { runtime } = await begin();
+  const dayMs = 86_400_000;
+  const cases: readonly (readonly [options: WorkerOptions, told: string])[] = [
+    [{ leaseMs: 1 }, 'leaseMs: expected a whole number from 100 to 86400000, such as 30000'],
+    [{ leaseMs: 1000.5 }, 'leaseMs: expected a whole number from 100'],
+    [{ leaseMs: dayMs + 1 }, 'leaseMs: expected a whole number from 100'],
+    [{ pollMs: 2 ** 31 }, 'pollMs: expected a whole number from 1 to 86400000, such as 5000'],
+    [{ concurrency: 1001 }, 'concurrency: expected a whole number from 1 to 1000, such as 4'],
+    [{ limits: { perWorkspace: 1_000_001 } }, 'limits.perWorkspace: expected a whole number from 1 to 1000000'],
+    [{ limits: { perAgent: { 'a@1': 2 ** 31 } } }, 'limits.perAgent.a@1: expected a whole number from 1 to 1000000'],
+  ];
+  for (const [options, told] of cases) {
+    const refused = { code: 'INVALID_INPUT', message: expect.stringContaining(`the worker is not valid: ${told}`) };
+    expect(() => runtime.worker(options)).toThrow(expect.objectContaining(refused));
+  }
+  const most = { concurrency: 1000, leaseMs: dayMs, pollMs: dayMs, limits: { perWorkspace: 1_000_000 } };
+  for (const kept of [{ leaseMs: 100 }, most]) expect(runtime.worker(kept).state()).toMatchObject({ holds: 0 });
   await runtime.close();
 });
 

@@ -3,6 +3,7 @@ import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { tellLately } from '../tell-lately.ts';
 import { type Change, Watchers } from '../watchers.ts';
 import { type Database, prepared } from './database.ts';
+import { HintProbe, type TellSilence } from './hint-probe.ts';
 import { Listener } from './listener.ts';
 import { NotePost, noteChannel } from './note-post.ts';
 import { Notifier, parseChange } from './notifier.ts';
@@ -21,6 +22,8 @@ export interface ChangesOptions {
   readonly fallbackPollMs: number;
   /** Called when the first follower comes. */
   readonly onListen: () => void;
+  /** For an address that may be wrong without the store's being so. */
+  readonly tellSilence?: TellSilence | undefined;
 }
 
 /** Wakes followers: those of this process at once, those of others by NOTIFY, and all by a slow look in case that was lost. */
@@ -30,18 +33,21 @@ export class Changes {
   readonly #notifier: Notifier;
   readonly #notes: NotePost;
   readonly #listener: Listener;
+  readonly #probe: HintProbe | undefined;
   readonly #pollMs: number;
   readonly #onListen: () => void;
   #poll: NodeJS.Timeout | undefined;
   /** All that happened before was told. */
   #toldMs = 0;
 
-  constructor(database: Database, { listenUrl, keepAliveMs, fallbackPollMs, onListen }: ChangesOptions) {
+  constructor(database: Database, options: ChangesOptions) {
+    const { listenUrl, keepAliveMs, fallbackPollMs, onListen, tellSilence } = options;
     this.#database = database;
     this.#pollMs = fallbackPollMs;
     this.#onListen = onListen;
     this.#notifier = new Notifier(database);
     this.#notes = new NotePost(database);
+    this.#probe = tellSilence && new HintProbe(database, tellSilence);
     this.#listener = new Listener({
       url: listenUrl,
       keepAliveMs,
@@ -49,9 +55,13 @@ export class Changes {
         this.#notes.listening();
         this.#watchers.wakeAll();
         void this.#tellLately().catch(() => undefined);
+        void this.#probe?.send();
       },
+      onStanding: () => this.#probe?.stands(),
+      onFailure: async (problem) => this.#probe?.failed(problem),
       onNotification: (on, payload) => {
         if (on === noteChannel) return this.#notes.heard(payload);
+        this.#probe?.heard(payload);
         const change = parseChange(payload);
         if (change) this.#watchers.wake([change]);
       },

@@ -40,6 +40,7 @@ test('[WAKE2] a listening connection on which nothing comes any more is noticed,
     listenUrl: proxy.url,
     fallbackPollMs: hourMs,
     keepAliveMs: 100,
+    onWarning: () => undefined,
   });
   const { key, signal } = await follow(store);
   for (let seq = 2; seq < 5; seq++) {
@@ -60,6 +61,7 @@ test('[WAKE2] while the server is silent the listening connection is made anew u
     listenUrl: proxy.url,
     fallbackPollMs: hourMs,
     keepAliveMs: 50,
+    onWarning: () => undefined,
   });
   const { key, signal } = await follow(store);
   proxy.mode = 'swallow';

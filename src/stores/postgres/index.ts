@@ -4,7 +4,9 @@ import { fieldProblem } from '../../schema/field-problem.ts';
 import { currentRelease } from '../release.ts';
 import { Changes } from './changes.ts';
 import { Database } from './database.ts';
+import { noListener, noneHeard, refuseNoAddress } from './listen-url.ts';
 import { migrate } from './migrations.ts';
+import { checkPoolSize } from './pool-size.ts';
 import { isPooled, losesStatements, noHints } from './pooler.ts';
 import { postgresDefaults } from './postgres-defaults.ts';
 import { PostgresStore } from './postgres-store.ts';
@@ -19,7 +21,7 @@ export interface PostgresStoreOptions {
   readonly url: string;
   /** A direct connection for LISTEN, where `url` leads to a pooler that shares connections between clients. */
   readonly listenUrl?: string | undefined;
-  /** How many connections there are at most, beside the one that listens. Who finds none free waits for 3 s. */
+  /** How many connections there are at most, beside the one that listens: 1 to 1000. Who finds none free waits for 3 s. */
   readonly poolSize?: number | undefined;
   /** How often watched sessions are looked at in case a notification was lost. */
   readonly fallbackPollMs?: number;
@@ -27,7 +29,7 @@ export interface PostgresStoreOptions {
   readonly keepAliveMs?: number;
   /** How long one statement may take. */
   readonly statementTimeoutMs?: number;
-  /** Told that hints will not come. By default a process warning. */
+  /** Told that hints do not come, and why. By default a process warning. */
   readonly onWarning?: ((problem: Error) => void) | undefined;
   /** For tests: the release that opens the database. */
   readonly release?: string;
@@ -71,9 +73,8 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
     statementTimeoutMs = postgresDefaults.statementTimeoutMs,
     onWarning = (problem) => process.emitWarning(problem),
   } = options;
-  if (!Number.isInteger(poolSize) || poolSize < 1) {
-    throw new PerdureError('INVALID_INPUT', 'poolSize must be a whole number from 1 on');
-  }
+  checkPoolSize('poolSize', poolSize, poolSize);
+  if (options.listenUrl !== undefined) refuseNoAddress(options.listenUrl);
   const database = new Database({ url, poolSize, statementTimeoutMs });
   try {
     const { writeLog, pooled } = await database.use(async (client) => {
@@ -90,11 +91,16 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
     const onListen = () => {
       if (pooled && options.listenUrl === undefined) onWarning(noHints(fallbackPollMs));
     };
-    return new PostgresStore(
-      database,
-      writeLog,
-      new Changes(database, { listenUrl, keepAliveMs, fallbackPollMs, onListen }),
-    );
+    const tellSilence = (problem?: unknown) =>
+      onWarning(problem === undefined ? noneHeard(fallbackPollMs) : noListener(problem, fallbackPollMs));
+    const changes = new Changes(database, {
+      listenUrl,
+      keepAliveMs,
+      fallbackPollMs,
+      onListen,
+      tellSilence: options.listenUrl === undefined ? undefined : tellSilence,
+    });
+    return new PostgresStore(database, writeLog, changes);
   } catch (error) {
     await database.close();
     throw storeError(error);

@@ -16,6 +16,10 @@ export interface ListenerOptions {
   /** Notifications arrive from here on; what came before was missed. */
   readonly onListening: () => void;
   readonly onNotification: (channel: string, payload: string) => void;
+  /** No connection was made; the next try waits for it. */
+  readonly onFailure: (problem: unknown) => Promise<void>;
+  /** The connection was asked again, and stands. */
+  readonly onStanding: () => void;
 }
 
 /** One direct connection that hears notifications, made anew for as long as it takes. */
@@ -44,15 +48,20 @@ export class Listener {
     const { signal } = this.#closing;
     let retryMs = firstRetryMs;
     while (!signal.aborted) {
-      const heard = await this.#listen().catch(() => false);
+      const heard = await this.#listen().catch((problem) => this.#fail(problem));
       retryMs = heard ? firstRetryMs : Math.min(retryMs * 2, lastRetryMs);
       if (!signal.aborted) await pause(retryMs, undefined, { ref: false, signal }).catch(ignore);
     }
   }
 
-  /** Until the connection ends; false when there was none. */
-  async #listen(): Promise<boolean> {
-    const { url, keepAliveMs, onListening, onNotification } = this.#options;
+  async #fail(problem: unknown): Promise<false> {
+    if (!this.#closing.signal.aborted) await this.#options.onFailure(problem);
+    return false;
+  }
+
+  /** Until the connection ends. */
+  async #listen(): Promise<true> {
+    const { url, keepAliveMs, onListening, onNotification, onStanding } = this.#options;
     const client = new pg.Client({ ...connectionOptions(url), query_timeout: keepAliveMs });
     client.on('error', ignore);
     client.on('notification', ({ channel, payload = '' }) => onNotification(channel, payload));
@@ -66,7 +75,7 @@ export class Listener {
     try {
       await client.connect();
       await listen();
-      asking = setInterval(() => listen().catch(stop), keepAliveMs).unref();
+      asking = setInterval(() => listen().then(onStanding, stop), keepAliveMs).unref();
       this.isListening = true;
       if (this.#closing.signal.aborted) stop();
       else onListening();
