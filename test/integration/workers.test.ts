@@ -485,6 +485,34 @@ test('[WORKER13] what is left to a worker that does not come is taken without wa
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });
 
+test('[WORKER15] who finds nothing again and again does not look for every hint, and takes on what then comes', async () => {
+  const { agent, open } = newCluster();
+  let looks = 0;
+  let hint = (): void => undefined;
+  const runtime = await open((store) => ({
+    claim: (claim) => {
+      looks += 1;
+      return store.claim(claim);
+    },
+    watchWork: (workspace, wake) => {
+      hint = wake;
+      return store.watchWork(workspace, wake);
+    },
+  }));
+  await runtime.worker({ pollMs: 60_000 }).start();
+  const until = performance.now() + 1000;
+  let hints = 0;
+  for (; performance.now() < until; hints++) {
+    hint();
+    await sleep(1);
+  }
+  expect(looks).toBeGreaterThan(10);
+  expect(looks).toBeLessThan(50);
+  expect(hints).toBeGreaterThan(2 * looks);
+  const session = await runtime.sessions.open({ agent });
+  expect(await (await session.send('Go')).ended()).toMatchObject({ status: 'succeeded' });
+});
+
 test('[WORKER3] a model that never answers and does not listen keeps nobody from stopping', async () => {
   const asked = Promise.withResolvers<void>();
   const model: Model = {

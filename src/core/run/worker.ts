@@ -83,6 +83,9 @@ export interface WorkerField {
 const restMs = 1000;
 /** How often the processes of this machine that are at work are looked at; no store is asked for it. */
 const neighbourMs = 100;
+/** A worker that is alone finds nothing so often at most, between two finds: what it writes itself is a hint too. */
+const emptyLooksAlone = 6;
+const longestDeafMs = 50;
 const longestTimerMs = 2 ** 31 - 2;
 const defaultDrainMs = 25_000;
 /** How many sessions of agents it lacks it looks at in one go. */
@@ -117,6 +120,11 @@ export class RunWorker implements Worker {
   /** For what is due later. */
   readonly #alarms = new Set<NodeJS.Timeout>();
   #resting = 0;
+  /** Looks that found nothing, since one found something. */
+  #emptyLooks = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** It will look because of a hint. */
+  #isHeard = false;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #isWoken = false;
   #endRest: (() => void) | undefined;
@@ -175,7 +183,7 @@ export class RunWorker implements Worker {
     // What was left to a worker that has its files is looked at again, should that not have come.
     const secondLook = setTimeout(() => this.#wake(), preferMs + 10).unref();
     const unwatch = queue.watchWork(workspace, () => {
-      this.#wake();
+      this.#hear();
       secondLook.refresh();
     });
     const { pollMs, leaseMs } = this.#options;
@@ -215,6 +223,19 @@ export class RunWorker implements Worker {
   #wake(): void {
     this.#isWoken = true;
     this.#endRest?.();
+  }
+
+  /** A hint comes to all workers. Who found nothing again and again has others beside it that find it, and does not look for each. */
+  #hear(): void {
+    if (this.#isHeard) return;
+    const deafMs = Math.min(2 ** (this.#emptyLooks - emptyLooksAlone), longestDeafMs);
+    const waitMs = deafMs - (performance.now() - this.#lookedAt);
+    if (waitMs <= 0) {
+      this.#wake();
+      return;
+    }
+    this.#isHeard = true;
+    this.#wakeIn(waitMs);
   }
 
   #wakeIn(ms: number): void {
@@ -266,8 +287,11 @@ export class RunWorker implements Worker {
   async #takeFree(count: number, sessions: readonly SessionId[] | undefined): Promise<boolean> {
     for (;;) {
       const sentAt = performance.now();
+      this.#isHeard = false;
       const { taken, neighbours } = await this.#claim({ count, sessions, gone: this.#gone() });
       this.#neighbours = neighbours;
+      this.#lookedAt = sentAt;
+      this.#emptyLooks = taken.length > 0 ? 0 : this.#emptyLooks + 1;
       for (const work of taken) this.#hold(work, sentAt);
       if (taken.length > 0 || this.#gone().length === 0) return taken.length > 0;
     }
