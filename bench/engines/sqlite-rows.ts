@@ -8,7 +8,7 @@ export interface OpenRows {
 
 export const openRows = (file: string, schema: string): OpenRows => {
   const db = new DatabaseSync(file);
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;');
   db.exec(schema);
   const insert = db.prepare(`INSERT INTO events
     (workspace, session, seq, at, turn, opens_turn, run, type, version, actor, salt, hash, encoding, payload)

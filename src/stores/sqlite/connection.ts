@@ -15,8 +15,12 @@ export interface ConnectionOptions {
 /** Takes effect before anything is written; on a file that has something, it would be a write that changes nothing. */
 const layout = 'PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;';
 
+/** Pages of log: a page that is written again and again, as those of indexes are, is moved to the file once in so many. */
+const checkpointPages = 4000;
+
 /** An acknowledged commit is on the disk: FULL syncs the WAL at every commit, fullfsync makes macOS mean it. */
 const settings = `
+PRAGMA wal_autocheckpoint = ${checkpointPages};
 PRAGMA synchronous = FULL;
 PRAGMA fullfsync = 1;
 PRAGMA checkpoint_fullfsync = 1;

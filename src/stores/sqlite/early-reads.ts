@@ -5,8 +5,8 @@ import { type ConnectionOptions, openConnection } from './connection.ts';
 import { type FirstReads, openFirstReads } from './first-reads.ts';
 import { isCurrent } from './migrations.ts';
 
-/** What a crash left in the log is read through when the file is opened: above this it takes more than a few milliseconds. */
-const maxLogBytes = 4 * 1024 * 1024;
+/** What a crash left in the log is read through when the file is opened: this much, a log of the usual size, takes some ten milliseconds. */
+const maxLogBytes = 20 * 1024 * 1024;
 /** Of blobs, in all: they are unpacked and hashed. */
 const maxBlobBytes = 1024 * 1024;
 

@@ -234,7 +234,7 @@ describe('left to the thread from the beginning', () => {
   test.each(['by its name', 'by a link'])('[ST8] one with a long log to be read through, %s', async (how) => {
     const [file, link] = [newSqliteFile(), newSqliteFile()];
     await newSession(file);
-    writeFileSync(`${file}-wal`, Buffer.alloc(5 * 1024 * 1024));
+    writeFileSync(`${file}-wal`, Buffer.alloc(21 * 1024 * 1024));
     symlinkSync(file, link);
     expect(await firstAsked(how === 'by a link' ? link : file)).toEqual(['open']);
   });
