@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findLinkProblems, findStalePages, findVariableProblems } from './check-docs.ts';
+import { findLinkProblems, findStalePages, findVariableProblems, packedOf } from './check-docs.ts';
 
 const there = new Set(['README.md', 'docs', 'docs/guide.md', 'docs/pictures/log.svg', 'src/index.ts']);
 const linksOf = (page: string, text: string) =>
@@ -37,6 +37,12 @@ test.each([
   ['[x](../other/a.md)', 'README.md links to ../other/a.md, outside the repository'],
 ])('[DOC3] %s is a problem', (text, problem) => {
   expect(linksOf('README.md', text)).toEqual([problem]);
+});
+
+test('[DOC3] the package holds what its files name, but for what they leave out', () => {
+  const paths = ['README.md', 'bench/README.md', 'docs/a.md', 'docsy.md', 'examples/1.ts', 'examples/own/a.ts'];
+  const packed = packedOf(paths, ['README.md', 'docs', 'examples', '!examples/own']);
+  expect(packed).toEqual(['README.md', 'docs/a.md', 'examples/1.ts']);
 });
 
 test('[DOC3] links are read from where their page is, and not in code or comments', () => {

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
+import manifest from '../package.json' with { type: 'json' };
 import { environment } from '../src/cli/environment.ts';
 import { anchorsOf, withoutCode } from './markdown.ts';
 import { readFiles } from './read-files.ts';
@@ -74,6 +75,15 @@ export const findVariableProblems = (sources: Texts, known: readonly string[]): 
   );
 };
 
+/** By `files` of package.json: a path is in the package with all that is in it, and with a `!` before it is not. */
+export const packedOf = (paths: readonly string[], entries: readonly string[]): readonly string[] => {
+  const isIn = (path: string, entry: string): boolean => path === entry || path.startsWith(`${entry}/`);
+  const without = entries.filter((entry) => entry.startsWith('!')).map((entry) => entry.slice(1));
+  return paths.filter(
+    (path) => entries.some((entry) => isIn(path, entry)) && !without.some((entry) => isIn(path, entry)),
+  );
+};
+
 /** What a clone has, and what is about to be added. */
 const listTracked = (): readonly string[] =>
   execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' })
@@ -83,16 +93,23 @@ const listTracked = (): readonly string[] =>
 const foldersOf = (path: string): readonly string[] =>
   path === '.' ? [path] : [path, ...foldersOf(posix.dirname(path))];
 
+const holds = (paths: readonly string[]) => {
+  const places = new Set(paths.flatMap(foldersOf));
+  return (path: string): boolean => places.has(path.replace(/\/$/, ''));
+};
+
+const textsOf = (paths: readonly string[]): Texts =>
+  new Map(paths.filter((path) => path.endsWith('.md')).map((path) => [path, readFileSync(path, 'utf8')]));
+
 if (import.meta.main) {
   const tracked = listTracked();
-  const places = new Set(tracked.flatMap(foldersOf));
-  const texts = new Map(
-    tracked.filter((path) => path.endsWith('.md')).map((path) => [path, readFileSync(path, 'utf8')]),
-  );
+  const packed = packedOf(tracked, manifest.files);
+  const texts = textsOf(tracked);
   const sources = [...readFiles('src/**/*.ts')].filter(([path]) => !path.endsWith('.test.ts'));
   const names = Object.values(environment).flatMap(Object.keys);
   reportProblems('docs', `${texts.size} pages, links lead somewhere, ${pages.length} of the reference are up to date`, [
-    ...findLinkProblems(texts, (path) => places.has(path.replace(/\/$/, ''))),
+    ...findLinkProblems(texts, holds(tracked)),
+    ...findLinkProblems(textsOf(packed), holds(packed)).map((problem) => `in the package, ${problem}`),
     ...findStalePages(pages, readFiles('docs/reference/*')),
     ...findVariableProblems(new Map(sources), names),
   ]);

@@ -8,9 +8,17 @@ const manifest: Manifest = {
     './testing': { types: './dist/testing/index.d.ts', default: './dist/testing/index.js' },
     './package.json': './package.json',
   },
-  files: ['bin', 'dist', 'README.md'],
+  files: ['bin', 'dist', 'README.md', '!bin/own'],
 };
-const everything = ['./package.json', 'bin', 'bin/perdure', 'README.md', 'src/index.ts', 'src/testing/index.ts'];
+const everything = [
+  './package.json',
+  'bin',
+  'bin/own',
+  'bin/perdure',
+  'README.md',
+  'src/index.ts',
+  'src/testing/index.ts',
+];
 const diskWith = (paths: string[], executable = true): Disk => ({
   exists: (path) => paths.includes(path),
   isExecutable: () => executable,

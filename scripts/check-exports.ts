@@ -42,7 +42,7 @@ export function findExportProblems(manifest: Manifest, disk: Disk): string[] {
     if (!disk.exists(path)) problems.push(`the command ${path} is missing`);
     else if (!disk.isExecutable(path)) problems.push(`the command ${path} is not executable`);
   }
-  const unpacked = manifest.files.filter((path) => path !== 'dist' && !disk.exists(path));
+  const unpacked = manifest.files.filter((path) => path !== 'dist' && !disk.exists(path.replace(/^!/, '')));
   return [...new Set(problems), ...unpacked.map((path) => `"files" lists ${path}, which is missing`)];
 }
 

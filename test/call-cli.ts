@@ -48,7 +48,7 @@ export const callCli = async (argv: readonly string[], { columns, ...world }: Ca
   });
   const bytes = out.bytes();
   const raw = bytes.toString('utf8');
-  checkJson(argv, { code, out: raw });
+  if (!world.out) checkJson(argv, { code, out: raw });
   return {
     code,
     bytes,

@@ -49,7 +49,7 @@ export const cliPage: Page = {
   render: () =>
     markdownPage(
       'The command',
-      '`perdure COMMAND [arguments] [options]`. `perdure help COMMAND` tells the same in a terminal. In arguments, `SESSION` is needed, `[TEXT]` may be left out, and `…` means any number.',
+      '`perdure COMMAND [arguments] [options]`. `perdure help COMMAND` tells the same in a terminal. In arguments, `SESSION` is needed, `[TEXT]` may be left out, and `…` means any number. In examples, `ses_…` stands for an id.',
       `On this page: ${['Commands', 'Options of every command', 'Exit codes', 'Environment'].map((title) => linkTo(title)).join(', ')}.`,
       '## Commands',
       table(['Command', 'What it does'], index),

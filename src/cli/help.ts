@@ -135,7 +135,7 @@ const exitCodesHelp = (out: Terminal): readonly string[] => [
   ),
   '',
   ...wrap(
-    '`send`, `attach` and `chat` end as the run that they followed. An error is told on stderr with its code.',
+    '`send` and `attach` end as the run that they followed, and `chat` from a pipe as the last one. An error is told on stderr with its code.',
     helpWidth(out),
   ),
 ];

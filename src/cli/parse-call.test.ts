@@ -80,7 +80,7 @@ test('[CLI13] no option of a command hides one of every command, and every examp
     expect(Object.keys(options).filter((option) => common.includes(option))).toEqual([]);
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) {
-      const [, call = ''] = /(?:^|\| |\$\()perdure (\w.*?)(?: \||\)|$)/.exec(example) ?? [];
+      const [, call = ''] = /(?:^|\| |\$\()perdure (\w.*?)(?: \||\)| {2}#|$)/.exec(example) ?? [];
       const argv = Array.from(call.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '');
       expect(run(...argv).name, example).toMatch(example.includes('ssh') ? /export|import/ : new RegExp(`^${name}$`));
     }

@@ -25,11 +25,24 @@ test('columns are aligned, and without a bound nothing is cut', () => {
 test('a table fits its width: the flexible column is cut, then columns leave in their order, ids stay whole', () => {
   expect(layOutTable(columns, rows, 24)[2]).toBe('ses_b  123  a title tha…');
   expect(layOutTable(columns, rows, 16)[2]).toBe('ses_b  a title …');
-  expect(layOutTable(columns, rows, 8)).toEqual(['ID', 'ses_a', 'ses_b', 'ses_c']);
+  expect(layOutTable(columns, rows, 8)).toEqual(['ID', 'ses_a', 'ses_b', 'ses_c', '2 colum…']);
   expect(layOutTable(columns, rows, 2)[1]).toBe('ses_a');
   for (const width of [5, 8, 16, 19, 20, 24, 40]) {
     for (const line of layOutTable(columns, rows, width)) expect(displayWidth(line)).toBeLessThanOrEqual(width);
   }
+});
+
+test.each([
+  [16, '1 column left o…'],
+  [24, '1 column left out'],
+  [30, '1 column left out; see --json'],
+  [33, '1 column left out: b; see --json'],
+  [60, '1 column left out: b; widen the terminal or use --json'],
+])('[CLI14] a table of %i columns that leaves one out says so', (width, note) => {
+  const wide: readonly Column[] = [{ title: 'A' }, { title: 'B', leaves: 1 }];
+  const lines = layOutTable(wide, [['a', 'b'.repeat(80)]], width, (text, _, row) => (row < 0 ? `<${text}>` : text));
+  expect(lines).toEqual(['<A>', 'a', `<${note}>`]);
+  expect(layOutTable(wide, [['a', 'b']], width)).toHaveLength(2);
 });
 
 test('colours do not count as width', () => {

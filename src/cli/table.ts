@@ -33,7 +33,18 @@ const columnsThatFit = (columns: readonly Column[], natural: readonly number[], 
   return kept.map((index) => ({ index, width: Math.min(natural[index]!, least(index) + Math.max(0, spare)) }));
 };
 
-/** Lines of a table that fits the width. `paint` colours a cell after it was measured; the header is row -1. */
+/** As much as fits of which columns are not there and how to see them. */
+const leftOutNote = (left: readonly Column[], width: number): string => {
+  const count = left.length === 1 ? '1 column left out' : `${left.length} columns left out`;
+  const named = `${count}: ${left.map(({ title }) => title.toLowerCase()).join(', ')}`;
+  const notes = [`${named}; widen the terminal or use --json`, `${named}; see --json`, `${count}; see --json`];
+  return notes.find((note) => displayWidth(note) <= width) ?? truncate(count, width);
+};
+
+/**
+ * Lines of a table that fits the width, and one that tells what had to be left out for that. `paint` colours a cell after it was
+ * measured; the header is row -1, and so is what was left out.
+ */
 export const layOutTable = (
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -43,7 +54,7 @@ export const layOutTable = (
   const all = [columns.map(({ title }) => title), ...rows];
   const natural = columns.map((_, index) => all.reduce((max, row) => Math.max(max, displayWidth(row[index]!)), 0));
   const fit = columnsThatFit(columns, natural, width);
-  return all.map((row, number) =>
+  const lines = all.map((row, number) =>
     fit
       .map(({ index, width: cellWidth }, place) => {
         const column = columns[index]!;
@@ -54,4 +65,6 @@ export const layOutTable = (
       .join(gap)
       .trimEnd(),
   );
+  const left = columns.filter((_, index) => !fit.some((each) => each.index === index));
+  return left.length === 0 ? lines : [...lines, paint(leftOutNote(left, width), columns[0]!, -1)];
 };

@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
+import { personAt } from '../../src/cli/runs/person.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import type { Env, World } from '../../src/cli/world.ts';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
@@ -48,8 +49,14 @@ class OpenFiles {
   }
 }
 
+interface CommandsHere {
+  /** Without a shell. */
+  readonly run: (request: Request, world?: Partial<World>) => ReturnType<typeof callCli>;
+  readonly stop: () => Promise<void>;
+}
+
 /** Answers `perdure-stub.ts`: runs its commands within this process, one shell at a time. */
-export const startCommandsHere = async (path: string): Promise<{ stop(): Promise<void> }> => {
+export const startCommandsHere = async (path: string): Promise<CommandsHere> => {
   const files = new OpenFiles();
   const underWay = new Set<Promise<unknown>>();
   const track = (work: Promise<unknown>): void => {
@@ -57,15 +64,14 @@ export const startCommandsHere = async (path: string): Promise<{ stop(): Promise
     void work.finally(() => underWay.delete(work));
   };
 
-  const run = (request: Request, world: Partial<World>): Promise<{ code: number }> => {
+  const run: CommandsHere['run'] = (request, world = {}) => {
     const { argv, folder, env } = request;
     enter(request);
     return callCli(argv, {
       env,
       folder,
       openRuntime: files.openRuntime,
-      startDetached: (args, { folder: there, env: theirs }) =>
-        track(run({ argv: args, folder: there, env: theirs }, {})),
+      startDetached: (args, { folder: there, env: theirs }) => track(run({ argv: args, folder: there, env: theirs })),
       ...world,
     });
   };
@@ -88,24 +94,33 @@ export const startCommandsHere = async (path: string): Promise<{ stop(): Promise
       else if (bytes === null) stdin.end();
       else stdin.write(Buffer.from(bytes, 'base64'));
     });
-    const { code } = await run(await asked.promise, {
+    const request = await asked.promise;
+    const pressCtrlC = (): void => {
+      if (request.env.PERDURE_TEST_CTRL_C) setTimeout(() => leave.abort());
+    };
+    const { code } = await run(request, {
       stdin: () => stdin,
+      person: (anyInput) => (anyInput ? personAt(stdin, new PassThrough() as never) : undefined),
       out: pipeTo('stdout'),
       err: pipeTo('stderr'),
-      interrupted: () => leave.signal,
+      interrupted: () => {
+        pressCtrlC();
+        return leave.signal;
+      },
       onInterrupt: (listener) => {
         const interrupt = () => listener('interrupt');
         leave.signal.addEventListener('abort', interrupt);
+        pressCtrlC();
         return () => leave.signal.removeEventListener('abort', interrupt);
       },
     });
     tell({ code });
-    socket.end();
   };
 
-  const server = createServer((socket) => track(answer(socket))).listen(path);
+  const server = createServer((socket) => track(answer(socket).finally(() => socket.end()))).listen(path);
   await once(server, 'listening');
   return {
+    run,
     stop: async () => {
       server.close();
       while (underWay.size > 0) await Promise.all(underWay);

@@ -1,4 +1,5 @@
 /** The `perdure` of a documented command: the test's own process does the work (see commands-here.ts), which spares a start for each. */
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 
@@ -9,6 +10,7 @@ process.stdin.on('data', (bytes) => tell({ stdin: bytes.toString('base64') })).o
 for await (const line of createInterface({ input: socket })) {
   const { stream, data, code } = JSON.parse(line);
   if (code !== undefined) process.exit(code);
-  process[stream as 'stdout' | 'stderr'].write(Buffer.from(data, 'base64'));
+  const output = process[stream as 'stdout' | 'stderr'];
+  if (!output.write(Buffer.from(data, 'base64'))) await once(output, 'drain');
 }
 process.exit(70); // the test has ended meanwhile

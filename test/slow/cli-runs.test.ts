@@ -211,6 +211,8 @@ describe('configuration', () => {
   test.each([
     ['TypeScript', 'wrong.ts', 'export default {\n  agents: [defineAgent({ name: 1 \n};\n', 'wrong.ts:3:2'],
     ['TypeScript that it imports', 'other.ts', 'export const a: = 1;\n', 'other.ts:1:17'],
+    ['JavaScript that it imports', 'far.mjs', '\nexport const a = ;\n', 'far.mjs:2:18'],
+    ['an error that an import of it throws', 'far.mjs', '\n  nothing.at();\n', 'far.mjs:2:3'],
     ['what TypeScript has and Node has not', 'wrong.ts', '\nenum Port { A }\n', 'wrong.ts:2:1'],
     ['a name that TypeScript takes twice', 'wrong.ts', 'const a = 1;\nconst a = 2;\n', 'wrong.ts:2:7'],
     ['JavaScript', 'wrong.mjs', 'export default {\n  agents: [ },\n};\n', 'wrong.mjs:2:13'],
@@ -218,8 +220,9 @@ describe('configuration', () => {
     ['an error that it throws', 'wrong.ts', 'const a: number = 1;\n  nothing.at();\n', 'wrong.ts:2:3'],
   ])('[CLIR1] where %s cannot be loaded is told', async (_, file, text, place) => {
     configured(`import './other.ts';`, 'wrong.ts');
+    configured(`import './far.mjs';`, 'other.ts');
     configured(text, file);
-    const { code, err } = await inOwnProcess(['agents', '--config', file === 'other.ts' ? 'wrong.ts' : file]);
+    const { code, err } = await inOwnProcess(['agents', '--config', file.startsWith('wrong') ? file : 'wrong.ts']);
     expect(code).toBe(2);
     expect(err).toMatch(/^error INVALID_INPUT: wrong\.m?[jt]s cannot be loaded: \w+Error: .* at .*; mend it there\n$/);
     expect(err).toContain(` at ${place}; `);
@@ -602,6 +605,19 @@ describe('chat', () => {
     expect(err).toMatch(/no such command.*POINT_NOT_FOUND.*session\.paused.*session\.resumed.*a fork of ses_/s);
     const { sessions } = await answered(['ls']);
     expect(sessions).toHaveLength(2);
+  });
+
+  test.each([
+    ['one that failed', 'broken', ['hi'], 1],
+    ['one that succeeded after one that waited', 'tester', ['wipe it', 'n keep it'], 0],
+    ['one that waits', 'tester', ['hi', 'wipe it'], 4],
+    ['none', 'tester', [], 0],
+  ])('[CLIR7] a chat from a pipe exits as its last run ended: %s', async (_, agent, lines, code) => {
+    configured();
+    for (const json of [[], ['--json']]) {
+      const stdin = lines.map((line) => `${line}\n`).join('');
+      expect(await inOwnProcess(['chat', '--agent', agent, ...json], { stdin })).toMatchObject({ code });
+    }
   });
 
   test('[CLIR7] for programs every line is an input or an answer, and every outcome a line of JSON', async () => {

@@ -1,21 +1,20 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readFiles } from '../../scripts/read-files.ts';
 import { type Block, blocksOf, inPlace } from '../docs/blocks.ts';
 import { startCommandsHere } from '../docs/commands-here.ts';
 import { packageSources } from '../docs/package-sources.ts';
+import { putPrograms, runProgram, runShell } from '../docs/run-shell.ts';
 import { freePort } from '../free-port.ts';
 import { environment } from '../perdure-command.ts';
 import { createDatabase, type TestDatabase } from '../postgres.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const here = (name: string) => fileURLToPath(new URL(`../docs/${name}`, import.meta.url));
-/** What is written from the code, as docs/reference is, is held to it by `npm run check:docs`. */
+/** What is written from the code, as docs/reference is, is held to it by `npm run check:docs`; its commands are in command-examples.test.ts. */
 const isGenerated = (text: string) => text.startsWith('<!-- Generated');
 const files = [...readFiles('README.md', 'docs/**/*.md')].filter(([, text]) => !isGenerated(text));
 const blocks = files.flatMap(([file, text]) => blocksOf(file, text));
@@ -49,23 +48,10 @@ const folderFor = (file: string): string => {
   return folder;
 };
 
-const output = async (program: string, args: readonly string[], options: { cwd: string; env?: NodeJS.ProcessEnv }) => {
-  const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-  let told = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (told += bytes));
-  const [code] = await once(child, 'close');
-  return { code, told };
-};
-
-/** A fresh folder with `bin/perdure`, a port and a database of its own in the place of those that the documents name. */
-const runInShell = async (file: string, code: string) => {
-  const folder = folderFor(file);
-  mkdirSync(join(folder, 'bin'));
-  writeFileSync(
-    join(folder, 'bin', 'perdure'),
-    `#!/bin/sh\nexec '${process.execPath}' '${here('perdure-stub.ts')}' "$@"\n`,
-  );
-  chmodSync(join(folder, 'bin', 'perdure'), 0o755);
+/** A fresh folder with a port and a database of its own in the place of those that the documents name. */
+const runDocument = async (file: string, code: string) => {
+  const cwd = folderFor(file);
+  putPrograms(cwd);
   const port = await freePort();
   const script = code
     .replaceAll('4730', String(port))
@@ -73,14 +59,7 @@ const runInShell = async (file: string, code: string) => {
   const asked = join(root, 'script.sh');
   writeFileSync(asked, script);
   const begin = `set -eo pipefail; trap 'echo "$BASH_COMMAND: failed in ${file}:$LINENO"' ERR; trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT`;
-  return output('bash', ['-c', `${begin}; source '${asked}'`], {
-    cwd: folder,
-    env: {
-      ...environment,
-      PATH: [join(folder, 'bin'), process.env.PATH].join(delimiter),
-      PERDURE_TEST_SOCKET: join(root, 'socket'),
-    },
-  });
+  return runShell('bash', `${begin}; source '${asked}'`, { cwd, socket: join(root, 'socket') });
 };
 
 /** What pieces of programs may name without saying where it comes from. */
@@ -105,7 +84,7 @@ const checkTypes = () => {
   const paths = Object.fromEntries(Object.entries(packageSources).map(([name, url]) => [name, [fileURLToPath(url)]]));
   const options = { ...compilerOptions, paths, noUnusedLocals: false, noUnusedParameters: false };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include: ['*.ts'] }));
-  return output(join(checkout, 'node_modules/.bin/tsc'), ['-p', folder, '--singleThreaded'], { cwd: folder });
+  return runProgram(join(checkout, 'node_modules/.bin/tsc'), ['-p', folder, '--singleThreaded'], { cwd: folder });
 };
 
 test('[DOC1] no block of the documents is of a kind that nobody looks at', () => {
@@ -144,7 +123,7 @@ describe('[DOC1] every command of the documents runs', () => {
   afterAll(() => answering.stop());
 
   test.each([...byFile])('%s', async (file, its) => {
-    const { code, told } = await runInShell(file, inPlace(its));
+    const { code, told } = await runDocument(file, inPlace(its));
     expect(code, told).toBe(0);
   });
 });
@@ -155,7 +134,7 @@ describe('[DOC2] every program of the documents', () => {
     async (name, piece) => {
       const folder = folderFor(`program-${name}`);
       writeFileSync(join(folder, 'program.ts'), inPlace([piece]));
-      const { code, told } = await output(process.execPath, ['--import', here('import-sources.ts'), 'program.ts'], {
+      const { code, told } = await runProgram(process.execPath, ['--import', here('import-sources.ts'), 'program.ts'], {
         cwd: folder,
         env: environment,
       });

@@ -57,7 +57,8 @@ describe('the tarball', () => {
       ['.js', '.d.ts'].map((end) => path.replace(/^src/, 'dist').replace(/\.ts$/, end)),
     );
     const docs = globSync('docs/**/*.{md,svg,json}', { cwd: checkout });
-    const expected = ['bin/package.json', 'bin/perdure', 'package.json', ...papers, ...built, ...docs];
+    const examples = globSync('examples/{*.{md,ts},07-many-workers/*.ts}', { cwd: checkout });
+    const expected = ['bin/package.json', 'bin/perdure', 'package.json', ...papers, ...built, ...docs, ...examples];
     expect(packed.map(({ path }) => path).sort()).toEqual(expected.sort());
   });
 
@@ -65,7 +66,7 @@ describe('the tarball', () => {
     expect(packed.find(({ path }) => path === manifest.bin.perdure)!.mode & 0o111).toBe(0o111);
   });
 
-  test('holds every picture and every document that its own documents lead to', () => {
+  test('holds all that its own documents lead to', () => {
     const paths = new Set(packed.map(({ path }) => path));
     const missing = [...paths]
       .filter((path) => path.endsWith('.md'))
@@ -74,7 +75,10 @@ describe('the tarball', () => {
         const targets = [...text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)|src="([^"]+)"/g)].map(([, to, src]) => to ?? src!);
         return targets.map((to) => (/^\w+:/.test(to) ? to : posix.join(posix.dirname(path), to)));
       })
-      .filter((to) => /^(?!\w+:).*\.(svg|png)$|^(docs\/.*|[A-Z]+)\.md$/.test(to) && !paths.has(to));
+      .filter(
+        (to) =>
+          !/^\w+:/.test(to) && ![...paths].some((path) => path === to || path.startsWith(`${to.replace(/\/$/, '')}/`)),
+      );
     expect(missing).toEqual([]);
   });
 

@@ -64,7 +64,10 @@ export const agents = defineCommand({
       printableLine(model),
       printableLine(tools.join(' ')),
     ]);
-    await context.answer(all, () => layOutTable(columns, rows, context.out.columns));
+    const { out } = context;
+    await context.answer(all, () =>
+      layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell)),
+    );
     for (const caution of new Set(all.flatMap(({ cautions }) => cautions))) await context.note(printableLine(caution));
     const note = isServer ? undefined : scriptNote(await context.config());
     if (note) await context.note(note);

@@ -11,7 +11,7 @@ export const attach = defineCommand({
     'Answers are shown as they are written where this process works on the run, and whole, one after another, where another does.',
     'Ctrl-C leaves it to a process in the background, a second one cancels the run. Exit codes are those of send.',
   ],
-  examples: ['perdure attach ses_…', 'perdure attach ses_… --after 120 --json'],
+  examples: ['perdure attach ses_…', 'perdure attach ses_… --after 17 --json'],
   json: EventView,
   jsonLines: true,
   run: async (context, { args, options }) => {

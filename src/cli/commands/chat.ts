@@ -15,10 +15,11 @@ export const chat = defineCommand({
   notes: [
     'What is typed while a run is under way steers it. /help lists what else can be typed. Ctrl-C leaves the run to a process in the background, a second one cancels it.',
     'With --json every line of stdin is an input, sent when the run before it has come to rest, or the answer to the approval or the question that this one waits for; every line of stdout is what a run came to, or what it waits for.',
+    'Where lines come from a pipe or with --json, the exit code tells how the last run ended, as that of send does; at a terminal it is 0.',
   ],
   examples: [
     'perdure chat --cwd .',
-    'perdure chat --git https://example.org/app.git --ref main',
+    'perdure chat --git https://example.org/app.git  # needs that repository',
     'perdure chat ses_…',
     'cat questions.txt | perdure chat ses_… --json',
   ],

@@ -10,7 +10,11 @@ export const demo = defineCommand({
     'It needs no key and no network, and what answers is a script, not a model; all else is real. Each step shows the command to type and what that command writes.',
     'It checks what it claims, and exits with 1 at the first claim that does not hold. The folder stays for you to look around.',
   ],
-  examples: ['perdure demo', 'perdure demo --in my-demo', 'perdure demo --json'],
+  examples: [
+    'perdure demo  # needs a minute',
+    'perdure demo --in my-demo  # needs a minute',
+    'perdure demo --json  # needs a minute',
+  ],
   isLocal: true,
   json: z.strictObject({
     folder: z.string(),

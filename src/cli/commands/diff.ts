@@ -12,7 +12,7 @@ export const diff = defineCommand({
     'A place is turn:3 (or just 3), seq:17, turn:5#2 for the second attempt at turn 5, ses_… for where another branch is now, or ses_…@turn:3.',
     '+ was added, - was dropped, ~ was changed.',
   ],
-  examples: ['perdure diff ses_… 3 5', 'perdure diff ses_… turn:5#1 turn:5#2', 'perdure diff ses_… seq:17 ses_…'],
+  examples: ['perdure diff ses_… 3 4', 'perdure diff ses_… turn:5#1 turn:5#2', 'perdure diff ses_… seq:17 ses_…'],
   json: DiffView,
   run: async (context, { args: [named, from, to] }) => {
     const [a, b] = [parsePlace(from!), parsePlace(to!)];

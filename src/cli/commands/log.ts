@@ -73,7 +73,7 @@ export const log = defineCommand({
     'In a PATTERN * stands for any text within one name, ** at the end for everything below, ~1 for a slash in a name.',
   ],
   examples: [
-    'perdure log ses_… --after 120 --follow',
+    'perdure log ses_… --after 17 --follow  # until Ctrl-C',
     'perdure log ses_… --json | jq .type',
     `perdure log ses_… --last 5 --path '/filesModified/**'`,
     'perdure log --all --file src/auth.ts --since 7d',

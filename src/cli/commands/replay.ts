@@ -16,7 +16,7 @@ export const replay = defineCommand({
     'The session stays as it is. Without --live no tool is run: recorded outcomes answer the same calls.',
     '+ was done now only, - was done then only, ~ was done otherwise; the number counts what the recorded run did. Exits with 1 where it departs.',
   ],
-  examples: ['perdure replay ses_… 3', 'perdure replay ses_… 3 --model openai/NAME --json'],
+  examples: ['perdure replay ses_… 3', 'perdure replay ses_… 3 --model openai/NAME --json  # needs OPENAI_API_KEY'],
   json: ReplayView,
   run: async (context, { args: [named, number], options: { model, agent, live } }) => {
     const turn = parseCount('TURN', number!.replace(/^turn:/, ''), 1)!;

@@ -75,7 +75,7 @@ export const serve = defineCommand({
     'Spans of runs, model calls and tool calls are sent where OTEL_EXPORTER_OTLP_ENDPOINT is set.',
     'Ctrl-C stops it: streams end, steps under way may end, and runs go on where the next worker is.',
   ],
-  examples: ['perdure serve', 'perdure serve --port 8080 --no-worker'],
+  examples: ['perdure serve  # until Ctrl-C', 'perdure serve --port 8080 --no-worker  # until Ctrl-C'],
   makesStore: true,
   isLocal: true,
   json: z.strictObject({ url: z.string(), key: z.string().optional() }),

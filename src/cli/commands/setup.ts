@@ -26,7 +26,7 @@ export const setup = defineCommand({
     about: text('TEXT', 'more that agents should know of you'),
   },
   notes: ['Kept as the profile of the member `local` of the workspace.'],
-  examples: ['perdure setup', 'perdure setup --name Ann'],
+  examples: ['perdure setup  # needs a person at a terminal', 'perdure setup --name Ann'],
   makesStore: true,
   isLocal: true,
   json: Member,

@@ -46,9 +46,9 @@ export const worker = defineCommand({
     'Ctrl-C or SIGTERM lets the steps under way end and hands the rest back; a second one lets go at once.',
   ],
   examples: [
-    'perdure worker',
-    'perdure worker --store postgres://… --concurrency 16 --health 4731',
-    'perdure worker --per-workspace 8 --per-agent coder=2 --lease 10s',
+    'perdure worker  # until Ctrl-C',
+    'perdure worker --store postgres://… --health 4731  # until Ctrl-C',
+    'perdure worker --concurrency 16 --per-agent demo=2 --lease 10s  # until Ctrl-C',
     'perdure worker --session ses_… --once',
   ],
   makesStore: true,

@@ -59,11 +59,16 @@ const checked = (shown: string, file: string, given: unknown): Config => {
   };
 };
 
-const unloadable = async (url: string, from: string, shown: string, cause: unknown): Promise<PerdureError> => {
+const unloadable = async (
+  written: ReadonlySet<string>,
+  from: string,
+  shown: string,
+  cause: unknown,
+): Promise<PerdureError> => {
   const error = cause instanceof Error ? cause : new Error(String(cause));
   const { name, message } = error;
   if (isPerdureError(cause)) return new PerdureError(cause.code, `${shown}: ${message}`, { ...cause, cause });
-  const [file, ...position] = (await placeOfError(url, error)) ?? [];
+  const [file, ...position] = (await placeOfError([...written], error)) ?? [];
   const advice =
     file === undefined ? '; mend it' : ` at ${[relative(from, file), ...position].join(':')}; mend it there`;
   return new PerdureError('INVALID_INPUT', `${shown} cannot be loaded: ${name}: ${message}${advice}`, {
@@ -87,11 +92,11 @@ export const loadConfig = async (file: string, from: string): Promise<Config> =>
   const shown = relative(from, file) || file;
   const url = pathToFileURL(file).href;
   let loaded: { default?: unknown };
-  giveOwnImports();
+  const written = giveOwnImports(url);
   try {
     loaded = await import(url);
   } catch (cause) {
-    throw await unloadable(url, from, shown, cause);
+    throw await unloadable(written, from, shown, cause);
   }
   return checked(shown, file, loaded.default);
 };

@@ -13,20 +13,30 @@ const ownUrl = (specifier: string): string | undefined => {
   return new URL(isBuilt ? built : built.replace('/dist/', '/src/').replace(/\.js$/, '.ts'), root).href;
 };
 
+/** The configuration and what it imports, from file to file, up to packages. */
+const written = new Set<string>();
 let isRegistered = false;
+
+const resolved = <Result extends { readonly url: string }>(result: Result, parentUrl: string | undefined): Result => {
+  const { url } = result;
+  if (written.has(parentUrl ?? '') && url.startsWith('file:') && !url.includes('/node_modules/')) written.add(url);
+  return result;
+};
 
 /**
  * What a configuration imports as `perdure` is what runs it, wherever either of them stands: a checkout, a global installation, a project.
- * Tools need schemas: where there is no `zod`, it is given the one that is here.
+ * Tools need schemas: where there is no `zod`, it is given the one that is here. Gives the files that its author may have written, more
+ * and more as they are asked for.
  */
-export const giveOwnImports = (): void => {
-  if (isRegistered) return;
+export const giveOwnImports = (configuration: string): ReadonlySet<string> => {
+  written.add(configuration);
+  if (isRegistered) return written;
   isRegistered = true;
   registerHooks({
     resolve: (specifier, context, next) => {
       const url = ownUrl(specifier);
       if (url) return { url, shortCircuit: true };
-      if (specifier !== 'zod') return next(specifier, context);
+      if (specifier !== 'zod') return resolved(next(specifier, context), context.parentURL);
       try {
         return next(specifier, context);
       } catch {
@@ -34,4 +44,5 @@ export const giveOwnImports = (): void => {
       }
     },
   });
+  return written;
 };

@@ -13,20 +13,25 @@ const shownPlace = (text: string): Place | undefined => {
   return file === undefined ? undefined : [pathOf(file), Number(line), indent!.length + 1];
 };
 
-/** The first call that the module itself made. */
-const thrownPlace = (url: string, stack: string): Place | undefined => {
-  const [, line, column] = stack.split(`${url}:`)[1]?.match(/^(\d+):(\d+)/) ?? [];
-  return line === undefined ? undefined : [fileURLToPath(url), Number(line), Number(column)];
+/** The last call that one of these modules made. */
+const thrownPlace = (urls: readonly string[], stack: string): Place | undefined => {
+  for (const [, url = '', line, column] of stack.matchAll(/(file:\/\/\S+?):(\d+):(\d+)/g)) {
+    if (urls.includes(url)) return [fileURLToPath(url), Number(line), Number(column)];
+  }
+  return undefined;
 };
 
-/** Of JavaScript, an error of syntax does not say where it is; this parses it once more and runs nothing. */
-const parsedPlace = async (file: string): Promise<Place | undefined> => {
-  const { stderr } = await promisify(execFile)(process.execPath, ['--check', file]).catch((error) => error);
-  return shownPlace(String(stderr));
+/** Of JavaScript, an error of syntax does not say where it is; this parses one after another once more and runs nothing. */
+const parsedPlace = async (urls: readonly string[]): Promise<Place | undefined> => {
+  for (const url of urls) {
+    const parsing = promisify(execFile)(process.execPath, ['--check', fileURLToPath(url)]);
+    const { stderr } = await parsing.catch((error) => error);
+    const place = shownPlace(String(stderr));
+    if (place) return place;
+  }
+  return undefined;
 };
 
-/** Where a module could not be loaded, as far as that can be known. */
-export const placeOfError = async (url: string, { name, stack = '' }: Error): Promise<Place | undefined> =>
-  shownPlace(stack) ??
-  thrownPlace(url, stack) ??
-  (name === 'SyntaxError' ? parsedPlace(fileURLToPath(url)) : undefined);
+/** Where one of these modules could not be loaded, as far as that can be known. */
+export const placeOfError = async (urls: readonly string[], { name, stack = '' }: Error): Promise<Place | undefined> =>
+  shownPlace(stack) ?? thrownPlace(urls, stack) ?? (name === 'SyntaxError' ? parsedPlace(urls) : undefined);

@@ -72,6 +72,7 @@ export class LiveSession {
   #rested = Promise.withResolvers<void>();
   #isDetached = false;
   #isCancelling = false;
+  #hasSent = false;
 
   constructor(context: Context, options: LiveOptions) {
     this.#context = context;
@@ -89,11 +90,12 @@ export class LiveSession {
 
   /** The log may have told of it before whoever sent it comes to say so. */
   expect(run: RunId): void {
+    this.#hasSent = true;
     if (!this.#admitted.has(run)) this.#expected = run;
     if (this.#expected === run || !restOf(this.#view)) this.#rested = Promise.withResolvers<void>();
   }
 
-  leave(how: Ending = 'success'): void {
+  leave(how: Ending = this.#ownEnding): void {
     this.#ending ??= how;
     this.#leaving.abort();
   }
@@ -157,6 +159,12 @@ export class LiveSession {
       this.#worker = (await this.#context.runtime()).worker({ session: this.#root.id, pollMs });
       await this.#worker.start();
     } else if (!restOf(this.#view)) this.printer.note(elsewhere, 'yellow');
+  }
+
+  /** Who sits at a terminal has seen how it went; a script knows it by the exit code of the last run. */
+  get #ownEnding(): Ending {
+    const rest = this.#hasSent && !this.#options.person?.isTerminal ? restOf(this.#view) : undefined;
+    return rest ? endingOf(rest) : 'success';
   }
 
   /** The first run that is to begin, while none is under way. */
