@@ -20,7 +20,7 @@ const withClient = async <T>(url: string, work: (client: pg.Client) => Promise<T
 /** In the same database, beside ours, without its row-level security. */
 export const openBare = async (url: string): Promise<BareLoop> => {
   const pool = new pg.Pool({ connectionString: url });
-  await pool.query('create table bare_events (like perdure.events including all)');
+  await pool.query('create table bare_events (like perdure.events including all) with (toast_tuple_target = 4064)');
   const text = `insert into bare_events
     (workspace, session, seq, at, turn, opens_turn, type, version, actor, salt, encoding, payload, hash)
     select 'local', session, seq, $1, seq, opens, 'message.appended', 1, 'member:local', salt, 0, payload, hash

@@ -164,7 +164,7 @@ const migrations: readonly Migration[] = [
         payload bytea not null,
         hash bytea not null,
         primary key (workspace, session, seq)
-      );
+      ) with (toast_tuple_target = 4064);
       alter table perdure.events alter payload set storage external;
       create index events_turns on perdure.events (workspace, session, turn, seq) where opens_turn;
       create index events_blobs on perdure.events (workspace, payload) where encoding = 2;
