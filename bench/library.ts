@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
+import { bundle } from '../scripts/build.ts';
 
 type Exported = Pick<typeof import('../src/index.ts'), 'defineAgent' | 'defineTool' | 'openRuntime'>;
 
@@ -23,12 +21,8 @@ export const buildLibrary = async (): Promise<Library> => {
   const folder = join(root, 'node_modules', '.cache', `perdure-bench-${process.pid}`);
   await mkdir(folder, { recursive: true });
   await cp(join(root, 'package.json'), join(folder, 'package.json'));
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const options = ['-p', join(root, 'tsconfig.build.json'), '--outDir', join(folder, 'dist'), '--declaration', 'false'];
-  const built = await promisify(execFile)(process.execPath, [compiler, ...options]).catch((error: unknown) => error);
-  const entry = join(folder, 'dist', 'index.js');
-  if (!existsSync(entry)) throw new Error('the library could not be built', { cause: built });
-  const { url } = { url: pathToFileURL(entry).href };
+  await bundle(join(folder, 'dist'));
+  const { href: url } = pathToFileURL(join(folder, 'dist', 'index.js'));
   const { defineAgent, defineTool, openRuntime } = (await import(url)) as Exported;
   return { defineAgent, defineTool, openRuntime, url, remove: () => rm(folder, { recursive: true, force: true }) };
 };

@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { moduleUrl } from '../run-script.ts';
 
 const run = promisify(execFile);
@@ -42,4 +45,18 @@ test('[MODEL8] a provider and no other is loaded when it is first asked', async 
   expect(before).toEqual([]);
   expect(after).toContain('@ai-sdk/anthropic');
   expect(after).not.toContain('@ai-sdk/openai');
+});
+
+test('opening a store loads nothing that talks to other machines: it takes a fifth of the time', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-start-up-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const loaded = await toldBy(`
+    const { openRuntime } = await import(${moduleUrl('src/index.ts')});
+    const runtime = await openRuntime({ store: 'sqlite:${join(folder, 'perdure.db')}' });
+    await runtime.sessions.open();
+    await runtime.close();
+    console.log(JSON.stringify(process.moduleLoadList));`);
+  expect(loaded).toContain('NativeModule sqlite');
+  expect(loaded).not.toContain('NativeModule http');
+  expect(loaded).not.toContain('NativeModule internal/deps/undici/undici');
 });

@@ -13,7 +13,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { entryNames } from '../../scripts/build.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const manifest = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));
@@ -51,15 +53,40 @@ afterAll(() => rmSync(project, { recursive: true, force: true }));
 describe('the tarball', () => {
   const papers = ['README.md', 'ARCHITECTURE.md', 'CONTEXT.md', 'SPEC.md', 'CHANGELOG.md', 'LICENSE', 'NOTICE'];
 
-  test('holds the command, what every source is built to, the documents and the papers, and nothing else', () => {
-    const sources = globSync('src/**/*.ts', { cwd: checkout }).filter((path) => !path.endsWith('.test.ts'));
-    const built = sources.flatMap((path) =>
-      ['.js', '.d.ts'].map((end) => path.replace(/^src/, 'dist').replace(/\.ts$/, end)),
+  const isPart = (path: string) => path.startsWith('dist/parts/');
+  const codeOf = () =>
+    packed.flatMap(({ path }) =>
+      /^dist\/.*\.js$/.test(path) ? [[path, readFileSync(join(checkout, path), 'utf8')] as const] : [],
     );
+
+  test('holds the command, the types of every source, what is imported and started, the documents and the papers, and nothing else', () => {
+    const sources = globSync('src/**/*.ts', { cwd: checkout }).filter((path) => !path.endsWith('.test.ts'));
+    const types = sources.map((path) => path.replace(/^src/, 'dist').replace(/\.ts$/, '.d.ts'));
+    const built = [...types, ...entryNames().map((name) => `dist/${name}.js`)];
     const docs = globSync('docs/**/*.{md,svg,json}', { cwd: checkout });
     const examples = globSync('examples/{*.{md,ts},07-many-workers/*.ts}', { cwd: checkout });
     const expected = ['bin/package.json', 'bin/perdure', 'package.json', ...papers, ...built, ...docs, ...examples];
-    expect(packed.map(({ path }) => path).sort()).toEqual(expected.sort());
+    const paths = packed.map(({ path }) => path);
+    expect(paths.filter((path) => !isPart(path)).sort()).toEqual(expected.sort());
+  });
+
+  test('holds no part that nothing else asks for', () => {
+    const named = new Set(
+      codeOf().flatMap(([path, code]) =>
+        [...code.matchAll(/["'](\.[^"']+\.js)["']/g)].map(([, to]) => posix.join(posix.dirname(path), to!)),
+      ),
+    );
+    expect(packed.filter(({ path }) => isPart(path) && !named.has(path))).toEqual([]);
+  });
+
+  test('holds the files of the threads and processes that it starts', () => {
+    const started = codeOf().flatMap(([path, code]) =>
+      [...code.matchAll(/new URL\(`(\.[^`$]*)\$\{extname\(new URL\("([^"]+)"/g)].map(([, name, place]) =>
+        posix.join(posix.dirname(path), place!, '..', `${name}.js`),
+      ),
+    );
+    expect(started).toHaveLength(5);
+    expect(started.filter((to) => !packed.some(({ path }) => path === to))).toEqual([]);
   });
 
   test('has a command that can be executed', () => {
@@ -117,6 +144,13 @@ describe.concurrent('installed into an empty project, without what is optional',
     expect(await run('node', write('imported.js', load, 'console.log("all");'))).toBe('all\n');
     const required = write('required.cjs', 'console.log(typeof require("perdure").openRuntime);');
     expect(await run('node', required)).toBe('function\n');
+  });
+
+  test('the client brings nothing of Node along', async () => {
+    const input = join(project, 'node_modules', 'perdure', 'dist', 'client', 'index.js');
+    const bundle = await rolldown({ input, platform: 'browser', external: /^node:/ });
+    const { output } = await bundle.generate();
+    expect(output.flatMap((file) => (file.type === 'chunk' ? file.imports : []))).toEqual([]);
   });
 
   test('what needs a package that is not there says which', async () => {
