@@ -142,15 +142,20 @@ const warn = (problem: unknown): void => {
   process.emitWarning(problem instanceof Error ? problem : new Error(String(problem)));
 };
 
-/** The use cases and their schemas take longer to load than to open a database, so both happen at once, and only when they are needed. */
+/**
+ * The use cases and their schemas take longer to load than to open a database, so both happen at once, and only when they are needed.
+ * Nothing of ours is loaded later: by then the package may have been replaced by another release.
+ */
 export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
   const { models = {} } = options ?? {};
   const unknown = fieldProblem(options ?? {}, fields) ?? fieldProblem(models, modelFields);
   if (unknown) throw new PerdureError('INVALID_INPUT', `openRuntime: ${unknown}`);
   const { clock = systemClock, snapshots, agents, onWarning = warn, timing } = options ?? {};
-  const [store, { identitiesOn }] = await Promise.all([
+  const [store, { identitiesOn }, { resolveModels }, { knownSecrets }] = await Promise.all([
     storeOf((options as Partial<RuntimeOptions> | undefined)?.store, onWarning),
     import('./core/service/identities.ts'),
+    import('./models/resolve-model.ts'),
+    import('./models/providers.ts'),
   ]);
   const closing = new AbortController();
   const place = places(options);
@@ -162,13 +167,13 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     onWarning,
     ...place,
     masterKey: masterKeySource(place.data, options.masterKey, process.env),
-    secrets: async () => (await import('./models/providers.ts')).knownSecrets(models),
+    secrets: async () => knownSecrets(models),
     timing,
     postRules: { allowPrivate: process.env.PERDURE_WEBHOOKS_ALLOW_PRIVATE === '1', ...options.webhooks },
     spans: options.spans,
     onAppended: options.onAppended,
     closing: closing.signal,
-    models: async (model) => (await import('./models/resolve-model.ts')).resolveModels(models)(model),
+    models: async (model) => resolveModels(models)(model),
   }).catch(async (refused) => {
     await store.close();
     throw refused;

@@ -114,6 +114,20 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
+test('Ctrl-C at a terminal reaches the command once, also when its input is a pipe', async () => {
+  const source = `
+    let times = 0;
+    process.on('SIGINT', () => { times += 1; setTimeout(() => { console.log('interrupted ' + times); process.exit(); }, 300); });
+    process.stdin.resume();
+    setInterval(() => {}, 1000);
+    console.log('ready');`;
+  const [node, ...options] = olderNode();
+  const command = [node, ...options, layOut({ source })].map((part) => `'${part}'`).join(' ');
+  const child = spawn('script', ['-qfec', `sleep 5 | ${command}`, '/dev/null'], { stdio: 'pipe' });
+  child.stdout.once('data', () => child.stdin.write('\x03'));
+  expect((await finish(child)).out).toMatch(/interrupted 1\r?\n/);
+});
+
 test('a command ended by a signal ends the outer process by the same signal', async () => {
   const source = `setInterval(() => {}, 1000); console.log('ready')`;
   const child = start(olderNode(), layOut({ source }));

@@ -620,6 +620,22 @@ describe('chat', () => {
     }
   });
 
+  test('[CLIR7] a chat from a pipe ends with an input that is refused, as `send` does', async () => {
+    configured();
+    const id = (await inOwnProcess(['open', '--agent', 'tester'])).out.trim();
+    await inOwnProcess(['close', id]);
+    for (const args of [
+      ['chat', id],
+      ['chat', id, '--json'],
+    ]) {
+      const { code, err } = await inOwnProcess(args, { stdin: 'hi\n' });
+      expect({ code, err }).toMatchObject({
+        code: 6,
+        err: expect.stringContaining('cannot send while the session is closed'),
+      });
+    }
+  });
+
   test('[CLIR7] for programs every line is an input or an answer, and every outcome a line of JSON', async () => {
     configured();
     const lines = ['hi', '', 'wipe it', 'perhaps', 'n keep it', '/quit is text', 'a question', '8080'];

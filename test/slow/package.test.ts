@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import {
   copyFileSync,
+  cpSync,
   globSync,
   mkdirSync,
   mkdtempSync,
@@ -144,6 +145,31 @@ describe.concurrent('installed into an empty project, without what is optional',
     expect(await run('node', write('imported.js', load, 'console.log("all");'))).toBe('all\n');
     const required = write('required.cjs', 'console.log(typeof require("perdure").openRuntime);');
     expect(await run('node', required)).toBe('function\n');
+  });
+
+  test('a program that is at work goes on when the package is replaced under it', async () => {
+    const copy = join(project, 'node_modules', 'replaced');
+    cpSync(join(project, 'node_modules', 'perdure'), copy, { recursive: true });
+    const script = `
+      import { rmSync } from 'node:fs';
+      import { setTimeout } from 'node:timers/promises';
+      import * as intact from 'perdure';
+      import * as replaced from 'replaced';
+      const open = async ({ openRuntime, defineAgent }) => {
+        const agent = defineAgent({ name: 'demo', version: 1, model: 'scripted/demo' });
+        const runtime = await openRuntime({ store: 'sqlite:replaced/perdure.db', agents: [agent] });
+        return { runtime, agent };
+      };
+      const { runtime } = await open(replaced);
+      await runtime.worker().start();
+      await runtime.sessions.open();
+      await setTimeout(500); // both threads of the store are at work then
+      rmSync(${JSON.stringify(join(copy, 'dist'))}, { recursive: true });
+      const { runtime: sender, agent } = await open(intact);
+      const session = await sender.sessions.open({ agent });
+      console.log((await (await session.send('hello')).result()).status);
+      await Promise.all([sender.close(), runtime.close()]);`;
+    expect(await run('node', write('replaced.js', script))).toBe('succeeded\n');
   });
 
   test('the client brings nothing of Node along', async () => {

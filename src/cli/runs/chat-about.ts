@@ -45,7 +45,9 @@ export const chatAbout = async (context: Context, first: Session, person: Person
         next = await command?.run({ context, session, rest: command.rest ?? '', live });
         if (next) return live.leave();
       } catch (error) {
-        if (!isPerdureError(error)) throw error;
+        // An input of a script that is refused ends it, as with `send`; a person types something else.
+        const isScripted = !person.isTerminal && !line.startsWith('/');
+        if (!isPerdureError(error) || isScripted) throw error;
         live.printer.note(printable(`${error.code}: ${error.message}`), 'red');
       }
       await live.promptAgain();
