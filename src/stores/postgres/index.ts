@@ -79,15 +79,13 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
   try {
     const { writeLog, pooled } = await database.use(async (client) => {
       const { rows } = await client.query(
-        `select current_setting('fsync') as fsync, current_setting('server_encoding') as encoding, pg_backend_pid() as process,
-          to_regclass('perdure.meta') is not null as begun`,
+        `select current_setting('fsync') as fsync, current_setting('server_encoding') as encoding, pg_backend_pid() as process`,
       );
       refuseNoSync(rows[0].fsync);
       refuseOtherEncodings(rows[0].encoding);
       const pooled = isPooled(client, rows[0].process);
       if (pooled && (await losesStatements(client))) database.sendStatementsWhole(client);
-      const release = options.release ?? currentRelease();
-      await migrate(client, { release, waitMs: statementTimeoutMs, isBegun: rows[0].begun });
+      await migrate(client, options.release ?? currentRelease(), statementTimeoutMs);
       return { pooled, writeLog: await openWriteLog(client, statementTimeoutMs) };
     });
     const onListen = () => {
