@@ -20,7 +20,11 @@ const withClient = async <T>(url: string, work: (client: pg.Client) => Promise<T
 /** In the same database, beside ours, without its row-level security. */
 export const openBare = async (url: string): Promise<BareLoop> => {
   const pool = new pg.Pool({ connectionString: url });
-  await pool.query('create table bare_events (like perdure.events including all) with (toast_tuple_target = 4064)');
+  await pool.query('create table bare_events (like perdure.events including all)');
+  const { rows } = await pool.query(
+    `select array_to_string(reloptions, ', ') as options from pg_class where oid = 'perdure.events'::regclass`,
+  );
+  await pool.query(`alter table bare_events set (${rows[0].options})`);
   const text = `insert into bare_events
     (workspace, session, seq, at, turn, opens_turn, type, version, actor, salt, encoding, payload, hash)
     select 'local', session, seq, $1, seq, opens, 'message.appended', 1, 'member:local', salt, 0, payload, hash

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { checkpointPages } from '../../src/stores/sqlite/connection.ts';
 import type { BareRow } from './engine.ts';
 
 export interface OpenRows {
@@ -8,7 +9,7 @@ export interface OpenRows {
 
 export const openRows = (file: string, schema: string): OpenRows => {
   const db = new DatabaseSync(file);
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;');
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages};`);
   db.exec(schema);
   const insert = db.prepare(`INSERT INTO events
     (workspace, session, seq, at, turn, opens_turn, run, type, version, actor, salt, hash, encoding, payload)

@@ -152,7 +152,6 @@ describe.concurrent('installed into an empty project, without what is optional',
     cpSync(join(project, 'node_modules', 'perdure'), copy, { recursive: true });
     const script = `
       import { rmSync } from 'node:fs';
-      import { setTimeout } from 'node:timers/promises';
       import * as intact from 'perdure';
       import * as replaced from 'replaced';
       const open = async ({ openRuntime, defineAgent }) => {
@@ -162,8 +161,7 @@ describe.concurrent('installed into an empty project, without what is optional',
       };
       const { runtime } = await open(replaced);
       await runtime.worker().start();
-      await runtime.sessions.open();
-      await setTimeout(500); // both threads of the store are at work then
+      await (await runtime.sessions.open()).tree(); // both threads of the store are at work then
       rmSync(${JSON.stringify(join(copy, 'dist'))}, { recursive: true });
       const { runtime: sender, agent } = await open(intact);
       const session = await sender.sessions.open({ agent });

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { askPostgres } from '../../../test/ask-postgres.ts';
@@ -5,7 +6,8 @@ import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
 import { moduleUrl, runScript } from '../../../test/run-script.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
-import { openSession } from '../../testing/contract/session-log.ts';
+import { raw } from '../../testing/contract/new-events.ts';
+import { mustAppend, openSession } from '../../testing/contract/session-log.ts';
 import { currentRelease } from '../release.ts';
 import { openPostgresStore } from './index.ts';
 import { migrationLock } from './migrations.ts';
@@ -114,4 +116,22 @@ describe('migrations', () => {
     await store.close();
     expect(await meta()).toEqual(before);
   });
+});
+
+test('a payload of 3 kB that cannot be made smaller stands in its row, which takes less room than elsewhere; one of 5 kB does not', async () => {
+  const store = await openPostgresStore({ url: database.url });
+  const key = newKey();
+  await openSession(store, key);
+  const elsewhere = async () => {
+    const [row] = await askPostgres<{ bytes: string }>(
+      database.url,
+      `select pg_relation_size(reltoastrelid) as bytes from pg_class where oid = 'perdure.events'::regclass`,
+    );
+    return Number(row!.bytes);
+  };
+  await mustAppend(store, key, [raw(randomBytes(3000))]);
+  expect(await elsewhere()).toBe(0);
+  await mustAppend(store, key, [raw(randomBytes(5000))]);
+  expect(await elsewhere()).toBeGreaterThan(0);
+  await store.close();
 });

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
 import { openSession } from '../../testing/contract/session-log.ts';
-import { openConnection } from './connection.ts';
+import { checkpointPages, openConnection } from './connection.ts';
+import { maxLogBytes } from './early-reads.ts';
 
 const pragma = (db: DatabaseSync, name: string): unknown => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
 
@@ -15,6 +16,14 @@ test('[LOG8] every connection writes ahead and syncs at each commit, on macOS do
   expect(pragma(db, 'fullfsync')).toBe(1);
   expect(pragma(db, 'checkpoint_fullfsync')).toBe(1);
   expect(pragma(db, 'busy_timeout')).toBe(1000);
+  db.close();
+});
+
+test('[ST8] the log is as long as what is read through on the event loop when it is opened, and no longer', () => {
+  const db = openConnection({ file: newSqliteFile(), busyTimeoutMs: 1000 });
+  expect(pragma(db, 'wal_autocheckpoint')).toBe(checkpointPages);
+  const frameBytes = Number(pragma(db, 'page_size')) + 24;
+  expect(checkpointPages * frameBytes).toBeLessThan(maxLogBytes);
   db.close();
 });
 

@@ -16,7 +16,7 @@ export interface ConnectionOptions {
 const layout = 'PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;';
 
 /** Pages of log: a page that is written again and again, as those of indexes are, is moved to the file once in so many. */
-const checkpointPages = 4000;
+export const checkpointPages = 4000;
 
 /** An acknowledged commit is on the disk: FULL syncs the WAL at every commit, fullfsync makes macOS mean it. */
 const settings = `

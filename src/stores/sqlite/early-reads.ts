@@ -6,7 +6,7 @@ import { type FirstReads, openFirstReads } from './first-reads.ts';
 import { isCurrent } from './migrations.ts';
 
 /** What a crash left in the log is read through when the file is opened: this much, a log of the usual size, takes some ten milliseconds. */
-const maxLogBytes = 20 * 1024 * 1024;
+export const maxLogBytes = 20 * 1024 * 1024;
 /** Of blobs, in all: they are unpacked and hashed. */
 const maxBlobBytes = 1024 * 1024;
 
