@@ -272,6 +272,10 @@ test('[CLIENT4] a session, its commits, what is written right now, a run and the
   for await (const event of run.events()) seen.push(event.type);
   expect(seen.slice(-1)).toEqual(['run.ended']);
   expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+  const branch = await session.fork({ at: { turn: 0 } });
+  const leftBehind: string[] = [];
+  for await (const event of (await branch.run(run.id)).events({ after: 0 })) leftBehind.push(event.type);
+  expect(leftBehind).toEqual(['input.admitted', 'session.forked']);
   const again = await session.send('Hello');
   expect(await previewed.promise).toMatchObject({ type: expect.stringMatching(/delta|progress/) });
   unlisten();

@@ -3,7 +3,7 @@ import type { Run, RunResult, RunUnderWay } from '../core/service/runs.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionEvent } from '../schema/event.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
-import { runEnds } from '../schema/run.ts';
+import { leavesRunsBehind, runEnds } from '../schema/run.ts';
 import { path } from './address.ts';
 import { eventIn, followEvents } from './events.ts';
 import { follow } from './follow.ts';
@@ -25,7 +25,7 @@ async function* eventsOfRun(
     const event = eventIn(frame);
     if (!event) continue;
     yield event;
-    if (event.type === 'run.ended') return;
+    if (event.type === 'run.ended' || leavesRunsBehind(event)) return;
   }
 }
 

@@ -53,6 +53,19 @@ test('[REPLAY1] denials, answers, invalid inputs and calls side by side are no d
   expect(ran).toEqual(done);
 });
 
+test('[REPLAY1] inputs that came during a turn or after it, and their cancels, are no departures', async () => {
+  const { session } = await start(script([{ calls: calls('ask') }, { text: 'Done.' }]));
+  const run = await session.send('Go');
+  await run.result();
+  await (await session.send('during')).cancel();
+  const asked = (await Array.fromAsync(session.events())).find((event) => event.type === 'question.asked');
+  await session.answer(asked!.payload.callId, 'That one');
+  await run.ended();
+  await session.pause();
+  await (await session.send('after')).cancel();
+  expect((await session.replay({ turn: 1 })).departures).toEqual([]);
+});
+
 test('[REPLAY1] failures of the model, and limits that were raised on the way, are no departures', async () => {
   const answers = script([{ calls: calls('look') }, { text: 'Done.' }]);
   const failures = ['unavailable', 'overflow', 'timeout'] as const;

@@ -505,15 +505,4 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect(fork).not.toBe(session.id);
     expect(await session.toolCalls({ tool: 'wipe' })).toEqual([]);
   });
-
-  test('[RUN2] a rewind leaves behind the inputs that nobody had begun with, and says so to who waits for them', async () => {
-    const { session } = await start([{ text: 'never' }], { work: false });
-    await session.append([
-      { role: 'user', content: 'a' },
-      { role: 'assistant', content: 'b' },
-    ]);
-    const run = await session.send('Go');
-    await session.rewind({ to: { turn: 1 } });
-    expect(await run.result()).toMatchObject({ status: 'cancelled' });
-  });
 });

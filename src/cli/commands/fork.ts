@@ -10,6 +10,7 @@ export const fork = defineCommand({
     at: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; without it, now'),
     title: text('TEXT', 'a title of its own'),
   },
+  notes: ['Inputs that wait at the point are not taken along: nobody answers them there.'],
   examples: ['perdure fork ses_…', `perdure fork ses_… --at turn:3 --title 'The other way'`],
   json: SummaryView,
   run: async (context, { args, options: { at, title } }) => {

@@ -12,6 +12,7 @@ export const rewind = defineCommand({
     to: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; needed'),
     reason: text('TEXT', 'why, for the log'),
   },
+  notes: ['Inputs that wait, at the point or now, are left behind: nobody answers them any more.'],
   examples: [`perdure rewind ses_… --to turn:3 --reason 'took a wrong turn'`],
   json: SummaryView,
   run: async (context, { args, options: { to, reason } }) => {

@@ -49,6 +49,17 @@ test('[CLIR4, WORKER6] a session in which something was sent for later is at res
   await runtime.close();
 });
 
+test('[CLIR4, FORK6] the newest run of a fork is one that it has, not one that was to follow where it began', async () => {
+  const { runtime, session } = await start();
+  await session.send('hello');
+  await runtime.worker().runUntilIdle();
+  const { newestAt } = await readRuns(session);
+  await session.send('hello again');
+  const fork = await session.fork();
+  expect((await readRuns(fork)).newestAt).toBe(newestAt);
+  await runtime.close();
+});
+
 test('[CLIR4] a session without a run is at rest', async () => {
   const { runtime, session } = await start();
   const { view, newestAt } = await readRuns(session);

@@ -1,5 +1,6 @@
 import type { Session } from '../../core/service/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
+import { leavesRunsBehind } from '../../schema/run.ts';
 import { foldView, noRuns, type RunsView } from './runs-view.ts';
 
 export interface Runs {
@@ -15,14 +16,19 @@ const firstWindow = 512;
 type Admitted = SessionEvent<'input.admitted'>;
 const isAdmitted = (event: SessionEvent): event is Admitted => event.type === 'input.admitted';
 
+const begunIn = (events: readonly SessionEvent[]): ReadonlySet<string> =>
+  new Set(events.flatMap(({ type, run }) => (type === 'run.started' && run ? [run] : [])));
+
 /** Inputs begin in the order of their admission: before one that has begun there is none that waits. */
 const groundOf = (events: readonly SessionEvent[]): number => {
-  const begun = new Set(events.flatMap(({ type, run }) => (type === 'run.started' && run ? [run] : [])));
+  const begun = begunIn(events);
   return events.findLastIndex((event) => isAdmitted(event) && begun.has(event.payload.run));
 };
 
 const newestAt = (events: readonly SessionEvent[], { run }: RunsView): number | undefined => {
-  const admitted = events.filter(isAdmitted);
+  const begun = begunIn(events);
+  const left = events.findLast(leavesRunsBehind)?.seq ?? 0;
+  const admitted = events.filter(isAdmitted).filter(({ seq, payload }) => seq > left || begun.has(payload.run));
   return (admitted.find(({ payload }) => payload.run === run?.id) ?? admitted.at(-1))?.seq;
 };
 

@@ -44,13 +44,14 @@ export interface Replay {
   readonly departures: readonly Departure[];
 }
 
+/** Of its own run: inputs that came meanwhile stand in it too, and what became of those that were cancelled before they began. */
 const eventsOfTurn = async (scope: Scope, key: SessionKey, turn: number): Promise<readonly SessionEvent[]> => {
   const head = await scope.folds.outline(key);
   const at = await resolvePoint(scope.store, key, head, { turn });
   const [start] = await scope.store.turnStarts(key, { from: turn, limit: 1 });
   const events: SessionEvent[] = [];
   for await (const event of readEvents(scope, key, { after: (start?.seq ?? 1) - 1, at: { seq: at } })) {
-    if (event.turn === turn && event.run) events.push(event);
+    if (event.turn === turn && event.run && event.run === (events[0] ?? event).run) events.push(event);
   }
   return events;
 };

@@ -3,7 +3,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { MessageId, RunId, SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
-import { type RunStatus, runEnds, type Usage, type WaitReason } from '../../schema/run.ts';
+import { leavesRunsBehind, type RunStatus, runEnds, type Usage, type WaitReason } from '../../schema/run.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -69,7 +69,6 @@ export async function* runStandings(
   let run = id;
   let message: MessageId | undefined;
   let usage = noUsage;
-  let hasBegun = false;
   let wait: Rest | undefined;
   let hold = holdOf(head);
   for await (const event of readEvents(scope, key, { after: admittedAt - 1, follow: true, signal })) {
@@ -77,9 +76,7 @@ export async function* runStandings(
     run = joinedRun(event, message, run) ?? run;
     if (event.run === run) usage = addUsage(usage, usageTold(event));
     if (event.run === run && event.type === 'run.ended') return void (yield { run: id, usage, ...event.payload });
-    if (event.run === run && event.type === 'run.started') hasBegun = true;
-    // A rewind leaves behind what nobody had begun with.
-    if (event.type === 'session.rewound' && !hasBegun) return void (yield { run: id, usage, status: 'cancelled' });
+    if (leavesRunsBehind(event)) return void (yield { run: id, usage, status: 'cancelled' });
     wait = waitAfter(wait, event, run);
     if (event.seq > head.seq) hold = holdAfter(hold, event);
     const rest = hold ?? wait;
@@ -95,7 +92,7 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
       if (event.type === 'input.admitted' && event.payload.run === id) message = event.payload.message.id;
       run = joinedRun(event, message, run) ?? run;
       if (event.run === run || event.run === id || isOfSession(event)) yield event;
-      if (event.run === run && event.type === 'run.ended') return;
+      if ((event.run === run && event.type === 'run.ended') || leavesRunsBehind(event)) return;
     }
   }
   const outcome = async (mayRest: boolean, options: z.input<typeof Waiting> = {}): Promise<RunResult> => {
@@ -109,8 +106,8 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
     id,
     session: key.session,
     events: (options = {}) => {
-      const { after = admittedAt - 1, signal } = parseInput('the query', Following, options);
-      return endAtOnce(signal, (ending) => eventsAfter(after, ending));
+      const { after = 0, signal } = parseInput('the query', Following, options);
+      return endAtOnce(signal, (ending) => eventsAfter(Math.max(after, admittedAt - 1), ending));
     },
     standing: async () => {
       for await (const standing of runStandings(scope, key, { id, admittedAt })) return standing;
