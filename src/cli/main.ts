@@ -1,3 +1,4 @@
+import { strayError, unfinished } from './config/running-config.ts';
 import { readHiddenLine } from './hidden-line.ts';
 import { programName } from './program-name.ts';
 import { report, runCli } from './run-cli.ts';
@@ -36,12 +37,10 @@ const world: World = {
   openRuntime: async (options) => (await import('../runtime.ts')).openRuntime(options),
 };
 
-const fail = (error: unknown): void => {
-  void report(world, error).then((code) => process.exit(code));
-};
-process.on('uncaughtException', fail);
+const fail = async (error: unknown): Promise<never> => process.exit(await report(world, error));
+process.on('uncaughtException', (error) => void strayError(error).then(fail));
 // Nothing is left to wait for and no exit code was given: an end that would look like success.
-process.once('beforeExit', () => fail(new Error('the command ended before its work was done')));
+process.once('beforeExit', () => void fail(unfinished()));
 
 // What was written has been taken by its stream, and an input that nobody needs any more must not keep the process.
 process.exit(await runCli(world));

@@ -21,7 +21,7 @@ const startProgress = (err: Terminal, say: () => string): { readonly stop: () =>
   const timer = setInterval(() => {
     const ms = Date.now() - started;
     if (ms >= patienceMs) void overwrite(`${say()}, ${Math.floor(ms / 1000)} s`);
-  }, everyMs);
+  }, everyMs).unref(); // it keeps nobody waiting
   return {
     stop: async () => {
       clearInterval(timer);

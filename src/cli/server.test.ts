@@ -257,7 +257,12 @@ test('[CLIENT9] the key comes from the environment or a file of one’s own, and
     err: expect.stringMatching(/PERDURE_KEY.*found\s+in\s+the\s+folder/s),
   });
   const wrong = await afar(['ls'], { env: { PERDURE_KEY: `${keys.viewer}x` } });
-  expect(wrong).toMatchObject({ code: 7, err: expect.stringContaining('UNAUTHENTICATED') });
+  expect(wrong).toMatchObject({
+    code: 7,
+    err: expect.stringMatching(/UNAUTHENTICATED.*PERDURE_KEY.*`perdure\s+keys\s+ls`.*`perdure\s+keys\s+create`/s),
+  });
+  const unknown = await afar(['ls'], { env: { PERDURE_KEY: 'pdk_nowhere.nothing' } });
+  expect(unknown.err).toBe(wrong.err);
   const noAddress = await callCli(['ls', '--server', 'foo']);
   expect(noAddress).toMatchObject({
     code: 2,

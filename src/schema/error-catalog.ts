@@ -194,7 +194,7 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
   UNAUTHENTICATED: {
     cause: 'The request has no key, or one that is unknown, expired, rotated or revoked.',
     remedy:
-      'Make one with `perdure keys create` on the machine of the store, and send it as `authorization: Bearer pdk_…` or set `PERDURE_KEY`.',
+      'On the store itself, without `--server`, look which keys count with `perdure keys ls`, or make one with `perdure keys create`; send it as `authorization: Bearer pdk_…`, or set `PERDURE_KEY`.',
   },
   RATE_LIMITED: {
     cause: 'More requests came with this key than the server takes. This one was not begun.',

@@ -216,6 +216,8 @@ describe('configuration', () => {
     ['what TypeScript has and Node has not', 'wrong.ts', '\nenum Port { A }\n', 'wrong.ts:2:1'],
     ['a name that TypeScript takes twice', 'wrong.ts', 'const a = 1;\nconst a = 2;\n', 'wrong.ts:2:7'],
     ['JavaScript', 'wrong.mjs', 'export default {\n  agents: [ },\n};\n', 'wrong.mjs:2:13'],
+    ['TypeScript that it imports and that ends too early', 'other.ts', 'if (1) {\n  nothing();\n', 'other.ts:2'],
+    ['JavaScript that it imports and that ends too early', 'far.mjs', 'if (1) {\n  nothing();\n', 'far.mjs:3'],
     ['a name that perdure has not', 'wrong.ts', `\nimport { nothing } from 'perdure';\n`, 'wrong.ts:2:10'],
     ['an error that it throws', 'wrong.ts', 'const a: number = 1;\n  nothing.at();\n', 'wrong.ts:2:3'],
   ])('[CLIR1] where %s cannot be loaded is told', async (_, file, text, place) => {
@@ -226,6 +228,48 @@ describe('configuration', () => {
     expect(code).toBe(2);
     expect(err).toMatch(/^error INVALID_INPUT: wrong\.m?[jt]s cannot be loaded: \w+Error: .* at .*; mend it there\n$/);
     expect(err).toContain(` at ${place}; `);
+  });
+
+  test.each([
+    ['awaits what never comes', `await new Promise(() => {});`, 'cannot be loaded: it awaits something that never'],
+    [
+      'awaits what never comes, and throws meanwhile',
+      `setTimeout(() => { throw new RangeError('boom'); });\nawait new Promise(() => {});`,
+      'cannot be loaded: RangeError: boom at wrong.ts:2:26; mend it there',
+    ],
+    [
+      'throws in a timer',
+      `setTimeout(() => { throw new RangeError('boom'); });`,
+      'failed after it was loaded: RangeError: boom at wrong.ts:2:26; mend it there',
+    ],
+    [
+      'rejects what nobody awaits',
+      `setTimeout(async () => { throw new RangeError('boom'); });`,
+      'failed after it was loaded: RangeError: boom at wrong.ts:2:32; mend it there',
+    ],
+    [
+      'throws what is no error',
+      `setTimeout(() => { throw 'boom'; });`,
+      'failed after it was loaded: Error: boom; mend',
+    ],
+    [
+      'imports later what cannot be loaded',
+      `setTimeout(() => import('./late.ts'));`,
+      'failed after it was loaded: SyntaxError: ',
+    ],
+  ])('[CLIR1] a configuration that %s is at fault itself, and named', async (_, text, told) => {
+    configured('if (1) {\n', 'late.ts');
+    const agents = `[defineAgent({ name: 'a', version: 1, model: 'scripted/a' })]`;
+    configured(`import { defineAgent } from 'perdure'; export default { agents: ${agents} };\n${text}`, 'wrong.ts');
+    const { code, err } = await inOwnProcess(['worker', '--config', 'wrong.ts']);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(`error INVALID_INPUT: wrong.ts ${told}`) });
+  });
+
+  test('[CLIR1] also on a terminal nobody waits for a configuration that never comes to its end', async () => {
+    configured('await new Promise(() => {});', 'wrong.ts');
+    const waiting = onTerminal(['agents', '--config', 'wrong.ts']);
+    expect(await waiting.closed).toBe(2);
+    expect(waiting.text()).toContain('wrong.ts cannot be loaded: it awaits');
   });
 });
 

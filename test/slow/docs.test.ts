@@ -109,6 +109,22 @@ test('[DOC1] what is not executed says why, and nothing more is left out', () =>
   ]);
 });
 
+test('[DOC1] no comment stands in commands, which an interactive zsh would take for arguments, but the marks of examples', () => {
+  const quoted = /'[^']*'|"(?:\\.|[^"\\])*"/g;
+  const mark = / {2}# (needs .+|until Ctrl-C)$/;
+  const lines = [...readFiles('**/*.md')]
+    .flatMap(([file, text]) => blocksOf(file, text))
+    .filter(({ language }) => language === 'sh' || language === 'text')
+    .flatMap(({ file, line, language, code }) =>
+      code.split('\n').map((each, index) => {
+        const written = language === 'text' ? each.replace(mark, '') : each;
+        return `${file}:${line + index}: ${written.replaceAll(quoted, '""')}`;
+      }),
+    );
+  expect(lines.length).toBeGreaterThan(300);
+  expect(lines.filter((line) => /\s#/.test(line))).toEqual([]);
+});
+
 test('[DOC1] no command that is executed has a gap to fill in', () => {
   expect(commands.filter(({ code }) => /_…|<[a-z]+>/.test(code)).map(({ file, line }) => `${file}:${line}`)).toEqual(
     [],

@@ -10,10 +10,7 @@ import { blocksOf } from '../docs/blocks.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const readme = readFileSync(join(checkout, 'README.md'), 'utf8');
-/** Commands of the README, without what stands behind them for people. */
-const commands = Array.from(readme.matchAll(/^```sh\n(.*?)^```/gms), ([, block]) => block!.split('\n'))
-  .flat()
-  .map((line) => line.replace(/\s+#.*/, ''));
+const commands = Array.from(readme.matchAll(/^```sh\n(.*?)^```/gms), ([, block]) => block!.split('\n')).flat();
 
 /** As on a fresh machine: no Node but that of the system, and nothing of ours in the environment. */
 const fresh = {

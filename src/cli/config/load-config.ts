@@ -1,12 +1,12 @@
-import { existsSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { PerdureError } from '../../schema/error.ts';
 import { suggestion } from '../one-of.ts';
 import { wrongCall } from '../wrong-call.ts';
 import type { Agent, Config } from './config.ts';
 import { giveOwnImports } from './own-imports.ts';
-import { placeOfError } from './place-of-error.ts';
+import { runConfig } from './running-config.ts';
 
 const fileNames = ['perdure.config.ts', 'perdure.config.mjs', 'perdure.config.js'];
 const fields = ['agents', 'models', 'store', 'data'];
@@ -59,44 +59,38 @@ const checked = (shown: string, file: string, given: unknown): Config => {
   };
 };
 
-const unloadable = async (
-  written: ReadonlySet<string>,
-  from: string,
-  shown: string,
-  cause: unknown,
-): Promise<PerdureError> => {
-  const error = cause instanceof Error ? cause : new Error(String(cause));
-  const { name, message } = error;
-  if (isPerdureError(cause)) return new PerdureError(cause.code, `${shown}: ${message}`, { ...cause, cause });
-  const [file, ...position] = (await placeOfError([...written], error)) ?? [];
-  const advice =
-    file === undefined ? '; mend it' : ` at ${[relative(from, file), ...position].join(':')}; mend it there`;
-  return new PerdureError('INVALID_INPUT', `${shown} cannot be loaded: ${name}: ${message}${advice}`, {
-    details: { file: shown },
-    cause,
-  });
+/** Before it is run: Node would say of other files that it knows no such extension. */
+const refuseOther = (named: string, file: string): void => {
+  if (statSync(file).isDirectory()) {
+    const held = fileNames.find((name) => existsSync(resolve(file, name)));
+    throw wrongCall(`--config names the folder ${named}: name the file in it${held ? `, ${join(named, held)}` : ''}`);
+  }
+  if (/\.[cm]?[jt]s$/.test(file)) return;
+  throw wrongCall(`${named}, which --config names, is no .ts, .mjs or .js: name one that says ${form}`);
 };
 
 /** The file that is named, or that the folder has. */
 export const findConfig = (folder: string, named: string | undefined): string | undefined => {
   if (named === undefined) return fileNames.map((name) => resolve(folder, name)).find(existsSync);
   const file = resolve(folder, named);
-  if (existsSync(file)) return file;
-  throw new PerdureError('FILE_UNAVAILABLE', `there is no file ${named}, which --config names`, {
-    details: { file: named },
-  });
+  if (!existsSync(file)) {
+    throw new PerdureError(
+      'FILE_UNAVAILABLE',
+      `there is no file ${named}, which --config names: name one that is there, or leave --config out to use ${fileNames[0]} of this folder`,
+      { details: { file: named } },
+    );
+  }
+  refuseOther(named, file);
+  return file;
 };
 
 /** Runs the file: it is a program of whoever wrote it. */
 export const loadConfig = async (file: string, from: string): Promise<Config> => {
   const shown = relative(from, file) || file;
   const url = pathToFileURL(file).href;
-  let loaded: { default?: unknown };
-  const written = giveOwnImports(url);
-  try {
-    loaded = await import(url);
-  } catch (cause) {
-    throw await unloadable(written, from, shown, cause);
-  }
+  const loaded: { default?: unknown } = await runConfig(
+    { shown, from, written: giveOwnImports(url) },
+    () => import(url),
+  );
   return checked(shown, file, loaded.default);
 };

@@ -13,6 +13,10 @@ const ownUrl = (specifier: string): string | undefined => {
   return new URL(isBuilt ? built : built.replace('/dist/', '/src/').replace(/\.js$/, '.ts'), root).href;
 };
 
+const code = new URL(isBuilt ? 'dist/' : 'src/', root).href;
+/** Whether a module is of this very package. */
+export const isOwnCode = (url: string): boolean => url.startsWith(code);
+
 /** The configuration and what it imports, from file to file, up to packages. */
 const written = new Set<string>();
 let isRegistered = false;

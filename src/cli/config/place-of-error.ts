@@ -1,24 +1,33 @@
 import { execFile } from 'node:child_process';
+import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** A file, the line and the column, both from 1. */
-type Place = readonly [file: string, line: number, column: number];
+/** A file, the line and, where it is known, the column, both from 1. */
+type Place = readonly [file: string, line: number, column?: number];
 
 const pathOf = (named: string): string => (named.startsWith('file:') ? fileURLToPath(named) : named);
 
-/** What Node writes above an error of syntax: the file and the line, some of its text, and a mark below the column. */
+/** What Node writes above an error of syntax: the file and the line, some of its text, and, unless it ends too early, a mark below the column. */
 const shownPlace = (text: string): Place | undefined => {
-  const [, file, line, indent] = /^(.+):(\d+)\n(?:.*\n)*?( *)\^/.exec(text) ?? [];
-  return file === undefined ? undefined : [pathOf(file), Number(line), indent!.length + 1];
+  const [, named, line] = /^(.+):(\d+)\n/.exec(text) ?? [];
+  const file = named === undefined ? '' : pathOf(named);
+  if (!isAbsolute(file)) return undefined;
+  const [, indent] = /\n( *)\^/.exec(text) ?? [];
+  return indent === undefined ? [file, Number(line)] : [file, Number(line), indent.length + 1];
 };
+
+const callsIn = (stack: string): readonly (readonly [url: string, line: number, column: number])[] =>
+  Array.from(stack.matchAll(/(file:\/\/\S+?):(\d+):(\d+)/g), ([, url = '', line, column]) => [
+    url,
+    Number(line),
+    Number(column),
+  ]);
 
 /** The last call that one of these modules made. */
 const thrownPlace = (urls: readonly string[], stack: string): Place | undefined => {
-  for (const [, url = '', line, column] of stack.matchAll(/(file:\/\/\S+?):(\d+):(\d+)/g)) {
-    if (urls.includes(url)) return [fileURLToPath(url), Number(line), Number(column)];
-  }
-  return undefined;
+  const call = callsIn(stack).find(([url]) => urls.includes(url));
+  return call && [fileURLToPath(call[0]), call[1], call[2]];
 };
 
 /** Of JavaScript, an error of syntax does not say where it is; this parses one after another once more and runs nothing. */
@@ -35,3 +44,15 @@ const parsedPlace = async (urls: readonly string[]): Promise<Place | undefined> 
 /** Where one of these modules could not be loaded, as far as that can be known. */
 export const placeOfError = async (urls: readonly string[], { name, stack = '' }: Error): Promise<Place | undefined> =>
   shownPlace(stack) ?? thrownPlace(urls, stack) ?? (name === 'SyntaxError' ? parsedPlace(urls) : undefined);
+
+/** Whether one of these modules is at fault, and not others that it has called. */
+export const isThrownBy = (
+  urls: readonly string[],
+  { stack = '' }: Error,
+  isOther: (url: string) => boolean,
+): boolean => {
+  const [file] = shownPlace(stack) ?? [];
+  if (file !== undefined) return urls.some((url) => fileURLToPath(url) === file);
+  const [nearest] = callsIn(stack).find(([url]) => urls.includes(url) || isOther(url)) ?? [];
+  return nearest !== undefined && urls.includes(nearest);
+};

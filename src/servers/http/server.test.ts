@@ -248,6 +248,8 @@ test('[HTTP1] pages say what runs here, without a script and without a key', asy
     expect(text).toContain('Perdure');
     expect(text).not.toContain('<script');
   }
+  const home = await (await ask('/', { key: '' })).text();
+  expect(home).toMatch(/<code>api-key<\/code> of the server's data folder.*<code>perdure keys create<\/code>/);
   expect((await ask('/healthz', { key: '' })).status).toBe(200);
   expect((await ask('/readyz', { key: '' })).status).toBe(200);
 });

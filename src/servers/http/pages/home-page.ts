@@ -21,6 +21,6 @@ export const homePage = ({ version, store, agents, worksHere, address }: Home): 
     'Perdure',
     `<h1>Perdure</h1><p>A durable session runtime for agents runs here.</p>${factsTable(facts)}
 <h2>Go on</h2><nav><a href="/v1/docs">The API, to read</a><a href="/v1/openapi.json">OpenAPI 3.1</a><a href="/healthz">Health</a></nav>
-<h2>Ask it</h2><p>With a key, which the first start has shown; <code>perdure keys create</code> makes more.</p><pre>${escapeHtml(example)}</pre>`,
+<h2>Ask it</h2><p>With a key in <code>PERDURE_KEY</code>. That of the first start is in <code>api-key</code> of the server's data folder, which is <code>.perdure</code> where nothing else was said; on the store itself, without <code>--server</code>, <code>perdure keys create</code> makes another one.</p><pre>${escapeHtml(example)}</pre>`,
   );
 };

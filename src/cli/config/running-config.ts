@@ -1,0 +1,70 @@
+import { relative } from 'node:path';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { isOwnCode } from './own-imports.ts';
+import { isThrownBy, placeOfError } from './place-of-error.ts';
+
+/** The code of a configuration, which runs in this process. */
+interface RunningConfig {
+  /** As people name it. */
+  readonly shown: string;
+  readonly from: string;
+  /** Its modules, more and more as they are asked for. */
+  readonly written: ReadonlySet<string>;
+  isLoading: boolean;
+}
+
+let running: RunningConfig | undefined;
+
+const faultOf = async (
+  { shown, from, written }: RunningConfig,
+  what: string,
+  cause: unknown,
+): Promise<PerdureError> => {
+  const error = cause instanceof Error ? cause : new Error(String(cause));
+  const { name, message } = error;
+  if (isPerdureError(cause)) return new PerdureError(cause.code, `${shown}: ${message}`, { ...cause, cause });
+  const [file, ...position] = (await placeOfError([...written], error)) ?? [];
+  const advice =
+    file === undefined ? '; mend it' : ` at ${[relative(from, file), ...position].join(':')}; mend it there`;
+  return new PerdureError('INVALID_INPUT', `${shown} ${what}: ${name}: ${message}${advice}`, {
+    details: { file: shown },
+    cause,
+  });
+};
+
+const notLoaded = 'cannot be loaded';
+
+/** Loads it, and from then on knows what it throws. */
+export const runConfig = async <T>(about: Omit<RunningConfig, 'isLoading'>, load: () => Promise<T>): Promise<T> => {
+  const config = { ...about, isLoading: true };
+  running = config;
+  try {
+    return await load();
+  } catch (cause) {
+    throw await faultOf(config, notLoaded, cause);
+  } finally {
+    config.isLoading = false;
+  }
+};
+
+/** We throw and reject with errors alone. */
+const isNoError = (thrown: unknown): boolean =>
+  !(thrown instanceof Error) || (thrown as NodeJS.ErrnoException).code === 'ERR_UNHANDLED_REJECTION';
+
+/** What was thrown where nobody catches it, as in a timer: told as the fault of the configuration if it is. */
+export const strayError = async (thrown: unknown): Promise<unknown> => {
+  if (!running) return thrown;
+  if (running.isLoading) return faultOf(running, notLoaded, thrown);
+  const isIts = isNoError(thrown) || isThrownBy([...running.written], thrown as Error, isOwnCode);
+  return isIts ? faultOf(running, 'failed after it was loaded', thrown) : thrown;
+};
+
+/** Why there is nothing left to do, although a command has not ended. */
+export const unfinished = (): Error =>
+  running?.isLoading
+    ? new PerdureError(
+        'INVALID_INPUT',
+        `${running.shown} ${notLoaded}: it awaits something that never comes; mend the \`await\` outside of its functions`,
+        { details: { file: running.shown } },
+      )
+    : new Error('the command ended before its work was done');
