@@ -33,6 +33,7 @@ import type { Database } from './database.ts';
 import { findBlobEvents } from './find-blob-events.ts';
 import { findCalls } from './find-calls.ts';
 import { findCommits } from './find-commits.ts';
+import { meetFirstReads } from './first-reads.ts';
 import { importCopies } from './import-copies.ts';
 import { listKeys } from './keys.ts';
 import { Lineages } from './lineages.ts';
@@ -54,6 +55,9 @@ import {
 } from './work-rows.ts';
 import type { WriteLog } from './write-log.ts';
 
+/** Who opens a store and asks for nothing at once has time. */
+const idleMs = 50;
+
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
 /** Hands every call to its file, keeps count of those under way, and tells the engine's failures in our words. */
@@ -67,6 +71,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
   readonly #knownHeads = new BoundedMap<string, Head>(10_000);
   readonly #queues = new Map<WorkspaceId, AppendQueue>();
   readonly #running = new Set<Promise<unknown>>();
+  readonly #meeting: NodeJS.Timeout;
   #closing: Promise<void> | undefined;
 
   constructor(database: Database, writeLog: WriteLog, changes: Changes) {
@@ -76,6 +81,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     this.#lineages = new Lineages(database);
     this.#blobReads = new BlobReads(database);
     this.#claims = openClaims(database);
+    this.#meeting = setTimeout(() => this.#meetFirstReads(), idleMs).unref();
   }
 
   append(request: AppendRequest): Promise<AppendOutcome> {
@@ -246,6 +252,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   async #close(): Promise<void> {
+    clearTimeout(this.#meeting);
     await Promise.allSettled(this.#running);
     await this.#changes.close();
     await this.#database.close();
@@ -253,6 +260,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
 
   async #run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closing) throw closedError();
+    clearTimeout(this.#meeting);
     const running = work();
     this.#running.add(running);
     try {
@@ -262,6 +270,11 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     } finally {
       this.#running.delete(running);
     }
+  }
+
+  /** What goes wrong there is told to whoever asks next. */
+  #meetFirstReads(): void {
+    this.#run(() => meetFirstReads(this.#database)).catch(() => undefined);
   }
 
   #queueOf(workspace: WorkspaceId): AppendQueue {

@@ -1,0 +1,57 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createDatabase } from '../../../test/postgres.ts';
+import { openRuntime } from '../../index.ts';
+
+/** The prepared statements that were sent so far. */
+const hearStatements = () => {
+  const names = new Set<string>();
+  const { query } = pg.Client.prototype;
+  const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
+    this: pg.Client,
+    ...asked: unknown[]
+  ) {
+    const [{ name }] = asked as [{ name?: string }];
+    if (name) names.add(name);
+    return Reflect.apply(query, this, asked);
+  } as typeof query);
+  onTestFinished(() => void spy.mockRestore());
+  return names;
+};
+
+const openedSession = async () => {
+  const database = await createDatabase();
+  const first = await openRuntime({ store: database.url });
+  const session = await first.sessions.open();
+  await session.append({ role: 'user', content: 'hello' });
+  await first.close();
+  onTestFinished(() => database.drop());
+  return { url: database.url, id: session.id };
+};
+
+test('a store that is left alone has met every statement by which a session is opened', async () => {
+  const { url, id } = await openedSession();
+  const statements = hearStatements();
+  const runtime = await openRuntime({ store: url });
+  onTestFinished(() => runtime.close());
+  await vi.waitFor(() => expect(statements).toContain('perdure.find_record'), 5000);
+  const met = new Set(statements);
+  statements.clear();
+  const context = await (await runtime.sessions.get(id)).context();
+  expect(context.messages).toHaveLength(1);
+  expect(statements.size).toBeGreaterThan(2);
+  expect([...statements].filter((name) => !met.has(name))).toEqual([]);
+});
+
+test('one that is used or closed at once is asked for nothing more', async () => {
+  const { url, id } = await openedSession();
+  const statements = hearStatements();
+  const closed = await openRuntime({ store: url });
+  await closed.close();
+  const used = await openRuntime({ store: url });
+  onTestFinished(() => used.close());
+  await used.sessions.get(id);
+  await pause(200);
+  expect([...statements]).toEqual(['perdure.find_head']);
+});
