@@ -6,7 +6,8 @@ export type { OpenSpan, SpanAttributes, SpanStart, Spans } from './core/ports/sp
 export type { CallRecord, CallStatus, Imported, Store } from './core/ports/store.ts';
 export { type Effects, type Tool, type ToolContext, ToolFailure } from './core/ports/tool.ts';
 export type { Preview } from './core/run/preview.ts';
-export type { Worker, WorkerOptions } from './core/run/worker.ts';
+export type { Worker } from './core/run/worker.ts';
+export type { WorkerOptions } from './core/run/worker-options.ts';
 export type { Adoption, AdoptOptions } from './core/service/adopt.ts';
 export type { Approvals, PendingApproval } from './core/service/approvals.ts';
 export type { KeepOptions, SessionArtifacts } from './core/service/artifacts.ts';

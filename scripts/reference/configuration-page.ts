@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { environment } from '../../src/cli/environment.ts';
 import { defaultStore } from '../../src/cli/store-address.ts';
-import { Options as WorkerOptions } from '../../src/core/run/worker.ts';
+import { Options as WorkerOptions } from '../../src/core/run/worker-options.ts';
 import { Timings } from '../../src/core/service/scopes.ts';
 import { defaultSnapshotPolicy } from '../../src/core/service/session-folds.ts';
 import { defaultPostRules } from '../../src/core/service/webhooks/post.ts';
@@ -80,7 +80,7 @@ const groups: readonly Group[] = [
   {
     title: 'runtime.worker',
     about: 'What a program passes to `runtime.worker`; `perdure worker` and `perdure serve` have options for the same.',
-    members: membersOf('src/core/run/worker.ts', 'WorkerOptions'),
+    members: membersOf('src/core/run/worker-options.ts', 'WorkerOptions'),
     defaults: WorkerOptions.parse({}),
   },
   {

@@ -1,3 +1,5 @@
+import { timerMs } from '../schema/timer-limit.ts';
+
 /** Ends a request when its caller does, or when nothing has come for a while. */
 export interface StallGuard {
   readonly signal: AbortSignal;
@@ -12,7 +14,7 @@ export interface StallGuard {
 export const guardAgainstStall = (stallMs: number, caller: AbortSignal): StallGuard => {
   const stall = new AbortController();
   const signal = AbortSignal.any([caller, stall.signal]);
-  const timer = setTimeout(() => stall.abort(), stallMs);
+  const timer = setTimeout(() => stall.abort(), timerMs(stallMs));
   const aborted = Promise.withResolvers<never>();
   aborted.promise.catch(() => {});
   const reject = () => aborted.reject(signal.reason);

@@ -3,13 +3,12 @@ import type { ApprovalRule } from '../core/ports/tool.ts';
 import { fieldProblem } from '../schema/field-problem.ts';
 import { memberRoles } from '../schema/member-roles.ts';
 import { isSecretName } from '../schema/secret-name.ts';
-
-const longestMs = 2 ** 31 - 1;
+import { longestTimerMs } from '../schema/timer-limit.ts';
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
-const isWait = (value: unknown): boolean => isCount(value) && (value as number) <= longestMs;
+const isWait = (value: unknown): boolean => isCount(value) && (value as number) <= longestTimerMs;
 const isTime = (value: unknown): boolean => isWait(value) && value !== 0;
 const ifAny =
   (check: (value: unknown) => boolean) =>
@@ -49,7 +48,7 @@ const fields: Readonly<Record<string, { check: (value: unknown) => boolean; want
     wanted: 'a list of names of secrets',
   },
   usesFiles: { check: ifAny(isBoolean), wanted: 'true or false' },
-  timeoutMs: { check: ifAny(isTime), wanted: `a whole number from 1 to ${longestMs}` },
+  timeoutMs: { check: ifAny(isTime), wanted: `a whole number from 1 to ${longestTimerMs}` },
   retry: { check: ifAny(isRetry), wanted: '{ times, backoffMs? } with whole numbers' },
   trusted: { check: ifAny(isBoolean), wanted: 'true or false' },
   approval: {

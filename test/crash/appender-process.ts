@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 import { type Report, reportFd } from './report.ts';
 
 /** A running appender and what it reported. */
@@ -33,8 +34,9 @@ const readLines = (child: ChildProcess, onLine: (line: string) => void): void =>
 
 export const startAppender = (address: string, round: number, mode?: 'outages'): Appender => {
   const child = spawn(process.execPath, [program, address, `${round}`, ...(mode ? [mode] : [])], {
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc'],
   });
+  onTestFinished(() => void child.kill('SIGKILL'));
   const reports: Report[] = [];
   let waiting: Waiting[] = [];
   let said = '';

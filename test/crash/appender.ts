@@ -3,6 +3,7 @@
  * goes on with that session. Arguments: the store's address, the round, and `outages` when the database may go away.
  */
 
+import '../end-with-parent.ts';
 import { randomInt } from 'node:crypto';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import { isPerdureError, openRuntime, type Runtime, type Session, type SessionSummary } from '../../src/index.ts';

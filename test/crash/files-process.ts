@@ -1,4 +1,5 @@
 /** A process that works on the run of a session when it is told which, and dies where it is told to. Argument: the place as JSON. */
+import '../end-with-parent.ts';
 import { once } from 'node:events';
 import { watch } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** A process that is told to collect garbage, or to write files into sessions, and does so until it is killed. Argument: the store's address. */
+import '../end-with-parent.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { blobsOf } from '../../src/core/files/blobs-of.ts';
 import { treeReader } from '../../src/core/files/read-tree.ts';

@@ -1,4 +1,5 @@
 /** A process that writes pairs of records, on the version before, until it is killed. Argument: the address of the store. */
+import '../end-with-parent.ts';
 import { WorkspaceId } from '../../src/schema/ids.ts';
 import { openStoreAt } from '../open-store.ts';
 

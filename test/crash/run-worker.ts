@@ -2,6 +2,7 @@
  * A process that works on several runs at once. Each comes to rest where its plan says, as if the process had died there; when all have, it dies.
  * Argument: the plan as JSON.
  */
+import '../end-with-parent.ts';
 import { openRuntime } from '../../src/index.ts';
 import type { SessionId } from '../../src/schema/ids.ts';
 import { openStoreAt } from '../open-store.ts';
@@ -64,3 +65,4 @@ const agent = crashAgent(folder, async (session, tool, place) => {
 });
 const runtime = await openRuntime({ store: dying, agents: [agent], models: { scripts: [crashScript] } });
 await runtime.worker({ pollMs: 200, concurrency: planned.length }).start();
+process.send?.('working');

@@ -116,26 +116,29 @@ test('[WORKER2] workers are listed with what they have in hand, to each workspac
   expect(await runtime.workers()).toEqual([]);
 });
 
-test('[WORKER3] who drains takes nothing on, lets the step under way end, and hands the run back', async () => {
-  const { agent, open, calls, begun } = newCluster();
-  const [first, second] = [await open(), await open()];
-  const session = await first.sessions.open({ agent });
-  const worker = first.worker();
-  await worker.start();
-  const run = await session.send('look');
-  await begun;
-  const drained = worker.drain();
-  await expect.poll(async () => (await second.workers())[0]?.status).toBe('draining');
-  const later = await (await first.sessions.open({ agent })).send('Go');
-  await second.worker().start();
-  await later.ended();
-  expect(calls[0]!.signal.aborted).toBe(false);
-  calls[0]!.end();
-  await drained;
-  expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Done.' });
-  expect(calls).toHaveLength(1);
-  expect(await typesOf(session)).not.toContain('tool.failed');
-});
+test.each([undefined, 2 ** 31])(
+  '[WORKER3] who drains, for %s ms at most, takes nothing on, lets the step under way end, and hands the run back',
+  async (forMs) => {
+    const { agent, open, calls, begun } = newCluster();
+    const [first, second] = [await open(), await open()];
+    const session = await first.sessions.open({ agent });
+    const worker = first.worker();
+    await worker.start();
+    const run = await session.send('look');
+    await begun;
+    const drained = worker.drain({ forMs });
+    await expect.poll(async () => (await second.workers())[0]?.status).toBe('draining');
+    const later = await (await first.sessions.open({ agent })).send('Go');
+    await second.worker().start();
+    await later.ended();
+    expect(calls[0]!.signal.aborted).toBe(false);
+    calls[0]!.end();
+    await drained;
+    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+    expect(calls).toHaveLength(1);
+    expect(await typesOf(session)).not.toContain('tool.failed');
+  },
+);
 
 test('[WORKER3] a step that takes too long is let go of, and runs again elsewhere', async () => {
   const { agent, open, calls, begun } = newCluster();

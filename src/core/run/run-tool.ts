@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json } from '../../schema/json.ts';
+import { timerMs } from '../../schema/timer-limit.ts';
 import type { Tool, ToolContext } from '../ports/tool.ts';
 import { type CallEnd, EndedAs, failedEnd, givenEnd, thrownEnd } from '../session/call-end.ts';
 
@@ -61,9 +62,8 @@ export const runTool = async (
     const context = contextFor(attempt);
     const end = await runOnce(call, context);
     if (!end || context.signal.aborted || !mayRunAgain(call, end, attempt)) return end;
-    await sleep(call.tool.retry.backoffMs * 2 ** (attempt - 1), undefined, { signal: context.signal }).catch(
-      () => undefined,
-    );
+    const backoffMs = timerMs(call.tool.retry.backoffMs * 2 ** (attempt - 1));
+    await sleep(backoffMs, undefined, { signal: context.signal }).catch(() => undefined);
     if (context.signal.aborted) return end;
     await onRetry(attempt + 1, end.outcome === 'ok' ? '' : end.error.message);
   }

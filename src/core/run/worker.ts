@@ -1,50 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
-import { newId, SessionId, type WorkspaceId } from '../../schema/ids.ts';
-import { workerLimits } from '../../schema/worker-limits.ts';
+import { newId, type SessionId, type WorkspaceId } from '../../schema/ids.ts';
+import { timerMs } from '../../schema/timer-limit.ts';
 import { thisMachine } from '../files/disk/machine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { Scope } from '../service/scope.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { type Held, Leases, nameOf } from './leases.ts';
+import { NextLook } from './next-look.ts';
 import { isGone, processHolder } from './process-holder.ts';
 import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
-
-const whole = (least: number, most: number, usual: number) => {
-  const error = `expected a whole number from ${least} to ${most}, such as ${usual}`;
-  return z.int({ error }).min(least, { error }).max(most, { error });
-};
-const usual = { concurrency: 4, leaseMs: 30_000, pollMs: 5000 };
-const { leastLeaseMs, mostLeaseMs } = workerLimits;
-const Limit = whole(1, workerLimits.sessions, 8);
-
-export const Options = z.strictObject({
-  concurrency: whole(1, workerLimits.concurrency, usual.concurrency).default(usual.concurrency),
-  session: SessionId.optional(),
-  leaseMs: whole(leastLeaseMs, mostLeaseMs, usual.leaseMs).default(usual.leaseMs),
-  pollMs: whole(1, mostLeaseMs, usual.pollMs).default(usual.pollMs),
-  patienceMs: z.int().positive().default(60_000),
-  limits: z
-    .strictObject({ perWorkspace: Limit.optional(), perAgent: z.record(z.string(), Limit).optional() })
-    .optional(),
-});
-
-export interface WorkerOptions {
-  /** Sessions worked on at once, 1 to 1000. */
-  readonly concurrency?: number | undefined;
-  /** Only this session, and those that work for it. */
-  readonly session?: SessionId | undefined;
-  /** Without a sign of life for so long, others take over: 100 ms to 24 h. */
-  readonly leaseMs?: number | undefined;
-  /** Looks for work at least this often, should a hint be lost, and three times in a lease; 24 h at most. */
-  readonly pollMs?: number | undefined;
-  /** How long `runUntilIdle` bears a store that fails. */
-  readonly patienceMs?: number | undefined;
-  /** `{ perWorkspace, perAgent }`: at most so many sessions at once by all workers together; give all of them the same. Agents by `name@version`. */
-  readonly limits?: Claim['limits'];
-}
+import { Options, type WorkerOptions } from './worker-options.ts';
 
 export interface Worker {
   /** Takes on what there is to do until it is stopped. */
@@ -81,12 +49,6 @@ export interface WorkerField {
 
 /** After something failed. */
 const restMs = 1000;
-/** How often the processes of this machine that are at work are looked at; no store is asked for it. */
-const neighbourMs = 100;
-/** A worker that is alone finds nothing so often at most, between two finds: what it writes itself is a hint too. */
-const emptyLooksAlone = 6;
-const longestDeafMs = 50;
-const longestTimerMs = 2 ** 31 - 2;
 const defaultDrainMs = 25_000;
 /** How many sessions of agents it lacks it looks at in one go. */
 const strandedCount = 20;
@@ -117,17 +79,9 @@ export class RunWorker implements Worker {
   readonly #waits = new Set<Wait>();
   /** Other workers of this machine that are at work: should one's process die, its work is taken on at once. */
   #neighbours: readonly Holder[] = [];
-  /** For what is due later. */
-  readonly #alarms = new Set<NodeJS.Timeout>();
+  readonly #nextLook = new NextLook();
   #resting = 0;
-  /** Looks that found nothing, since one found something. */
-  #emptyLooks = 0;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  /** It will look because of a hint. */
-  #isHeard = false;
   #sweptAt = Number.NEGATIVE_INFINITY;
-  #isWoken = false;
-  #endRest: (() => void) | undefined;
   #loop: Promise<void> | undefined;
   /** It knows who it is. */
   readonly #begun = Promise.withResolvers<void>();
@@ -161,17 +115,17 @@ export class RunWorker implements Worker {
 
   async drain({ forMs = defaultDrainMs }: { readonly forMs?: number | undefined } = {}): Promise<void> {
     this.#isDraining = true;
-    this.#wake();
+    this.#nextLook.wake();
     for (const { leave } of this.#waits) leave?.();
     if (this.#holder && !this.#stopping.signal.aborted) void this.#leases.beat(); // so that others know
-    const late = sleep(forMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    const late = sleep(timerMs(forMs), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     await Promise.race([Promise.all(this.#busy.values()), late]);
     await this.stop();
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort(stopped());
-    this.#wake();
+    this.#nextLook.wake();
     await this.#loop?.catch(() => undefined);
   }
 
@@ -181,9 +135,9 @@ export class RunWorker implements Worker {
     this.#holder = await processHolder(newId('run').replace('run_', 'worker_'), data);
     this.#begun.resolve();
     // What was left to a worker that has its files is looked at again, should that not have come.
-    const secondLook = setTimeout(() => this.#wake(), preferMs + 10).unref();
+    const secondLook = setTimeout(() => this.#nextLook.wake(), preferMs + 10).unref();
     const unwatch = queue.watchWork(workspace, () => {
-      this.#hear();
+      this.#nextLook.hear();
       secondLook.refresh();
     });
     const { pollMs, leaseMs } = this.#options;
@@ -203,13 +157,14 @@ export class RunWorker implements Worker {
           failingSince ??= performance.now();
           if (untilIdle && performance.now() - failingSince > this.#options.patienceMs) throw error;
         }
-        await this.#rest(failingSince === undefined ? lookMs : restMs);
+        await this.#nextLook.rest(failingSince === undefined ? lookMs : restMs, () => this.#gone().length > 0);
       }
     } finally {
       unwatch();
       this.#stopping.abort(stopped());
       await Promise.all(this.#busy.values());
-      for (const timer of [heart, watchdog, secondLook, ...this.#alarms]) clearTimeout(timer);
+      for (const timer of [heart, watchdog, secondLook]) clearTimeout(timer);
+      this.#nextLook.stop();
       await this.#leases.settle(); // a sign of life that comes after it has left would make it known again
       await queue.leave(this.#holder.worker).catch(onWarning);
     }
@@ -217,50 +172,6 @@ export class RunWorker implements Worker {
 
   #isEnding(): boolean {
     return this.#isDraining || this.#stopping.signal.aborted;
-  }
-
-  /** Also heard when it comes before the rest. */
-  #wake(): void {
-    this.#isWoken = true;
-    this.#endRest?.();
-  }
-
-  /** A hint comes to all workers. Who found nothing again and again has others beside it that find it, and does not look for each. */
-  #hear(): void {
-    if (this.#isHeard) return;
-    const deafMs = Math.min(2 ** (this.#emptyLooks - emptyLooksAlone), longestDeafMs);
-    const waitMs = deafMs - (performance.now() - this.#lookedAt);
-    if (waitMs <= 0) {
-      this.#wake();
-      return;
-    }
-    this.#isHeard = true;
-    this.#wakeIn(waitMs);
-  }
-
-  #wakeIn(ms: number): void {
-    const alarm = setTimeout(
-      () => {
-        this.#alarms.delete(alarm);
-        this.#wake();
-      },
-      Math.min(ms, longestTimerMs),
-    ).unref();
-    this.#alarms.add(alarm);
-  }
-
-  /** Until a hint, the end of something at work, or the next look round. */
-  async #rest(forMs: number): Promise<void> {
-    const woken = new AbortController();
-    this.#endRest = () => woken.abort();
-    const look = setInterval(() => {
-      if (this.#gone().length > 0) this.#wake();
-    }, neighbourMs);
-    look.unref();
-    if (!this.#isWoken) await sleep(forMs, undefined, { signal: woken.signal }).catch(() => undefined);
-    clearInterval(look);
-    this.#endRest = undefined;
-    this.#isWoken = false;
   }
 
   #gone(): readonly string[] {
@@ -286,12 +197,10 @@ export class RunWorker implements Worker {
   /** What a worker of this machine had is free as soon as it is known that it died. False when there is nothing. */
   async #takeFree(count: number, sessions: readonly SessionId[] | undefined): Promise<boolean> {
     for (;;) {
-      const sentAt = performance.now();
-      this.#isHeard = false;
+      const sentAt = this.#nextLook.begin();
       const { taken, neighbours } = await this.#claim({ count, sessions, gone: this.#gone() });
       this.#neighbours = neighbours;
-      this.#lookedAt = sentAt;
-      this.#emptyLooks = taken.length > 0 ? 0 : this.#emptyLooks + 1;
+      this.#nextLook.end(sentAt, taken.length > 0);
       for (const work of taken) this.#hold(work, sentAt);
       if (taken.length > 0 || this.#gone().length === 0) return taken.length > 0;
     }
@@ -355,7 +264,7 @@ export class RunWorker implements Worker {
       .then(() => this.#serve(held, isOurs))
       .finally(() => {
         if (this.#leases.drop(held)) this.#busy.delete(name);
-        this.#wake();
+        this.#nextLook.wake();
       });
     this.#busy.set(name, done);
   }
@@ -383,7 +292,7 @@ export class RunWorker implements Worker {
 
   #waitFor(wait: Wait): Disposable {
     this.#waits.add(wait);
-    this.#wake();
+    this.#nextLook.wake();
     if (this.#isDraining) wait.leave?.();
     return { [Symbol.dispose]: () => void this.#waits.delete(wait) };
   }
@@ -407,7 +316,7 @@ export class RunWorker implements Worker {
       }
     }
     const wait = left.doneTo === undefined ? inMs : left.inMs;
-    if (wait !== undefined) this.#wakeIn(wait + 1);
+    if (wait !== undefined) this.#nextLook.wakeIn(wait + 1);
     if (inMs !== undefined) this.#restFor(inMs);
   }
 

@@ -1,4 +1,4 @@
-const longestTimerMs = 2 ** 31 - 1;
+import { longestTimerMs } from '../../schema/timer-limit.ts';
 
 export interface Doorbell {
   ring(): void;

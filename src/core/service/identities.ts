@@ -1,5 +1,6 @@
 import type { WorkspaceId } from '../../schema/ids.ts';
-import { RunWorker, type Worker, type WorkerField, type WorkerOptions } from '../run/worker.ts';
+import { RunWorker, type Worker, type WorkerField } from '../run/worker.ts';
+import type { WorkerOptions } from '../run/worker-options.ts';
 import { agentsOf } from './agents.ts';
 import { approvalsOf } from './approvals.ts';
 import { readChanges } from './changes.ts';

@@ -6,7 +6,7 @@ import type { State } from '../../schema/state.ts';
 import { openPostgresStore } from '../../stores/postgres/index.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { defineTool } from '../../tools/define-tool.ts';
-import type { WorkerOptions } from '../run/worker.ts';
+import type { WorkerOptions } from '../run/worker-options.ts';
 import { defineAgent } from '../session/agent.ts';
 import type { Session } from './session.ts';
 

@@ -1,5 +1,6 @@
 import type { Json } from '../../schema/json.ts';
-import type { Worker, WorkerOptions } from '../run/worker.ts';
+import type { Worker } from '../run/worker.ts';
+import type { WorkerOptions } from '../run/worker-options.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals.ts';
 import type { ChangesOptions, SessionChange } from './changes.ts';

@@ -1,4 +1,5 @@
-export type { Worker, WorkerCondition, WorkerOptions } from '../run/worker.ts';
+export type { Worker, WorkerCondition } from '../run/worker.ts';
+export type { WorkerOptions } from '../run/worker-options.ts';
 
 import type { SessionId } from '../../schema/ids.ts';
 import type { Scope } from './scope.ts';

@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { PerdureError } from '../../schema/error.ts';
+import { timerMs } from '../../schema/timer-limit.ts';
 import { maxHeaders } from './refuse-flood.ts';
 
 /** After which a connection is closed. */
@@ -79,12 +80,12 @@ export const listenHttp = async (
       maxHeaderSize: headerBytes,
       headersTimeout: headMs,
       requestTimeout: requestMs,
-      connectionsCheckingInterval: headMs / 2,
+      connectionsCheckingInterval: timerMs(headMs / 2),
       keepAliveTimeout: 5000,
       insecureHTTPParser: false,
     },
   }) as Server;
-  server.timeout = stallMs;
+  server.timeout = timerMs(stallMs);
   server.on('request', (_, response) => {
     response.on('timeout', (socket: Socket) => {
       if (socket.writableLength > 0) socket.destroy(); // else we are the ones who take long
@@ -98,7 +99,7 @@ export const listenHttp = async (
     server.close();
     onStop?.();
     const idle = setInterval(() => server.closeIdleConnections(), idleMs);
-    const late = setTimeout(() => server.closeAllConnections(), drainMs);
+    const late = setTimeout(() => server.closeAllConnections(), timerMs(drainMs));
     await closed;
     clearTimeout(late);
     clearInterval(idle);

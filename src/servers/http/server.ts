@@ -1,5 +1,6 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import type { Runtime } from '../../runtime.ts';
+import { timerMs } from '../../schema/timer-limit.ts';
 import { addHealth } from './add-health.ts';
 import { httpApp } from './app.ts';
 import { type HttpServer, type ListenOptions, listenHttp, nameOfHost } from './listen.ts';
@@ -57,7 +58,7 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
     runtime,
     rules,
     rate,
-    beatMs,
+    beatMs: timerMs(beatMs),
     observer: { ...silent, ...observer },
     stopping: stopping.signal,
     checksAnswers,

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { PerdureError } from '../../schema/error.ts';
 import { registryWorkspace, WorkspaceId } from '../../schema/ids.ts';
+import { timerMs } from '../../schema/timer-limit.ts';
 import { isConnectionLost, isUndone } from './store-error.ts';
 
 export type Statement = pg.QueryConfig | string;
@@ -132,7 +133,7 @@ export class Database {
       max: poolSize,
       pipeline: true,
       // Only for a server that is silent: one that answers ends the statement itself.
-      query_timeout: statementTimeoutMs + connectTimeoutMs,
+      query_timeout: timerMs(statementTimeoutMs + connectTimeoutMs),
       idleTimeoutMillis: 30_000,
     });
     // The pool drops a connection that broke; whoever was using it sees its statement fail.

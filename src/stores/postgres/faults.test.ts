@@ -7,7 +7,7 @@ import { hashOf } from '../../core/files/tree.ts';
 import type { SessionKey, Store } from '../../core/ports/store.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
-import { rawText } from '../../testing/contract/new-events.ts';
+import { forked, rawText } from '../../testing/contract/new-events.ts';
 import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/session-log.ts';
 import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
 import { openPostgresStore } from './index.ts';
@@ -215,6 +215,18 @@ describe('what other writers and people do', () => {
     await store.close();
   });
 
+  test('[FORK1] what stands behind a head is no point to fork from', async () => {
+    const store = await openPostgresStore({ url: database.url });
+    const key = newKey();
+    await openSession(store, key);
+    await mustAppend(store, key, [rawText('a')]);
+    await askPostgres(database.adminUrl, 'update perdure.sessions set seq = 1 where id = $1', key.session);
+    const creates = { parent: { session: key.session, seq: 2 } };
+    const child = newKey(key.workspace);
+    expect(await append(store, child, [forked(key, 2)], { creates })).toEqual({ outcome: 'missing' });
+    await store.close();
+  });
+
   test('[FAULT2] a session whose head is damaged fails alone', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
@@ -267,6 +279,22 @@ describe('what the engine breaks off', () => {
     const mend = await failTimes('events', 2, fail);
     await mustAppend(store, key, [rawText('a')]).finally(mend);
     expect((await expectSound(store, key)).slice(1).map(textOf)).toEqual(['a']);
+    await store.close();
+  });
+
+  test('[FAULT1] an append that a limit on time always cuts off fails with an unknown outcome and says which limit to raise', async () => {
+    const url = new URL(database.url);
+    url.searchParams.set('options', '-c transaction_timeout=300ms');
+    const store = await openPostgresStore({ url: url.href });
+    const key = newKey();
+    await openSession(store, key);
+    const mend = await failTimes('events', 1000, 'perform pg_sleep(1)');
+    await expect(append(store, key, [rawText('a')]).finally(mend)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      details: { outcome: 'unknown' },
+      message: expect.stringMatching(/could not be found out: raise transaction_timeout .* the same idempotency key/),
+    });
+    expect(await expectSound(store, key)).toHaveLength(1);
     await store.close();
   });
 

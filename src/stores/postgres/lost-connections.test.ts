@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { askPostgres } from '../../../test/ask-postgres.ts';
+import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
 import { type PostgresProxy, startProxy } from '../../../test/postgres-proxy.ts';
 import type { SessionKey, Store } from '../../core/ports/store.ts';
@@ -83,6 +85,35 @@ describe('an append whose connection breaks', () => {
     proxy.mode = 'pass';
     expect(await append(store, key, [rawText('a')], request)).toEqual({ outcome: 'duplicate', seq: 2, count: 1 });
     expect(await texts()).toEqual(['a']);
+  });
+
+  test('[FAULT1] and whose place another has taken meanwhile is not mistaken for that, and lands after it', async () => {
+    const other = await openPostgresStore({ url: database.url });
+    proxy.afterwards = 'refuse';
+    proxy.mode = 'lose-request';
+    const ours = mustAppend(store, key, [rawText('ours')]);
+    await expect.poll(() => proxy.mode).toBe('refuse');
+    await mustAppend(other, key, [rawText('theirs')]);
+    proxy.mode = 'pass';
+    expect((await ours).head.seq).toBe(3);
+    expect(await texts()).toEqual(['theirs', 'ours']);
+    await other.close();
+  });
+
+  test('[FAULT1] after the server has refused it has no unknown outcome', async () => {
+    const other = newPgClient(database.adminUrl);
+    await other.connect();
+    await other.query(`begin; update perdure.sessions set hash = 'moved' where id = '${key.session}'`);
+    const ours = append(store, key, [rawText('a')]).catch((error: unknown) => error);
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await expect.poll(() => askPostgres(database.adminUrl, waiting)).not.toEqual([]);
+    proxy.afterwards = 'refuse';
+    proxy.mode = 'lose-request';
+    await other.query('commit');
+    await other.end();
+    const failed = await ours;
+    expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(failed).not.toMatchObject({ details: { outcome: 'unknown' } });
   });
 
   test('[FAULT1] and never reaches the server fails soon, and nothing of it is there', async () => {

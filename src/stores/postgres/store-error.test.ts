@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { type ErrorCode, isPerdureError } from '../../schema/error.ts';
-import { storeError } from './store-error.ts';
+import { storeError, unknownOutcome } from './store-error.ts';
 
 const engineError = (code: string): Error =>
   Object.assign(new pg.DatabaseError('said the server', 0, 'error'), { code });
@@ -38,15 +38,19 @@ describe('failures of the engine', () => {
     });
   }
 
-  test('[FAULT1] by a limit on the time of transactions are told as such', () => {
-    for (const [code, setting] of Object.entries({
-      '25P03': 'idle_in_transaction_session_timeout',
-      '25P04': 'transaction_timeout',
-    })) {
-      const message = expect.stringContaining(setting);
-      expect(storeError(engineError(code))).toMatchObject({ code: 'STORE_UNAVAILABLE', message });
-    }
-  });
+  test.each([
+    ['25P03', 'idle_in_transaction_session_timeout'],
+    ['25P04', 'transaction_timeout'],
+    ['57P05', 'idle_session_timeout'],
+  ])(
+    '[FAULT1] with %s, by a limit on time, say that %s is to be raised, also in the middle of a commit',
+    (state, limit) => {
+      const message = expect.stringMatching(new RegExp(`because of ${limit}\\b.*: raise `));
+      const cause = engineError(state);
+      expect(storeError(cause)).toMatchObject({ code: 'STORE_UNAVAILABLE', message });
+      expect(unknownOutcome(cause)).toMatchObject({ message, details: { outcome: 'unknown' }, cause });
+    },
+  );
 
   test('[FAULT1] that nobody expects stay as they are', () => {
     for (const error of [engineError('42601'), new TypeError('a defect'), 'text'])

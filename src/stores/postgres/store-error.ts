@@ -33,6 +33,13 @@ export const isOutdated = (error: unknown): boolean =>
 export const isPoolExhausted = (error: unknown): boolean =>
   error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 
+/** Settings of PostgreSQL that end a connection, by what it says then. */
+const timeLimits: Readonly<Record<string, string>> = {
+  '25P03': 'idle_in_transaction_session_timeout',
+  '25P04': 'transaction_timeout',
+  '57P05': 'idle_session_timeout',
+};
+
 interface Rule {
   readonly matches: (error: unknown, state: string) => boolean;
   readonly code: ErrorCode;
@@ -50,11 +57,13 @@ const rules: readonly Rule[] = [
     code: 'STORE_BUSY',
     says: 'PostgreSQL did not answer in time, another writer may hold the session: try again',
   },
-  {
-    matches: (_, state) => /^25P0[34]$/.test(state),
-    code: 'STORE_UNAVAILABLE',
-    says: 'PostgreSQL limits the time of transactions too closely for the role or the database: raise transaction_timeout and idle_in_transaction_session_timeout, then try again',
-  },
+  ...Object.entries(timeLimits).map(
+    ([limited, limit]): Rule => ({
+      matches: (_, state) => state === limited,
+      code: 'STORE_UNAVAILABLE',
+      says: `PostgreSQL ended the connection because of ${limit}: raise it for the role or the database, then try again`,
+    }),
+  ),
   {
     matches: (error, state) => isConnectionLost(error) || /^(53000|53200|53300|53400)$/.test(state),
     code: 'STORE_UNAVAILABLE',
@@ -105,9 +114,14 @@ export const storeError = (error: unknown): unknown => {
 };
 
 /** The connection went away between sending a commit and its answer, and no other could be had to look. */
-export const unknownOutcome = (cause: unknown): PerdureError =>
-  new PerdureError(
+export const unknownOutcome = (cause: unknown): PerdureError => {
+  const limit = timeLimits[sqlState(cause)];
+  const [ended, advice] = limit
+    ? [`PostgreSQL ended the connection because of ${limit}`, `raise ${limit} for the role or the database, then `]
+    : ['the connection to PostgreSQL was lost', ''];
+  return new PerdureError(
     'STORE_UNAVAILABLE',
-    'the connection to PostgreSQL was lost while this was committed, and whether it landed could not be found out: repeat it with the same idempotency key, or look first',
+    `${ended} while this was committed, and whether it landed could not be found out: ${advice}repeat it with the same idempotency key, or look first`,
     { details: { outcome: 'unknown' }, cause },
   );
+};

@@ -1,6 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
+import { timerMs } from '../../schema/timer-limit.ts';
 import { currentRelease } from '../release.ts';
 import { Watchers } from '../watchers.ts';
 import { openEarlyReads } from './early-reads.ts';
@@ -33,7 +34,8 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeSt
   });
   if ((await stat(file).catch(() => undefined))?.isDirectory()) throw isFolder(file);
   const { busyTimeoutMs = 10_000, fallbackPollMs = 1000, release = currentRelease() } = options;
-  const data = { file, busyTimeoutMs, fallbackPollMs, release, mark: newFileMark() };
+  const times = { busyTimeoutMs: timerMs(busyTimeoutMs), fallbackPollMs: timerMs(fallbackPollMs) };
+  const data = { file, ...times, release, mark: newFileMark() };
   const lost = (cause: unknown) =>
     storeFailure('STORE_UNAVAILABLE', file, 'a thread of the store ended while this was under way', {
       cause,

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { SessionKey, Store } from '../../core/ports/store.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
-import { event, opened, raw, rawText } from './new-events.ts';
-import { append, expectSound, mustAppend, mustHead, openSession, seqs } from './session-log.ts';
+import { event, noise, opened, raw, rawText } from './new-events.ts';
+import { append, expectSound, forkSession, mustAppend, mustHead, openSession, seqs } from './session-log.ts';
 
 const runEnded = event('run.ended', { status: 'succeeded' });
 
@@ -81,6 +81,27 @@ export const describeBatches = (setup: ContractSetup) =>
       expect(outcomes.map(({ head }) => head.seq)).toEqual(texts.map((_, i) => i + 2));
       await expectSound(store, key!);
     });
+
+    test('[LOG7] large and small appends of one session sent at once land in the order they were sent', async () => {
+      const { store } = setup;
+      const [key] = await openMany(store, 1);
+      const sizes = [100_000, 10, 20_000, 10];
+      const outcomes = await Promise.all(sizes.map((size, i) => mustAppend(store, key!, [raw(noise(size, i))])));
+      expect(outcomes.map(({ head }) => head.seq)).toEqual([2, 3, 4, 5]);
+      await expectSound(store, key!);
+    });
+
+    test.each([10, 100_000])(
+      '[LOG7, FORK1] a fork sent right after the event it goes on from, of %i bytes, finds it',
+      async (size) => {
+        const { store } = setup;
+        const parent = newKey();
+        const child = newKey(parent.workspace);
+        await openSession(store, parent);
+        await Promise.all([mustAppend(store, parent, [raw(noise(size, 1))]), forkSession(store, parent, 2, child)]);
+        expect(seqs(await expectSound(store, child))).toEqual([1, 2, 3]);
+      },
+    );
 
     test('[LOG7] decisions of one session sent at once on the same head: one lands, the others conflict', async () => {
       const { store } = setup;

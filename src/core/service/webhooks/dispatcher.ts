@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { SessionId, WebhookId } from '../../../schema/ids.ts';
+import { timerMs } from '../../../schema/timer-limit.ts';
 import { Delivery } from '../../../schema/webhook.ts';
 import { changedSince, clockSkewMs } from '../../ports/changed-since.ts';
 import type { StoredRecord } from '../../ports/records.ts';
@@ -81,7 +82,7 @@ export class WebhookDispatcher implements Dispatcher {
   async #rest(ms: number): Promise<void> {
     const { closing } = this.#scope;
     const signal = AbortSignal.any([this.#stopping.signal, closing]);
-    await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
+    await sleep(timerMs(ms), undefined, { signal, ref: false }).catch(() => undefined);
   }
 
   /** What fails is told, and tried again after a rest; undefined then. */
@@ -186,7 +187,7 @@ export class WebhookDispatcher implements Dispatcher {
       this.#endRest = () => woken.abort();
       if (!this.#hasNews && !this.#isStopped) {
         const signal = AbortSignal.any([woken.signal, this.#scope.closing]);
-        await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+        await sleep(timerMs(waitMs), undefined, { signal, ref: false }).catch(() => undefined);
       }
       this.#hasNews = false;
     }

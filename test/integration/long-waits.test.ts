@@ -1,0 +1,108 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { runTool } from '../../src/core/run/run-tool.ts';
+import { openRuntime } from '../../src/index.ts';
+import { guardAgainstStall } from '../../src/models/stall-guard.ts';
+import { openPostgresStore } from '../../src/stores/postgres/index.ts';
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts';
+import { newKey } from '../../src/testing/contract/contract-setup.ts';
+import { openSession } from '../../src/testing/contract/session-log.ts';
+import { newWakeSignal } from '../../src/testing/contract/wake-signal.ts';
+import { openMemoryStore } from '../../src/testing/memory-store.ts';
+import { defineTool } from '../../src/tools/index.ts';
+import { startTestServer } from '../http-server.ts';
+import { createDatabase } from '../postgres.ts';
+import { newSqliteFile } from '../sqlite-file.ts';
+import { newToolContext } from '../tool-context.ts';
+
+/** A timer that is set for so long rings at once, and Node warns of it. */
+const longMs = 2 ** 31;
+
+const rungAtOnce: Error[] = [];
+const note = (warning: Error): void => {
+  if (warning.name === 'TimeoutOverflowWarning') rungAtOnce.push(warning);
+};
+beforeAll(() => void process.on('warning', note));
+afterAll(() => void process.off('warning', note));
+
+const expectNoneRang = async (): Promise<void> => {
+  await pause(20);
+  expect(rungAtOnce.splice(0).map(String)).toEqual([]);
+};
+
+test('a dispatcher that looks seldom rests until then', async () => {
+  const runtime = await openRuntime({ store: openMemoryStore() });
+  const dispatcher = runtime.dispatcher({ sweepMs: longMs, pollMs: longMs });
+  dispatcher.start();
+  await expectNoneRang();
+  await dispatcher.stop();
+  await runtime.close();
+});
+
+test('[MODEL7] a model may be silent for long', async () => {
+  const guard = guardAgainstStall(longMs, new AbortController().signal);
+  await expectNoneRang();
+  expect(guard.stalled).toBe(false);
+  guard.end();
+});
+
+test('a call that failed often waits long for its next try', async () => {
+  const tool = defineTool({
+    name: 'fail',
+    description: 'Fails.',
+    input: z.object({}),
+    effects: 'none',
+    retry: { times: 100, backoffMs: 1 },
+    execute: () => Promise.reject(new Error('no')),
+  });
+  const leaving = new AbortController();
+  const tries: number[] = [];
+  const context = newToolContext('/', { signal: leaving.signal });
+  const ended = runTool(
+    { tool, callId: 'c', input: {}, value: {} },
+    () => context,
+    40,
+    async (n) => void tries.push(n),
+  );
+  await expectNoneRang();
+  expect(tries).toEqual([]);
+  leaving.abort();
+  await ended;
+});
+
+test('a server may give its clients and what is under way long', async () => {
+  const timeouts = { headMs: 2 * longMs, requestMs: 2 * longMs, stallMs: longMs };
+  const { server, ask } = await startTestServer({ beatMs: longMs, drainMs: longMs, timeouts });
+  const leaving = new AbortController();
+  const stream = await ask('/v1/events', { signal: leaving.signal });
+  await expectNoneRang();
+  leaving.abort();
+  await stream.body?.cancel().catch(() => undefined);
+  await server.stop();
+  await expectNoneRang();
+});
+
+test('a store on PostgreSQL may wait long, and look seldom', async () => {
+  const database = await createDatabase();
+  const store = await openPostgresStore({
+    url: database.url,
+    statementTimeoutMs: longMs,
+    fallbackPollMs: longMs,
+    keepAliveMs: longMs,
+  });
+  const key = newKey();
+  await openSession(store, key);
+  const signal = newWakeSignal();
+  store.watch(key, signal.wake);
+  await signal.next();
+  await expectNoneRang();
+  await store.close();
+  await database.drop();
+});
+
+test('a store on SQLite may wait long, and look seldom', async () => {
+  const store = await openSqliteStore({ file: newSqliteFile(), busyTimeoutMs: longMs, fallbackPollMs: longMs });
+  await openSession(store, newKey());
+  await store.close();
+});
