@@ -82,6 +82,7 @@ export type { Holder, Status } from './schema/lifecycle.ts';
 export type { Member, MemberRole, Profile } from './schema/member.ts';
 export type { Message, MessageInput, Role, ToolOutcome } from './schema/message.ts';
 export type { Point } from './schema/point.ts';
+export type { RunFailureCode } from './schema/run-failure-catalog.ts';
 export type { SecretInfo } from './schema/secret-info.ts';
 export type { PatchOperation, Provenance, State } from './schema/state.ts';
 export type { SessionSummary } from './schema/summary.ts';

@@ -1,9 +1,9 @@
 import {
   type AgentDefinition,
-  type Clock,
   defineAgent,
   openRuntime,
   type Runtime,
+  type RuntimeOptions,
   type Session,
 } from '../src/index.ts';
 import { openMemoryStore } from '../src/testing/memory-store.ts';
@@ -18,7 +18,7 @@ export interface RunsSetup {
 /** A session whose agent is at work in this process, on a store that is gone with it. */
 export const startRuns = async (
   agent: Partial<AgentDefinition> & Pick<AgentDefinition, 'model'>,
-  options: { readonly clock?: Clock } = {},
+  options: Pick<RuntimeOptions, 'clock' | 'onWarning'> = {},
 ): Promise<RunsSetup> => {
   const defined = defineAgent({ name: 'tester', version: 1, ...agent });
   const runtime = await openRuntime({

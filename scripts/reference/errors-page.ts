@@ -1,8 +1,9 @@
 import { exitClassOf, exitCodes } from '../../src/cli/exit-codes.ts';
 import type { ErrorCode } from '../../src/schema/error.ts';
 import { errorCatalog } from '../../src/schema/error-catalog.ts';
+import { runFailureCatalog } from '../../src/schema/run-failure-catalog.ts';
 import { statusOf } from '../../src/servers/http/problem.ts';
-import { linkTo, table } from '../markdown.ts';
+import { code as codeSpan, linkTo, table } from '../markdown.ts';
 import { markdownPage, type Page } from './page.ts';
 
 const codes = Object.keys(errorCatalog).sort() as (keyof typeof errorCatalog)[];
@@ -15,16 +16,25 @@ const section = (code: ErrorCode | 'DEFECT'): readonly string[] => {
   return [`## ${code}`, '', cause, '', `**What to do:** ${remedy}`, ...told];
 };
 
+const runFailures = Object.entries(runFailureCatalog).sort(([a], [b]) => (a < b ? -1 : 1));
+
 export const errorsPage: Page = {
   path: 'docs/reference/errors.md',
   render: () =>
     markdownPage(
       'Errors',
       'Every failure that a caller can meet and branch on. The library throws a `PerdureError` with `code`, `message` and `details`; the server answers with [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) problems that hold the same; a command writes `error CODE: message` to stderr, or with `--json` `{"error":{code,message,details}}`, and ends with the exit code. The message says what happened in this case; this page says what the code means.',
+      `What a run that failed says of itself: ${linkTo('Why a run failed')}.`,
       table(
         ['Code', 'HTTP', 'Exit'],
         codes.map((code) => [linkTo(code), String(statusFor(code)), String(exitFor(code))]),
       ),
       ...codes.map(section),
+      '## Why a run failed',
+      'A run that failed has one of these codes, or one of those above where an error ended it. `run.result()`, the event [`run.ended`](events.md#runended) and the API have it as `error: { code, message }`; the message says what happened in this case. `send`, `attach` and `chat` write `failed CODE: message` and what to do, and `send` and `attach` exit with 1. The session goes on with the next input; `perdure retry SESSION TURN` asks again what a turn was asked.',
+      table(
+        ['Code', 'What happened', 'What to do'],
+        runFailures.map(([code, { cause, remedy }]) => [codeSpan(code), cause, remedy]),
+      ),
     ),
 };

@@ -4,7 +4,7 @@ import { markdownPage, type Page } from './page.ts';
 const contents: Readonly<Record<string, string>> = {
   cli: 'every command: arguments, options, examples, what `--json` writes, exit codes',
   configuration: 'the configuration file, what programs pass, environment variables, defaults',
-  errors: 'every error code: what happened, what to do, HTTP status, exit code',
+  errors: 'every error code: what happened, what to do, HTTP status, exit code; why a run failed',
   events: 'every type of event: who writes it, its fields, an example; the hash',
   openapi:
     'the HTTP API by area: who may ask, parameters, bodies, answers; the same for programs: [openapi.json](openapi.json)',

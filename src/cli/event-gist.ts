@@ -92,7 +92,7 @@ const gists: Gists = {
   'budget.set': ({ limits }) => JSON.stringify(limits),
   'session.handed': ({ to, reason }) => `to ${to}${reason ? `: ${reason}` : ''}`,
   'run.started': ({ attempt }) => (attempt > 1 ? `attempt ${attempt}` : ''),
-  'run.ended': ({ status, error }) => `${status}${error ? `: ${error.message}` : ''}`,
+  'run.ended': ({ status, error }) => `${status}${error ? ` ${error.code}: ${error.message}` : ''}`,
 };
 
 /** What an event says, in a few words on one line. */

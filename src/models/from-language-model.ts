@@ -32,6 +32,7 @@ export interface LanguageModelOptions {
   readonly stallMs?: number | undefined;
   /** Told to whoever has to set it. */
   readonly keyName?: string | undefined;
+  readonly urlName?: string | undefined;
   /** Left out of what a provider says, should it repeat them. */
   readonly secrets?: readonly string[] | undefined;
   /** Options by provider that hold unless an agent's settings say otherwise. */
@@ -109,7 +110,7 @@ const failureOf = (error: unknown, guard: StallGuard, context: FailureContext): 
 
 /** A model of the AI SDK behind our port. Nothing is retried here: the run decides. An abort rejects with its reason. */
 export const fromLanguageModel = (languageModel: LanguageModelV4, options: LanguageModelOptions = {}): Model => {
-  const { contextTokens = defaultContextTokens, stallMs = defaultStallMs, price, keyName, secrets } = options;
+  const { contextTokens = defaultContextTokens, stallMs = defaultStallMs, price, keyName, urlName, secrets } = options;
   const name = options.name ?? nameOf(languageModel);
   return {
     name,
@@ -129,7 +130,7 @@ export const fromLanguageModel = (languageModel: LanguageModelV4, options: Langu
         return answerOf(name, collected, price);
       } catch (error) {
         request.signal.throwIfAborted();
-        throw failureOf(error, guard, { model: name, keyName, secrets, streaming });
+        throw failureOf(error, guard, { model: name, keyName, urlName, secrets, streaming });
       } finally {
         guard.end();
       }

@@ -52,6 +52,7 @@ export const resolveModels = (config: ModelsConfig = {}): ResolveModel => {
     return fromLanguageModel(languageModel, {
       ...optionsOf(model),
       keyName: provider.keyName,
+      urlName: provider.urlName,
       secrets: secretsOf(provider),
       provider: defaultsOf(provider),
     });

@@ -2,7 +2,7 @@ import { APICallError, LoadAPIKeyError } from '@ai-sdk/provider';
 import { expect, test } from 'vitest';
 import { toFailure } from './to-failure.ts';
 
-const context = { model: 'local/m', keyName: 'KEY', streaming: false };
+const context = { model: 'local/m', keyName: 'KEY', urlName: 'URL', streaming: false };
 const called = (statusCode: number | undefined, message: string, more: object = {}) =>
   new APICallError({ message, url: 'http://x', requestBodyValues: { secret: true }, statusCode: statusCode!, ...more });
 const coded = (code: string) => Object.assign(new Error('socket'), { code });

@@ -7,6 +7,8 @@ export interface FailureContext {
   readonly model: string;
   /** Where its key is set, such as ANTHROPIC_API_KEY. */
   readonly keyName: string | undefined;
+  /** Where its address is set, such as ANTHROPIC_BASE_URL. */
+  readonly urlName: string | undefined;
   readonly secrets?: readonly string[] | undefined;
   /** Whether the answer had begun. */
   readonly streaming: boolean;
@@ -97,14 +99,20 @@ const said: Readonly<Record<ModelFailureKind, string>> = {
   refused: 'refused the request',
 };
 
-const adviceFor = (kind: ModelFailureKind, status: number | undefined, keyName: string | undefined): string => {
-  if (kind !== 'refused') return '';
-  const key = keyName ?? "the provider's API key";
-  if (status === 401) return `: check that ${key} is set and valid`;
-  if (status === 403) return `: check that the account of ${key} may use this model`;
-  if (status === 404) return ": check the model's name and the base URL";
-  if (status === 402 || status === 429) return `: check the credit of the account of ${key}`;
-  return '';
+/** What to check; undefined where nothing is known beyond what the provider said. */
+const adviceFor = (kind: ModelFailureKind, trouble: Trouble, context: FailureContext): string | undefined => {
+  const { status, codes } = trouble;
+  const url = `the base URL${context.urlName ? ` (${context.urlName})` : ''}`;
+  if (kind === 'unavailable' && status === undefined && !overloaded.test(codes)) {
+    return `check the network, ${url}, and that something answers there`;
+  }
+  if (kind !== 'refused') return undefined;
+  const key = context.keyName ?? "the provider's API key";
+  if (status === 401) return `check that ${key} is set and valid`;
+  if (status === 403) return `check that the account of ${key} may use this model`;
+  if (status === 404) return `check the model's name and ${url}`;
+  if (status === 402 || status === 429) return `check the credit of the account of ${key}`;
+  return undefined;
 };
 
 const longest = 2000;
@@ -114,11 +122,12 @@ export const toFailure = (error: unknown, context: FailureContext, nowMs = Date.
   const { status } = trouble;
   const kind = kindOf(trouble, context.streaming);
   const code = status === undefined ? '' : ` (HTTP ${status})`;
+  const advice = adviceFor(kind, trouble, context);
   const told = (context.secrets ?? []).reduce((text, secret) => text.replaceAll(secret, '…'), trouble.message);
-  const message = told === '' ? '' : `: ${storable(told.slice(0, longest))}`;
-  return new ModelFailure(
-    kind,
-    `${context.model} ${said[kind]}${code}${message}${adviceFor(kind, status, context.keyName)}`,
-    { retryAfterMs: retryAfterMs(trouble.headers, nowMs), cause: trouble.cause },
-  );
+  const words = storable(told.slice(0, longest));
+  const parts = [`${context.model} ${said[kind]}${code}`, advice ? words.replace(/[\s.]+$/, '') : words, advice];
+  return new ModelFailure(kind, parts.filter(Boolean).join(': '), {
+    retryAfterMs: retryAfterMs(trouble.headers, nowMs),
+    cause: trouble.cause,
+  });
 };

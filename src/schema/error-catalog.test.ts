@@ -1,14 +1,19 @@
 import { expect, test } from 'vitest';
 import { commands } from '../cli/commands/registry.ts';
-import { errorCatalog } from './error-catalog.ts';
+import { type ErrorEntry, errorCatalog } from './error-catalog.ts';
+import { runFailureCatalog } from './run-failure-catalog.ts';
 
-const texts = Object.entries(errorCatalog).flatMap(([code, { cause, remedy, details }]) => [
+const entries: readonly (readonly [string, ErrorEntry])[] = [
+  ...Object.entries(errorCatalog),
+  ...Object.entries(runFailureCatalog),
+];
+const texts = entries.flatMap(([code, { cause, remedy, details }]) => [
   [code, cause],
   [code, remedy],
   ...(details ? [[code, details]] : []),
 ]) as [string, string][];
 
-test('the catalogue of errors names commands and options that there are', () => {
+test('the catalogues of errors and of failed runs name commands and options that there are', () => {
   const calls = texts.flatMap(([, text]) => [...text.matchAll(/`perdure ([^`]+)`/g)].map(([, call]) => String(call)));
   const unknown = calls.filter((call) => {
     const command = commands.find(({ name }) => call === name || call.startsWith(`${name} `));
@@ -19,10 +24,10 @@ test('the catalogue of errors names commands and options that there are', () => 
   expect(unknown).toEqual([]);
 });
 
-test('each text of the catalogue of errors is sentences', () => {
+test('each text of these catalogues is sentences', () => {
   expect(texts.filter(([, text]) => !/^[A-Z`].*\.$/.test(text))).toEqual([]);
 });
 
 test('[CLI11] no remedy sends a person to details, which only programs are shown', () => {
-  expect(Object.entries(errorCatalog).filter(([, { remedy }]) => remedy.includes('details'))).toEqual([]);
+  expect(entries.filter(([, { remedy }]) => remedy.includes('details'))).toEqual([]);
 });

@@ -295,7 +295,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     fields: {
       status: 'How it ended.',
       output: 'What it gave: the last text, or what the schema of the agent’s output asks for.',
-      error: 'Of one that failed: a code to branch on, and what happened.',
+      error: 'Of one that failed: a code to branch on ([all of them](errors.md#why-a-run-failed)), and what happened.',
     },
     example: { status: 'succeeded', output: 'The test passes.' },
   },

@@ -4,6 +4,7 @@ import { duration } from '../duration.ts';
 import { eventGist } from '../event-gist.ts';
 import { printableJson, printableLine, printableLines } from '../printable.ts';
 import type { Style } from '../terminal.ts';
+import { stepAfterFailure } from './after-failure.ts';
 
 /** A line about what a run does. */
 export interface Activity {
@@ -30,7 +31,11 @@ const userLines = ({ content }: Extract<Message, { role: 'user' }>): readonly Ac
 const endOf = ({ status, error }: PayloadOf<'run.ended'>): readonly Activity[] => {
   if (status === 'succeeded') return [];
   const why = error ? ` ${printableLine(`${error.code}: ${error.message}`)}` : '';
-  return [{ mark: '! ', text: `${status}${why}`, style: status === 'failed' ? 'red' : 'yellow', whole: true }];
+  const next = error && stepAfterFailure(error);
+  return [
+    { mark: '! ', text: `${status}${why}`, style: status === 'failed' ? 'red' : 'yellow', whole: true },
+    ...(next ? [{ mark: '  ', text: next, style: 'dim', whole: true } as const] : []),
+  ];
 };
 
 const told: { readonly [T in EventType]?: Tell<T> } = {
@@ -50,12 +55,11 @@ const told: { readonly [T in EventType]?: Tell<T> } = {
       style: 'red',
     },
   ],
+  // The last one is told by the end of its run.
   'model.failed': ({ failure, message, retryInMs }) =>
-    notable(
-      printableLine(
-        `${failure}: ${message}${retryInMs === undefined ? '' : `; asked again in ${duration(retryInMs)}`}`,
-      ),
-    ),
+    retryInMs === undefined
+      ? []
+      : notable(printableLine(`${failure}: ${message}; asked again in ${duration(retryInMs)}`)),
   'approval.requested': ({ summary, approval }) =>
     notable(printableLine(`an approval is needed: ${summary} (${approval})`)),
   'approval.settled': ({ answer, reason }, { actor }) =>

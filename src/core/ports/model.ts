@@ -34,7 +34,7 @@ export interface ModelDelta {
   readonly text: string;
 }
 
-export type Finish = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other';
+export type Finish = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other';
 
 export interface ModelAnswer {
   /** With what the provider wants back word for word. */

@@ -6,17 +6,15 @@ import { endChildren } from '../service/cancel.ts';
 import { nextStep } from '../session/next-step.ts';
 import type { ActiveRun, QueuedInput } from '../session/run-fold.ts';
 import { callTools } from './call-tools.ts';
-import { endDrafts } from './end-run.ts';
+import { endDrafts, type RunEnd } from './end-run.ts';
 import { askModel } from './model-step.ts';
 import { recoverCalls } from './recover-calls.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { inRunSpan } from './run-spans.ts';
 
-type End = Pick<Extract<EventDraft, { type: 'run.ended' }>['payload'], 'status' | 'output' | 'error'>;
-
 const by = (run: RunContext) => ({ actor: agentActor(run), turn: 'current' as const, run: run.run });
 
-const end = async (run: RunContext, payload: End): Promise<End> => {
+const end = async (run: RunContext, payload: RunEnd): Promise<RunEnd> => {
   await run.writer.decide((fold) =>
     endDrafts(fold, payload, { run: run.run, actor: agentActor(run), now: run.scope.clock.now() }),
   );
@@ -47,13 +45,14 @@ const steer = (run: RunContext, inputs: readonly QueuedInput[]) =>
 const maxOutputRepairs = 2;
 
 /** The answer as the agent's schema wants it; where it is not, the model is told why and answers again: undefined. */
-const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<End | undefined> => {
+const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<RunEnd | undefined> => {
   const text = await run.conversation.lastAnswer(await run.writer.fold());
   if (!run.agent.output) return end(run, { status: 'succeeded', output: text });
   const parsed = run.agent.output.parse(text);
   if ('value' in parsed) return end(run, { status: 'succeeded', output: parsed.value as Json });
   if (repairs >= maxOutputRepairs) {
-    return end(run, { status: 'failed', error: { code: 'OUTPUT_INVALID', message: parsed.problem } });
+    const message = `the model was told twice that its answer does not fit the agent's output: ${parsed.problem}`;
+    return end(run, { status: 'failed', error: { code: 'OUTPUT_INVALID', message } });
   }
   const content = [
     { type: 'text' as const, text: `That is not the form asked for: ${parsed.problem}. Answer with the JSON alone.` },
@@ -69,14 +68,14 @@ const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<End | un
 };
 
 /** Undefined when it did not end here. */
-const drive = async (run: RunContext, model: Model): Promise<End | undefined> => {
+const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined> => {
   for (;;) {
     run.signal.throwIfAborted();
     if (run.isEnding()) return undefined;
     const fold = await run.writer.fold();
     if (!fold.run) return undefined;
     if (fold.run.steps >= run.agent.maxSteps && fold.lastRole !== 'assistant') {
-      const message = `the run took ${fold.run.steps} steps, which is the agent's limit: raise maxSteps, or ask for less at once`;
+      const message = `the run took ${fold.run.steps} steps, which is the agent's limit: send another input to go on, or raise policies.maxSteps of the agent`;
       return end(run, { status: 'failed', error: { code: 'MAX_STEPS', message } });
     }
     const step = nextStep(fold, run.scope.clock.now());
@@ -109,9 +108,7 @@ const drive = async (run: RunContext, model: Model): Promise<End | undefined> =>
       case 'ask': {
         const asked = await askModel(run, model);
         if (asked.ended === 'waits') return undefined;
-        if (asked.ended === 'failed') {
-          return end(run, { status: 'failed', error: { code: asked.code, message: asked.message } });
-        }
+        if (asked.ended === 'failed') return end(run, { status: 'failed', error: asked.error });
       }
     }
   }
@@ -125,5 +122,5 @@ export const driveRun = (run: RunContext, model: Model): Promise<void> =>
   inRunSpan(run, model, async (span) => {
     const ended = await drive(run, model);
     if (ended) span.set({ 'perdure.run.status': ended.status });
-    if (ended?.error) span.fail(ended.error.code);
+    if (ended?.status === 'failed') span.fail(ended.error.code);
   });

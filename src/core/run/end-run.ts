@@ -1,12 +1,19 @@
-import type { EventDraft, PayloadOf } from '../../schema/event.ts';
+import type { EventDraft } from '../../schema/event.ts';
 import type { Actor, RunId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
+import type { RunFailure } from '../../schema/run-failure-catalog.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { endRunningCalls, interruptedCalls, settleOpenCalls } from '../session/settle-calls.ts';
+
+export type RunEnd =
+  | { readonly status: 'succeeded'; readonly output: Json }
+  | { readonly status: 'failed'; readonly error: RunFailure }
+  | { readonly status: 'cancelled' };
 
 /** The end of a run, with which every call gets its result: what follows can build on the transcript. */
 export const endDrafts = (
   fold: SessionFold,
-  payload: PayloadOf<'run.ended'>,
+  payload: RunEnd,
   { run, actor, now }: { readonly run: RunId; readonly actor: Actor; readonly now: number },
 ): readonly EventDraft[] => {
   const common = { actor, turn: fold.turn, run };

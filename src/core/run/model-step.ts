@@ -5,7 +5,16 @@ import { isPerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
 import { AssistantPart } from '../../schema/message.ts';
-import { type Model, type ModelAnswer, type ModelDelta, ModelFailure, type ModelRequest } from '../ports/model.ts';
+import type { ModelFailureKind } from '../../schema/run.ts';
+import type { RunFailure, RunFailureCode } from '../../schema/run-failure-catalog.ts';
+import {
+  type Finish,
+  type Model,
+  type ModelAnswer,
+  type ModelDelta,
+  ModelFailure,
+  type ModelRequest,
+} from '../ports/model.ts';
 import { compactSession } from '../service/compact.ts';
 import { asJson } from '../session/as-json.ts';
 import { budgetProblem, type Reserve } from '../session/budget.ts';
@@ -25,7 +34,7 @@ import { untilAborted } from './run-tool.ts';
 export type Asked =
   | { readonly ended: 'answered' }
   | { readonly ended: 'waits' }
-  | { readonly ended: 'failed'; readonly code: string; readonly message: string };
+  | { readonly ended: 'failed'; readonly error: RunFailure };
 
 const defaultOutputTokens = 16_384;
 /** Of the model's window; beyond it the older turns are compacted before the model is asked. */
@@ -215,14 +224,30 @@ const keepAnswer = async (run: RunContext, drafts: readonly EventDraft[], answer
   return ended;
 };
 
+const cutOff: Readonly<Record<Exclude<Finish, 'stop' | 'tool-calls' | 'other'>, RunFailure>> = {
+  length: {
+    code: 'MODEL_LENGTH',
+    message:
+      'the answer was cut off at the limit of output tokens: raise settings.maxOutputTokens of the agent, or ask for less at once',
+  },
+  'content-filter': {
+    code: 'MODEL_CONTENT_FILTER',
+    message: "the provider's filter stopped the answer: ask in other words, or take another model",
+  },
+};
+
 const finished = ({ finish }: ModelAnswer): Asked => {
   if (finish === 'stop' || finish === 'tool-calls' || finish === 'other') return { ended: 'answered' };
-  const why = {
-    length: 'the answer was cut off at the limit of output tokens: raise settings.maxOutputTokens',
-    'content-filter': "the provider's filter stopped the answer",
-    error: 'the provider ended the answer with an error',
-  }[finish];
-  return { ended: 'failed', code: `MODEL_${finish.replace('-', '_').toUpperCase()}`, message: why };
+  return { ended: 'failed', error: cutOff[finish] };
+};
+
+const failureCodes: Readonly<Record<ModelFailureKind, RunFailureCode>> = {
+  overflow: 'MODEL_OVERFLOW',
+  'rate-limit': 'MODEL_RATE_LIMIT',
+  unavailable: 'MODEL_UNAVAILABLE',
+  timeout: 'MODEL_TIMEOUT',
+  'broken-stream': 'MODEL_BROKEN_STREAM',
+  refused: 'MODEL_REFUSED',
 };
 
 const failed = async (
@@ -257,11 +282,7 @@ const failed = async (
   await run.writer.record(failedDraft, ...rest);
   if (waits) return { ended: 'waits' };
   if (retryInMs === undefined) {
-    return {
-      ended: 'failed',
-      code: `MODEL_${failure.failure.replace('-', '_').toUpperCase()}`,
-      message: failure.message,
-    };
+    return { ended: 'failed', error: { code: failureCodes[failure.failure], message: failure.message } };
   }
   if (failure.failure !== 'overflow') await sleep(retryInMs, undefined, { signal: run.signal });
   return { ended: 'answered' };

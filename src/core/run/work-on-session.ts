@@ -86,9 +86,8 @@ const fail = async ({ scope, writer, run, agent }: RunContext, cause: unknown): 
   const code = isPerdureError(cause) ? cause.code : 'DEFECT';
   const message = String(asJson(cause instanceof Error ? cause.message : String(cause)));
   if (code === 'DEFECT') scope.onWarning(cause);
-  const error = { code, message };
   const by = { run, actor: agentActor({ agent }), now: scope.clock.now() };
-  await writer.decide((fold) => endDrafts(fold, { status: 'failed', error }, by));
+  await writer.decide((fold) => endDrafts(fold, { status: 'failed', error: { code, message } }, by));
 };
 
 /** Whoever raised the epoch has ended what is being done: its tools are told at once. */

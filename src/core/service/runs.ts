@@ -25,6 +25,7 @@ export interface RunResult {
   readonly status: Extract<RunStatus, 'waiting' | 'paused' | 'succeeded' | 'failed' | 'cancelled'>;
   /** Text, or the value that the agent's output schema gives. */
   readonly output?: Json | undefined;
+  /** Of one that failed. The code is a RunFailureCode or an ErrorCode, or that of another release. */
   readonly error?: { readonly code: string; readonly message: string } | undefined;
   readonly waitingFor?: WaitReason | undefined;
   /** Why it waits, for people. */

@@ -1,0 +1,145 @@
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Finish, type Model, ModelFailure } from '../../src/core/ports/model.ts';
+import { defineTool, openRuntime } from '../../src/index.ts';
+import { eventDefinitions } from '../../src/schema/event.ts';
+import type { ModelFailureKind } from '../../src/schema/run.ts';
+import { type RunFailureCode, runFailureCatalog } from '../../src/schema/run-failure-catalog.ts';
+import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
+import { openMemoryStore } from '../../src/testing/memory-store.ts';
+import { callCliOn } from '../call-cli.ts';
+import { freePort } from '../free-port.ts';
+import { messagesApi } from '../providers/messages-api.ts';
+import { startProvider, testKey } from '../providers/provider-server.ts';
+import { startRuns } from '../start-runs.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+const answering = (answer: Model['answer']): { readonly model: Model } => ({
+  model: { name: 'test/model', contextTokens: 100_000, price: null, answer },
+});
+const failing = (kind: ModelFailureKind) => answering(() => Promise.reject(new ModelFailure(kind, 'as told')));
+const ending = (finish: Finish, text = 'Half of') =>
+  answering(async () => ({
+    parts: [{ type: 'text', text }],
+    finish,
+    usage: { inputTokens: 1, outputTokens: 1 },
+  }));
+
+const look = defineTool({ name: 'look', input: z.object({}), effects: 'none', execute: () => 'seen' });
+let calls = 0;
+const looking = answering(async () => ({
+  parts: [{ type: 'tool-call', callId: `call_${calls++}`, tool: 'look', input: {} }],
+  finish: 'tool-calls',
+  usage: { inputTokens: 1, outputTokens: 1 },
+}));
+
+const breaking: Model = {
+  ...ending('stop').model,
+  get contextTokens(): number {
+    throw new Error('not foreseen');
+  },
+};
+
+const agents: Readonly<Record<RunFailureCode, Parameters<typeof startRuns>[0]>> = {
+  MODEL_OVERFLOW: failing('overflow'),
+  MODEL_RATE_LIMIT: failing('rate-limit'),
+  MODEL_UNAVAILABLE: failing('unavailable'),
+  MODEL_TIMEOUT: failing('timeout'),
+  MODEL_BROKEN_STREAM: failing('broken-stream'),
+  MODEL_REFUSED: failing('refused'),
+  MODEL_LENGTH: ending('length'),
+  MODEL_CONTENT_FILTER: ending('content-filter'),
+  OUTPUT_INVALID: { ...ending('stop', 'no JSON'), output: z.object({ port: z.number() }) },
+  MAX_STEPS: { ...looking, tools: [look], policies: { maxSteps: 2 } },
+  DEFECT: { model: breaking },
+};
+
+test.each(Object.keys(runFailureCatalog) as RunFailureCode[])('[RUN21] a run can end with %s', async (code) => {
+  const warnings: unknown[] = [];
+  const { runtime, session } = await startRuns(agents[code], { onWarning: (problem) => warnings.push(problem) });
+  undo.push(() => runtime.close());
+  expect(await (await session.send('Go')).result()).toMatchObject({ status: 'failed', error: { code } });
+  expect(warnings).toHaveLength(code === 'DEFECT' ? 1 : 0);
+  expect(await (await session.send('And again')).result()).toMatchObject({ error: { code } });
+});
+
+test('[RUN21] a code of another release is read as it is', () => {
+  const payload = { status: 'failed', error: { code: 'FROM_TOMORROW', message: 'not known here' } };
+  expect(eventDefinitions['run.ended'].payload.parse(payload)).toEqual(payload);
+});
+
+const key = { ANTHROPIC_API_KEY: testKey };
+
+/** What somebody sees who asks a model of this provider for the first time. */
+const asked = async (env: Readonly<Record<string, string>>, ...more: readonly string[]) => {
+  const database = newMemoryDatabase();
+  return callCliOn(database, ['send', '--new', 'hello', ...more], {
+    columns: Number.POSITIVE_INFINITY,
+    env: { PERDURE_MODEL: 'anthropic/claude-sonnet-5-5', ...env },
+    openRuntime: (options) =>
+      openRuntime({ ...options, store: openMemoryStore(database), timing: { modelBackoffMs: 1 } }),
+  });
+};
+const providerWith = async (status: number, message: string) => {
+  const provider = await startProvider(messagesApi);
+  undo.push(() => provider.close());
+  const headers = { 'retry-after': '0' };
+  provider.reply(...Array.from({ length: 5 }, () => ({ status: { status, message, headers } })));
+  return provider;
+};
+
+test.each([
+  [
+    401,
+    'invalid x-api-key.',
+    'MODEL_REFUSED: anthropic/claude-sonnet-5-5 refused the request (HTTP 401): invalid x-api-key: check that ANTHROPIC_API_KEY is set and valid\n',
+  ],
+  [
+    404,
+    'The model `none` does not exist.',
+    "MODEL_REFUSED: anthropic/claude-sonnet-5-5 refused the request (HTTP 404): The model `none` does not exist: check the model's name and the base URL (ANTHROPIC_BASE_URL)\n",
+  ],
+  [
+    400,
+    'tools.0.name: use of `a b` is not allowed, see --help.',
+    `MODEL_REFUSED: anthropic/claude-sonnet-5-5 refused the request (HTTP 400): tools.0.name: use of \`a b\` is not allowed, see --help.\n  ${runFailureCatalog.MODEL_REFUSED.remedy}\n`,
+  ],
+  [
+    429,
+    'Too many requests',
+    `MODEL_RATE_LIMIT: anthropic/claude-sonnet-5-5 asks to slow down (HTTP 429): Too many requests\n  ${runFailureCatalog.MODEL_RATE_LIMIT.remedy}\n`,
+  ],
+])('[CLIR11] a provider that answers HTTP %d is told with what to do next, and once', async (status, message, told) => {
+  const provider = await providerWith(status, message);
+  const { code, err } = await asked({ ...key, ANTHROPIC_BASE_URL: provider.url });
+  expect(code).toBe(1);
+  expect(err.slice(err.indexOf('! failed'))).toBe(`! failed ${told}`);
+  expect(err.match(new RegExp(RegExp.escape(message.replace(/\.$/, '')), 'g'))).toHaveLength(status === 429 ? 5 : 1);
+});
+
+test('[CLIR11, MODEL5] an address at which nobody answers is told with where it is set', async () => {
+  const { code, err } = await asked({ ...key, ANTHROPIC_BASE_URL: `http://127.0.0.1:${await freePort()}` });
+  expect(code).toBe(1);
+  expect(err).toMatch(
+    /! failed MODEL_UNAVAILABLE: .*ECONNREFUSED.*: check the network, the base URL \(ANTHROPIC_BASE_URL\), and that something answers there\n$/,
+  );
+});
+
+test('[CLIR11] with --json the end of the run has the code, and nothing is added to it', async () => {
+  const provider = await providerWith(401, 'invalid x-api-key');
+  const { out, err } = await asked({ ...key, ANTHROPIC_BASE_URL: provider.url }, '--json');
+  const end = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .at(-1);
+  expect(end).toMatchObject({
+    type: 'run.ended',
+    payload: { status: 'failed', error: { code: 'MODEL_REFUSED', message: expect.stringMatching(/set and valid$/) } },
+  });
+  expect(err).not.toContain('failed');
+});
