@@ -1,6 +1,6 @@
 import type { Command, Options } from '../../src/cli/command.ts';
 import { type CommandGroup, commandGroups } from '../../src/cli/commands/registry.ts';
-import { commonOptions } from '../../src/cli/common-options.ts';
+import { commonOptions, commonOptionsOf } from '../../src/cli/common-options.ts';
 import { environment } from '../../src/cli/environment.ts';
 import { exitTable } from '../../src/cli/exit-codes.ts';
 import { optionName, signature } from '../../src/cli/help.ts';
@@ -19,10 +19,19 @@ const optionTable = (options: Options): readonly string[] =>
 const jsonTitle = ({ jsonLines }: Command): string => (jsonLines ? 'With `--json`, on each line' : 'With `--json`');
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
+const commonTitle = 'Options of most commands';
+
+/** Of a command to which some of the options of most commands mean nothing. */
+const leftOf = (command: Command): string => {
+  if (!command.places) return '';
+  const names = Object.keys(commonOptionsOf(command)).map((name) => code(`--${name}`));
+  return ` Of the ${linkTo(commonTitle, commonTitle.toLowerCase())} it takes ${names.join(', ')}.`;
+};
+
 const section = (command: Command): readonly string[] => [
   `### ${titleOf(command)}`,
   '',
-  `${sentence(command.summary)}${command.isLocal ? ' On a store alone, not with `--server`.' : ''}`,
+  `${sentence(command.summary)}${leftOf(command)}`,
   '',
   '```text',
   signature(command),
@@ -49,8 +58,8 @@ export const cliPage: Page = {
   render: () =>
     markdownPage(
       'The command',
-      '`perdure COMMAND [arguments] [options]`. `perdure help COMMAND` tells the same in a terminal. In arguments, `SESSION` is needed, `[TEXT]` may be left out, and `…` means any number. In examples, `ses_…` stands for an id.',
-      `On this page: ${['Commands', 'Options of every command', 'Exit codes', 'Environment'].map((title) => linkTo(title)).join(', ')}.`,
+      '`perdure COMMAND [arguments] [options]`. `perdure help COMMAND` tells the same in a terminal. In arguments, `SESSION` is needed, `[TEXT]` may be left out, and `…` means any number. In examples, `ses_…` stands for an id; `# needs …` says what an example needs beside what stands there, and `# until Ctrl-C` that it goes on until you press that.',
+      `On this page: ${['Commands', commonTitle, 'Exit codes', 'Environment'].map((title) => linkTo(title)).join(', ')}.`,
       '## Commands',
       table(['Command', 'What it does'], index),
       ...commandGroups.flatMap((group) => [
@@ -58,7 +67,8 @@ export const cliPage: Page = {
         sentence(group.about),
         ...group.commands.map(section),
       ]),
-      '## Options of every command',
+      `## ${commonTitle}`,
+      'A command refuses those that mean nothing to it.',
       optionTable(commonOptions),
       '## Exit codes',
       table(

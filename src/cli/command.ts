@@ -46,6 +46,10 @@ export const choice = <const Choice extends string>(value: string, choices: read
 export const choicesOf = <const Choice extends string>(value: string, choices: readonly Choice[], about: string) =>
   ({ type: 'string', value, about, choices, multiple: true }) as const satisfies OptionSpec;
 
+/** Options that say where a command works and for whom. */
+export const places = ['store', 'server', 'key-file', 'config', 'workspace'] as const;
+export type Place = (typeof places)[number];
+
 /** `interrupt` is Ctrl-C; `leave` asks to go at once. */
 export type Interrupt = 'interrupt' | 'leave';
 
@@ -86,6 +90,14 @@ export interface Context {
   readonly now: () => number;
   /** All that there are, for what tells of them. */
   readonly commands: readonly Command[];
+  /** What is told of them, and what can be asked for beside them. */
+  readonly help: {
+    readonly topics: Readonly<Record<string, { readonly about: string }>>;
+    readonly on: (words: readonly string[]) => {
+      readonly lines: (out: Terminal) => readonly string[];
+      readonly json: () => unknown;
+    };
+  };
   /** Opens the store at the first call; it is closed after the command, however that ends. */
   readonly sessions: () => Promise<Sessions>;
   /** The server that is asked in place of a store. */
@@ -139,12 +151,12 @@ export interface Command<O extends Options = Options> {
   /** What `--json` writes: one value, or one on each line. */
   readonly json: z.ZodType;
   readonly jsonLines?: true;
-  /** Works on a store itself, and not with a server. */
-  readonly isLocal?: true;
+  /** Those that mean something to it; all of them without it. Every other is refused. */
+  readonly places?: readonly Place[];
   /** Only reads logs and records: the built-in agent, which takes its time to load, is no part of it. */
   readonly needsNoAgents?: true;
-  /** Makes the store where there is none yet. All others say that there is none. */
-  readonly makesStore?: true;
+  /** Makes the store where there is none yet, always or when called so. All others say that there is none. */
+  readonly makesStore?: true | ((call: Call<O>) => boolean);
   run(context: Context, call: Call<O>): Promise<Ending | undefined>;
 }
 

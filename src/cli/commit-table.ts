@@ -6,15 +6,14 @@ import { type Column, layOutTable } from './table.ts';
 import { age, isoTime } from './time.ts';
 
 const columns: readonly Column[] = [
-  { title: 'SESSION' },
+  { title: 'SESSION', shortens: 4 },
   { title: 'SEQ', align: 'right', leaves: 2 },
   { title: 'TIME', align: 'right', leaves: 3 },
   { title: 'TURN', align: 'right' },
-  { title: 'BY', leaves: 4 },
+  { title: 'BY', leaves: 5 },
   { title: 'PROVENANCE', leaves: 1 },
   { title: 'CHANGED', flexible: true },
 ];
-const maxGist = 1000;
 /** A longer name would take its whole column away from a narrow terminal. */
 const maxName = 24;
 
@@ -37,7 +36,7 @@ export const changedEntries = (commit: CommitRecord): string =>
 
 export const commitGist = (commit: CommitRecord): string => {
   const reason = commit.why ?? commit.outputSummary;
-  return `${changedEntries(commit)}${reason ? `: ${printableLine(reason)}` : ''}`.slice(0, maxGist);
+  return `${changedEntries(commit)}${reason ? `: ${printableLine(reason)}` : ''}`;
 };
 
 const provenancesOf = ({ entries, entryProvenance, provenance }: CommitRecord): string =>

@@ -2,6 +2,8 @@ import type { Context } from './command.ts';
 import { commands } from './commands/registry.ts';
 import { wrap } from './display-width.ts';
 import { findSession, mostRecent } from './find-session.ts';
+import { topics } from './help.ts';
+import { helpOn } from './help-on.ts';
 import type { RunCall } from './parse-call.ts';
 import { printableJson } from './printable.ts';
 import { serverBacking, serverOf } from './server-backing.ts';
@@ -36,6 +38,7 @@ export const contextFor = (
     now,
     call: another,
     commands,
+    help: { topics, on: helpOn },
     interrupted,
     onInterrupt,
     hiddenLine,

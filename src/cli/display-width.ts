@@ -40,6 +40,13 @@ export const padEnd = (text: string, width: number): string =>
 export const padStart = (text: string, width: number): string =>
   ' '.repeat(Math.max(0, width - displayWidth(text))) + text;
 
+/** In pieces that fit, with every character where it was. */
+export const breakAt = (text: string, width: number): readonly string[] => {
+  const pieces: string[] = [];
+  for (let rest = text; rest !== ''; rest = rest.slice(pieces.at(-1)!.length)) pieces.push(fitting(rest, width));
+  return pieces;
+};
+
 /** Breaks a line between words, and a word that is too long by itself where it must. Indentation is kept on the first line alone. */
 export const wrap = (line: string, width: number): readonly string[] => {
   if (line.length * 2 <= width || displayWidth(line) <= width) return [line];

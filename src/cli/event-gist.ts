@@ -5,12 +5,10 @@ import { printableLine } from './printable.ts';
 type Part = Message['content'][number];
 type Gists = { readonly [T in EventType]: (payload: PayloadOf<T>) => string };
 
-const most = 1000;
-
 const partGist = (part: Part): string => {
   switch (part.type) {
     case 'text':
-      return part.text.slice(0, most);
+      return part.text;
     case 'reasoning':
       return '(reasoning)';
     case 'file':
@@ -23,10 +21,7 @@ const partGist = (part: Part): string => {
 };
 
 const messageGist = ({ role, content }: Message): string =>
-  `${role}: ${content
-    .slice(0, 20)
-    .map((part: Part) => partGist(part))
-    .join(' ')}`;
+  `${role}: ${content.map((part: Part) => partGist(part)).join(' ')}`;
 
 const changeSigns = { add: '+', replace: '~', remove: '-', test: '=' } as const;
 
@@ -54,7 +49,6 @@ const gists: Gists = {
   'state.committed': ({ delta, provenance, cause, why }) =>
     `${delta
       .filter(({ op }) => op !== 'test')
-      .slice(0, 4)
       .map(({ op, path }) => `${changeSigns[op]}${path}`)
       .join(' ')}${cause ? ` by ${cause.tool}` : ''} (${provenance})${why ? `: ${why}` : ''}`,
   'tool.called': ({ tool, callId }) => `${tool} ${callId}`,
@@ -85,7 +79,7 @@ const gists: Gists = {
       ...(cause ? [`by ${cause.tool}`] : []),
       ...(origin ? [`from ${originText(origin)}`] : []),
     ].join(', '),
-  'files.conflicted': ({ conflicts, paths }) => `${conflicts} set aside: ${paths.slice(0, 3).join(', ')}`,
+  'files.conflicted': ({ conflicts, paths }) => `${conflicts} set aside: ${paths.join(', ')}`,
   'files.bound': ({ path, machine }) => `to ${path} on ${machine}`,
   'files.prepared': ({ command, exitCode }) => `${command}: ${exitCode === null ? 'ended' : `exit ${exitCode}`}`,
   'artifact.kept': ({ name, mediaType, size }) => `${name}, ${mediaType}, ${size} bytes`,
@@ -95,8 +89,8 @@ const gists: Gists = {
   'run.ended': ({ status, error }) => `${status}${error ? ` ${error.code}: ${error.message}` : ''}`,
 };
 
-/** What an event says, in a few words on one line. */
-export const eventGist = (event: SessionEvent): string => {
+/** What an event says, on one line; of a long one its beginning. */
+export const eventGist = (event: SessionEvent, maxChars = 1000): string => {
   const gist = gists[event.type] as (payload: SessionEvent['payload']) => string;
-  return printableLine(gist(event.payload)).slice(0, most);
+  return printableLine(gist(event.payload).slice(0, maxChars)).slice(0, maxChars);
 };

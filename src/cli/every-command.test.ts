@@ -10,9 +10,10 @@ import { newMemoryDatabase } from '../testing/memory-database.ts';
 import { openMemoryStore } from '../testing/memory-store.ts';
 import type { Interrupt } from './command.ts';
 import { commands } from './commands/registry.ts';
+import { placesOf } from './common-options.ts';
 import { demoAgent } from './config/demo-agent.ts';
 import { demoTour } from './config/demo-script.ts';
-import { parseCall } from './parse-call.ts';
+import { parseCall, type RunCall } from './parse-call.ts';
 import { personAt } from './runs/person.ts';
 import type { World } from './world.ts';
 
@@ -55,9 +56,9 @@ const commandLine = () => {
       webhooks: { allowPrivate: true },
     });
   const json = async (argv: readonly string[], world: Partial<World> = {}) => {
-    const call = [...argv, '--json', '--store', 'memory'];
-    const parsed = parseCall(call);
-    if (parsed.kind === 'run') asked.add(parsed.command.name);
+    const { command } = parseCall(argv) as RunCall;
+    asked.add(command.name);
+    const call = [...argv, '--json', ...(placesOf(command).includes('store') ? ['--store', 'memory'] : [])];
     const answer = await callCli(call, { openRuntime: open, startDetached: () => {}, ...world });
     expect(answer, argv.join(' ')).toMatchObject({ code: 0, err: '' });
     return answer.out
@@ -174,6 +175,8 @@ test('[CLI6] every command writes JSON of the shape that it promises', async () 
   await json(['webhooks', 'rm', webhook.id]);
   await json(['workspaces', 'add', 'acme']);
   await json(['workspaces', 'ls']);
+  for (const about of [[], ['files'], ['files', 'ls'], ['help'], ['look'], ['all'], ['exit-codes'], ['environment']])
+    await json(['help', ...about]);
   await json(['completion', 'bash']);
   await json(['complete', 'sessions']);
   await json(['serve', '--port', '0', '--no-worker', '--log', 'silent'], interruptAtOnce);

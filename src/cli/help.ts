@@ -1,10 +1,12 @@
 import type { Command, OptionSpec, Options } from './command.ts';
-import { type CommandGroup, commandGroups, firstCommands } from './commands/registry.ts';
-import { commonOptions } from './common-options.ts';
+import { type CommandGroup, commandGroups, commands, firstCommands } from './commands/registry.ts';
+import { commonOptions, optionsOf } from './common-options.ts';
 import { wrap } from './display-width.ts';
 import { environment } from './environment.ts';
 import { exitTable } from './exit-codes.ts';
+import { commandsView, environmentView, exitCodesView, type HelpView } from './help-view.ts';
 import type { Terminal } from './terminal.ts';
+import { wrapCommand } from './wrap-command.ts';
 
 export const signature = ({ name, args, options }: Command): string =>
   ['perdure', name, ...args, ...(Object.keys(options).length > 0 ? ['[options]'] : [])].join(' ');
@@ -34,13 +36,13 @@ const helpWidth = ({ columns }: Terminal): number => Math.min(columns, 100);
 export const commandHelp = (command: Command, out: Terminal): readonly string[] => {
   const width = helpWidth(out);
   return [
-    `${out.style('bold', signature(command))}`,
+    ...wrap(signature(command), width).map((line) => out.style('bold', line)),
     ...wrap(command.summary, width),
     ...title('options', out),
-    ...twoColumns(optionRows({ ...command.options, ...commonOptions }), width),
+    ...twoColumns(optionRows(optionsOf(command)), width),
     ...(command.notes ? ['', ...command.notes.flatMap((note) => wrap(note, width))] : []),
     ...title('examples', out),
-    ...command.examples.map((example) => `  ${example}`),
+    ...command.examples.flatMap((example) => wrapCommand(example, width, '  ')),
   ];
 };
 
@@ -86,7 +88,7 @@ export const overview = (version: string, out: Terminal): readonly string[] => {
       commandGroups.map(({ name, commands: group }) => [name, namesOf(group).join(', ')]),
       width,
     ),
-    ...title('options of every command', out),
+    ...title('options of most commands', out),
     ...twoColumns(optionRows(commonOptions), width),
     ...title('to know', out),
     ...wrap(
@@ -97,9 +99,7 @@ export const overview = (version: string, out: Terminal): readonly string[] => {
     ...twoColumns(
       [
         ['perdure help COMMAND', 'its arguments, options and examples; perdure help look: those of a group'],
-        ['perdure help all', 'every command with what it does'],
-        ['perdure help exit-codes', 'what the exit codes mean'],
-        ['perdure help environment', 'the variables that it reads'],
+        ...['all', 'exit-codes', 'environment'].map((name) => [`perdure help ${name}`, topics[name]!.about] as const),
         ['perdure completion SHELL', 'what makes bash, zsh or fish complete all this'],
         ['perdure --version', 'the release'],
       ],
@@ -110,7 +110,9 @@ export const overview = (version: string, out: Terminal): readonly string[] => {
 
 /** A list of commands below its heading. */
 const listed = (group: CommandGroup, out: Terminal): readonly string[] => [
-  `${out.style('bold', group.name)}: ${group.about}`,
+  ...wrap(`${group.name}: ${group.about}`, helpWidth(out)).map((line, index) =>
+    index === 0 ? line.replace(group.name, out.style('bold', group.name)) : line,
+  ),
   ...twoColumns(
     group.commands.map(({ name, summary }) => [name, summary]),
     helpWidth(out),
@@ -120,7 +122,7 @@ const listed = (group: CommandGroup, out: Terminal): readonly string[] => [
 const environmentHelp = (out: Terminal): readonly string[] =>
   Object.entries(environment).flatMap(([group, variables], index) => [
     ...(index > 0 ? [''] : []),
-    out.style('bold', group),
+    ...wrap(group, helpWidth(out)).map((line) => out.style('bold', line)),
     ...Object.entries(variables).flatMap(([name, about]) => [
       `  ${name}`,
       ...wrap(about, helpWidth(out) - 4).map((line) => `    ${line}`),
@@ -140,10 +142,29 @@ const exitCodesHelp = (out: Terminal): readonly string[] => [
   ),
 ];
 
+/** What help tells, to people and to programs. */
+export interface Topic {
+  readonly lines: (out: Terminal) => readonly string[];
+  readonly json: () => HelpView;
+}
+
 /** What can be asked for beside commands. */
-export const topics: Readonly<Record<string, (out: Terminal) => readonly string[]>> = {
-  all: (out) => commandGroups.flatMap((group, index) => [...(index > 0 ? [''] : []), ...listed(group, out)]),
-  'exit-codes': exitCodesHelp,
-  environment: environmentHelp,
-  ...Object.fromEntries(commandGroups.map((group) => [group.name, (out: Terminal) => listed(group, out)])),
+export const topics: Readonly<Record<string, Topic & { readonly about: string }>> = {
+  all: {
+    about: 'every command with what it does',
+    lines: (out) => commandGroups.flatMap((group, index) => [...(index > 0 ? [''] : []), ...listed(group, out)]),
+    json: () => commandsView(commands),
+  },
+  'exit-codes': { about: 'what the exit codes mean', lines: exitCodesHelp, json: exitCodesView },
+  environment: { about: 'the variables that it reads', lines: environmentHelp, json: environmentView },
+  ...Object.fromEntries(
+    commandGroups.map((group) => [
+      group.name,
+      {
+        about: group.about,
+        lines: (out: Terminal) => listed(group, out),
+        json: () => commandsView(group.commands),
+      },
+    ]),
+  ),
 };

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { commands } from './commands/registry.ts';
+import { commonOptions } from './common-options.ts';
 import { looseOptions, parseCall } from './parse-call.ts';
 
 const run = (...argv: string[]) => {
@@ -24,16 +25,25 @@ test('text that begins with a dash goes after --, and a dash alone is an argumen
 test('help and version are found wherever they stand', () => {
   expect(parseCall(['--version'])).toEqual({ kind: 'version', json: false });
   expect(parseCall(['--json', '--version'])).toEqual({ kind: 'version', json: true });
-  for (const argv of [['--help'], ['-h'], ['help'], ['help', '--json']])
-    expect(parseCall(argv)).toEqual({ kind: 'help' });
-  for (const argv of [
-    ['help', 'ls'],
-    ['ls', '--help'],
-    ['-h', 'ls'],
-    ['show', '--help'],
-  ]) {
-    expect(parseCall(argv)).toMatchObject({ kind: 'help', about: { name: expect.stringMatching(/ls|show/) } });
-  }
+  const cases: readonly (readonly [argv: readonly string[], words: readonly string[], json?: true])[] = [
+    [['--help'], []],
+    [['-h'], []],
+    [['help'], []],
+    [['help', '--json'], [], true],
+    [['--json', '--help'], [], true],
+    [['help', 'ls'], ['ls']],
+    [['ls', '--help'], ['ls']],
+    [['-h', 'ls'], ['ls']],
+    [['ls', '--store', 'memory', '--help', '--json'], ['ls'], true],
+    [['files', '--help'], ['files']],
+    [
+      ['files', 'ls', '--help'],
+      ['files', 'ls'],
+    ],
+    [['help', '--help'], ['help']],
+  ];
+  for (const [argv, words, json] of cases)
+    expect(run(...argv), argv.join(' ')).toEqual({ name: 'help', args: words, options: json ? { json } : {} });
 });
 
 test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and where help is', () => {
@@ -47,13 +57,11 @@ test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and
     [['-x'], /^there is no option -x: `perdure help`/],
     [['opne'], /no command "opne": did you mean `perdure open`\? `perdure help`/],
     [['frobnicate'], /no command "frobnicate": `perdure help` lists them all/],
-    [['help', 'verfiy'], /did you mean `perdure verify`/],
     [['hlep'], /did you mean `perdure help`/],
     [['file', 'ls'], /no command "file ls": did you mean `perdure files ls`/],
     [['keys', 'creat'], /did you mean `perdure keys create`/],
     [['list'], /no command "list": did you mean `perdure ls`/],
     [['version'], /did you mean `perdure --version`/],
-    [['help', 'exitcodes'], /did you mean `perdure help exit-codes`/],
     [['ls', '--status', 'opne'], /--status is open, .*; got "opne": did you mean open\?/],
     [['keys', 'create', '--area', 'sessions', '--area', 'filez'], /--area is .*"filez": did you mean files\?/],
     [['constructor'], /no command/],
@@ -67,6 +75,12 @@ test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and
     [['export'], /export needs SESSION: see/],
     [['append', 'ses_x', 'two', 'words'], /no further argument "words" \(quote text with spaces\)/],
     [['ls', 'ses_x'], /ls takes no further argument "ses_x"/],
+    [['demo', '--store', 'sqlite:x.db'], /^--store means nothing to demo: leave it out$/],
+    [['demo', '--server=http://localhost'], /^--server means nothing to demo/],
+    [['agents', '--workspace', 'acme'], /^--workspace means nothing to agents/],
+    [['serve', '--server', 'http://localhost'], /^serve works on a store itself, and not with a server/],
+    [['worker', '--key-file', 'key'], /^worker works on a store itself, and not with a server/],
+    [['help', '--store', 'x'], /^--store means nothing to help/],
   ];
   for (const [argv, problem] of cases) {
     expect(() => parseCall(argv), argv.join(' ')).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
@@ -75,9 +89,8 @@ test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and
 });
 
 test('[CLI13] no option of a command hides one of every command, and every example parses', () => {
-  const common = ['store', 'workspace', 'json', 'help'];
   for (const { name, options, examples } of commands) {
-    expect(Object.keys(options).filter((option) => common.includes(option))).toEqual([]);
+    expect(Object.keys(options).filter((option) => Object.hasOwn(commonOptions, option))).toEqual([]);
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) {
       const [, call = ''] = /(?:^|\| |\$\()perdure (\w.*?)(?: \||\)| {2}#|$)/.exec(example) ?? [];

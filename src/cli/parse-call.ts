@@ -1,100 +1,24 @@
 import { parseArgs } from 'node:util';
 import type { Call, Command, Options } from './command.ts';
-import { commands, findCommand } from './commands/registry.ts';
-import { commonOptions } from './common-options.ts';
-import { topics } from './help.ts';
+import { help as helpCommand } from './commands/help.ts';
+import { commands } from './commands/registry.ts';
+import { commonOptions, optionsOf, placesOf } from './common-options.ts';
+import { commandNamed, groupOf } from './name-command.ts';
 import { nearest } from './nearest.ts';
 import { parseOneOf } from './one-of.ts';
-import { wrongCall } from './wrong-call.ts';
+import { onStoreAlone, wrongCall } from './wrong-call.ts';
 
 export type ParsedCall =
   | { readonly kind: 'version'; readonly json: boolean }
-  | { readonly kind: 'help'; readonly about?: Command | readonly Command[] | string | undefined }
   | ({ readonly kind: 'run'; readonly command: Command } & Call<typeof commonOptions>);
 
 export type RunCall = Extract<ParsedCall, { kind: 'run' }>;
 
-/** Commands of two words that begin with the same one, such as `files ls`. */
-const groupOf = (word: string): readonly Command[] => commands.filter(({ name }) => name.startsWith(`${word} `));
-
-/** What people type who know other tools. */
-const otherWords: Readonly<Record<string, string>> = {
-  list: 'ls',
-  sessions: 'ls',
-  status: 'show',
-  history: 'log',
-  events: 'log',
-  transcript: 'show',
-  new: 'open',
-  create: 'open',
-  run: 'send',
-  ask: 'send',
-  message: 'append',
-  stop: 'cancel',
-  kill: 'cancel',
-  undo: 'rewind',
-  branch: 'fork',
-  merge: 'adopt',
-  start: 'serve',
-  login: 'keys create',
-  secrets: 'vault ls',
-  backup: 'export',
-  check: 'verify',
-  version: '--version',
-};
-
-const meantBy = (first: string, second: string): string | undefined => {
-  const names = [...commands.map(({ name }) => name), 'help'];
-  const heads = names.flatMap((name) => (name.includes(' ') ? [name.split(' ')[0]!] : []));
-  const [whole, head] = [nearest(`${first} ${second}`.trim(), names), nearest(first, heads)];
-  if (whole) return whole;
-  return Object.hasOwn(otherWords, first) ? otherWords[first] : (nearest(first, names) ?? head);
-};
-
-const unknownCommand = (first: string, second: string, help: string): Error => {
-  const meant = meantBy(first, second);
-  const advice = meant ? `did you mean \`perdure ${meant}\`? ` : '';
-  return wrongCall(
-    `there is no command "${meant?.includes(' ') ? `${first} ${second}`.trim() : first}": ${advice}${help}`,
-  );
-};
-
-const unknownOf = (group: readonly Command[], first: string, second: string): Error => {
-  const help = `\`perdure help ${first}\` tells what each does`;
-  const words = group.map(({ name }) => name.slice(first.length + 1)).join(', ');
-  return second === ''
-    ? wrongCall(`${first} is followed by ${words}: ${help}`)
-    : unknownCommand(first, second, `there is ${words}; ${help}`);
-};
-
-interface Named {
-  readonly command: Command;
-  /** How many words its name has. */
-  readonly words: number;
-}
-
-const commandNamed = ([first = '', second = '']: readonly string[]): Named => {
-  const long = findCommand(`${first} ${second}`);
-  if (long) return { command: long, words: 2 };
-  const command = findCommand(first);
-  if (command) return { command, words: 1 };
-  const group = groupOf(first);
-  throw group.length > 0
-    ? unknownOf(group, first, second)
-    : unknownCommand(first, second, '`perdure help` lists them all');
-};
-
-const topicNames = Object.keys(topics);
-
-const aboutOf = (words: readonly string[]): Command | string | undefined => {
-  const [first, ...more] = words;
-  if (first === undefined) return undefined;
-  if (more.length === 0 && topicNames.includes(first) && !findCommand(first)) return first;
-  const topic = nearest(first, topicNames);
-  if (topic && !meantBy(first, more[0] ?? ''))
-    throw wrongCall(`there is no help on "${first}": did you mean \`perdure help ${topic}\`?`);
-  return commandNamed(words).command;
-};
+/** Of an option that other commands have. */
+const meaningless = (command: Command, name: string): Error =>
+  (name === 'server' || name === 'key-file') && placesOf(command).includes('store')
+    ? onStoreAlone(command.name)
+    : wrongCall(`--${name} means nothing to ${command.name}: leave it out`);
 
 /** What Node says of a wrong option, in our words. */
 const optionProblem = (error: unknown, command: Command, options: Options): unknown => {
@@ -104,6 +28,7 @@ const optionProblem = (error: unknown, command: Command, options: Options): unkn
   const unknown = /^Unknown option '(-+)([^']*)'/.exec(message);
   if (unknown) {
     const [, dashes, name = ''] = unknown;
+    if (dashes === '--' && Object.hasOwn(commonOptions, name)) return meaningless(command, name);
     const meant = dashes === '--' ? nearest(name, Object.keys(options)) : undefined;
     const advice = meant ? `did you mean --${meant}?` : 'text that begins with - goes after --;';
     return wrongCall(`${command.name} has no option ${dashes}${name}: ${advice} ${help}`);
@@ -132,11 +57,18 @@ const checkChoices = (options: Options, values: Readonly<Record<string, unknown>
   }
 };
 
-const parseFor = (command: Command, args: readonly string[]): ParsedCall => {
-  const options: Options = { ...command.options, ...commonOptions };
+const helpOn = (words: readonly string[], json = false): RunCall => ({
+  kind: 'run',
+  command: helpCommand,
+  args: words,
+  options: json ? { json } : {},
+});
+
+const parseFor = (command: Command, args: readonly string[]): RunCall => {
+  const options = optionsOf(command);
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    if (values.help) return { kind: 'help', about: command };
+    if (values.help) return helpOn(command.name.split(' '), values.json === true);
     checkCount(command, positionals);
     checkChoices(options, values);
     return { kind: 'run', command, args: positionals, options: values as Call<typeof commonOptions>['options'] };
@@ -196,20 +128,17 @@ const withoutCommand = (argv: readonly string[], given: readonly string[]): Erro
   return wrongCall(option ? `${option} needs a command: \`perdure help\` lists them` : 'a command is missing');
 };
 
-/** Options of every command may also stand before its name. */
+/** Options that most commands have may also stand before the name of one. */
 export const parseCall = (argv: readonly string[]): ParsedCall => {
   const { places, positionals, given, version, help, json } = looseOptions(argv);
   refuseAltered(argv);
   if (places.length === 0) {
     if (version) return { kind: 'version', json };
-    if (help) return { kind: 'help' };
+    if (help) return helpOn([], json);
     throw withoutCommand(argv, given);
   }
-  const [name, ...rest] = positionals;
-  const about = name === 'help' ? rest : help ? positionals : [];
-  const group = about.length === 1 ? groupOf(about[0]!) : [];
-  if (group.length > 0) return { kind: 'help', about: group };
-  if (name === 'help') return { kind: 'help', about: aboutOf(rest) };
+  const [name] = positionals;
+  if (help && positionals.length === 1 && groupOf(name!).length > 0) return helpOn(positionals, json);
   const { command, words } = commandNamed(positionals);
   const named = new Set(places.slice(0, words));
   return parseFor(

@@ -2,13 +2,13 @@ import manifest from '../../package.json' with { type: 'json' };
 import { contextFor } from './context-for.ts';
 import { wrap } from './display-width.ts';
 import { exitCodes, failureOf } from './exit-codes.ts';
-import { commandHelp, groupHelp, overview, topics } from './help.ts';
+import { overview } from './help.ts';
 import { nextStep } from './next-step.ts';
-import { looseOptions, type ParsedCall, parseCall, type RunCall } from './parse-call.ts';
+import { looseOptions, parseCall, type RunCall } from './parse-call.ts';
 import { printable, printableJson } from './printable.ts';
 import { silenceBreaker } from './progress.ts';
 import { storeOf, withoutSecrets } from './store-address.ts';
-import { linesText, OutputClosed, type Terminal } from './terminal.ts';
+import { linesText, OutputClosed } from './terminal.ts';
 import type { World } from './world.ts';
 
 /** The store is closed however the command ends, and the first failure is the one to tell. */
@@ -46,19 +46,11 @@ const runCommand = async (world: World, call: RunCall, onStore: (address: string
   }
 };
 
-const helpOn = (about: Extract<ParsedCall, { kind: 'help' }>['about'], out: Terminal): readonly string[] => {
-  if (!about) return overview(manifest.version, out);
-  if (typeof about === 'string') return topics[about]!(out);
-  return 'name' in about ? commandHelp(about, out) : groupHelp(about, out);
-};
-
 const obey = async (world: World, onStore: (address: string) => void): Promise<number> => {
   const call = parseCall(world.argv);
   if (call.kind === 'run') return runCommand(world, call, onStore);
-  const { out } = world;
   const { version } = manifest;
-  if (call.kind === 'version') await out.write(call.json ? `${printableJson({ version })}\n` : `${version}\n`);
-  else await out.write(linesText(helpOn(call.about, out)));
+  await world.out.write(call.json ? `${printableJson({ version })}\n` : `${version}\n`);
   return exitCodes.success;
 };
 

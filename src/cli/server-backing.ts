@@ -1,11 +1,12 @@
 import { parseServer } from '../client/address.ts';
 import type { Client } from '../client/index.ts';
 import type { Backing } from './backing.ts';
+import { placesOf } from './common-options.ts';
 import type { Config } from './config/config.ts';
 import type { RunCall } from './parse-call.ts';
 import { serverKey } from './server-key.ts';
 import type { World } from './world.ts';
-import { wrongCall } from './wrong-call.ts';
+import { onStoreAlone, wrongCall } from './wrong-call.ts';
 
 const ofStores = ['store', 'workspace', 'config'] as const;
 
@@ -16,15 +17,17 @@ export const serverOf = ({ env }: World, { command, options }: RunCall): string 
     throw wrongCall(`--${given} is for a store: with --server, the server and its key decide that`);
   }
   const server = options.server ?? (options.store === undefined ? env.PERDURE_SERVER || undefined : undefined);
-  if (server !== undefined && command.isLocal) {
-    throw wrongCall(`${command.name} works on a store itself, and not with a server: call it where the store is`);
+  const places = placesOf(command);
+  if (server !== undefined && !places.includes('server')) {
+    if (places.includes('store')) throw onStoreAlone(command.name);
+    return undefined;
   }
   if (server === undefined && options['key-file'] !== undefined) throw wrongCall('--key-file goes with --server');
   return server;
 };
 
 const notHere = async (): Promise<never> => {
-  throw wrongCall('this works on a store itself, and not with a server: call it where the store is');
+  throw onStoreAlone('this');
 };
 
 /** Everything is asked of the server, as the member that the key stands for; what runs is worked on there. */

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { PerdureError } from '../schema/error.ts';
+import { refuseUnmakeable } from './refuse-unmakeable.ts';
 
 export const defaultStore = 'sqlite:.perdure/perdure.db';
 
@@ -9,13 +11,20 @@ export const givenStore = (option: string | undefined, env: Env): string | undef
   option ?? (env.PERDURE_STORE || undefined);
 export const storeOf = (option: string | undefined, env: Env): string => givenStore(option, env) ?? defaultStore;
 
+const fileOf = (address: string): string | undefined => /^sqlite:(.+)$/.exec(address)?.[1];
+
+export const refuseUnmakeableStore = async (address: string): Promise<void> => {
+  const file = fileOf(address);
+  if (file) await refuseUnmakeable(dirname(file));
+};
+
 /** Opening SQLite would make the file: only the commands that begin a store may do so. */
 export const refuseMissingStore = (address: string): void => {
-  const file = /^sqlite:(.+)$/.exec(address)?.[1];
+  const file = fileOf(address);
   if (!file || existsSync(file)) return;
   throw new PerdureError(
     'STORE_UNAVAILABLE',
-    `there is no store at ${file}: \`perdure open\` makes one, --store names another`,
+    `there is no store at ${file}: \`perdure open\` makes one; if yours is elsewhere, go to its folder or name it with --store`,
     { details: { file } },
   );
 };

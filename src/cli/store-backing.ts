@@ -4,16 +4,24 @@ import { isPerdureError, PerdureError } from '../schema/error.ts';
 import { WorkspaceId } from '../schema/ids.ts';
 import type { Backing } from './backing.ts';
 import type { Context, Watching } from './command.ts';
+import { placesOf } from './common-options.ts';
 import type { Config } from './config/config.ts';
 import { findConfig, loadConfig } from './config/load-config.ts';
 import { suggestion } from './one-of.ts';
 import type { RunCall } from './parse-call.ts';
 import { printable } from './printable.ts';
-import { defaultStore, givenStore, refuseMissingStore, storeOf, withoutSecrets } from './store-address.ts';
+import {
+  defaultStore,
+  givenStore,
+  refuseMissingStore,
+  refuseUnmakeableStore,
+  storeOf,
+  withoutSecrets,
+} from './store-address.ts';
 import type { World } from './world.ts';
 import { wrongCall } from './wrong-call.ts';
 
-const parseWorkspace = (name: string): WorkspaceId => {
+const parseWorkspace = (name = 'local'): WorkspaceId => {
   const parsed = WorkspaceId.safeParse(name);
   if (parsed.success) return parsed.data;
   throw wrongCall(`"${name}" is not the name of a workspace: ${parsed.error.issues[0]?.message}`);
@@ -33,6 +41,9 @@ const checkWorkspace = async ({ workspaces }: Runtime, workspace: WorkspaceId): 
   }
 };
 
+const makesStore = ({ command: { makesStore: makes }, ...call }: RunCall): boolean =>
+  typeof makes === 'function' ? makes(call) : makes === true;
+
 /** The configuration is looked for once, and only when something needs it. */
 const configLoader = ({ env, folder }: World, { options }: RunCall): (() => Promise<Config>) => {
   const load = async (): Promise<Config> => {
@@ -50,7 +61,8 @@ const configLoader = ({ env, folder }: World, { options }: RunCall): (() => Prom
 export const storeBacking = (world: World, call: RunCall, onStore: (address: string) => void): Backing => {
   const { err, env, folder } = world;
   const { command, options } = call;
-  const workspace = parseWorkspace(options.workspace ?? (env.PERDURE_WORKSPACE || 'local'));
+  const isOfWorkspace = placesOf(command).includes('workspace');
+  const workspace = parseWorkspace(options.workspace ?? ((isOfWorkspace && env.PERDURE_WORKSPACE) || undefined));
   const config = configLoader(world, call);
   let address = storeOf(options.store, env);
   const tell = (message: string): void => void err.write(`warning: ${printable(message)}\n`).catch(() => {});
@@ -61,7 +73,8 @@ export const storeBacking = (world: World, call: RunCall, onStore: (address: str
     if (typeof store === 'string') {
       address = store;
       onStore(store);
-      if (!command.makesStore) refuseMissingStore(store);
+      if (makesStore(call)) await refuseUnmakeableStore(store);
+      else refuseMissingStore(store);
     }
     return world.openRuntime({
       store,

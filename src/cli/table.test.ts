@@ -45,6 +45,40 @@ test.each([
   expect(layOutTable(wide, [['a', 'b']], width)).toHaveLength(2);
 });
 
+const withIds: readonly Column[] = [
+  { title: 'SESSION', shortens: 2 },
+  { title: 'N', align: 'right', leaves: 1 },
+  { title: 'TITLE', flexible: true, leaves: 3 },
+];
+
+test('[CLI14] ids are shown by an end that tells them apart before they crowd out a title, and that is said', () => {
+  const ids = ['ses_01jd3v8m9k5x7q2w4e6r8t0y1a', 'ses_01jd3v8m9k5x7q2w4exr8t0y1a', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1b'];
+  const rowsOf = ids.map((id) => [id, '1', 'What it is about']);
+  expect(layOutTable(withIds, rowsOf, 38)).toEqual([
+    'SESSION   TITLE',
+    '6r8t0y1a  What it is about',
+    'xr8t0y1a  What it is about',
+    '6r8t0y1b  What it is about',
+    '1 column left out: n; see --json',
+    'ids are shown by their end; see --json',
+  ]);
+  expect(layOutTable(withIds, rowsOf, 80)[1]).toContain(ids[0]);
+});
+
+test('[CLI14] what is not to be cut goes below its line where it is too long', () => {
+  const whole: readonly Column[] = [{ title: 'ID' }, { title: 'URL', flexible: true, whole: true }];
+  expect(
+    layOutTable(
+      whole,
+      [
+        ['a', 'https://example.org/hooks'],
+        ['b', 'https://b'],
+      ],
+      16,
+    ),
+  ).toEqual(['ID  URL', 'a', '  https://exampl', '  e.org/hooks', 'b   https://b']);
+});
+
 test('colours do not count as width', () => {
   const painted = layOutTable(columns, rows, 30, (text, { title }, row) =>
     row >= 0 && title === 'N' ? `<${text}>` : text,

@@ -3,6 +3,9 @@ import { PerdureError } from '../schema/error.ts';
 /** The call itself cannot be right, whatever the store holds. */
 export const wrongCall = (message: string): PerdureError => new PerdureError('INVALID_INPUT', message);
 
+export const onStoreAlone = (what: string): PerdureError =>
+  wrongCall(`${what} works on a store itself, and not with a server: call it where the store is`);
+
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   EISDIR: 'it is a folder',

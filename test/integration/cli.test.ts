@@ -49,7 +49,7 @@ describe('what every command does', () => {
       said(['--version']),
       said(['--help']),
       said(['help', 'fork']),
-      said(['help', '--json']),
+      said(['help']),
     ]);
     expect(version).toBe(`${manifest.version}\n`);
     expect(await answered(['--version'])).toEqual({ version: manifest.version });
@@ -192,7 +192,15 @@ describe('bundles', () => {
 
 describe('wrong calls and faults', () => {
   test('[CLI1, CLI4, FAULT1] a store that is not there is not made by reading it', async () => {
-    for (const args of [['ls'], ['append', missing, 'x'], ['verify', '--all']]) {
+    for (const args of [
+      ['ls'],
+      ['append', missing, 'x'],
+      ['verify', '--all'],
+      ['send', missing, 'x'],
+      ['chat', missing],
+      ['attach', missing],
+      ['worker', '--session', missing, '--once'],
+    ]) {
       const { code, out, err } = await callPerdure(args);
       expect({ code, out }).toEqual({ code: 8, out: '' });
       expect(err).toMatch(

@@ -3,7 +3,11 @@ import { type Context, defineCommand } from '../command.ts';
 import { hanging } from '../hanging.ts';
 import { printableLine } from '../printable.ts';
 import { AsksView, type OpenAsks, openAsks } from '../runs/open-asks.ts';
+import type { Terminal } from '../terminal.ts';
 import { ago } from '../time.ts';
+import { wrapCommand } from '../wrap-command.ts';
+
+const toType = (command: string, { columns }: Terminal): readonly string[] => wrapCommand(command, columns, '    ');
 
 const linesOf = (
   { out, now, commandText }: Context,
@@ -12,12 +16,12 @@ const linesOf = (
   out.style('bold', session),
   ...approvals.flatMap(({ approval, summary, at }) => [
     ...hanging('  ', printableLine(`${summary}, asked ${ago(at, now())}`), out.columns),
-    ...hanging('    ', commandText('approve', approval), out.columns),
-    ...hanging('    ', commandText('deny', approval, '--reason', 'WHY'), out.columns),
+    ...toType(commandText('approve', approval), out),
+    ...toType(commandText('deny', approval, '--reason', 'WHY'), out),
   ]),
   ...questions.flatMap(({ question, callId }) => [
     ...hanging('  ', printableLine(question), out.columns),
-    ...hanging('    ', commandText('answer', session, callId, 'TEXT'), out.columns),
+    ...toType(commandText('answer', session, callId, 'TEXT'), out),
   ]),
 ];
 

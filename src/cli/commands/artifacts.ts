@@ -14,7 +14,7 @@ import { wrongCall } from '../wrong-call.ts';
 type Artifact = Awaited<ReturnType<SessionArtifacts['list']>>[number];
 
 const columns: readonly Column[] = [
-  { title: 'NAME', flexible: true },
+  { title: 'NAME', flexible: true, whole: true },
   { title: 'TYPE', leaves: 2 },
   { title: 'SIZE', align: 'right' },
   { title: 'TIME', align: 'right', leaves: 3 },

@@ -29,12 +29,12 @@ const isCallStatus: Readonly<Record<CallStatus, true>> = {
 const statuses = Object.keys(isCallStatus) as CallStatus[];
 
 const columns: readonly Column[] = [
-  { title: 'SESSION' },
+  { title: 'SESSION', shortens: 4 },
   { title: 'SEQ', align: 'right', leaves: 3 },
   { title: 'TURN', align: 'right' },
   { title: 'TIME', align: 'right', leaves: 2 },
   { title: 'STATUS' },
-  { title: 'TOOK', align: 'right', leaves: 4 },
+  { title: 'TOOK', align: 'right', leaves: 5 },
   { title: 'TOOL', flexible: true },
   { title: 'CALL', leaves: 1 },
 ];

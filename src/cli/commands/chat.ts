@@ -14,7 +14,7 @@ export const chat = defineCommand({
   options: newSessionOptions,
   notes: [
     'What is typed while a run is under way steers it. /help lists what else can be typed. Ctrl-C leaves the run to a process in the background, a second one cancels it.',
-    'With --json every line of stdin is an input, sent when the run before it has come to rest, or the answer to the approval or the question that this one waits for; every line of stdout is what a run came to, or what it waits for.',
+    'With --json every line of stdin is an input, sent when the run before it has come to rest, or the answer to the approval or the question that this one waits for; every line of stdout is what a run came to, or what it waits for; `paused` is one that waits until the session is resumed.',
     'Where lines come from a pipe or with --json, the exit code tells how the last run ended, as that of send does; at a terminal it is 0.',
   ],
   examples: [
@@ -23,8 +23,11 @@ export const chat = defineCommand({
     'perdure chat ses_…',
     'cat questions.txt | perdure chat ses_… --json',
   ],
-  makesStore: true,
-  json: RunResultView.omit({ usage: true }).extend({ session: SessionId, status: z.enum(['waiting', ...runEnds]) }),
+  makesStore: ({ args: [named] }) => named === undefined,
+  json: RunResultView.omit({ usage: true }).extend({
+    session: SessionId,
+    status: z.enum(['waiting', 'paused', ...runEnds]),
+  }),
   jsonLines: true,
   run: async (context, { args: [named], options: { agent, from, git, ref, cwd } }): Promise<Ending | undefined> => {
     const session = await sessionFor(context, named, { agent, from, git, ref, cwd });

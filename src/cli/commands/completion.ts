@@ -16,11 +16,12 @@ export const completion = defineCommand({
     'eval "$(perdure completion zsh)"',
     'perdure completion fish | source',
   ],
+  places: [],
   json: z.strictObject({ shell: z.enum(shells), script: z.string() }),
   run: async (context, { args: [named] }) => {
     const shell = parseOneOf('SHELL', shells, named!);
     const { completionScript } = await import('../completion/index.ts');
-    const script = completionScript(shell, context.commands);
+    const script = completionScript(shell, context.commands, context.help.topics);
     await context.answer({ shell, script }, () => script.trimEnd().split('\n'));
   },
 });

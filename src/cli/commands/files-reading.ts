@@ -4,7 +4,7 @@ import type { ListedFile } from '../../core/service/files/read-files.ts';
 import { FileHistoryView, FilesDiffView, FilesView } from '../../schema/views/files.ts';
 import { type Command, type Context, defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
-import { truncate, wrap } from '../display-width.ts';
+import { breakAt, displayWidth, truncate } from '../display-width.ts';
 import { ContentView, writeContent } from '../files/content.ts';
 import { changedFileText } from '../files/file-text.ts';
 import { setAsideOption, whereOf } from '../files/where.ts';
@@ -21,7 +21,7 @@ const options = { at: text('POINT', 'as they were at turn:3 (or just 3), or at s
 const fileColumns: readonly Column[] = [
   { title: 'MODE', align: 'right', leaves: 1 },
   { title: 'SIZE', align: 'right' },
-  { title: 'PATH', flexible: true },
+  { title: 'PATH', flexible: true, whole: true },
 ];
 
 const fileCells = (file: ListedFile): readonly string[] => {
@@ -72,12 +72,20 @@ const lineStyles: readonly (readonly [RegExp, Style])[] = [
   [/^-/, 'red'],
 ];
 
+const continued = '↳ ';
+
+/** A line that goes on is marked, so that none is taken for another line of the patch. */
+const piecesOf = (line: string, columns: number): readonly string[] =>
+  displayWidth(line) <= columns
+    ? [line]
+    : breakAt(line, columns - displayWidth(continued)).map((piece, index) => (index > 0 ? continued : '') + piece);
+
 const diffLines = ({ unified, files }: FilesDiff, out: Terminal): readonly string[] => {
   if (files.length === 0) return ['no difference'];
   if (unified === '') return [`${count(files.length, 'folder')} changed, no file`];
   return printableLines(unified.replace(/\n$/, '')).flatMap((line) => {
     const style = lineStyles.find(([form]) => form.test(line))?.[1];
-    return wrap(line, out.columns).map((piece) => (style ? out.style(style, piece) : piece));
+    return piecesOf(line, out.columns).map((piece) => (style ? out.style(style, piece) : piece));
   });
 };
 
@@ -122,11 +130,12 @@ const maxName = 24;
 const historyTable = (versions: readonly FileVersion[], { out, now }: Context): readonly string[] => {
   const moment = now();
   const time = out.isTerminal ? (when: number) => age(when, moment) : isoTime;
+  const by = out.isTerminal ? (name: string) => truncate(name, maxName) : (name: string) => name;
   const rows = versions.map((each) => [
     String(each.seq),
     time(each.at),
     String(each.turn),
-    truncate(printableLine(each.cause ? `tool:${each.cause.tool}` : each.actor), maxName),
+    by(printableLine(each.cause ? `tool:${each.cause.tool}` : each.actor)),
     `${changedFileText(each)}${each.why ? `: ${printableLine(each.why)}` : ''}`,
   ]);
   return layOutTable(historyColumns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));

@@ -4,17 +4,20 @@ import type { OldWorktree } from '../../core/service/gc-worktrees.ts';
 import { CollectionView } from '../../schema/views/maintenance.ts';
 import { defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
+import { hanging } from '../hanging.ts';
 import { parseDuration } from '../moment.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 
 const shown = ({ blobs, bytes }: BlobCount): string => `${count(blobs, 'blob')}, ${count(bytes, 'byte')}`;
 
-const worktreeLine = ({ folder, stays }: OldWorktree, isDryRun: boolean): string => {
-  if (stays !== undefined) return `kept         ${printable(folder)}: ${printable(stays)}`;
-  const gone = isDryRun ? 'would go     ' : 'removed      ';
-  return `${gone}${printable(folder)}: its session is archived, and the log has all of its files`;
-};
+type Row = readonly [fate: string, what: string];
+const fateWidth = 13;
+
+const worktreeRow = ({ folder, stays }: OldWorktree, gone: string): Row =>
+  stays === undefined
+    ? [gone, `${printable(folder)}: its session is archived, and the log has all of its files`]
+    : ['kept', `${printable(folder)}: ${printable(stays)}`];
 
 export const gc = defineCommand({
   name: 'gc',
@@ -46,12 +49,15 @@ export const gc = defineCommand({
       () => runtime.gc({ isDryRun, graceMs, onProgress }),
     );
     const { named, young, garbage, removed, worktrees } = collected;
-    const gone = isDryRun ? `would go     ${shown(garbage)}` : `removed      ${shown(removed)}`;
-    await context.answer({ isDryRun, ...collected }, () => [
-      `${gone}: no session names them, and nobody used them for ${grace}`,
-      `kept         ${count(named, 'blob')} that sessions name`,
-      `kept         ${shown(young)}: no session names them yet, and somebody used them within ${grace}`,
-      ...worktrees.map((each) => worktreeLine(each, isDryRun)),
-    ]);
+    const gone = isDryRun ? 'would go' : 'removed';
+    const rows: readonly Row[] = [
+      [gone, `${shown(isDryRun ? garbage : removed)}: no session names them, and nobody used them for ${grace}`],
+      ['kept', `${count(named, 'blob')} that sessions name`],
+      ['kept', `${shown(young)}: no session names them yet, and somebody used them within ${grace}`],
+      ...worktrees.map((each) => worktreeRow(each, gone)),
+    ];
+    await context.answer({ isDryRun, ...collected }, () =>
+      rows.flatMap(([fate, what]) => hanging(fate.padEnd(fateWidth), what, context.out.columns)),
+    );
   },
 });

@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { ImportedView } from '../../schema/views/session.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { count } from '../count.ts';
+import { wrap } from '../display-width.ts';
 import { printableLine } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { fileError } from '../wrong-call.ts';
@@ -55,6 +56,8 @@ export const importCommand = defineCommand({
       () => `importing ${printableLine(file)}`,
       () => importChecked(context, source),
     );
-    await context.answer(imported, () => imported.sessions.map(({ session, added }) => `${session}  ${events(added)}`));
+    await context.answer(imported, () =>
+      imported.sessions.flatMap(({ session, added }) => wrap(`${session}  ${events(added)}`, context.out.columns)),
+    );
   },
 });

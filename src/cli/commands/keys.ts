@@ -14,13 +14,13 @@ import { type Column, layOutTable } from '../table.ts';
 import { age, isoTime } from '../time.ts';
 
 const columns: readonly Column[] = [
-  { title: 'KEY' },
+  { title: 'KEY', shortens: 3 },
   { title: 'MEMBER' },
   { title: 'ROLE' },
-  { title: 'STATE', leaves: 4 },
+  { title: 'STATE', leaves: 5 },
   { title: 'AGE', align: 'right', leaves: 1 },
   { title: 'AREAS', leaves: 2 },
-  { title: 'NAME', flexible: true, leaves: 3 },
+  { title: 'NAME', flexible: true, leaves: 4 },
 ];
 
 const stateOf = ({ revokedAt, expiresAt }: KeyInfo, now: number): string => {

@@ -32,18 +32,28 @@ const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal
   const place = `${String(seq).padStart(5)}  ${time}${`t${turn}`.padEnd(4)}`;
   const who = columns < leastForActor ? '' : `${printable(actor).padEnd(12)}  `;
   const fixed = `${place}  ${type.padEnd(17)}  ${who}`;
-  const gist = truncate(eventGist(event), Math.max(8, Math.min(columns - fixed.length, maxGist)));
+  const room = isTerminal ? Math.max(8, Math.min(columns - fixed.length, maxGist)) : Number.POSITIVE_INFINITY;
+  const gist = truncate(eventGist(event, room * 2), room);
   return `${style('dim', place)}  ${type.padEnd(17)}  ${style('dim', who)}${gist}`.trimEnd();
+};
+
+/** Before the first event: with --follow nothing is the last. */
+const leftOutNote = ({ columns, style }: Terminal): string => {
+  const left = [...(columns < leastForTime ? ['time'] : []), ...(columns < leastForActor ? ['actor'] : [])];
+  return left.length > 0 ? `${style('dim', `left out: ${left.join(', ')}; see --json`)}\n` : '';
 };
 
 const writerOf = ({ out, json }: Context) => {
   let day = '';
+  let note = leftOutNote(out);
   return async (event: SessionEvent): Promise<void> => {
     if (json) return out.write(`${printableJson(event)}\n`);
     const today = localDay(event.at);
     const heading = out.isTerminal && today !== day ? `${out.style('dim', `── ${today} ──`)}\n` : '';
     day = today;
-    return out.write(`${heading}${eventLine(event, out)}\n`);
+    const before = note + heading;
+    note = '';
+    return out.write(`${before}${eventLine(event, out)}\n`);
   };
 };
 

@@ -11,12 +11,12 @@ import { age } from '../time.ts';
 import { wrongCall } from '../wrong-call.ts';
 
 const columns: readonly Column[] = [
-  { title: 'SESSION' },
+  { title: 'SESSION', shortens: 3 },
   { title: 'STATUS' },
   { title: 'TURNS', align: 'right', leaves: 2 },
   { title: 'MESSAGES', align: 'right', leaves: 1 },
-  { title: 'AGE', align: 'right', leaves: 3 },
-  { title: 'TITLE', flexible: true, leaves: 4 },
+  { title: 'AGE', align: 'right', leaves: 4 },
+  { title: 'TITLE', flexible: true, leaves: 5 },
 ];
 
 const row = ({ id, status, turn, messages, updatedAt, title = '' }: SessionSummary, now: number): readonly string[] => [

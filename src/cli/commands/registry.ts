@@ -22,6 +22,7 @@ import { filesWriting } from './files-writing.ts';
 import { fork } from './fork.ts';
 import { gc } from './gc.ts';
 import { handoff } from './handoff.ts';
+import { help } from './help.ts';
 import { importCommand } from './import.ts';
 import { keyCommands } from './keys.ts';
 import { lifecycleCommands } from './lifecycle.ts';
@@ -84,7 +85,7 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: 'store',
     about: 'move sessions, and look after the store',
-    commands: [exportCommand, importCommand, repair, gc, completion],
+    commands: [exportCommand, importCommand, repair, gc, help, completion],
   },
 ];
 

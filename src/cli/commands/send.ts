@@ -75,7 +75,7 @@ export const send = defineCommand({
     `perdure send ses_… 'Look at this' --file log.txt --detach`,
     'git diff | perdure send ses_… - --key review-1',
   ],
-  makesStore: true,
+  makesStore: ({ options: given }) => given.new ?? false,
   json: z.union([EventView, RunView]),
   jsonLines: true,
   run: async (context, call) => {

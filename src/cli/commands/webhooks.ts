@@ -4,6 +4,7 @@ import { WebhookId } from '../../schema/ids.ts';
 import { DeliveryPageView, NewWebhookView } from '../../schema/views/registry.ts';
 import { Delivery, DeliveryId, Webhook, webhookEvents } from '../../schema/webhook.ts';
 import { type Command, type Context, choicesOf, defineCommand, text } from '../command.ts';
+import { wrap } from '../display-width.ts';
 import { findId, type Named } from '../find-id.ts';
 import { listings } from '../listings.ts';
 import { parseCount } from '../point.ts';
@@ -13,11 +14,11 @@ import { age, isoTime } from '../time.ts';
 import { wrongCall } from '../wrong-call.ts';
 
 const webhookColumns: readonly Column[] = [
-  { title: 'WEBHOOK' },
+  { title: 'WEBHOOK', shortens: 3 },
   { title: 'STATE' },
   { title: 'EVENTS', leaves: 2 },
   { title: 'AGE', align: 'right', leaves: 1 },
-  { title: 'URL', flexible: true },
+  { title: 'URL', flexible: true, whole: true },
 ];
 const deliveryColumns: readonly Column[] = [
   { title: 'DELIVERY' },
@@ -41,7 +42,9 @@ const webhookTable = (webhooks: readonly Webhook[], context: Context): readonly 
     printableLine(url),
   ]);
   const reasons = webhooks.flatMap(({ id, disabledBecause }) =>
-    disabledBecause === undefined ? [] : [`${id} is disabled: ${printableLine(disabledBecause)}`],
+    disabledBecause === undefined
+      ? []
+      : wrap(`${id} is disabled: ${printableLine(disabledBecause)}`, context.out.columns),
   );
   return [...table(webhookColumns, rows, context), ...reasons];
 };

@@ -51,8 +51,8 @@ export const worker = defineCommand({
     'perdure worker --concurrency 16 --per-agent demo=2 --lease 10s  # until Ctrl-C',
     'perdure worker --session ses_… --once',
   ],
-  makesStore: true,
-  isLocal: true,
+  makesStore: ({ options: { session } }) => session === undefined,
+  places: ['store', 'config', 'workspace'],
   json: z.strictObject({ agents: z.array(z.string()), health: z.string().optional() }),
   run: async (context, { options: given }) => {
     const options = await parseWorkerOptions(context, given);

@@ -2,12 +2,13 @@ import type { WorkerInfo } from '../../core/service/workers.ts';
 import { WorkersView } from '../../schema/views/worker.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { wrap } from '../display-width.ts';
+import { hanging } from '../hanging.ts';
 import { printableLine } from '../printable.ts';
 import { type Column, layOutTable } from '../table.ts';
 import { age } from '../time.ts';
 
 const columns: readonly Column[] = [
-  { title: 'WORKER' },
+  { title: 'WORKER', shortens: 0 },
   { title: 'STATUS' },
   { title: 'BUSY', align: 'right' },
   { title: 'SEEN', align: 'right', leaves: 1 },
@@ -38,7 +39,9 @@ const linesOf = (workers: readonly WorkerInfo[], context: Context): readonly str
   const held = workers.flatMap(({ worker, holds }) => holds.map((session) => `${session}  ${worker}`));
   return [
     ...tableOf(workers, context),
-    ...(held.length > 0 ? ['', 'at work on:', ...held.map((line) => `  ${line}`)] : []),
+    ...(held.length > 0
+      ? ['', 'at work on:', ...held.flatMap((line) => hanging('  ', line, context.out.columns))]
+      : []),
   ];
 };
 

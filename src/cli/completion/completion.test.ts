@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commands } from '../commands/registry.ts';
 import { commonOptions } from '../common-options.ts';
+import { topics } from '../help.ts';
 import { completionScript } from './index.ts';
 import { type Shell, shells } from './shells.ts';
 
@@ -25,7 +26,7 @@ beforeAll(() => {
   chmodSync(join(folder, 'bin', 'perdure'), 0o755);
   writeFileSync(join(folder, 'bundle.perdure'), '');
   for (const shell of shells) {
-    writeFileSync(join(folder, `script.${shell}`), completionScript(shell, commands));
+    writeFileSync(join(folder, `script.${shell}`), completionScript(shell, commands, topics));
   }
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -76,13 +77,17 @@ test.each(present)('[CLI10] %s completes commands, options, their values, ids an
   expect(completed('perdure fork --a')).toEqual(['--at']);
   expect(completed('perdure show --st')).toEqual(['--store']);
   expect(completed('perdure import --st')).toEqual(['--store']);
-  expect(completed('perdure completion --st')).toEqual(['--store']);
+  expect(completed('perdure completion --store')).toEqual([]);
   expect(completed('perdure ls --status p')).toEqual(['paused', 'pausing']);
   expect(completed('perdure show ses_f')).toEqual(['ses_first']);
   expect(completed('perdure --store sqlite:a.db files ls ses_')).toEqual(['ses_first', 'ses_second']);
   expect(completed('perdure show ses_first ')).toEqual([]);
   expect(completed('perdure import bun')).toEqual(['bundle.perdure']);
   expect(completed('perdure help fo')).toEqual(['fork']);
+  expect(completed('perdure help ')).toEqual(expect.arrayContaining(['ls', 'files', 'help', 'look', 'exit-codes']));
+  expect(completed('perdure help files ')).toEqual(completed('perdure files '));
+  expect(completed('perdure help fork ')).toEqual([]);
+  expect(completed('perdure help --j')).toEqual(['--json']);
   expect(completed('perdure nonsense ')).toEqual([]);
   const [asked] = spawnSync('tail', ['-n', '1', join(folder, 'asked')], { encoding: 'utf8' }).stdout.split('\n');
   expect(asked).toBe('complete sessions --store sqlite:a.db');

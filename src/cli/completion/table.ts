@@ -1,5 +1,6 @@
-import type { Command, OptionSpec } from '../command.ts';
-import { commonOptions } from '../common-options.ts';
+import type { Command, Context, OptionSpec } from '../command.ts';
+import { help } from '../commands/help.ts';
+import { commonOptions, optionsOf } from '../common-options.ts';
 import type { Listing } from '../listings.ts';
 import { shells } from './shells.ts';
 
@@ -48,9 +49,9 @@ const argumentRow = (name: string, index: number): Row => [
   name,
 ];
 
-const rowsOf = ({ args, options }: Command): readonly Row[] => [
-  ...args.map(argumentRow),
-  ...Object.entries({ ...options, ...commonOptions }).flatMap(([name, spec]) => optionRows(name, spec)),
+const rowsOf = (command: Command): readonly Row[] => [
+  ...command.args.map(argumentRow),
+  ...Object.entries(optionsOf(command)).flatMap(([name, spec]) => optionRows(name, spec)),
 ];
 
 const headOf = ({ name }: Command): string => name.split(' ')[0]!;
@@ -58,7 +59,7 @@ const headOf = ({ name }: Command): string => name.split(' ')[0]!;
 export interface CompletionTable {
   /** By what has been typed of a command: nothing yet, the first word of two, or its name. */
   readonly rows: ReadonlyMap<string, readonly Row[]>;
-  /** First words of commands that have two. */
+  /** What another word of the command follows: first words of commands that have two, and `help`. */
   readonly heads: readonly string[];
   /** Options that a value follows, in whatever command. */
   readonly taking: readonly string[];
@@ -66,7 +67,10 @@ export interface CompletionTable {
   readonly places: readonly string[];
 }
 
-export const completionTable = (commands: readonly Command[]): CompletionTable => {
+/** What help can be asked for beside commands. */
+export type Topics = Context['help']['topics'];
+
+export const completionTable = (commands: readonly Command[], topics: Topics): CompletionTable => {
   const heads = [...new Set(commands.filter(({ name }) => name.includes(' ')).map(headOf))];
   const about = (head: string): string => {
     const words = commands.filter((each) => headOf(each) === head).map(({ name }) => name.slice(head.length + 1));
@@ -75,7 +79,6 @@ export const completionTable = (commands: readonly Command[]): CompletionTable =
   const first: readonly Row[] = [
     ...commands.filter(({ name }) => !name.includes(' ')).map(({ name, summary }) => [name, command, summary] as const),
     ...heads.map((head) => [head, command, about(head)] as const),
-    ['help', command, 'what there is, or all about a command'],
   ];
   const seconds = heads.map((head): [string, readonly Row[]] => [
     head,
@@ -83,14 +86,22 @@ export const completionTable = (commands: readonly Command[]): CompletionTable =
       .filter((each) => each.name.startsWith(`${head} `))
       .map(({ name, summary }) => [name.slice(head.length + 1), command, summary] as const),
   ]);
+  const helpRows: readonly Row[] = [
+    ...first,
+    ...Object.entries(topics).flatMap(([name, topic]) =>
+      heads.includes(name) ? [] : [[name, command, topic.about] as const],
+    ),
+    ...rowsOf(help),
+  ];
   const rows = new Map([
     ['', first] as const,
     ...seconds,
     ...commands.map((each) => [each.name, rowsOf(each)] as const),
-    ['help', first] as const,
+    [help.name, helpRows] as const,
+    ...seconds.map(([head, its]) => [`${help.name} ${head}`, its] as const),
   ]);
   const all = [...rows.values()].flat();
   const taking = all.flatMap(([name, kind]) => (name.startsWith('-') && kind !== flagKind ? [name] : []));
   const places = Object.entries(commonOptions).flatMap(([name, { type }]) => (type === 'string' ? [`--${name}`] : []));
-  return { rows, heads, taking: [...new Set(taking)], places };
+  return { rows, heads: [...heads, help.name], taking: [...new Set(taking)], places };
 };

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { callCliOn } from '../../../test/call-cli.ts';
+import { callCli, callCliOn } from '../../../test/call-cli.ts';
 import { messagesApi } from '../../../test/providers/messages-api.ts';
 import { startProvider, testKey } from '../../../test/providers/provider-server.ts';
 import { responsesApi } from '../../../test/providers/responses-api.ts';
@@ -20,7 +20,7 @@ test.each([
     const sent = await callCliOn(database, ['send', '--new', 'Hello'], { env });
     expect(sent).toMatchObject({ code: 0, out: 'Thought about.\n' });
     expect(provider.requests[0].model).toMatch(model);
-    const { out, err } = await callCliOn(database, ['agents', '--json'], { env });
+    const { out, err } = await callCli(['agents', '--json'], { env });
     expect(JSON.parse(out)).toMatchObject([
       { name: 'demo', version: 1, model: expect.stringMatching(/\/(claude|gpt|mine)/) },
     ]);

@@ -6,6 +6,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { Context, Surroundings } from '../command.ts';
 import type { Ending } from '../exit-codes.ts';
 import { withProgress } from '../progress.ts';
+import { refuseUnmakeable } from '../refuse-unmakeable.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Env } from '../world.ts';
 import { ClaimFailed } from './claims.ts';
@@ -22,9 +23,11 @@ const makeFolder = async (named: string | undefined): Promise<string> => {
   const begins = join(tmpdir(), 'perdure-demo-');
   try {
     if (named === undefined) return await mkdtemp(begins);
+    await refuseUnmakeable(named);
     await mkdir(named, { recursive: true });
     return named;
   } catch (cause) {
+    if (cause instanceof PerdureError) throw cause;
     const { code } = cause as NodeJS.ErrnoException;
     const file = named ?? begins;
     throw unusable(file, `cannot write ${file} (${code})`, cause);

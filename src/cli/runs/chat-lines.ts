@@ -19,13 +19,18 @@ const outcomeIn = (event: SessionEvent): Omit<RunResult, 'run' | 'usage'> | unde
 /** A chat for programs: every line that is read is an input, or answers what is asked; every outcome is a line of JSON. */
 export const chatLines = async (context: Context, session: Session, person: Person): Promise<Ending> => {
   const { seq } = await session.summary();
+  const write = (outcome: object): Promise<void> =>
+    context.out.write(`${printableJson({ session: session.id, ...outcome })}\n`);
   const show = async (event: SessionEvent): Promise<void> => {
     const outcome = outcomeIn(event);
-    if (outcome) await context.out.write(`${printableJson({ session: session.id, run: event.run, ...outcome })}\n`);
+    if (outcome) await write({ run: event.run, ...outcome });
   };
   const talk = async (line: string | undefined, live: LiveSession): Promise<void> => {
     if (line === undefined) return live.leave();
-    if (line.trim() !== '') live.expect((await session.send(line.trim())).id);
+    if (line.trim() === '') return;
+    const run = (await session.send(line.trim())).id;
+    live.expect(run);
+    if ((await session.summary()).status === 'paused') await write({ run, status: 'paused' });
   };
   const program = { ...person, isTerminal: false, prompt: () => {} };
   return attachTo(context, session, { person: program, talk, show, after: seq });

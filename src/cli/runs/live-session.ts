@@ -67,8 +67,8 @@ export class LiveSession {
   #expected: RunId | undefined;
   readonly #admitted = new Set<RunId>();
   #asking: Ask | undefined;
-  /** Whether it was said what to type so that it goes on. */
-  #isTold = false;
+  /** Of which rest it was said what to type so that it goes on. */
+  #told: Rest['kind'] | undefined;
   #rested = Promise.withResolvers<void>();
   #isDetached = false;
   #isCancelling = false;
@@ -236,7 +236,7 @@ export class LiveSession {
     const rest = end ?? restOf(this.#view);
     if (rest) return this.#atRest(rest);
     this.#asking = undefined;
-    this.#isTold = false;
+    this.#told = undefined;
   }
 
   async #atRest(rest: Rest): Promise<void> {
@@ -244,10 +244,11 @@ export class LiveSession {
     this.#rested.resolve();
     const canAsk = rest.kind === 'waiting' && (talk || person?.isTerminal);
     this.#asking = canAsk ? askOf(this.#view) : undefined;
-    const hasNothingToSay = this.#asking || this.#isTold || (talk && rest.kind === 'ended');
+    const kind = this.#view.status === 'paused' ? 'paused' : rest.kind;
+    const hasNothingToSay = this.#asking || this.#told === kind || (talk && kind === 'ended');
     const steps = hasNothingToSay ? [] : nextSteps(this.#context, session, this.#view, rest);
     if (!this.#context.json) for (const step of steps) this.printer.note(step);
-    this.#isTold = true;
+    this.#told = kind;
     if (this.#asking || talk) return this.promptAgain();
     this.leave(endingOf(rest));
   }

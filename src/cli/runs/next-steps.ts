@@ -2,6 +2,7 @@ import type { Session } from '../../core/service/session.ts';
 import type { Context } from '../command.ts';
 import { printableLine } from '../printable.ts';
 import { isoTime } from '../time.ts';
+import { wrapCommand } from '../wrap-command.ts';
 import type { Rest, RunsView } from './runs-view.ts';
 
 type Waiting = Extract<Rest, { kind: 'waiting' }>['for'];
@@ -15,39 +16,42 @@ const waits: Readonly<Record<Waiting, string>> = {
   model: 'its model',
 };
 
-const beginnings = (send: string, { queue: [next] }: RunsView): readonly string[] =>
+const beginnings = (send: readonly string[], { queue: [next] }: RunsView): readonly string[] =>
   next?.notBefore === undefined
-    ? ['nothing is under way, and nothing waits; to begin:', `  ${send}`]
+    ? ['nothing is under way, and nothing waits; to begin:', ...send]
     : [`its next input begins ${isoTime(next.notBefore)}, if a worker runs then`];
 
 /** What to type so that a run that rests goes on. */
 export const nextSteps = (context: Context, session: Session, view: RunsView, rest: Rest): readonly string[] => {
   const command = context.commandText;
-  if (rest.kind === 'ended') return rest.end ? [] : beginnings(command('send', session.id, 'TEXT'), view);
-  if (rest.kind === 'paused') return ['it is paused:', `  ${command('resume', session.id)}`];
+  const toType = (text: string): readonly string[] => wrapCommand(text, context.err.columns, '  ');
+  if (view.status === 'paused' || rest.kind === 'paused') {
+    return ['it is paused, and what it is sent waits until it is resumed:', ...toType(command('resume', session.id))];
+  }
+  if (rest.kind === 'ended') return rest.end ? [] : beginnings(toType(command('send', session.id, 'TEXT')), view);
   if (view.run?.waitsIn) {
     return [
       `it waits for ${waits[rest.for]} in the session of a subagent:`,
-      `  ${command('attach', view.run.waitsIn)}`,
+      ...toType(command('attach', view.run.waitsIn)),
     ];
   }
   const approvals = view.approvals.flatMap(({ approval }) => [
     'it waits for an approval:',
-    `  ${command('approve', approval)}`,
-    `  ${command('deny', approval, '--reason', 'WHY')}`,
+    ...toType(command('approve', approval)),
+    ...toType(command('deny', approval, '--reason', 'WHY')),
   ]);
   const questions = view.questions.flatMap(({ callId }) => [
     'it waits for an answer:',
-    `  ${command('answer', session.id, callId, 'TEXT')}`,
+    ...toType(command('answer', session.id, callId, 'TEXT')),
   ]);
   const steps: Readonly<Record<Waiting, readonly string[]>> = {
     approval: [...approvals, ...questions],
     question: [...approvals, ...questions],
     budget: [
       `it waits: ${printableLine(view.run?.why ?? 'its budget is used up')}`,
-      `  ${command('limit', session.id)} …`,
+      ...toType(`${command('limit', session.id)} …`),
     ],
-    human: ['a person has it:', `  ${command('handoff', session.id, '--to', 'agent')}`],
+    human: ['a person has it:', ...toType(command('handoff', session.id, '--to', 'agent'))],
     agent: [
       `it waits: ${printableLine(view.run?.why ?? 'no worker holds its agent')}`,
       '  start one with a configuration that does: perdure worker --config FILE',

@@ -1,0 +1,25 @@
+import { defineCommand } from '../command.ts';
+import { HelpView } from '../help-view.ts';
+
+export const help = defineCommand({
+  name: 'help',
+  summary: 'tell what commands there are, or all about one of them, a group or a topic',
+  args: ['[COMMAND…]'],
+  options: {},
+  notes: [
+    'In place of COMMAND there may be a group, such as look or files, or a topic: all, exit-codes or environment. `perdure COMMAND --help` tells the same of a command.',
+  ],
+  examples: [
+    'perdure help',
+    'perdure help files get',
+    'perdure help look',
+    'perdure help exit-codes',
+    `perdure help --json | jq -r '.commands[].name'`,
+  ],
+  places: [],
+  json: HelpView,
+  run: async (context, { args }) => {
+    const { lines, json } = context.help.on(args);
+    await context.answer(context.json ? json() : undefined, () => lines(context.out));
+  },
+});
