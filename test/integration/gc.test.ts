@@ -63,7 +63,9 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
   test('[GC2, GC3, CLI1] gc tells what would go and why, and removes just that, once it is old', async () => {
     const { workspace, sessions } = await begin();
     const call = async (...args: string[]) => {
-      const { code, out, err } = await callCli(['gc', ...args, '--store', place.address, '--workspace', workspace]);
+      const { code, out, err } = await callCli(['gc', ...args, '--store', place.address, '--workspace', workspace], {
+        columns: Number.POSITIVE_INFINITY,
+      });
       // Where it takes more than a second, it says how far it is.
       expect({ code, err }).toEqual({ code: 0, err: expect.not.stringContaining('error') });
       return out;
