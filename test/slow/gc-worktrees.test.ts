@@ -161,7 +161,8 @@ test('[GC5, CLI1] the command line tells which worktrees would go and which stay
   writeFileSync(join(homeOf(changed), 'files', 'mine.txt'), 'by hand');
   process.env.PERDURE_DATA = join(root, 'data');
   try {
-    const { out } = await callCli(['gc', '--dry-run', '--store', `sqlite:${join(root, 'perdure.db')}`]);
+    const call = ['gc', '--dry-run', '--store', `sqlite:${join(root, 'perdure.db')}`];
+    const { out } = await callCli(call, { columns: Number.POSITIVE_INFINITY });
     expect(out).toContain(`would go     ${join(homeOf(session), 'files')}: `);
     expect(out).toContain(`kept         ${join(homeOf(changed), 'files')}: `);
   } finally {
