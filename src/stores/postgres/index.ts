@@ -79,13 +79,15 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
   try {
     const { writeLog, pooled } = await database.use(async (client) => {
       const { rows } = await client.query(
-        `select current_setting('fsync') as fsync, current_setting('server_encoding') as encoding, pg_backend_pid() as process`,
+        `select current_setting('fsync') as fsync, current_setting('server_encoding') as encoding, pg_backend_pid() as process,
+          to_regclass('perdure.meta') is not null as begun`,
       );
       refuseNoSync(rows[0].fsync);
       refuseOtherEncodings(rows[0].encoding);
       const pooled = isPooled(client, rows[0].process);
       if (pooled && (await losesStatements(client))) database.sendStatementsWhole(client);
-      await migrate(client, options.release ?? currentRelease(), statementTimeoutMs);
+      const release = options.release ?? currentRelease();
+      await migrate(client, { release, waitMs: statementTimeoutMs, isBegun: rows[0].begun });
       return { pooled, writeLog: await openWriteLog(client, statementTimeoutMs) };
     });
     const onListen = () => {

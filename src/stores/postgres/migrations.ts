@@ -251,10 +251,11 @@ const exists = async (client: pg.Client, kind: 'tables' | 'namespace', condition
 const isTable = (client: pg.Client, name: string): Promise<boolean> =>
   exists(client, 'tables', `schemaname = 'perdure' and tablename = '${name}'`);
 
-const readMeta = async (client: pg.Client): Promise<Meta | undefined> => {
-  if (!(await isTable(client, 'meta'))) return undefined;
-  return (await client.query<Meta>('select schema, oldest_reader from perdure.meta')).rows[0];
-};
+const readRow = async (client: pg.Client): Promise<Meta | undefined> =>
+  (await client.query<Meta>('select schema, oldest_reader from perdure.meta')).rows[0];
+
+const readMeta = async (client: pg.Client): Promise<Meta | undefined> =>
+  (await isTable(client, 'meta')) ? readRow(client) : undefined;
 
 const refuseNewer = (meta: Meta | undefined, release: string): void => {
   if (!meta || !isNewerRelease(meta.oldest_reader, release)) return;
@@ -301,9 +302,16 @@ const opening = (waitMs: number): string => `
   set local idle_in_transaction_session_timeout = ${Math.trunc(waitMs)};
 `;
 
+export interface MigrateOptions {
+  readonly release: string;
+  readonly waitMs: number;
+  /** Whether there is a `perdure.meta`, as far as is known. */
+  readonly isBegun: boolean;
+}
+
 /** Brings the database to this release's schema, in one transaction and under a lock: of several processes one does the work. */
-export const migrate = async (client: pg.Client, release: string, waitMs: number): Promise<void> => {
-  const meta = await readMeta(client);
+export const migrate = async (client: pg.Client, { release, waitMs, isBegun }: MigrateOptions): Promise<void> => {
+  const meta = isBegun ? await readRow(client) : undefined;
   refuseNewer(meta, release);
   if (meta && meta.schema >= migrations.length) return;
   await client.query(opening(waitMs));
