@@ -18,11 +18,12 @@ const ports = 'src/core/ports/';
 const session = 'src/core/session/';
 const files = 'src/core/files/';
 const processes = 'src/core/process-identity.ts';
+const folders = 'src/core/make-folder.ts';
 const service = 'src/core/service/';
 const core: Part = { mayImport: [schema, 'src/core/'] };
 const edge: Part = { mayImport: [schema, service] };
 const behindPort: Part = { mayImport: [schema, ports] };
-const store: Part = { mayImport: [schema, ports, session, 'src/stores/*'] };
+const store: Part = { mayImport: [schema, ports, session, folders, 'src/stores/*'] };
 const everything: Part = { mayImport: ['src/'] };
 
 /** The most specific entry decides. */
@@ -33,7 +34,8 @@ const parts: Record<string, Part> = {
   [service]: core,
   'src/core/run/': core,
   [processes]: { mayImport: [] },
-  [files]: { mayImport: [schema, ports, `${session}redact.ts`] },
+  [folders]: { mayImport: [] },
+  [files]: { mayImport: [schema, ports, folders, `${session}redact.ts`] },
   'src/stores/': store,
   'src/stores/sqlite/': store,
   'src/stores/postgres/': store,
@@ -49,7 +51,7 @@ const parts: Record<string, Part> = {
     browser: true,
   },
   'src/testing/': { mayImport: [schema, ports, session, 'src/stores/*'] },
-  'src/cli/': { mayImport: ['src/client/', 'src/servers/', schema, service, 'src/runtime.ts'] },
+  'src/cli/': { mayImport: ['src/client/', 'src/servers/', schema, service, folders, 'src/runtime.ts'] },
   // A program like those of users, who import `perdure` and `perdure/tools`.
   'src/cli/config/': {
     mayImport: ['src/cli/', schema, service, 'src/runtime.ts', 'src/index.ts', 'src/tools/index.ts'],

@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { PerdureError } from '../schema/error.ts';
-import { refuseUnmakeable } from './refuse-unmakeable.ts';
 
 export const defaultStore = 'sqlite:.perdure/perdure.db';
 
@@ -12,11 +10,6 @@ export const givenStore = (option: string | undefined, env: Env): string | undef
 export const storeOf = (option: string | undefined, env: Env): string => givenStore(option, env) ?? defaultStore;
 
 const fileOf = (address: string): string | undefined => /^sqlite:(.+)$/.exec(address)?.[1];
-
-export const refuseUnmakeableStore = async (address: string): Promise<void> => {
-  const file = fileOf(address);
-  if (file) await refuseUnmakeable(dirname(file));
-};
 
 /** Opening SQLite would make the file: only the commands that begin a store may do so. */
 export const refuseMissingStore = (address: string): void => {

@@ -10,14 +10,7 @@ import { findConfig, loadConfig } from './config/load-config.ts';
 import { suggestion } from './one-of.ts';
 import type { RunCall } from './parse-call.ts';
 import { printable } from './printable.ts';
-import {
-  defaultStore,
-  givenStore,
-  refuseMissingStore,
-  refuseUnmakeableStore,
-  storeOf,
-  withoutSecrets,
-} from './store-address.ts';
+import { defaultStore, givenStore, refuseMissingStore, storeOf, withoutSecrets } from './store-address.ts';
 import type { World } from './world.ts';
 import { wrongCall } from './wrong-call.ts';
 
@@ -73,8 +66,7 @@ export const storeBacking = (world: World, call: RunCall, onStore: (address: str
     if (typeof store === 'string') {
       address = store;
       onStore(store);
-      if (makesStore(call)) await refuseUnmakeableStore(store);
-      else refuseMissingStore(store);
+      if (!makesStore(call)) refuseMissingStore(store);
     }
     return world.openRuntime({
       store,

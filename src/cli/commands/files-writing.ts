@@ -9,7 +9,6 @@ import { hanging } from '../hanging.ts';
 import { parsePlace, placeIn } from '../place.ts';
 import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
-import { refuseUnmakeable } from '../refuse-unmakeable.ts';
 import { linesText, type Terminal } from '../terminal.ts';
 import { wrongCall } from '../wrong-call.ts';
 
@@ -68,7 +67,6 @@ const get = defineCommand({
     if (to === undefined) throw wrongCall('files get needs --to FOLDER: see `perdure help files get`');
     const where = whereOf(given);
     const session = await context.session(named!);
-    await refuseUnmakeable(to);
     const copied = await withProgress(
       context.err,
       () => `copying to ${printable(to)}`,

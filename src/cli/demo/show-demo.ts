@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, realpath, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, extname, join } from 'node:path';
+import { makeFolder } from '../../core/make-folder.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { Context, Surroundings } from '../command.ts';
 import type { Ending } from '../exit-codes.ts';
 import { withProgress } from '../progress.ts';
-import { refuseUnmakeable } from '../refuse-unmakeable.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Env } from '../world.ts';
 import { ClaimFailed } from './claims.ts';
@@ -19,12 +19,11 @@ const agentModule = new URL(`../config/story-agent${extname(import.meta.url)}`, 
 const unusable = (file: string, why: string, cause?: unknown): PerdureError =>
   new PerdureError('FILE_UNAVAILABLE', `${why}: --in names a new or empty folder`, { details: { file }, cause });
 
-const makeFolder = async (named: string | undefined): Promise<string> => {
+const folderFor = async (named: string | undefined): Promise<string> => {
   const begins = join(tmpdir(), 'perdure-demo-');
   try {
     if (named === undefined) return await mkdtemp(begins);
-    await refuseUnmakeable(named);
-    await mkdir(named, { recursive: true });
+    await makeFolder(named);
     return named;
   } catch (cause) {
     if (cause instanceof PerdureError) throw cause;
@@ -36,7 +35,7 @@ const makeFolder = async (named: string | undefined): Promise<string> => {
 
 /** The real name of a new or empty folder, with the agent of the story. */
 const prepareFolder = async (named: string | undefined): Promise<string> => {
-  const folder = await makeFolder(named);
+  const folder = await folderFor(named);
   if ((await readdir(folder)).length > 0) throw unusable(folder, `${folder} is not empty`);
   await writeFile(
     join(folder, 'perdure.config.mjs'),

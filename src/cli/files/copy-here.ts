@@ -1,5 +1,6 @@
-import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, readdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { makeFolder } from '../../core/make-folder.ts';
 import type { CopiedFiles } from '../../core/service/files/copy-files.ts';
 import { parseFilePath } from '../../core/service/files/file-path.ts';
 import type { ListedFile } from '../../core/service/files/read-files.ts';
@@ -10,7 +11,7 @@ import { fileError } from '../wrong-call.ts';
 type Where = Parameters<Session['files']['list']>[0];
 
 const makeEmpty = async (folder: string): Promise<void> => {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   if ((await readdir(folder)).length === 0) return;
   throw new PerdureError('FILE_UNAVAILABLE', `${folder} is not empty: name a new or empty folder`, {
     details: { folder },
@@ -34,7 +35,7 @@ export const copyHere = async (
     await makeEmpty(folder);
     for (const file of [...all.filter((each) => !isLink(each)), ...all.filter(isLink)]) {
       const target = join(folder, file.path);
-      await mkdir(file.kind === 'folder' ? target : dirname(target), { recursive: true });
+      await makeFolder(file.kind === 'folder' ? target : dirname(target));
       if (file.kind === 'folder') continue;
       if (file.kind === 'link') await symlink(file.target, target);
       else {

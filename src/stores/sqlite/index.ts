@@ -1,5 +1,6 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
+import { makeFolder } from '../../core/make-folder.ts';
 import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { currentRelease } from '../release.ts';
@@ -29,7 +30,7 @@ const entry = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 
 export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeStore> => {
   const file = resolve(options.file);
-  await mkdir(dirname(file), { recursive: true }).catch((error) => {
+  await makeFolder(dirname(file)).catch((error) => {
     throw folderError(error, file);
   });
   if ((await stat(file).catch(() => undefined))?.isDirectory()) throw isFolder(file);

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from '../../make-folder.ts';
 import { createWhole } from './create-whole.ts';
 
 const fileIn = (data: string): string => join(data, 'machine');
@@ -19,7 +20,7 @@ const known = async (data: string): Promise<string | undefined> => {
 export const thisMachine = async (data: string): Promise<string> => {
   const machine = await known(data);
   if (machine) return machine;
-  await mkdir(data, { recursive: true });
+  await makeFolder(data);
   await createWhole(fileIn(data), `${hostname()}-${randomBytes(8).toString('hex')}\n`);
   return thisMachine(data);
 };

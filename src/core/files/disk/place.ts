@@ -1,8 +1,9 @@
-import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { lstat, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
 import type { PayloadOf } from '../../../schema/event.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
+import { makeFolder } from '../../make-folder.ts';
 import type { BlobHash } from '../../ports/blobs.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import { emptyTree } from '../tree.ts';
@@ -59,9 +60,9 @@ export const placeHere = async (
 /** For its user alone. A person's own folder is not made anew when it is gone. */
 export const makePlace = async ({ folder, temporary, isBound }: WorktreePlace): Promise<void> => {
   await asWorktreeError(folder, async () => {
-    await mkdir(temporary, { recursive: true, mode: 0o700 });
+    await makeFolder(temporary, 0o700);
     if (isBound) return;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     if ((await lstat(folder)).isDirectory()) return;
     throw new PerdureError('FILE_UNAVAILABLE', `the worktree ${folder} is a link, which is not followed: remove it`, {
       details: { folder },

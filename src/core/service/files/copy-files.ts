@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { PerdureError } from '../../../schema/error.ts';
@@ -6,6 +6,7 @@ import { treeReader } from '../../files/read-tree.ts';
 import { emptyTree } from '../../files/tree.ts';
 import { withBlobs } from '../../files/with-blobs.ts';
 import { withEntry } from '../../files/with-entry.ts';
+import { makeFolder } from '../../make-folder.ts';
 import type { BlobHash, Blobs, NewBlob } from '../../ports/blobs.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import { parseInput } from '../../session/event-codec.ts';
@@ -28,7 +29,7 @@ const unavailable = (folder: string, problem: string, cause?: unknown): PerdureE
 
 const makeEmpty = async (folder: string): Promise<void> => {
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     if ((await readdir(folder)).length === 0) return;
   } catch (cause) {
     throw unavailable(folder, `cannot be made (${(cause as Error).message})`, cause);

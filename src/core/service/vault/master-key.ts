@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
+import { makeFolder } from '../../make-folder.ts';
 import { keyBytes, newSealingKey, type SealingKey, sealingKey } from './seal.ts';
 
 export const vaultLocked = (why: string): PerdureError =>
@@ -93,7 +94,7 @@ const writeKeyFile = async (file: string): Promise<SealingKey> => {
 };
 
 export const makeMasterKey = async (file: string): Promise<void> => {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(file), 0o700);
   await writeKeyFile(file).catch((error) => {
     if (!isCode(error, 'EEXIST')) throw error;
     throw new PerdureError('CONFLICT', `there is a master key already: ${file}`, { details: { file } });

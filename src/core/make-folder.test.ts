@@ -1,0 +1,34 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { makeFolder } from './make-folder.ts';
+
+const root = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-make-folder-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+};
+
+test('a folder is made with those above it, several times and by several at once', async () => {
+  const folder = join(root(), 'a', 'b', 'c');
+  await Promise.all(Array.from({ length: 8 }, () => makeFolder(folder, 0o700)));
+  await makeFolder(folder);
+  for (const each of [folder, join(folder, '..'), join(folder, '..', '..')]) {
+    expect(statSync(each).mode & 0o777).toBe(0o700);
+  }
+});
+
+test('where a file stands, and below it, none can be made', async () => {
+  const file = join(root(), 'file');
+  writeFileSync(file, '');
+  await expect(makeFolder(file)).rejects.toMatchObject({ code: 'EEXIST' });
+  await expect(makeFolder(join(file, 'a'))).rejects.toMatchObject({ code: 'ENOTDIR' });
+});
+
+test.runIf(existsSync('/proc/self'))(
+  'below a folder that takes none it fails in place of asking without end',
+  async () => {
+    await expect(makeFolder('/proc/x/y')).rejects.toMatchObject({ code: expect.stringMatching(/ENOENT|EACCES|EPERM/) });
+  },
+);
