@@ -10,22 +10,22 @@ export const runFailureCatalog = {
       "Mend what the message names: the key, the model's name, the credit of the account, or the agent's settings and tools. Then send it again.",
   },
   MODEL_UNAVAILABLE: {
-    cause: 'The provider could not be reached, or answered that it cannot answer now (HTTP 5xx), at every try of five.',
+    cause: 'The provider could not be reached, or answered that it cannot answer now (HTTP 5xx), at every try.',
     remedy:
       'Check the network, the base URL of the provider, and that what should answer there runs; where the provider itself is down, wait. Then send it again.',
   },
   MODEL_RATE_LIMIT: {
-    cause: 'The provider asked to slow down, at every try of five.',
+    cause: 'The provider asked to slow down, at every try.',
     remedy:
       "Wait a little and send it again. If it comes often, raise the limit of the provider's account, or let workers take on fewer sessions at once (`perdure worker --concurrency N`).",
   },
   MODEL_TIMEOUT: {
-    cause: 'The provider sent nothing for too long, at every try of five.',
+    cause: 'The provider sent nothing for too long, at every try.',
     remedy:
       'Send it again later. If the model is slow to begin, as a large one on a machine of your own, raise `models.stallMs` in the configuration.',
   },
   MODEL_BROKEN_STREAM: {
-    cause: 'The answer broke off before its end, was empty or could not be read, at every try of five.',
+    cause: 'The answer broke off before its end, was empty or could not be read, at every try.',
     remedy:
       'Send it again later. If it stays so, look at what is between here and the provider, such as a proxy that ends long answers, and whether `api` of the provider in the configuration is how it speaks.',
   },

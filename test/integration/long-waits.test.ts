@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -5,6 +6,7 @@ import { runTool } from '../../src/core/run/run-tool.ts';
 import { openRuntime } from '../../src/index.ts';
 import { guardAgainstStall } from '../../src/models/stall-guard.ts';
 import { openPostgresStore } from '../../src/stores/postgres/index.ts';
+import { openChanges } from '../../src/stores/sqlite/changes.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts';
 import { newKey } from '../../src/testing/contract/contract-setup.ts';
 import { openSession } from '../../src/testing/contract/session-log.ts';
@@ -102,7 +104,14 @@ test('a store on PostgreSQL may wait long, and look seldom', async () => {
 });
 
 test('a store on SQLite may wait long, and look seldom', async () => {
-  const store = await openSqliteStore({ file: newSqliteFile(), busyTimeoutMs: longMs, fallbackPollMs: longMs });
+  const file = newSqliteFile();
+  const store = await openSqliteStore({ file, busyTimeoutMs: longMs });
   await openSession(store, newKey());
   await store.close();
+  const db = new DatabaseSync(file);
+  const changes = openChanges(db, { file, fallbackPollMs: longMs }, () => undefined);
+  changes.start();
+  await expectNoneRang();
+  changes.stop();
+  db.close();
 });

@@ -116,16 +116,22 @@ test('[WORKER2] workers are listed with what they have in hand, to each workspac
   expect(await runtime.workers()).toEqual([]);
 });
 
+/** A worker of the first of two runtimes, in the middle of a call. */
+const atWork = async () => {
+  const { agent, open, calls, begun } = newCluster();
+  const [first, second] = [await open(), await open()];
+  const session = await first.sessions.open({ agent });
+  const worker = first.worker();
+  await worker.start();
+  const run = await session.send('look');
+  await begun;
+  return { agent, calls, first, second, worker, session, run };
+};
+
 test.each([undefined, 2 ** 31])(
   '[WORKER3] who drains, for %s ms at most, takes nothing on, lets the step under way end, and hands the run back',
   async (forMs) => {
-    const { agent, open, calls, begun } = newCluster();
-    const [first, second] = [await open(), await open()];
-    const session = await first.sessions.open({ agent });
-    const worker = first.worker();
-    await worker.start();
-    const run = await session.send('look');
-    await begun;
+    const { agent, calls, first, second, worker, session, run } = await atWork();
     const drained = worker.drain({ forMs });
     await expect.poll(async () => (await second.workers())[0]?.status).toBe('draining');
     const later = await (await first.sessions.open({ agent })).send('Go');
@@ -141,13 +147,7 @@ test.each([undefined, 2 ** 31])(
 );
 
 test('[WORKER3] a step that takes too long is let go of, and runs again elsewhere', async () => {
-  const { agent, open, calls, begun } = newCluster();
-  const [first, second] = [await open(), await open()];
-  const session = await first.sessions.open({ agent });
-  const worker = first.worker();
-  await worker.start();
-  const run = await session.send('look');
-  await begun;
+  const { calls, second, worker, run } = await atWork();
   await worker.drain({ forMs: 20 });
   expect(calls[0]!.signal.aborted).toBe(true);
   await second.worker().start();

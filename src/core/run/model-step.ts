@@ -224,7 +224,7 @@ const keepAnswer = async (run: RunContext, drafts: readonly EventDraft[], answer
   return ended;
 };
 
-const cutOff: Readonly<Record<Exclude<Finish, 'stop' | 'tool-calls' | 'other'>, RunFailure>> = {
+const cutOff: Readonly<Partial<Record<Finish, RunFailure>>> = {
   length: {
     code: 'MODEL_LENGTH',
     message:
@@ -237,8 +237,8 @@ const cutOff: Readonly<Record<Exclude<Finish, 'stop' | 'tool-calls' | 'other'>, 
 };
 
 const finished = ({ finish }: ModelAnswer): Asked => {
-  if (finish === 'stop' || finish === 'tool-calls' || finish === 'other') return { ended: 'answered' };
-  return { ended: 'failed', error: cutOff[finish] };
+  const error = cutOff[finish];
+  return error ? { ended: 'failed', error } : { ended: 'answered' };
 };
 
 const failureCodes: Readonly<Record<ModelFailureKind, RunFailureCode>> = {

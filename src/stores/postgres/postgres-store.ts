@@ -33,10 +33,10 @@ import type { Database } from './database.ts';
 import { findBlobEvents } from './find-blob-events.ts';
 import { findCalls } from './find-calls.ts';
 import { findCommits } from './find-commits.ts';
-import { meetFirstReads } from './first-reads.ts';
 import { importCopies } from './import-copies.ts';
 import { listKeys } from './keys.ts';
 import { Lineages } from './lineages.ts';
+import { meetStatements } from './meet-statements.ts';
 import { readEvents } from './read-events.ts';
 import { rebuildProjections } from './rebuild-projections.ts';
 import { findRecord, listRecords, writeRecords } from './record-rows.ts';
@@ -81,7 +81,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     this.#lineages = new Lineages(database);
     this.#blobReads = new BlobReads(database);
     this.#claims = openClaims(database);
-    this.#meeting = setTimeout(() => this.#meetFirstReads(), idleMs).unref();
+    this.#meeting = setTimeout(() => this.#meetStatements(), idleMs).unref();
   }
 
   append(request: AppendRequest): Promise<AppendOutcome> {
@@ -252,7 +252,6 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   async #close(): Promise<void> {
-    clearTimeout(this.#meeting);
     await Promise.allSettled(this.#running);
     await this.#changes.close();
     await this.#database.close();
@@ -272,9 +271,9 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     }
   }
 
-  /** What goes wrong there is told to whoever asks next. */
-  #meetFirstReads(): void {
-    this.#run(() => meetFirstReads(this.#database)).catch(() => undefined);
+  /** Nobody waits for it: what goes wrong there, whoever asks next meets too. */
+  #meetStatements(): void {
+    this.#run(() => meetStatements(this.#database)).catch(() => undefined);
   }
 
   #queueOf(workspace: WorkspaceId): AppendQueue {

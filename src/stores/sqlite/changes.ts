@@ -2,6 +2,7 @@ import { type FSWatcher, realpathSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { callsForWork } from '../../core/ports/queue.ts';
+import { timerMs } from '../../schema/timer-limit.ts';
 import type { Change } from '../watchers.ts';
 
 export interface Changes {
@@ -90,7 +91,7 @@ export const openChanges = (
   return {
     start: () => {
       if (poll) return;
-      poll = setInterval(find, options.fallbackPollMs);
+      poll = setInterval(find, timerMs(options.fallbackPollMs));
       try {
         watcher = watchFile();
       } catch {

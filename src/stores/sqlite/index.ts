@@ -35,8 +35,7 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeSt
   });
   if ((await stat(file).catch(() => undefined))?.isDirectory()) throw isFolder(file);
   const { busyTimeoutMs = 10_000, fallbackPollMs = 1000, release = currentRelease() } = options;
-  const times = { busyTimeoutMs: timerMs(busyTimeoutMs), fallbackPollMs: timerMs(fallbackPollMs) };
-  const data = { file, ...times, release, mark: newFileMark() };
+  const data = { file, busyTimeoutMs: timerMs(busyTimeoutMs), fallbackPollMs, release, mark: newFileMark() };
   const lost = (cause: unknown) =>
     storeFailure('STORE_UNAVAILABLE', file, 'a thread of the store ended while this was under way', {
       cause,

@@ -10,13 +10,19 @@ import { findSnapshot } from './snapshots.ts';
 /** Nobody's: it is not an id. */
 const nothing: SessionKey = { workspace: 'local' as WorkspaceId, session: 'none' as SessionId };
 
-/**
- * Asks once for what opening a session asks for. A connection reads catalogues and plans a statement when it meets it for the first time,
- * which takes a third of the time that opening a session takes then.
- */
-export const meetFirstReads = async (database: Database): Promise<void> => {
+/** Where it comes from is known, so that what is read of it is asked for. */
+const lineagesWith = (database: Database, { workspace, session }: SessionKey): Lineages => {
   const lineages = new Lineages(database);
-  lineages.learn(nothing as Head);
+  lineages.learn({ workspace, session } as Head);
+  return lineages;
+};
+
+/**
+ * Asks once for what opening a session asks for: a connection reads catalogues and plans a statement when it meets it for the first time,
+ * and whoever opens the first session need not wait for that.
+ */
+export const meetStatements = async (database: Database): Promise<void> => {
+  const lineages = lineagesWith(database, nothing);
   await findHead(database, lineages, nothing);
   await readEvents(database, lineages, nothing, { limit: 1, order: 'descending' });
   await findSnapshot(database, lineages, nothing, { seq: 1, foldVersion: 0 });
