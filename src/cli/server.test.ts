@@ -5,7 +5,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { callCli, recorder } from '../../test/call-cli.ts';
-import { startTestServer } from '../../test/http-server.ts';
+import { startTestServer, testAgent } from '../../test/http-server.ts';
 import { newSqliteFile } from '../../test/sqlite-file.ts';
 import type { Session } from '../core/service/session.ts';
 import { defineAgent, defineScript, defineTool, type RuntimeOptions } from '../index.ts';
@@ -163,6 +163,18 @@ test('[CLIR10] whoever waits for a run that no worker takes is told so, and how 
   await runtime.worker().start();
   expect(await Promise.all([one.sending, other.sending])).toMatchObject([{ code: 0 }, { code: 0 }]);
   expect(one.text().match(/no worker/g)).toHaveLength(1);
+}, 60_000);
+
+test('[CLIR2, FORK6] whoever waits for a run that a rewind from elsewhere cancels is told so', async () => {
+  const { afar, here, runtime } = await start({}, { hasWorker: false });
+  const session = await runtime.sessions.open({ agent: testAgent });
+  const out = recorder(Number.POSITIVE_INFINITY);
+  const sending = afar(['send', session.id, 'Hello', '--json'], { out });
+  await expect.poll(() => out.bytes().toString()).toContain('input.admitted');
+  expect(await here(['rewind', session.id, '--to', 'turn:0'])).toMatchObject({ code: 0 });
+  expect(await sending).toMatchObject({ code: 3 });
+  const { type, payload } = JSON.parse(out.bytes().toString().trim().split('\n').at(-1)!);
+  expect({ type, payload }).toEqual({ type: 'run.ended', payload: { status: 'cancelled' } });
 }, 60_000);
 
 test('[CLIENT8] Ctrl-C leaves a run to the server, and a second one cancels it there', async () => {

@@ -297,3 +297,49 @@ test('[CLIENT4] a session, its commits, what is written right now, a run and the
   expect(await step).toMatchObject({ done: true });
   await expect(run.ended({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 }, 60_000);
+
+/** Breaks off each stream of a run after one event. */
+const breaking = () => {
+  let connections = 0;
+  const breakingFetch: typeof fetch = async (...request) => {
+    const response = await fetch(...request);
+    if (!/\/runs\/[^/]+\/events/.test(String(request[0]))) return response;
+    connections++;
+    const reader = response.body!.getReader();
+    const decoder = new TextDecoder();
+    const body = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        const text = decoder.decode(value, { stream: true });
+        const begin = text.search(/^id: /m);
+        if (begin < 0) return controller.enqueue(value);
+        controller.enqueue(new TextEncoder().encode(text.slice(0, text.indexOf('\n\n', begin) + 2)));
+        await reader.cancel();
+        controller.error(new Error('cut'));
+      },
+    });
+    return new Response(body, response);
+  };
+  return { fetch: breakingFetch, connections: () => connections };
+};
+
+test('[CLIENT4, RUN22] a run, and an input that joined it, are read to their end over any break, and behind it nobody waits', async () => {
+  const { server, keys, runtime } = await startTestServer({}, {}, { hasWorker: false });
+  const broken = breaking();
+  const client = connect({ url: server.url, key: keys.member, fetch: broken.fetch });
+  const session = await client.sessions.open({ agent: testAgent });
+  const run = await session.send('Hello');
+  const joining = await session.send('faster', { policy: 'steer' });
+  await runtime.worker({ pollMs: 200 }).start();
+  await joining.ended();
+  const here = await runtime.sessions.get(session.id);
+  for (const { id, events } of [joining, run]) {
+    const all = await Array.fromAsync((await here.run(id)).events());
+    expect(all.at(-1)).toMatchObject({ type: 'run.ended', run: run.id });
+    expect((await Array.fromAsync(events())).map(({ seq }) => seq)).toEqual(all.map(({ seq }) => seq));
+    const { seq } = await session.summary();
+    expect(await Array.fromAsync(events({ after: seq }))).toEqual([]);
+  }
+  expect(broken.connections()).toBeGreaterThan(10);
+}, 60_000);

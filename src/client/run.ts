@@ -3,7 +3,7 @@ import type { Run, RunResult, RunUnderWay } from '../core/service/runs.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionEvent } from '../schema/event.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
-import { leavesRunsBehind, runEnds } from '../schema/run.ts';
+import { runEnds } from '../schema/run.ts';
 import { path } from './address.ts';
 import { eventIn, followEvents } from './events.ts';
 import { follow } from './follow.ts';
@@ -22,10 +22,9 @@ async function* eventsOfRun(
   signal: AbortSignal,
 ): AsyncGenerator<SessionEvent, void, void> {
   for await (const frame of follow(transport, `${at}/events`, { query: { after }, signal })) {
+    if (frame.event === 'end') return;
     const event = eventIn(frame);
-    if (!event) continue;
-    yield event;
-    if (event.type === 'run.ended' || leavesRunsBehind(event)) return;
+    if (event) yield event;
   }
 }
 

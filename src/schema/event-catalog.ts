@@ -122,7 +122,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
   },
   'session.rewound': {
     about:
-      'What comes after goes on from an earlier point. Nothing is erased; like a fork it repeats what a listing shows of that point. It raises the epoch.',
+      'What comes after goes on from an earlier point. Nothing is erased; like a fork it repeats what a listing shows of that point. It raises the epoch. Inputs that wait are cancelled just before it, in the same append.',
     kind: 'decision',
     writer: 'outside',
     fields: {

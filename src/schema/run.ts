@@ -11,10 +11,6 @@ export const waitReasons = ['approval', 'question', 'budget', 'human', 'agent', 
 export type WaitReason = (typeof waitReasons)[number];
 export type RunStatus = 'queued' | 'running' | 'waiting' | 'paused' | (typeof runEnds)[number];
 
-/** A fork and a rewind take no run along that has not ended: of those admitted before, nothing more comes. */
-export const leavesRunsBehind = ({ type }: { readonly type: string }): boolean =>
-  type === 'session.forked' || type === 'session.rewound';
-
 /** The call that a session works for, which is a child of the one that made it. */
 export const Caller = z.strictObject({ session: SessionId, callId: ToolCallId });
 export type Caller = z.infer<typeof Caller>;

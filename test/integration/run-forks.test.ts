@@ -116,7 +116,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     const events = typesOf(run);
     await session.rewind({ to: { turn: 1 } });
     expect(await run.result()).toMatchObject({ status: 'cancelled' });
-    expect(await events).toEqual(['input.admitted', 'session.rewound']);
+    expect(await events).toEqual(['input.admitted', 'run.ended']);
     await runtime.worker().start();
     await (await session.send('three')).ended();
     expect(await textsOf(session)).toEqual([
@@ -125,6 +125,29 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
       'user: three',
       'assistant: Answered.',
     ]);
+  });
+
+  test('[FORK6, REW2] a retry cancels the inputs that wait, by events that whoever follows the session reads', async () => {
+    const { runtime, session } = await start();
+    const answered = await session.send('one');
+    const worker = runtime.worker();
+    await worker.start();
+    await answered.ended();
+    await worker.stop();
+    const waiting = [await session.send('two'), await session.send('three', { notBefore: Date.now() + 60_000 })];
+    const { seq } = await session.summary();
+    const { run } = await session.retry({ turn: 1 });
+    for (const each of waiting) expect(await each.result()).toMatchObject({ status: 'cancelled' });
+    const written = await Array.fromAsync(session.events({ after: seq }));
+    expect(written.map(({ type, run: of }) => [type, of])).toEqual([
+      ...waiting.map(({ id }) => ['run.ended', id]),
+      ['session.rewound', undefined],
+      ['input.admitted', run!.id],
+    ]);
+    expect(written[0]).toMatchObject({ actor: 'member:local', payload: { status: 'cancelled' } });
+    await runtime.worker().start();
+    expect(await run!.ended()).toMatchObject({ status: 'succeeded' });
+    expect(await textsOf(session)).toEqual(['user: one', 'assistant: Answered.']);
   });
 
   test('[FORK5] a turn ends where the next one begins: what a person did in between counts to it', async () => {

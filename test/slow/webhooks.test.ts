@@ -161,6 +161,18 @@ describe('what webhooks hear of', () => {
     expect(receiver.received.map(({ message }) => message.data.run)).toEqual([parent.run.id, own.run.id]);
   });
 
+  test('[HOOK1, FORK6] of the runs that a rewind cancels, too', async () => {
+    const receiver = await startReceiver();
+    const runtime = await open();
+    await runtime.webhooks.add({ url: receiver.url, events: ['run.ended'] });
+    dispatching(runtime);
+    const session = await runtime.sessions.open({ agent });
+    const run = await session.send(secretText);
+    await session.rewind({ to: { turn: 0 } });
+    const [told] = await receiver.arrived(1);
+    expect(told!.message.data).toMatchObject({ run: run.id, status: 'cancelled' });
+  });
+
   test('[HOOK1] that a session changes again and again is told once a second, and at last its newest head', async () => {
     const receiver = await startReceiver();
     const clock = steppingClock();

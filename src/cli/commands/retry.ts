@@ -7,7 +7,10 @@ export const retry = defineCommand({
   summary: 'ask again what a turn was asked, as another attempt; nothing is erased',
   args: ['SESSION', 'TURN'],
   options: {},
-  notes: ['`perdure diff SESSION turn:3#1 turn:3#2` compares two attempts at turn 3.'],
+  notes: [
+    'Inputs that wait are cancelled: nobody answers them any more.',
+    '`perdure diff SESSION turn:3#1 turn:3#2` compares two attempts at turn 3.',
+  ],
   examples: ['perdure retry ses_… 3'],
   json: RetryView,
   run: async (context, { args: [named, number] }) => {

@@ -3,6 +3,7 @@ import type { ScopedRuntime } from '../../core/service/scoped-runtime.ts';
 import type { Session } from '../../core/service/session.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
+import { type FollowedRun, followRun, newlyFollowed } from '../../schema/follow-run.ts';
 import type { RunId } from '../../schema/ids.ts';
 import type { Context, Interrupt } from '../command.ts';
 import { holdsAgentOf } from '../config/choose-agent.ts';
@@ -13,7 +14,6 @@ import { LivePrinter } from './live-printer.ts';
 import { nextSteps } from './next-steps.ts';
 import type { Person } from './person.ts';
 import type { Runs } from './read-runs.ts';
-import { RunTarget } from './run-target.ts';
 import { foldView, type Rest, type RunsView, restOf } from './runs-view.ts';
 import { whyUntaken } from './why-untaken.ts';
 import { workingRoot } from './working-root.ts';
@@ -56,8 +56,8 @@ export class LiveSession {
   readonly printer: LivePrinter;
   readonly #context: Context;
   readonly #options: LiveOptions;
-  readonly #target: RunTarget;
   readonly #leaving = new AbortController();
+  #target: FollowedRun | undefined;
   #worker: Worker | undefined;
   /** What is worked on: this session, or the one that it works for. */
   #root: Session;
@@ -79,7 +79,7 @@ export class LiveSession {
     this.#options = options;
     this.#view = options.runs.view;
     this.#root = options.session;
-    this.#target = new RunTarget(options.target);
+    this.#target = options.target && newlyFollowed(options.target);
     this.printer = new LivePrinter(context, options.person);
     if (options.typed !== undefined) this.printer.hide(options.typed);
   }
@@ -210,7 +210,7 @@ export class LiveSession {
   async #cancel(): Promise<void> {
     const { session, talk } = this.#options;
     this.#isCancelling = true;
-    await session.cancel(this.#target.run).catch(() => session.cancel());
+    await session.cancel(this.#target?.answeredBy).catch(() => session.cancel());
     if (talk) this.leave('cancelled');
   }
 
@@ -220,8 +220,8 @@ export class LiveSession {
     if (event.seq > runs.seq) this.#view = foldView(this.#view, event);
     if (event.type === 'input.admitted') this.#admitted.add(event.payload.run);
     if (this.#expected && this.#admitted.has(this.#expected)) this.#expected = undefined;
-    const end = this.#target.see(event);
-    if (end || event.seq >= runs.seq) await this.#judge(end);
+    this.#target &&= followRun(this.#target, event);
+    if (this.#target?.end || event.seq >= runs.seq) await this.#judge();
   }
 
   async #show(event: SessionEvent): Promise<void> {
@@ -231,9 +231,10 @@ export class LiveSession {
     return this.printer.settled;
   }
 
-  async #judge(end?: Rest): Promise<void> {
+  async #judge(): Promise<void> {
     if (this.#expected !== undefined) return;
-    const rest = end ?? restOf(this.#view);
+    const end = this.#target?.end;
+    const rest = end ? ({ kind: 'ended', end } as const) : restOf(this.#view);
     if (rest) return this.#atRest(rest);
     this.#asking = undefined;
     this.#told = undefined;

@@ -1,6 +1,5 @@
 import type { Session } from '../../core/service/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import { leavesRunsBehind } from '../../schema/run.ts';
 import { foldView, noRuns, type RunsView } from './runs-view.ts';
 
 export interface Runs {
@@ -27,8 +26,8 @@ const groundOf = (events: readonly SessionEvent[]): number => {
 
 const newestAt = (events: readonly SessionEvent[], { run }: RunsView): number | undefined => {
   const begun = begunIn(events);
-  const left = events.findLast(leavesRunsBehind)?.seq ?? 0;
-  const admitted = events.filter(isAdmitted).filter(({ seq, payload }) => seq > left || begun.has(payload.run));
+  const forkedAt = events.findLast(({ type }) => type === 'session.forked')?.seq ?? 0;
+  const admitted = events.filter(isAdmitted).filter(({ seq, payload }) => seq > forkedAt || begun.has(payload.run));
   return (admitted.find(({ payload }) => payload.run === run?.id) ?? admitted.at(-1))?.seq;
 };
 

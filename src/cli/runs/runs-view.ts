@@ -55,8 +55,6 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
   switch (event.type) {
     case 'session.forked':
       return noRuns;
-    case 'session.rewound':
-      return { ...view, run: undefined, queue: [], approvals: [], questions: [] };
     case 'session.pausing':
       return { ...view, status: 'pausing' };
     case 'session.paused':

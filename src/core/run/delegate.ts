@@ -7,7 +7,7 @@ import type { BlobHash } from '../ports/blobs.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { Delegated } from '../ports/tool.ts';
 import { openSession } from '../service/open-session.ts';
-import { hasEnded, type Run, type RunResult, runStandings } from '../service/runs.ts';
+import { type AdmittedRun, hasEnded, type RunResult, runStandings } from '../service/runs.ts';
 import { keyOf, type Scope } from '../service/scope.ts';
 import { admitInput } from '../service/send.ts';
 import { type Agent, agentName } from '../session/agent.ts';
@@ -57,17 +57,21 @@ const tell = (run: RunContext, callId: string, news: Pick<News, 'type' | 'payloa
     runningCalls[callId] && !children[callId]?.isEnded ? [{ ...news, ...common(run) } as News] : undefined,
   );
 
-/** How the child stands now, and again whenever that changes. */
-const standingsOf = (run: RunContext, { id, session }: Run) =>
-  runStandings(run.scope, keyOf(run.scope, session), { id, admittedAt: 1, signal: run.signal });
+interface AskedChild extends AdmittedRun {
+  readonly session: SessionId;
+}
 
-const untilRest = async (run: RunContext, asked: Run): Promise<RunResult> => {
+/** How the child stands now, and again whenever that changes. */
+const standingsOf = (run: RunContext, asked: AskedChild) =>
+  runStandings(run.scope, keyOf(run.scope, asked.session), asked, run.signal);
+
+const untilRest = async (run: RunContext, asked: AskedChild): Promise<RunResult> => {
   for await (const standing of standingsOf(run, asked)) if (standing.status !== 'running') return standing;
   throw run.signal.reason;
 };
 
 /** Looked at anew after the log has said that it waits: whoever goes on with it from now on tells the parent (`tellCaller`). */
-const untilItGoesOn = async (run: RunContext, asked: Run, leave: (() => void) | undefined): Promise<void> => {
+const untilItGoesOn = async (run: RunContext, asked: AskedChild, leave: (() => void) | undefined): Promise<void> => {
   for await (const standing of standingsOf(run, asked)) {
     if (standing.status === 'running' || hasEnded(standing)) return;
     leave?.();
@@ -80,7 +84,7 @@ const untilItGoesOn = async (run: RunContext, asked: Run, leave: (() => void) | 
 const endOf = async (
   run: RunContext,
   callId: string,
-  asked: Run,
+  asked: AskedChild,
   leave: (() => void) | undefined,
 ): Promise<RunResult> => {
   const { session } = asked;
@@ -98,7 +102,7 @@ const endOf = async (
 const waitForEnd = async (
   run: RunContext,
   callId: string,
-  asked: Run,
+  asked: AskedChild,
   leave: (() => void) | undefined,
 ): Promise<RunResult> => {
   const left = Promise.withResolvers<never>();
@@ -141,10 +145,10 @@ export const delegate = async (
   leave: (() => void) | undefined,
 ): Promise<Delegated> => {
   const session = await childOf(run, callId, heldAgent(run, ref));
-  const asked = await admitInput(scopeOfRequester(run), keyOf(run.scope, session), task, {
+  const admitted = await admitInput(scopeOfRequester(run), keyOf(run.scope, session), task, {
     idempotencyKey: taskKey(callId),
   });
-  const { status, output, error, usage } = await waitForEnd(run, callId, asked, leave);
+  const { status, output, error, usage } = await waitForEnd(run, callId, { ...admitted, session }, leave);
   await takeFilesOver(run, callId, session);
   await tell(run, callId, { type: 'child.ended', payload: { callId, session, usage } });
   return { session, status: status as Delegated['status'], output, error };

@@ -1,4 +1,4 @@
-import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { isPerdureError } from '../../schema/error.ts';
 import type { RunId } from '../../schema/ids.ts';
 import type { Usage } from '../../schema/run.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -8,12 +8,8 @@ import type { SessionFold } from '../session/fold.ts';
 import { addUsage, forsakenChildren, noUsage, usageTold } from '../session/run-fold.ts';
 import { readEvents } from './events.ts';
 import { execute } from './execute.ts';
+import { runNotFound } from './run-not-found.ts';
 import { keyOf, type Scope } from './scope.ts';
-
-const runNotFound = (run: RunId): PerdureError =>
-  new PerdureError('RUN_NOT_FOUND', `${run} is not a run that is queued or under way in this session`, {
-    details: { run },
-  });
 
 const usageOf = async (scope: Scope, key: SessionKey): Promise<Usage> => {
   let usage = noUsage;
@@ -73,7 +69,9 @@ export const cancelRun = async (scope: Scope, key: SessionKey, wanted?: RunId): 
   await cancelRuns(scope, key, ({ run, queue }) => {
     cancelled = wanted ?? run?.id;
     if (cancelled === undefined) return [];
-    if (run?.id !== cancelled && !queue.some((input) => input.run === cancelled)) throw runNotFound(cancelled);
+    if (run?.id !== cancelled && !queue.some((input) => input.run === cancelled)) {
+      throw runNotFound(key, cancelled, ' that is queued or under way');
+    }
     return [cancelled];
   });
   return cancelled;

@@ -158,17 +158,17 @@ export const execute = (
 };
 
 /** Whether the next decision may go better. */
-const mayChange = ({ outcome }: AppendOutcome, { endsCalls }: Decision): boolean =>
-  outcome === 'conflict' || outcome === 'status' || (outcome === 'fenced' && endsCalls === true);
+const mayChange = ({ outcome }: AppendOutcome, { takesOver }: Decision): boolean =>
+  outcome === 'conflict' || outcome === 'status' || (outcome === 'fenced' && takesOver === true);
 
 const writerFor = async (
   scope: Scope,
   key: SessionKey,
-  { endsCalls }: Decision,
+  { takesOver }: Decision,
   epoch: number | undefined,
 ): Promise<Writer> => {
   if (epoch !== undefined) return { kind: 'run', epoch };
-  if (!endsCalls) return { kind: 'outside' };
+  if (!takesOver) return { kind: 'outside' };
   const head = await scope.store.head(key);
   if (!head) throw sessionNotFound(key);
   return { kind: 'run', epoch: head.epoch };

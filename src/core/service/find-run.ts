@@ -1,8 +1,8 @@
-import { PerdureError } from '../../schema/error.ts';
 import { idTime, RunId } from '../../schema/ids.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import { readBackward } from './read-log.ts';
+import { runNotFound } from './run-not-found.ts';
 import { type Run, runHandle } from './runs.ts';
 import type { Scope } from './scope.ts';
 
@@ -17,13 +17,8 @@ export const findRun = async (scope: Scope, key: SessionKey, wanted: string): Pr
     if (stored.at < idTime(id) - slackMs) break;
     if (stored.type !== 'input.admitted') continue;
     const event = decodeEvent(key.workspace, stored);
-    if (event.type === 'input.admitted' && event.payload.run === id) return runHandle(scope, key, id, event.seq);
+    if (event.type === 'input.admitted' && event.payload.run === id)
+      return runHandle(scope, key, { id, admittedAt: event.seq });
   }
-  throw new PerdureError(
-    'RUN_NOT_FOUND',
-    `${key.session} has no run ${id}: \`perdure log ${key.session}\` tells which there are`,
-    {
-      details: { session: key.session, run: id },
-    },
-  );
+  throw runNotFound(key, id);
 };

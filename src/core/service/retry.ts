@@ -41,5 +41,7 @@ export const retryTurn = async (scope: Scope, key: SessionKey, options: z.input<
     return { type: 'retry', turn, message, target, run, from: scope.requester };
   });
   const last = written.at(-1)!;
-  return run ? { message, run: runHandle(scope, key, run, last.seq) } : { message, turn: last.turn };
+  return run
+    ? { message, run: runHandle(scope, key, { id: run, admittedAt: last.seq }) }
+    : { message, turn: last.turn };
 };

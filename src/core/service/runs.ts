@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import type { MessageId, RunId, SessionId } from '../../schema/ids.ts';
+import { followRun, isOfRun, newlyFollowed } from '../../schema/follow-run.ts';
+import type { RunId, SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
-import { leavesRunsBehind, type RunStatus, runEnds, type Usage, type WaitReason } from '../../schema/run.ts';
+import { type RunStatus, runEnds, type Usage, type WaitReason } from '../../schema/run.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -11,6 +12,7 @@ import { addUsage, noUsage, usageTold } from '../session/run-fold.ts';
 import { cancelRun } from './cancel.ts';
 import { endAtOnce } from './end-at-once.ts';
 import { Following, readEvents } from './events.ts';
+import { refuseBeyond } from './points.ts';
 import type { Scope } from './scope.ts';
 
 /** A run that is at work, or is to be. */
@@ -35,6 +37,12 @@ export interface RunResult {
   readonly usage: Usage;
 }
 
+/** What leads to a run: its id, and the event that admitted it. */
+export interface AdmittedRun {
+  readonly id: RunId;
+  readonly admittedAt: number;
+}
+
 /** One execution of a turn. The handle holds nothing: the run goes on without it. */
 export interface Run {
   readonly id: RunId;
@@ -52,10 +60,6 @@ export interface Run {
 
 const Waiting = Following.omit({ after: true });
 
-/** Where an input that joined another run went. */
-const joinedRun = (event: SessionEvent, message: MessageId | undefined, id: RunId): RunId | undefined =>
-  event.type === 'message.appended' && event.payload.message.id === message && event.run !== id ? event.run : undefined;
-
 const ends: ReadonlySet<string> = new Set(runEnds);
 export const hasEnded = ({ status }: RunResult | RunUnderWay): boolean => ends.has(status);
 
@@ -63,42 +67,41 @@ export const hasEnded = ({ status }: RunResult | RunUnderWay): boolean => ends.h
 export async function* runStandings(
   scope: Scope,
   key: SessionKey,
-  of: { readonly id: RunId; readonly admittedAt: number; readonly signal?: AbortSignal | undefined },
+  { id, admittedAt }: AdmittedRun,
+  signal?: AbortSignal,
 ): AsyncGenerator<RunResult | RunUnderWay, void, void> {
-  const { id, admittedAt, signal } = of;
-  const head = await scope.folds.head(key);
-  let run = id;
-  let message: MessageId | undefined;
+  const head = await scope.folds.outline(key);
+  let followed = newlyFollowed(id);
   let usage = noUsage;
   let wait: Rest | undefined;
   let hold = holdOf(head);
   for await (const event of readEvents(scope, key, { after: admittedAt - 1, follow: true, signal })) {
-    if (event.type === 'input.admitted' && event.payload.run === id) message = event.payload.message.id;
-    run = joinedRun(event, message, run) ?? run;
-    if (event.run === run) usage = addUsage(usage, usageTold(event));
-    if (event.run === run && event.type === 'run.ended') return void (yield { run: id, usage, ...event.payload });
-    if (leavesRunsBehind(event)) return void (yield { run: id, usage, status: 'cancelled' });
-    wait = waitAfter(wait, event, run);
+    followed = followRun(followed, event);
+    const { answeredBy, end } = followed;
+    if (event.run === answeredBy) usage = addUsage(usage, usageTold(event));
+    if (end) return void (yield { run: id, usage, ...end });
+    wait = waitAfter(wait, event, answeredBy);
     if (event.seq > head.seq) hold = holdAfter(hold, event);
     const rest = hold ?? wait;
     if (event.seq >= head.seq) yield { ...(rest ?? { status: 'running' }), run: id, usage };
   }
 }
 
-export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: number): Run => {
+export const runHandle = (scope: Scope, key: SessionKey, run: AdmittedRun): Run => {
+  const { id, admittedAt } = run;
+  /** Read from the admission on, wherever its reader is: that tells where the input went, and whether the run is over. */
   async function* eventsAfter(after: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void, void> {
-    let run = id;
-    let message: MessageId | undefined;
-    for await (const event of readEvents(scope, key, { after, follow: true, signal })) {
-      if (event.type === 'input.admitted' && event.payload.run === id) message = event.payload.message.id;
-      run = joinedRun(event, message, run) ?? run;
-      if (event.run === run || event.run === id || isOfSession(event)) yield event;
-      if ((event.run === run && event.type === 'run.ended') || leavesRunsBehind(event)) return;
+    if (after >= admittedAt) refuseBeyond(key, after, await scope.folds.outline(key));
+    let followed = newlyFollowed(id);
+    for await (const event of readEvents(scope, key, { after: admittedAt - 1, follow: true, signal })) {
+      followed = followRun(followed, event);
+      if (event.seq > after && isOfRun(followed, event)) yield event;
+      if (followed.end) return;
     }
   }
   const outcome = async (mayRest: boolean, options: z.input<typeof Waiting> = {}): Promise<RunResult> => {
     const { signal } = parseInput('the query', Waiting, options);
-    for await (const standing of runStandings(scope, key, { id, admittedAt, signal })) {
+    for await (const standing of runStandings(scope, key, run, signal)) {
       if (standing.status !== 'running' && (mayRest || hasEnded(standing))) return standing;
     }
     throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed, or the wait was ended: the run goes on');
@@ -108,10 +111,10 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
     session: key.session,
     events: (options = {}) => {
       const { after = 0, signal } = parseInput('the query', Following, options);
-      return endAtOnce(signal, (ending) => eventsAfter(Math.max(after, admittedAt - 1), ending));
+      return endAtOnce(signal, (ending) => eventsAfter(after, ending));
     },
     standing: async () => {
-      for await (const standing of runStandings(scope, key, { id, admittedAt })) return standing;
+      for await (const standing of runStandings(scope, key, run)) return standing;
       throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed: the run goes on');
     },
     result: (options) => outcome(true, options),
@@ -121,8 +124,6 @@ export const runHandle = (scope: Scope, key: SessionKey, id: RunId, admittedAt: 
     },
   });
 };
-
-const isOfSession = ({ type }: SessionEvent): boolean => type.startsWith('session.');
 
 type Rest = Omit<RunResult, 'run' | 'usage'>;
 

@@ -8,7 +8,7 @@ import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { cancelRun } from './cancel.ts';
 import { execute } from './execute.ts';
-import { type Run, runHandle } from './runs.ts';
+import { type AdmittedRun, type Run, runHandle } from './runs.ts';
 import type { Scope } from './scope.ts';
 
 /** Text, or parts: text and files with their bytes as base64. */
@@ -60,7 +60,7 @@ export const admitInput = async (
   key: SessionKey,
   input: SendInput,
   { idempotencyKey, policy = 'queue', notBefore }: Admission = {},
-): Promise<Run> => {
+): Promise<AdmittedRun> => {
   const content = contentOf(input);
   const fold = await scope.folds.head(key);
   if (!fold.bound) throw noAgent(key);
@@ -84,13 +84,14 @@ export const admitInput = async (
   );
   if (event?.type !== 'input.admitted') throw new TypeError('an admission gives one event');
   if (policy === 'interrupt') await interrupt(scope, key, event.payload.run);
-  return runHandle(scope, key, event.payload.run, event.seq);
+  return { id: event.payload.run, admittedAt: event.seq };
 };
 
-/** The same for callers, whose keys are not the runtime's own. */
+/** The same for callers, who follow the run, and whose keys are not the runtime's own. */
 export const sendInput = async (
   scope: Scope,
   key: SessionKey,
   input: SendInput,
   options: SendOptions = {},
-): Promise<Run> => admitInput(scope, key, input, parseInput('the options', Options, options));
+): Promise<Run> =>
+  runHandle(scope, key, await admitInput(scope, key, input, parseInput('the options', Options, options)));

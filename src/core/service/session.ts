@@ -130,11 +130,12 @@ export interface Session {
    * it is told to `onWarning`.
    */
   track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
-  /** Asks again what a turn was asked, as a new attempt beside the old one. */
+  /** Asks again what a turn was asked, as a new attempt beside the old one. It rewinds: inputs that wait are cancelled. */
   retry(options: { readonly turn: number }): Promise<Retry>;
   /** Plays a turn again on a fork against what was recorded, or with another model or agent, and tells where it departs. */
   replay(options: ReplayOptions): Promise<Replay>;
   fork(options?: ForkOptions): Promise<Session>;
+  /** Goes back to a point; nothing is erased, and inputs that wait are cancelled. */
   rewind(options: { readonly to: Point; readonly reason?: string | undefined }): Promise<void>;
   tree(): Promise<TreeNode>;
   verify(options?: VerifyOptions): Promise<Verification>;

@@ -73,6 +73,25 @@ describe('a decision about a session with a run at work', () => {
 });
 
 describe('a decision', () => {
+  test('[FORK6, WR3] to go back ends the runs that wait, as the one who took the session over', () => {
+    const queued = [newId('run'), newId('run')].map((id, place) => ({
+      run: id,
+      message: { id: newId('msg'), role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] },
+      policy: 'queue' as const,
+      from: { role: 'member' as const },
+      seq: place + 1,
+      by: actor,
+    }));
+    const rewind = { type: 'rewind', target: state({ seq: 3 }) } as const;
+    const { drafts, ...how } = decide(state({ queue: queued as never }), rewind, actor, nothingSecret);
+    expect(drafts).toMatchObject([
+      ...queued.map(({ run: id }) => ({ type: 'run.ended', payload: { status: 'cancelled' }, actor, run: id })),
+      { type: 'session.rewound', actor },
+    ]);
+    expect(how).toMatchObject({ takesOver: true, raisesEpoch: true });
+    expect(decide(state(), rewind, actor, nothingSecret)).not.toHaveProperty('takesOver');
+  });
+
   test('[LIFE1] never lets an append through but in a status that allows it', () => {
     const messages = [{ id: newId('msg'), role: 'user', content: [{ type: 'text', text: 'hi' }] }] as const;
     const allowed = statuses.filter((status) => {

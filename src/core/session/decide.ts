@@ -144,17 +144,23 @@ const decideClose = (
   refuseWhileRunning(state, command);
   const ended = endRunningCalls(state, interruptedCalls, now);
   const closed: EventDraft = { type: 'session.closed', payload: { reason }, actor, turn: state.turn };
-  return { drafts: [...ended, closed], command, ...(ended.length > 0 && { endsCalls: true, raisesEpoch: true }) };
+  return { drafts: [...ended, closed], command, ...(ended.length > 0 && { takesOver: true, raisesEpoch: true }) };
 };
+
+const cancelQueued = ({ queue, turn }: SessionFold, actor: Actor): readonly EventDraft[] =>
+  queue.map(({ run }) => ({ type: 'run.ended', payload: { status: 'cancelled' }, actor, turn, run }));
 
 const decideRewind = (state: SessionFold, target: SessionFold, actor: Actor, reason: string | undefined): Decision => {
   const command = allow(state, 'rewind');
   refuseWhileRunning(state, command);
   const payload = { to: target.seq, reason, messages: target.messages, agent: target.agent ?? null };
+  const cancelled = cancelQueued(state, actor);
+  const rewound: EventDraft = { type: 'session.rewound', payload, actor, turn: target.turn };
   return {
-    drafts: [{ type: 'session.rewound', payload, actor, turn: target.turn }, ...settleOpenCalls(target)],
+    drafts: [...cancelled, rewound, ...settleOpenCalls(target)],
     command,
     raisesEpoch: true,
+    ...(cancelled.length > 0 && { takesOver: true }),
   };
 };
 

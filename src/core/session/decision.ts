@@ -9,6 +9,6 @@ export interface Decision {
   /** Facts land at any head; everything else only on the head it was decided on. */
   readonly fact?: boolean;
   readonly raisesEpoch?: boolean;
-  /** It tells how calls ended, which is for the run writer alone: it is written as one that has taken over. */
-  readonly endsCalls?: boolean;
+  /** It tells how calls or runs ended, which is for the run writer alone: it is written as one that has taken over. */
+  readonly takesOver?: boolean;
 }

@@ -17,7 +17,7 @@ import { tryDelta, valueAt } from './state-change.ts';
 import { entriesTouched } from './touched-paths.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
-export const foldVersion = 14;
+export const foldVersion = 15;
 
 /** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
 export interface SessionFold extends RunFold, FilesFold {

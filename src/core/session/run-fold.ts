@@ -298,7 +298,7 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'session.forked':
       return { ...before, run: undefined, queue: [], approvals: {}, questions: {}, children: {} };
     case 'session.rewound':
-      return { ...before, queue: [], approvals: {}, questions: {} };
+      return { ...before, approvals: {}, questions: {} };
     case 'session.paused':
     case 'session.closed':
       return stopClock(before, event.at);

@@ -96,6 +96,17 @@ test('[HTTP8] who would go on after an event that is not there is told so, and d
   expect(status).toBe(400);
 });
 
+test('[HTTP8, RUN22] the stream of a run says that it is over, also to who comes after its end', async () => {
+  const server = await startTestServer();
+  const session = await openSession(server, { agent: { name: 'tester' } });
+  const { run } = await server.json(`${session}/runs`, { method: 'POST', body: { input: 'Go' } });
+  const read = async (query = '') => (await server.ask(`${session}/runs/${run}/events${query}`)).text();
+  const end = 'event: end\ndata: {}\n\n';
+  expect(await read()).toMatch(new RegExp(`event: run\\.ended\\n.*\\n\\n${end}$`));
+  const { seq } = await server.json(session);
+  expect(await read(`?after=${seq}`)).toBe(`: open\n\n${end}`);
+});
+
 test('[HTTP1] what is not done at an address is told with what is', async () => {
   const { ask } = await startTestServer();
   const allowed = async (method: string, path: string) => {

@@ -72,7 +72,7 @@ export const lifecycleRoutes = [
     path: '/v1/sessions/{session}/rewind',
     name: 'rewindSession',
     verb: 'session.rewind',
-    summary: 'Goes back to a point; nothing is erased',
+    summary: 'Goes back to a point; nothing is erased, and inputs that wait are cancelled',
     body: withReason.extend({ to: Point }),
     answer: SummaryView,
     handle: async ({ session, body }) => {
@@ -99,7 +99,7 @@ export const lifecycleRoutes = [
     path: '/v1/sessions/{session}/retry',
     name: 'retryTurn',
     verb: 'session.retry',
-    summary: 'Asks again what a turn was asked, as a new attempt beside the old one',
+    summary: 'Asks again what a turn was asked, as a new attempt beside the old one; inputs that wait are cancelled',
     body: z.strictObject({ turn: z.int().positive() }),
     status: 202,
     answer: RetryView,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { maxPayloadBytes } from '../../../core/ports/store.ts';
 import { refuseBeyond } from '../../../core/service/points.ts';
+import { hasEnded, type Run } from '../../../core/service/runs.ts';
 import type { Session } from '../../../core/service/session.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
@@ -19,6 +20,15 @@ const maxBytes = maxPayloadBytes + 1024 * 1024;
 
 async function* asFrames(events: AsyncIterable<SessionEvent>): AsyncGenerator<Frame, void, void> {
   for await (const event of events) yield { id: String(event.seq), event: event.type, data: event };
+}
+
+/** The last frame says that the run is over: a stream without it broke off. */
+async function* untilOver(
+  run: Run,
+  options: { readonly after: number | undefined; readonly signal: AbortSignal },
+): AsyncGenerator<Frame, void, void> {
+  yield* asFrames(run.events(options));
+  if (!options.signal.aborted && hasEnded(await run.standing())) yield { event: 'end', data: {} };
 }
 
 /** Where a reader goes on. What is not there is told before a stream begins. */
@@ -156,6 +166,8 @@ export const runRoutes = [
     name: 'readRunEvents',
     verb: 'session.run',
     summary: 'The events of one run, until it ends',
+    about:
+      'Server-sent events as those of a session. The last frame, when the run is over, is named `end` and has no id; a stream without it broke off.',
     params: inRun,
     query: { after: Whole.optional() },
     answer: stream,
@@ -163,7 +175,7 @@ export const runRoutes = [
       const run = await session.run(params.run);
       const after = await cursorOf(session, headers, query);
       return events({
-        frames: (signal) => asFrames(run.events({ ...(after !== undefined && { after }), signal })),
+        frames: (signal) => untilOver(run, { after, signal }),
         previews: (listener) => session.previews(listener),
       });
     },

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type Run } from '../../src/index.ts';
+import { newId } from '../../src/schema/ids.ts';
+import { scriptedModel } from '../scripted-model.ts';
+import { startRuns } from '../start-runs.ts';
+
+const ask = defineTool({
+  name: 'ask',
+  input: z.object({}),
+  effects: 'none',
+  question: () => ({ text: 'Which?' }),
+  execute: () => undefined,
+});
+
+/** A run, and an input that joined it while it waited. */
+const startJoined = async () => {
+  const { runtime, session } = await startRuns({
+    model: scriptedModel([{ id: 'c1', tool: 'ask', input: {} }]),
+    tools: [ask],
+  });
+  const run = await session.send('Go');
+  await run.result();
+  const joining = await session.send('faster', { policy: 'steer' });
+  const asked = (await Array.fromAsync(session.events())).find((event) => event.type === 'question.asked');
+  await session.answer(asked!.payload.callId, 'this');
+  await run.ended();
+  return { runtime, session, run, joining };
+};
+
+const eventsAfter = (run: Run, after: number) => Array.fromAsync(run.events({ after }));
+
+test('[RUN22] whoever goes on after any event of a run, or of an input that joined it, reads the rest and comes to its end', async () => {
+  const { runtime, run, joining } = await startJoined();
+  for (const each of [run, joining]) {
+    const all = await Array.fromAsync(each.events());
+    expect(all[0]).toMatchObject({ type: 'input.admitted', run: each.id });
+    expect(all.at(-1)).toMatchObject({ type: 'run.ended', run: run.id });
+    for (const [place, { seq }] of all.entries()) expect(await eventsAfter(each, seq)).toEqual(all.slice(place + 1));
+  }
+  await runtime.close();
+});
+
+test('[RUN22] behind the end of a run nothing more of it comes, and after what is not there nobody waits', async () => {
+  const { runtime, session, run, joining } = await startJoined();
+  await session.describe({ title: 'Later' });
+  const { seq } = await session.summary();
+  for (const each of [run, joining]) {
+    expect(await eventsAfter(each, seq)).toEqual([]);
+    await expect(eventsAfter(each, seq + 1)).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
+  }
+  await runtime.close();
+});
+
+test('[RUN4] who cancels a run that is over, or looks for one that never was, is told where to look', async () => {
+  const { runtime, session, run } = await startJoined();
+  const look = `\`perdure log ${session.id}\` tells which there are`;
+  await expect(run.cancel()).rejects.toMatchObject({
+    code: 'RUN_NOT_FOUND',
+    message: `${session.id} has no run ${run.id} that is queued or under way: ${look}`,
+    details: { session: session.id, run: run.id },
+  });
+  const never = newId('run');
+  await expect(session.run(never)).rejects.toMatchObject({
+    code: 'RUN_NOT_FOUND',
+    message: `${session.id} has no run ${never}: ${look}`,
+  });
+  await runtime.close();
+});
