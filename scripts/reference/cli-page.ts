@@ -23,7 +23,7 @@ const commonTitle = 'Options of most commands';
 
 /** Of a command to which some of the options of most commands mean nothing. */
 const leftOf = (command: Command): string => {
-  if (!command.places) return '';
+  if (!command.backingOptions) return '';
   const names = Object.keys(commonOptionsOf(command)).map((name) => code(`--${name}`));
   return ` Of the ${linkTo(commonTitle, commonTitle.toLowerCase())} it takes ${names.join(', ')}.`;
 };

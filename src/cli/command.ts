@@ -47,8 +47,8 @@ export const choicesOf = <const Choice extends string>(value: string, choices: r
   ({ type: 'string', value, about, choices, multiple: true }) as const satisfies OptionSpec;
 
 /** Options that say where a command works and for whom. */
-export const places = ['store', 'server', 'key-file', 'config', 'workspace'] as const;
-export type Place = (typeof places)[number];
+export const backingOptions = ['store', 'server', 'key-file', 'config', 'workspace'] as const;
+export type BackingOption = (typeof backingOptions)[number];
 
 /** `interrupt` is Ctrl-C; `leave` asks to go at once. */
 export type Interrupt = 'interrupt' | 'leave';
@@ -90,7 +90,7 @@ export interface Context {
   readonly now: () => number;
   /** All that there are, for what tells of them. */
   readonly commands: readonly Command[];
-  /** What is told of them, and what can be asked for beside them. */
+  /** What is told of them, and what can be asked for beside them: given, as who imports it would import itself. */
   readonly help: {
     readonly topics: Readonly<Record<string, { readonly about: string }>>;
     readonly on: (words: readonly string[]) => {
@@ -152,7 +152,7 @@ export interface Command<O extends Options = Options> {
   readonly json: z.ZodType;
   readonly jsonLines?: true;
   /** Those that mean something to it; all of them without it. Every other is refused. */
-  readonly places?: readonly Place[];
+  readonly backingOptions?: readonly BackingOption[];
   /** Only reads logs and records: the built-in agent, which takes its time to load, is no part of it. */
   readonly needsNoAgents?: true;
   /** Makes the store where there is none yet, always or when called so. All others say that there is none. */

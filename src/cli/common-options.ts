@@ -1,7 +1,7 @@
-import { type Command, flag, type Options, type Place, places, text } from './command.ts';
+import { type BackingOption, backingOptions, type Command, flag, type Options, text } from './command.ts';
 import { defaultStore } from './store-address.ts';
 
-/** Options of every command, but for those places that mean nothing to it. */
+/** Options of every command, but for those of its backing that mean nothing to it. */
 export const commonOptions = {
   store: text('ADDRESS', `sqlite:PATH or postgres://…; else PERDURE_STORE, else ${defaultStore}`),
   server: text('URL', 'a server in place of a store; else PERDURE_SERVER. Its key is in PERDURE_KEY'),
@@ -12,13 +12,15 @@ export const commonOptions = {
   help: flag('show this help', 'h'),
 } as const satisfies Options;
 
-export const placesOf = ({ places: own = places }: Command): readonly Place[] => own;
+export const backingOptionsOf = ({ backingOptions: own = backingOptions }: Command): readonly BackingOption[] => own;
 
-const isPlace = (name: string): name is Place => places.some((place) => place === name);
+const isBackingOption = (name: string): name is BackingOption => backingOptions.some((each) => each === name);
 
 export const commonOptionsOf = (command: Command): Options =>
   Object.fromEntries(
-    Object.entries(commonOptions).filter(([name]) => !isPlace(name) || placesOf(command).includes(name)),
+    Object.entries(commonOptions).filter(
+      ([name]) => !isBackingOption(name) || backingOptionsOf(command).includes(name),
+    ),
   );
 
 /** All that a command takes. */

@@ -1,6 +1,6 @@
 import type { TreeNode } from '../core/service/tree.ts';
 import type { SessionId } from '../schema/ids.ts';
-import { displayWidth, truncate } from './display-width.ts';
+import { displayWidth, truncate, wrap } from './display-width.ts';
 import { paintStatus } from './paint.ts';
 import { printableLine } from './printable.ts';
 import { shortIds, shortIdsNote } from './short-ids.ts';
@@ -8,83 +8,99 @@ import type { Terminal } from './terminal.ts';
 
 interface Line {
   readonly node: TreeNode;
+  readonly id: string;
   /** What leads to it from above. */
   readonly branch: string;
+  /** Set where that is not drawn. */
+  readonly depth?: number | undefined;
 }
 
-const linesOf = (root: TreeNode): readonly Line[] => {
+const leastCap = 8;
+/** Where what leads to a line would take more, its depth stands for that. */
+const capOf = ({ columns }: Terminal): number => Math.max(leastCap, Math.floor(columns / 4));
+
+const linesOf = (root: TreeNode, cap: number): readonly Line[] => {
   const lines: Line[] = [];
-  const draw = (node: TreeNode, branch: string, below: string): void => {
-    lines.push({ node, branch });
+  const draw = (node: TreeNode, depth: number, above: string, end: string): void => {
+    const isCapped = above.length + end.length > cap;
+    const lead = isCapped ? `…${depth}`.padEnd(cap - end.length) : above;
+    lines.push({ node, id: printableLine(node.summary.id), branch: lead + end, depth: isCapped ? depth : undefined });
+    const below = above + (end === '' ? '' : end === '└─' ? '  ' : '│ ');
     node.forks.forEach((fork, index) => {
-      const last = index === node.forks.length - 1;
-      draw(fork, `${below}${last ? '└─' : '├─'}`, `${below}${last ? '  ' : '│ '}`);
+      draw(fork, depth + 1, below, index === node.forks.length - 1 ? '└─' : '├─');
     });
   };
-  draw(root, '', '');
+  draw(root, 0, '', '');
   return lines;
 };
 
-type Part = 'turn' | 'status' | 'title' | 'point';
+const parts = ['turn', 'status', 'title', 'point'] as const;
+type Part = (typeof parts)[number];
 const leastTitle = 8;
 
-/** From all there is to what names a line. */
-const layouts: readonly { readonly isShort: boolean; readonly left: readonly Part[] }[] = [
-  { isShort: false, left: [] },
-  { isShort: true, left: [] },
-  { isShort: true, left: ['turn'] },
-  { isShort: true, left: ['turn', 'status'] },
-  { isShort: true, left: ['turn', 'status', 'title'] },
-  { isShort: true, left: ['turn', 'status', 'title', 'point'] },
-];
-
-const partsOf = ({ summary }: TreeNode, left: readonly Part[]) => {
+const partsOf = ({ summary }: TreeNode): Readonly<Record<Part, string>> => {
   const { status, turn, title = '', forkedAt } = summary;
-  const shown = (part: Part, text: string): string => (left.includes(part) ? '' : text);
   return {
-    point: shown('point', forkedAt === undefined ? '' : `⑂ seq:${forkedAt}`),
-    status: shown('status', status),
-    turn: shown('turn', `turn ${turn}`),
-    title: shown('title', printableLine(title)),
+    point: forkedAt === undefined ? '' : `⑂ seq:${forkedAt}`,
+    status,
+    turn: `turn ${turn}`,
+    title: printableLine(title),
   };
 };
 
 const widthOf = (texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + (text === '' ? 0 : displayWidth(text) + 2), 0);
 
+/** Of a line what is shown beside its id, and what is left out, in the order in which it goes, because it does not fit. */
+const partsThatFit = ({ node, id, branch }: Line, columns: number) => {
+  const shown = { ...partsOf(node) };
+  const left: Part[] = [];
+  const takenBeside = (title: string): number =>
+    branch.length + widthOf([id, shown.point, shown.status, shown.turn, title]);
+  for (const part of parts) {
+    if (takenBeside(truncate(shown.title, leastTitle)) <= columns) break;
+    if (shown[part] !== '') left.push(part);
+    shown[part] = '';
+  }
+  return { shown: { ...shown, title: truncate(shown.title, Math.max(0, columns - takenBeside('') - 2)) }, left };
+};
+
+const leftOutNote = (left: readonly (readonly Part[])[]): readonly string[] => {
+  const gone = parts.filter((part) => left.some((each) => each.includes(part)));
+  if (gone.length === 0) return [];
+  const isOfAll = left.every((each) => each.length === gone.length);
+  return [`left out${isOfAll ? '' : ' of some lines'}: ${gone.join(', ')}; see --json`];
+};
+
+const withShortIds = (lines: readonly Line[]): readonly Line[] => {
+  const short = shortIds(lines.map(({ id }) => id));
+  return lines.map((line, index) => ({ ...line, id: short[index]! }));
+};
+
 /** The family of a session, each fork below the session it was made from with the point it goes on from. */
 export const drawTree = (root: TreeNode, asked: SessionId, out: Terminal): readonly string[] => {
-  const lines = linesOf(root);
-  const ids = lines.map(({ node }) => printableLine(node.summary.id));
-  const short = shortIds(ids);
-  /** Of a line, all but its title. */
-  const taken = ({ node, branch }: Line, id: string, left: readonly Part[]): number => {
-    const { point, status, turn } = partsOf(node, left);
-    return branch.length + widthOf([id, point, status, turn]);
-  };
-  const fits = ({ isShort, left }: (typeof layouts)[number]): boolean =>
-    lines.every((line, index) => {
-      const title = truncate(partsOf(line.node, left).title, leastTitle);
-      return taken(line, (isShort ? short : ids)[index]!, left) + widthOf([title]) <= out.columns;
-    });
-  const { isShort, left } = layouts.find(fits) ?? layouts.at(-1)!;
-  const drawn = lines.map((line, index) => {
-    const { node, branch } = line;
-    const id = (isShort ? short : ids)[index]!;
+  const whole = linesOf(root, capOf(out));
+  const isShort = whole.some((line) => partsThatFit(line, out.columns).left.length > 0);
+  const lines = (isShort ? withShortIds(whole) : whole).map((line) => ({
+    ...line,
+    ...partsThatFit(line, out.columns),
+  }));
+  const drawn = lines.map(({ node, id, branch, shown: { point, status, turn, title } }) => {
     const isAsked = node.summary.id === asked;
-    const { point, status, turn, title } = partsOf(node, left);
     const label = [
       `${isAsked ? '●' : '○'} ${out.style(isAsked ? 'bold' : 'reset', id)}`,
-      ...(point ? [out.style('magenta', point)] : []),
-      ...(status ? [paintStatus(node.summary.status, out)] : []),
+      point && out.style('magenta', point),
+      status && paintStatus(node.summary.status, out),
       turn,
-      truncate(title, Math.max(0, out.columns - taken(line, id, left) - 2)),
+      title,
     ];
     return out.style('dim', branch) + label.filter((text) => text !== '').join('  ');
   });
+  const { depth } = lines.find((line) => line.depth !== undefined) ?? {};
   const notes = [
-    ...(left.length > 0 ? [`left out: ${left.join(', ')}; see --json`] : []),
+    ...leftOutNote(lines.map(({ left }) => left)),
+    ...(depth === undefined ? [] : [`…${depth} is ${depth} forks below the root`]),
     ...(isShort ? [shortIdsNote] : []),
   ];
-  return [...drawn, ...notes.map((note) => out.style('dim', truncate(note, out.columns)))];
+  return [...drawn, ...notes.flatMap((note) => wrap(note, out.columns)).map((line) => out.style('dim', line))];
 };

@@ -89,8 +89,11 @@ const gists: Gists = {
   'run.ended': ({ status, error }) => `${status}${error ? ` ${error.code}: ${error.message}` : ''}`,
 };
 
-/** What an event says, on one line; of a long one its beginning. */
+const beginningOf = (text: string, maxChars: number): string =>
+  text.length <= maxChars ? text : `${text.slice(0, maxChars).replace(/[\ud800-\udbff]$/, '')}…`;
+
+/** What an event says, on one line; of a long one its beginning, with … after it. */
 export const eventGist = (event: SessionEvent, maxChars = 1000): string => {
   const gist = gists[event.type] as (payload: SessionEvent['payload']) => string;
-  return printableLine(gist(event.payload).slice(0, maxChars)).slice(0, maxChars);
+  return beginningOf(printableLine(beginningOf(gist(event.payload), maxChars)), maxChars);
 };

@@ -10,7 +10,7 @@ import { newMemoryDatabase } from '../testing/memory-database.ts';
 import { openMemoryStore } from '../testing/memory-store.ts';
 import type { Interrupt } from './command.ts';
 import { commands } from './commands/registry.ts';
-import { placesOf } from './common-options.ts';
+import { backingOptionsOf } from './common-options.ts';
 import { demoAgent } from './config/demo-agent.ts';
 import { demoTour } from './config/demo-script.ts';
 import { parseCall, type RunCall } from './parse-call.ts';
@@ -58,7 +58,7 @@ const commandLine = () => {
   const json = async (argv: readonly string[], world: Partial<World> = {}) => {
     const { command } = parseCall(argv) as RunCall;
     asked.add(command.name);
-    const call = [...argv, '--json', ...(placesOf(command).includes('store') ? ['--store', 'memory'] : [])];
+    const call = [...argv, '--json', ...(backingOptionsOf(command).includes('store') ? ['--store', 'memory'] : [])];
     const answer = await callCli(call, { openRuntime: open, startDetached: () => {}, ...world });
     expect(answer, argv.join(' ')).toMatchObject({ code: 0, err: '' });
     return answer.out

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type ErrorCode, type ErrorDetails, PerdureError } from '../schema/error.ts';
+import { stackOf, thrownText } from './thrown-text.ts';
 
 /** How a call can end. Scripts branch on the number, so none is ever given another meaning. */
 export const exitTable = {
@@ -95,12 +96,11 @@ export const failureOf = (error: unknown): Failure => {
     return { code, message, details, exit: exitCodes[exitClassOf[code]] };
   }
   const id = randomBytes(4).toString('hex');
-  const what = error instanceof Error ? error.message : String(error);
   return {
     code: 'DEFECT',
-    message: `${what} (defect ${id}): please report it; PERDURE_DEBUG=1 shows where it happened`,
+    message: `${thrownText(error)} (defect ${id}): please report it; PERDURE_DEBUG=1 shows where it happened`,
     details: { id },
     exit: exitCodes.defect,
-    stack: error instanceof Error ? error.stack : undefined,
+    stack: error instanceof Error ? stackOf(error) : undefined,
   };
 };

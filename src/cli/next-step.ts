@@ -1,11 +1,6 @@
 import type { ErrorCode } from '../schema/error.ts';
 import { parseCall } from './parse-call.ts';
-
-/** What a message may ask for after its colon. */
-const imperatives =
-  'add|adopt|ask|bind|cancel|check|choose|claim|close|commit|convert|copy|enable|export|give|import|install|keep|leave|look|make|mend|move|name|open|pass|pause|put|quote|read|remove|reopen|repeat|restore|resume|revert|run|see|send|set|start|stop|take|try|upgrade|use|write';
-/** A message that names a command or an option, or asks for something, says itself what to do. */
-const saysWhatToDo = new RegExp(`\`[^\`]+\`|(?:^|\\s)--?\\w|[:;,] (?:then |or )?(?:${imperatives})\\b`);
+import { saysWhatToDo } from './says-what-to-do.ts';
 
 const commandOf = (argv: readonly string[]): string | undefined => {
   try {
@@ -22,7 +17,7 @@ export const nextStep = async (
   message: string,
   argv: readonly string[],
 ): Promise<string | undefined> => {
-  if (saysWhatToDo.test(message) || code === 'DEFECT') return undefined;
+  if (saysWhatToDo(message) || code === 'DEFECT') return undefined;
   if (code === 'INVALID_INPUT') {
     const command = commandOf(argv);
     return `see \`perdure help${command ? ` ${command}` : ''}\``;

@@ -80,7 +80,7 @@ test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and
     [['agents', '--workspace', 'acme'], /^--workspace means nothing to agents/],
     [['serve', '--server', 'http://localhost'], /^serve works on a store itself, and not with a server/],
     [['worker', '--key-file', 'key'], /^worker works on a store itself, and not with a server/],
-    [['help', '--store', 'x'], /^--store means nothing to help/],
+    [['help', '--zzz'], /^help has no option --zzz/],
   ];
   for (const [argv, problem] of cases) {
     expect(() => parseCall(argv), argv.join(' ')).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
@@ -98,4 +98,13 @@ test('[CLI13] no option of a command hides one of every command, and every examp
       expect(run(...argv).name, example).toMatch(example.includes('ssh') ? /export|import/ : new RegExp(`^${name}$`));
     }
   }
+});
+
+test.each([
+  [['--store', 'x', 'help']],
+  [['help', '--workspace', 'no name!', '--server', 'x', '--key-file=y', '--config', 'z']],
+])('[CLI13] whoever asks for help is given it, whatever options a call always has: %j', (argv) => {
+  expect(parseCall(argv)).toEqual(parseCall(['help']));
+  expect(parseCall([...argv, 'ls', '--json'])).toEqual(parseCall(['help', 'ls', '--json']));
+  expect(parseCall([...argv.filter((word) => word !== 'help'), 'demo', '--help'])).toEqual(parseCall(['help', 'demo']));
 });

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import type { Call, Command, Options } from './command.ts';
+import { backingOptions, type Call, type Command, type Options } from './command.ts';
 import { help as helpCommand } from './commands/help.ts';
 import { commands } from './commands/registry.ts';
-import { commonOptions, optionsOf, placesOf } from './common-options.ts';
+import { backingOptionsOf, commonOptions, optionsOf } from './common-options.ts';
 import { commandNamed, groupOf } from './name-command.ts';
 import { nearest } from './nearest.ts';
 import { parseOneOf } from './one-of.ts';
@@ -15,21 +15,24 @@ export type ParsedCall =
 export type RunCall = Extract<ParsedCall, { kind: 'run' }>;
 
 /** Of an option that other commands have. */
-const meaningless = (command: Command, name: string): Error =>
-  (name === 'server' || name === 'key-file') && placesOf(command).includes('store')
+const refuseMeaningless = (command: Command, values: object): void => {
+  const taken = backingOptionsOf(command);
+  const name = backingOptions.find((each) => Object.hasOwn(values, each) && !taken.includes(each));
+  if (name === undefined) return;
+  throw (name === 'server' || name === 'key-file') && taken.includes('store')
     ? onStoreAlone(command.name)
     : wrongCall(`--${name} means nothing to ${command.name}: leave it out`);
+};
 
 /** What Node says of a wrong option, in our words. */
-const optionProblem = (error: unknown, command: Command, options: Options): unknown => {
+const optionProblem = (error: unknown, command: Command): unknown => {
   const { code, message } = error as NodeJS.ErrnoException;
   if (!code?.startsWith('ERR_PARSE_ARGS_')) return error;
   const help = `see \`perdure help ${command.name}\``;
   const unknown = /^Unknown option '(-+)([^']*)'/.exec(message);
   if (unknown) {
     const [, dashes, name = ''] = unknown;
-    if (dashes === '--' && Object.hasOwn(commonOptions, name)) return meaningless(command, name);
-    const meant = dashes === '--' ? nearest(name, Object.keys(options)) : undefined;
+    const meant = dashes === '--' ? nearest(name, Object.keys(optionsOf(command))) : undefined;
     const advice = meant ? `did you mean --${meant}?` : 'text that begins with - goes after --;';
     return wrongCall(`${command.name} has no option ${dashes}${name}: ${advice} ${help}`);
   }
@@ -57,7 +60,7 @@ const checkChoices = (options: Options, values: Readonly<Record<string, unknown>
   }
 };
 
-const helpOn = (words: readonly string[], json = false): RunCall => ({
+const callForHelp = (words: readonly string[], json = false): RunCall => ({
   kind: 'run',
   command: helpCommand,
   args: words,
@@ -65,15 +68,18 @@ const helpOn = (words: readonly string[], json = false): RunCall => ({
 });
 
 const parseFor = (command: Command, args: readonly string[]): RunCall => {
-  const options = optionsOf(command);
+  const options = { ...command.options, ...commonOptions };
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    if (values.help) return helpOn(command.name.split(' '), values.json === true);
+    const json = values.json === true;
+    if (values.help) return callForHelp(command.name.split(' '), json);
+    if (command === helpCommand) return callForHelp(positionals, json);
+    refuseMeaningless(command, values);
     checkCount(command, positionals);
     checkChoices(options, values);
     return { kind: 'run', command, args: positionals, options: values as Call<typeof commonOptions>['options'] };
   } catch (error) {
-    throw optionProblem(error, command, options);
+    throw optionProblem(error, command);
   }
 };
 
@@ -88,7 +94,7 @@ export const looseOptions = (argv: readonly string[]) => {
     allowPositionals: true,
     tokens: true,
   });
-  const places = tokens.flatMap((token) => (token.kind === 'positional' ? [token.index] : []));
+  const positions = tokens.flatMap((token) => (token.kind === 'positional' ? [token.index] : []));
   return {
     json: values.json === true,
     version: values.version === true,
@@ -96,7 +102,8 @@ export const looseOptions = (argv: readonly string[]) => {
     store: typeof values.store === 'string' ? values.store : undefined,
     /** The options, as they were written. */
     given: tokens.flatMap((token) => (token.kind === 'option' ? [token.rawName] : [])),
-    places,
+    /** Of the positionals, in what was given. */
+    positions,
     positionals,
   };
 };
@@ -130,17 +137,17 @@ const withoutCommand = (argv: readonly string[], given: readonly string[]): Erro
 
 /** Options that most commands have may also stand before the name of one. */
 export const parseCall = (argv: readonly string[]): ParsedCall => {
-  const { places, positionals, given, version, help, json } = looseOptions(argv);
+  const { positions, positionals, given, version, help, json } = looseOptions(argv);
   refuseAltered(argv);
-  if (places.length === 0) {
+  if (positions.length === 0) {
     if (version) return { kind: 'version', json };
-    if (help) return helpOn([], json);
+    if (help) return callForHelp([], json);
     throw withoutCommand(argv, given);
   }
   const [name] = positionals;
-  if (help && positionals.length === 1 && groupOf(name!).length > 0) return helpOn(positionals, json);
+  if (help && positionals.length === 1 && groupOf(name!).length > 0) return callForHelp(positionals, json);
   const { command, words } = commandNamed(positionals);
-  const named = new Set(places.slice(0, words));
+  const named = new Set(positions.slice(0, words));
   return parseFor(
     command,
     argv.filter((_, index) => !named.has(index)),

@@ -199,7 +199,9 @@ describe('on a terminal of 80 columns', () => {
     const tree = (await cli(['tree', id], narrow)).out;
     expect(tree).toContain('Another');
     expect(tree).toContain(id.slice(-8));
-    expect(tree).toMatch(/\nleft out: turn(, status)?; see --json\nids are shown by their end; see --json\n$/);
+    expect(tree).toMatch(
+      /\nleft out of some lines: turn(, status)?;\ssee --json\nids are shown by their end; see --json\n$/,
+    );
     expect((await cli(['tree', id])).out).not.toMatch(/left out|by their end/);
     const url = `https://example.org/${'hooks/'.repeat(8)}`;
     await cli(['webhooks', 'add', url]);
@@ -208,6 +210,25 @@ describe('on a terminal of 80 columns', () => {
     const patch = (await cli(['files', 'diff', id, '0'], narrow)).out;
     expect(patch.split('\n').filter((line) => !/^([-+ @↳]|diff |index |new file |$)/.test(line))).toEqual([]);
     expect(patch.replaceAll('\n↳ ', '')).toContain(`\n+  ${'x '.repeat(40)}end\n`);
+  });
+
+  test('[CLI14] a log cuts where the line ends, and says so, whatever a character is made of', async () => {
+    const families = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466}'.repeat(100);
+    const id = await sessionWith(
+      { role: 'user', content: families },
+      { role: 'user', content: `x${'\u0301'.repeat(9999)}` },
+    );
+    const lines = (await cli(['log', id])).out.split('\n').filter((line) => line.includes('message.appended'));
+    expect(lines.map((line) => line.endsWith('…'))).toEqual([true, true]);
+    expect(displayWidth(lines[0]!)).toBeGreaterThan(77);
+    for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(80);
+  });
+
+  test('[CLI13] a workspace of the environment means nothing to a command without one', async () => {
+    const env = { PERDURE_WORKSPACE: 'no name!' };
+    expect(await cli(['ls'], { env })).toMatchObject({ code: 2 });
+    expect(await cli(['workspaces', 'ls'], { env })).toMatchObject({ code: 0 });
+    expect(await callCli(['help'], { env })).toMatchObject({ code: 0 });
   });
 
   test('a transcript shows text whole and everything else on a short line', async () => {
@@ -280,6 +301,13 @@ describe('an error', () => {
       expect(err.replaceAll('\n', ' ').trim()).toBe(`error ${code}: it went wrong ${errorCatalog[code].remedy}`);
     },
   );
+
+  test('[CLI9] what cannot be made text is told as the defect that it is', async () => {
+    expect(await failing(Object.create(null))).toMatchObject({
+      code: 70,
+      err: expect.stringContaining('null prototype'),
+    });
+  });
 
   test.each([
     ['the key is gone: ask for another', ''],

@@ -1,7 +1,7 @@
 import { parseServer } from '../client/address.ts';
 import type { Client } from '../client/index.ts';
 import type { Backing } from './backing.ts';
-import { placesOf } from './common-options.ts';
+import { backingOptionsOf } from './common-options.ts';
 import type { Config } from './config/config.ts';
 import type { RunCall } from './parse-call.ts';
 import { serverKey } from './server-key.ts';
@@ -17,9 +17,9 @@ export const serverOf = ({ env }: World, { command, options }: RunCall): string 
     throw wrongCall(`--${given} is for a store: with --server, the server and its key decide that`);
   }
   const server = options.server ?? (options.store === undefined ? env.PERDURE_SERVER || undefined : undefined);
-  const places = placesOf(command);
-  if (server !== undefined && !places.includes('server')) {
-    if (places.includes('store')) throw onStoreAlone(command.name);
+  const taken = backingOptionsOf(command);
+  if (server !== undefined && !taken.includes('server')) {
+    if (taken.includes('store')) throw onStoreAlone(command.name);
     return undefined;
   }
   if (server === undefined && options['key-file'] !== undefined) throw wrongCall('--key-file goes with --server');

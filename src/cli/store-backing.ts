@@ -4,7 +4,7 @@ import { isPerdureError, PerdureError } from '../schema/error.ts';
 import { WorkspaceId } from '../schema/ids.ts';
 import type { Backing } from './backing.ts';
 import type { Context, Watching } from './command.ts';
-import { placesOf } from './common-options.ts';
+import { backingOptionsOf } from './common-options.ts';
 import type { Config } from './config/config.ts';
 import { findConfig, loadConfig } from './config/load-config.ts';
 import { suggestion } from './one-of.ts';
@@ -54,7 +54,7 @@ const configLoader = ({ env, folder }: World, { options }: RunCall): (() => Prom
 export const storeBacking = (world: World, call: RunCall, onStore: (address: string) => void): Backing => {
   const { err, env, folder } = world;
   const { command, options } = call;
-  const isOfWorkspace = placesOf(command).includes('workspace');
+  const isOfWorkspace = backingOptionsOf(command).includes('workspace');
   const workspace = parseWorkspace(options.workspace ?? ((isOfWorkspace && env.PERDURE_WORKSPACE) || undefined));
   const config = configLoader(world, call);
   let address = storeOf(options.store, env);

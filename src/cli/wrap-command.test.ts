@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { shellWord } from './shell-word.ts';
 import { wrapCommand } from './wrap-command.ts';
 
 test('[CLI14] a command that is too long for a line can be pasted from several', () => {
@@ -11,5 +12,26 @@ test('[CLI14] a command that is too long for a line can be pasted from several',
   expect(wrapCommand('perdure setup  # needs a person at a terminal', 38)).toEqual([
     'perdure setup \\',
     '  # needs a person at a terminal',
+  ]);
+});
+
+test.each([
+  "sqlite:/home/o'neil my work/of today/x.db",
+  "it's 'quoted' and has a \\ too",
+  "what it doesn't say: 'two words'",
+  '"both" kinds, don\'t break',
+])('[CLI14] a word stays whole, whatever it holds: %s', (text) => {
+  const word = shellWord(text);
+  const lines = wrapCommand(`perdure send ses_abcdefghijk TEXT --store ${word}`, 40, '  ');
+  expect(lines.at(-1)).toBe(`    ${word}`);
+});
+
+test('[CLI14] a quote within double quotes does not end them', () => {
+  const said = String.raw`"say \"well done\" now"`;
+  expect(wrapCommand(`perdure append ses_x ${said} --json`, 20)).toEqual([
+    'perdure append \\',
+    '  ses_x \\',
+    `  ${said} \\`,
+    '  --json',
   ]);
 });

@@ -1,7 +1,7 @@
 import { displayWidth } from './display-width.ts';
 
 /** Words as a shell takes them; a comment is one. */
-const words = /# .*$|(?:'[^']*'|"[^"]*"|\S)+/g;
+const words = /# .*$|(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|\S)+/g;
 const continued = ' \\';
 
 /** A command to paste, over several lines where one is too short for it: each but the last says that it goes on. */

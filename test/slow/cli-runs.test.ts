@@ -253,6 +253,21 @@ describe('configuration', () => {
       'failed after it was loaded: Error: boom; mend',
     ],
     [
+      'throws what cannot be made text',
+      `setTimeout(() => { throw Object.create(null); });`,
+      'failed after it was loaded: Error: [Object: null prototype] {}; mend',
+    ],
+    [
+      'throws what cannot be made text, at once',
+      `throw Object.create(null);`,
+      'cannot be loaded: Error: [Object: null prototype] {}; mend',
+    ],
+    [
+      'throws an error without its stack',
+      `setTimeout(() => { throw Object.assign(new RangeError('boom'), { stack: 5 }); });`,
+      'failed after it was loaded: RangeError: boom; mend',
+    ],
+    [
       'imports later what cannot be loaded',
       `setTimeout(() => import('./late.ts'));`,
       'failed after it was loaded: SyntaxError: ',

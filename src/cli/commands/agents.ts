@@ -52,7 +52,7 @@ export const agents = defineCommand({
     'They come from perdure.config.ts (.mjs, .js) here, or from the file that --config names: a program that exports { agents, models, store, data } by default. It is run.',
   ],
   examples: ['perdure agents', 'perdure agents --config team.config.ts'],
-  places: ['server', 'key-file', 'config'],
+  backingOptions: ['server', 'key-file', 'config'],
   json: z.array(AgentAbout),
   run: async (context) => {
     const isServer = context.server !== undefined;

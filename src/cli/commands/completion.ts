@@ -16,7 +16,7 @@ export const completion = defineCommand({
     'eval "$(perdure completion zsh)"',
     'perdure completion fish | source',
   ],
-  places: [],
+  backingOptions: [],
   json: z.strictObject({ shell: z.enum(shells), script: z.string() }),
   run: async (context, { args: [named] }) => {
     const shell = parseOneOf('SHELL', shells, named!);

@@ -15,7 +15,7 @@ export const demo = defineCommand({
     'perdure demo --in my-demo  # needs a minute',
     'perdure demo --json  # needs a minute',
   ],
-  places: [],
+  backingOptions: [],
   json: z.strictObject({
     folder: z.string(),
     claims: z.array(z.strictObject({ name: z.string(), holds: z.boolean() })),

@@ -16,7 +16,7 @@ export const help = defineCommand({
     'perdure help exit-codes',
     `perdure help --json | jq -r '.commands[].name'`,
   ],
-  places: [],
+  backingOptions: [],
   json: HelpView,
   run: async (context, { args }) => {
     const { lines, json } = context.help.on(args);

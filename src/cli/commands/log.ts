@@ -22,6 +22,8 @@ const eventOptions = {
 const eventsOnly = ['after', 'at', 'follow'] as const;
 
 const maxGist = 200;
+/** More than any text takes that people write: an emoji of two columns can be joined from a dozen. */
+const charsOfColumn = 16;
 const leastForActor = 70;
 const leastForTime = 60;
 
@@ -33,7 +35,7 @@ const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal
   const who = columns < leastForActor ? '' : `${printable(actor).padEnd(12)}  `;
   const fixed = `${place}  ${type.padEnd(17)}  ${who}`;
   const room = isTerminal ? Math.max(8, Math.min(columns - fixed.length, maxGist)) : Number.POSITIVE_INFINITY;
-  const gist = truncate(eventGist(event, room * 2), room);
+  const gist = truncate(eventGist(event, room * charsOfColumn), room);
   return `${style('dim', place)}  ${type.padEnd(17)}  ${style('dim', who)}${gist}`.trimEnd();
 };
 

@@ -77,7 +77,7 @@ export const serve = defineCommand({
   ],
   examples: ['perdure serve  # until Ctrl-C', 'perdure serve --port 8080 --no-worker  # until Ctrl-C'],
   makesStore: true,
-  places: ['store', 'config', 'workspace'],
+  backingOptions: ['store', 'config', 'workspace'],
   json: z.strictObject({ url: z.string(), key: z.string().optional() }),
   run: async (context, call) => {
     parsePort(call.options.port); // before there is a store

@@ -28,7 +28,7 @@ export const setup = defineCommand({
   notes: ['Kept as the profile of the member `local` of the workspace.'],
   examples: ['perdure setup  # needs a person at a terminal', 'perdure setup --name Ann'],
   makesStore: true,
-  places: ['store', 'config', 'workspace'],
+  backingOptions: ['store', 'config', 'workspace'],
   json: Member,
   run: async (context, { options: { name: given, about } }) => {
     const name = given ?? (await askName(context));

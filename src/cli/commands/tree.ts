@@ -7,7 +7,9 @@ export const tree = defineCommand({
   summary: 'draw the family of a session: its root and all forks',
   args: ['SESSION'],
   options: {},
-  notes: ['● is the session asked for; ⑂ seq:17 says that a fork goes on from event 17 of the session above it.'],
+  notes: [
+    '● is the session asked for; ⑂ seq:17 says that a fork goes on from event 17 of the session above it. Where a terminal is too narrow to draw a deep tree, …7 says that a fork is 7 below the root.',
+  ],
   examples: ['perdure tree ses_…'],
   needsNoAgents: true,
   json: TreeView,

@@ -40,7 +40,7 @@ export const vaultCommands: readonly Command[] = [
     ],
     examples: ['perdure vault init'],
     makesStore: true,
-    places: ['store', 'config'],
+    backingOptions: ['store', 'config'],
     json: z.strictObject({ file: z.string() }),
     run: async (context) => {
       const made = await (await context.wholeRuntime()).makeMasterKey();

@@ -52,7 +52,7 @@ export const worker = defineCommand({
     'perdure worker --session ses_… --once',
   ],
   makesStore: ({ options: { session } }) => session === undefined,
-  places: ['store', 'config', 'workspace'],
+  backingOptions: ['store', 'config', 'workspace'],
   json: z.strictObject({ agents: z.array(z.string()), health: z.string().optional() }),
   run: async (context, { options: given }) => {
     const options = await parseWorkerOptions(context, given);

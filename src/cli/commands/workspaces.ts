@@ -9,7 +9,7 @@ export const workspaceCommands: readonly Command[] = [
     args: [],
     options: {},
     examples: ['perdure workspaces ls'],
-    places: ['store', 'config'],
+    backingOptions: ['store', 'config'],
     json: z.array(WorkspaceView),
     run: async (context) => {
       const all = await (await context.workspaces()).list();
@@ -25,7 +25,7 @@ export const workspaceCommands: readonly Command[] = [
     notes: ['`perdure members add MEMBER --workspace NAME` adds who works there.'],
     examples: ['perdure workspaces add acme'],
     makesStore: true,
-    places: ['store', 'config'],
+    backingOptions: ['store', 'config'],
     json: WorkspaceView,
     run: async (context, { args: [name] }) => {
       const workspace = await (await context.workspaces()).add(name!);

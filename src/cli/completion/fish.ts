@@ -6,7 +6,7 @@ export const fishScript = ({
   rows,
   heads,
   taking,
-  places,
+  backingOptions,
 }: CompletionTable): string => `# Completion of perdure for fish: perdure completion fish | source
 
 function __perdure_table
@@ -27,7 +27,7 @@ function __perdure_candidates
     set -l common
     for word in $words
         if test -n "$option"
-            contains -- $option ${places.join(' ')}; and set -a common $option $word
+            contains -- $option ${backingOptions.join(' ')}; and set -a common $option $word
             set option ''
         else if string match -qr -- '^-.' $word
             contains -- $word ${taking.join(' ')}; and set option $word

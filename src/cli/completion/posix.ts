@@ -3,10 +3,10 @@ import type { CompletionTable } from './table.ts';
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** What bash and zsh have in common: the table, as lines of words with tabs between. */
-export const posixTable = ({ rows, heads, taking, places }: CompletionTable): string => `
+export const posixTable = ({ rows, heads, taking, backingOptions }: CompletionTable): string => `
 _perdure_heads=${quoted(` ${heads.join(' ')} `)}
 _perdure_taking=${quoted(` ${taking.join(' ')} `)}
-_perdure_places=${quoted(` ${places.join(' ')} `)}
+_perdure_backing=${quoted(` ${backingOptions.join(' ')} `)}
 
 _perdure_table() {
   case $1 in
@@ -18,7 +18,7 @@ ${[...rows].map(([name, lines]) => `    ${quoted(name)}) printf '%s\\n' ${lines.
 /** Goes over the words before the cursor: which command, how many arguments, which option waits for its value. */
 export const posixWalk = `
     if [[ -n $option ]]; then
-      [[ $_perdure_places == *" $option "* ]] && common+=("$option" "$word")
+      [[ $_perdure_backing == *" $option "* ]] && common+=("$option" "$word")
       option=
     elif [[ $word == -?* ]]; then
       [[ $_perdure_taking == *" $word "* ]] && option=$word

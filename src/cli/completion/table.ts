@@ -1,6 +1,6 @@
-import type { Command, Context, OptionSpec } from '../command.ts';
+import { backingOptions, type Command, type Context, type OptionSpec } from '../command.ts';
 import { help } from '../commands/help.ts';
-import { commonOptions, optionsOf } from '../common-options.ts';
+import { optionsOf } from '../common-options.ts';
 import type { Listing } from '../listings.ts';
 import { shells } from './shells.ts';
 
@@ -64,7 +64,7 @@ export interface CompletionTable {
   /** Options that a value follows, in whatever command. */
   readonly taking: readonly string[];
   /** Those that say where to look for ids. */
-  readonly places: readonly string[];
+  readonly backingOptions: readonly string[];
 }
 
 /** What help can be asked for beside commands. */
@@ -102,6 +102,10 @@ export const completionTable = (commands: readonly Command[], topics: Topics): C
   ]);
   const all = [...rows.values()].flat();
   const taking = all.flatMap(([name, kind]) => (name.startsWith('-') && kind !== flagKind ? [name] : []));
-  const places = Object.entries(commonOptions).flatMap(([name, { type }]) => (type === 'string' ? [`--${name}`] : []));
-  return { rows, heads: [...heads, help.name], taking: [...new Set(taking)], places };
+  return {
+    rows,
+    heads: [...heads, help.name],
+    taking: [...new Set(taking)],
+    backingOptions: backingOptions.map((name) => `--${name}`),
+  };
 };

@@ -12,6 +12,7 @@ test.each([
   ['Perdure, which it calls', false, thrown('Error: x', call(ours), call(config))],
   ['another module that cannot be parsed', false, thrown('/app/other.ts:3', '}', '', 'SyntaxError: x', call(config))],
   ['nobody that is known', false, thrown('Error: x', '    at listOnTimeout (node:internal/timers:585:17)')],
+  ['somebody who has altered it', false, Object.assign(new Error('x'), { stack: 5 as never })],
   ['a message like a place', false, thrown('Error: /app/part.ts:3', '    at node:internal/timers:585:17')],
 ])('[CLIR1] an error of %s: the configuration is at fault: %s', (_, isIts, error) => {
   expect(isThrownBy([config, part], error, (url) => url === ours)).toBe(isIts);

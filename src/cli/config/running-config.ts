@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { thrownName, thrownText } from '../thrown-text.ts';
 import { isOwnCode } from './own-imports.ts';
 import { isThrownBy, placeOfError } from './place-of-error.ts';
 
@@ -20,13 +21,13 @@ const faultOf = async (
   what: string,
   cause: unknown,
 ): Promise<PerdureError> => {
-  const error = cause instanceof Error ? cause : new Error(String(cause));
-  const { name, message } = error;
+  const message = thrownText(cause);
   if (isPerdureError(cause)) return new PerdureError(cause.code, `${shown}: ${message}`, { ...cause, cause });
+  const error = cause instanceof Error ? cause : new Error(message);
   const [file, ...position] = (await placeOfError([...written], error)) ?? [];
   const advice =
     file === undefined ? '; mend it' : ` at ${[relative(from, file), ...position].join(':')}; mend it there`;
-  return new PerdureError('INVALID_INPUT', `${shown} ${what}: ${name}: ${message}${advice}`, {
+  return new PerdureError('INVALID_INPUT', `${shown} ${what}: ${thrownName(error)}: ${message}${advice}`, {
     details: { file: shown },
     cause,
   });
@@ -47,15 +48,17 @@ export const runConfig = async <T>(about: Omit<RunningConfig, 'isLoading'>, load
   }
 };
 
-/** We throw and reject with errors alone. */
-const isNoError = (thrown: unknown): boolean =>
-  !(thrown instanceof Error) || (thrown as NodeJS.ErrnoException).code === 'ERR_UNHANDLED_REJECTION';
+/** We throw and reject with errors alone, and leave them as they are. */
+const isNoErrorOfOurs = (thrown: unknown): boolean =>
+  !(thrown instanceof Error) ||
+  (thrown as NodeJS.ErrnoException).code === 'ERR_UNHANDLED_REJECTION' ||
+  typeof thrown.stack !== 'string';
 
 /** What was thrown where nobody catches it, as in a timer: told as the fault of the configuration if it is. */
 export const strayError = async (thrown: unknown): Promise<unknown> => {
   if (!running) return thrown;
   if (running.isLoading) return faultOf(running, notLoaded, thrown);
-  const isIts = isNoError(thrown) || isThrownBy([...running.written], thrown as Error, isOwnCode);
+  const isIts = isNoErrorOfOurs(thrown) || isThrownBy([...running.written], thrown as Error, isOwnCode);
   return isIts ? faultOf(running, 'failed after it was loaded', thrown) : thrown;
 };
 

@@ -17,8 +17,10 @@ test.each(remedies)('[CLIR11] a run that failed with %s is told with what to do 
 });
 
 test('[CLIR11] a message that ends with what to do is told alone; words of others in it do not count', () => {
-  expect(failedWith('MODEL_REFUSED', 'no: check the key')).toHaveLength(1);
-  for (const message of ['no `name`', 'see --help', 'tools: use of it: not allowed', 'try, or ask.'])
+  for (const message of ['no: check the key', 'it has none: give it one', 'its size: raise it, or ask for less'])
+    expect(failedWith('MODEL_REFUSED', message)).toHaveLength(1);
+  const others = ['no `name`', 'see --help', 'tools: use of it: not allowed', 'tools: use of it', 'try, or ask.'];
+  for (const message of [...others, 'it broke off: read ECONNRESET', 'it broke off: write timeout'])
     expect(failedWith('MODEL_REFUSED', message)[1]).toBe(`  ${runFailureCatalog.MODEL_REFUSED.remedy}`);
 });
 

@@ -1,36 +1,49 @@
 import type { RunResult } from '../../core/service/runs.ts';
 import type { Session } from '../../core/service/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
+import type { RunId } from '../../schema/ids.ts';
 import type { Context } from '../command.ts';
 import type { Ending } from '../exit-codes.ts';
 import { printableJson } from '../printable.ts';
 import { attachTo } from './attach.ts';
 import type { LiveSession } from './live-session.ts';
 import type { Person } from './person.ts';
+import type { RunsView } from './runs-view.ts';
 
-/** What a run came to, or what it waits for. */
-const outcomeIn = (event: SessionEvent): Omit<RunResult, 'run' | 'usage'> | undefined => {
-  if (event.type === 'run.ended') return event.payload;
-  if (event.type !== 'run.waiting' && event.type !== 'child.waiting') return undefined;
-  const { for: waitingFor, reason, session: waitsIn } = event.payload;
-  return waitingFor === 'model' ? undefined : { status: 'waiting', waitingFor, reason, waitsIn };
+type Outcome = { readonly run: RunId | undefined } & (Omit<RunResult, 'run' | 'usage'> | { readonly status: 'paused' });
+
+const paused = (run: RunId): Outcome => ({ run, status: 'paused' });
+
+/** What runs came to, or what they wait for: that of a pause are all that there are, and each that comes later. */
+const outcomesIn = (event: SessionEvent, view: RunsView): readonly Outcome[] => {
+  switch (event.type) {
+    case 'run.ended':
+      return [{ run: event.run, ...event.payload }];
+    case 'run.waiting':
+    case 'child.waiting': {
+      const { for: waitingFor, reason, session: waitsIn } = event.payload;
+      return waitingFor === 'model' ? [] : [{ run: event.run, status: 'waiting', waitingFor, reason, waitsIn }];
+    }
+    case 'session.paused':
+      return [...(view.run ? [view.run.id] : []), ...view.queue.map(({ run }) => run)].map(paused);
+    case 'input.admitted':
+      return view.status === 'paused' ? [paused(event.payload.run)] : [];
+    default:
+      return [];
+  }
 };
 
 /** A chat for programs: every line that is read is an input, or answers what is asked; every outcome is a line of JSON. */
 export const chatLines = async (context: Context, session: Session, person: Person): Promise<Ending> => {
   const { seq } = await session.summary();
-  const write = (outcome: object): Promise<void> =>
-    context.out.write(`${printableJson({ session: session.id, ...outcome })}\n`);
-  const show = async (event: SessionEvent): Promise<void> => {
-    const outcome = outcomeIn(event);
-    if (outcome) await write({ run: event.run, ...outcome });
+  const show = async (event: SessionEvent, view: RunsView): Promise<void> => {
+    for (const outcome of outcomesIn(event, view))
+      await context.out.write(`${printableJson({ session: session.id, ...outcome })}\n`);
   };
   const talk = async (line: string | undefined, live: LiveSession): Promise<void> => {
     if (line === undefined) return live.leave();
     if (line.trim() === '') return;
-    const run = (await session.send(line.trim())).id;
-    live.expect(run);
-    if ((await session.summary()).status === 'paused') await write({ run, status: 'paused' });
+    live.expect((await session.send(line.trim())).id);
   };
   const program = { ...person, isTerminal: false, prompt: () => {} };
   return attachTo(context, session, { person: program, talk, show, after: seq });

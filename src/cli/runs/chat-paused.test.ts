@@ -1,7 +1,14 @@
 import { PassThrough, Readable } from 'node:stream';
-import { expect, test } from 'vitest';
-import { callCliOn } from '../../../test/call-cli.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
+import { callCli, callCliOn, recorder } from '../../../test/call-cli.ts';
+import { overrideStore } from '../../../test/override-store.ts';
+import { scriptedModel } from '../../../test/scripted-model.ts';
+import { defineAgent, defineTool, openRuntime, type RuntimeOptions } from '../../index.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import { demoAgent } from '../config/demo-agent.ts';
+import type { World } from '../world.ts';
 import { personAt } from './person.ts';
 
 const piped = (...lines: readonly string[]) => ({
@@ -27,4 +34,86 @@ test('[CLIR7] a program is told by a line of JSON', async () => {
   const { code, out } = await callCliOn(database, ['chat', id, '--json'], piped('hello'));
   expect(code).toBe(4);
   expect(JSON.parse(out)).toEqual({ session: id, run: expect.stringMatching(/^run_/), status: 'paused' });
+});
+
+/** Of one store, so that everyone hears of everything at once. */
+const sharedStore = (own: Pick<RuntimeOptions, 'agents'> = {}) => {
+  const store = overrideStore(openMemoryStore(), { close: async () => {} });
+  const open = (options: Partial<RuntimeOptions> = {}) => openRuntime({ ...options, ...own, store });
+  const call = (argv: readonly string[], world: Partial<World> = {}) =>
+    callCli([...argv, '--store', 'memory'], { openRuntime: open, ...world });
+  return { open, call };
+};
+
+test('[CLIR7] a pause while nothing is under way is told when it comes', async () => {
+  const { call } = sharedStore();
+  const id = (await call(['open', '--agent', 'demo'])).out.trim();
+  await call(['append', id, 'hello']);
+  const [typed, err] = [new PassThrough(), recorder()];
+  const person = () => personAt(typed, new PassThrough() as never);
+  const chatting = call(['chat', id], { person, err });
+  typed.write('/nothing\n');
+  await vi.waitFor(() => expect(err.bytes().toString()).toContain('there is no such command'));
+  await call(['pause', id]);
+  await vi.waitFor(() => expect(err.bytes().toString()).toContain('it is paused'));
+  typed.end();
+  expect(await chatting).toMatchObject({ code: 0 });
+});
+
+/** A session whose agent calls what ends when it is let go. */
+const heldCall = async () => {
+  const [begun, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const hold = defineTool({
+    name: 'hold',
+    input: z.object({}),
+    execute: () => {
+      begun.resolve();
+      return letGo.promise;
+    },
+  });
+  const model = scriptedModel([{ id: 'c1', tool: 'hold', input: {} }]);
+  const { name, version } = demoAgent;
+  const agent = defineAgent({ name, version, model, tools: [hold] });
+  const { open, call } = sharedStore({ agents: [agent] });
+  const runtime = await open();
+  onTestFinished(() => runtime.close());
+  const session = await runtime.sessions.open({ agent });
+  const chatting = async (...lines: readonly string[]) => {
+    const { code, out } = await call(['chat', session.id, '--json'], piped(...lines));
+    return { code, outcomes: out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)])) };
+  };
+  return { session, chatting, begun: begun.promise, letGo: () => letGo.resolve('done') };
+};
+const run = expect.stringMatching(/^run_/);
+
+test('[CLIR7] a program is told of a run that is paused while it is at work', async () => {
+  const { session, chatting, begun, letGo } = await heldCall();
+  const chat = chatting('hello');
+  await begun;
+  await session.pause();
+  letGo();
+  expect(await chat).toEqual({ code: 4, outcomes: [{ session: session.id, run, status: 'paused' }] });
+});
+
+test('[CLIR7] a program is told of each input that waits behind a run that is paused, and once', async () => {
+  const { session, chatting, begun, letGo } = await heldCall();
+  const chat = chatting('hello', 'again');
+  await begun;
+  const queued = await session.send('from elsewhere');
+  await session.pause();
+  letGo();
+  const { outcomes } = await chat;
+  expect(outcomes).toEqual(Array(3).fill({ session: session.id, run, status: 'paused' }));
+  expect(new Set(outcomes.map((each) => each.run)).size).toBe(3);
+  expect(outcomes[1].run).toBe(queued.id);
+});
+
+test('[CLIR7] a run that ends is not told as paused when the session is paused with its end', async () => {
+  const { session, chatting, begun, letGo } = await heldCall();
+  const chat = chatting('hello');
+  await begun;
+  await session.pause();
+  await session.cancel();
+  letGo();
+  expect(await chat).toMatchObject({ outcomes: [{ run, status: 'cancelled' }] });
 });

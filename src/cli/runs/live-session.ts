@@ -30,8 +30,8 @@ export interface LiveOptions {
   readonly person?: Person | undefined;
   /** Text that was just given and need not be shown again. */
   readonly typed?: string | undefined;
-  /** In place of telling people or programs what happens. */
-  readonly show?: ((event: SessionEvent) => Promise<void>) | undefined;
+  /** In place of telling people or programs what happens; with what is known of the runs after the event. */
+  readonly show?: ((event: SessionEvent, view: RunsView) => Promise<void>) | undefined;
   /** Makes it a conversation: each line, and undefined at the end of the input. */
   readonly talk?: ((line: string | undefined, live: LiveSession) => Promise<void>) | undefined;
 }
@@ -216,16 +216,17 @@ export class LiveSession {
 
   async #see(event: SessionEvent): Promise<void> {
     const { runs } = this.#options;
-    await this.#show(event);
-    if (event.seq > runs.seq) this.#view = foldView(this.#view, event);
+    const view = event.seq > runs.seq ? foldView(this.#view, event) : this.#view;
+    await this.#show(event, view);
+    this.#view = view;
     if (event.type === 'input.admitted') this.#admitted.add(event.payload.run);
     if (this.#expected && this.#admitted.has(this.#expected)) this.#expected = undefined;
     this.#target &&= followRun(this.#target, event);
     if (this.#target?.end || event.seq >= runs.seq) await this.#judge();
   }
 
-  async #show(event: SessionEvent): Promise<void> {
-    if (this.#options.show) return this.#options.show(event);
+  async #show(event: SessionEvent, view: RunsView): Promise<void> {
+    if (this.#options.show) return this.#options.show(event, view);
     if (this.#context.json) return this.#context.out.write(`${printableJson(event)}\n`);
     this.printer.event(event);
     return this.printer.settled;

@@ -1,0 +1,27 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { runConfig, strayError } from './running-config.ts';
+
+const about = { shown: 'wrong.ts', from: '/app', written: new Set(['file:///app/wrong.ts']) };
+const altered = (changes: object): Error => Object.assign(new RangeError('boom'), changes);
+const hostile = {
+  [inspect.custom]: () => {
+    throw new Error('not to be shown');
+  },
+};
+
+test.each([
+  ['what cannot be made text', Object.create(null), 'Error: [Object: null prototype] {}; mend it'],
+  ['what says itself how it is shown', hostile, 'Error: { '],
+  ['an error whose stack is no text', altered({ stack: 5 }), 'RangeError: boom; mend it'],
+  ['an error whose message is no text', altered({ stack: 5, message: Symbol('x') }), 'RangeError: Symbol(x); mend it'],
+  ['an error whose name is no text', altered({ stack: 5, name: Symbol('x') }), 'Symbol(x): boom; mend it'],
+  ['a text', 'boom', 'Error: boom; mend it'],
+])('[CLIR1] a configuration that throws %s is at fault, when it is loaded as later', async (_, thrown, told) => {
+  const fault = (what: string) => ({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining(`wrong.ts ${what}: ${told}`),
+  });
+  await expect(runConfig(about, () => Promise.reject(thrown))).rejects.toMatchObject(fault('cannot be loaded'));
+  expect(await strayError(thrown)).toMatchObject(fault('failed after it was loaded'));
+});
