@@ -1,4 +1,11 @@
-import type { BlobEventQuery, CallQuery, CallRecord, CommitQuery, StoredEvent } from '../core/ports/store.ts';
+import type {
+  BlobEventQuery,
+  CallQuery,
+  CallRecord,
+  CommitQuery,
+  EventRanges,
+  StoredEvent,
+} from '../core/ports/store.ts';
 import { blobEventTypes } from '../core/session/blob-events.ts';
 import type { SessionId } from '../schema/ids.ts';
 import { callWithin } from '../stores/call-within.ts';
@@ -34,7 +41,7 @@ const isIn = ({ session, from, to }: Segment, place: Place): boolean =>
   session === place.session && from <= place.seq && place.seq <= to;
 
 /** The spans that a query of one session looks among; undefined for the whole workspace. */
-const spansFor = (workspace: MemoryWorkspace, { within }: CallQuery): readonly Segment[] | undefined =>
+const spansFor = (workspace: MemoryWorkspace, within: EventRanges | undefined): readonly Segment[] | undefined =>
   within && spansOf(segmentsIn(workspace, within.session), within.ranges);
 
 /** What the filters leave, newest first, as a page. */
@@ -74,18 +81,19 @@ export const findCommitsIn = (workspace: MemoryWorkspace, query: CommitQuery): r
     .filter((row) => row.path.startsWith(clipPath(prefix)))
     .filter((row) => !provenance || provenance.includes(row.provenance));
   const once = new Map(rows.map((row) => [`${row.session}/${row.seq}`, row]));
-  return pageOf([...once.values()], spansFor(workspace, query), query).flatMap(
+  return pageOf([...once.values()], spansFor(workspace, query.within), query).flatMap(
     ({ session, seq }) => workspace.sessions.get(session)?.events.get(seq) ?? [],
   );
 };
 
 export const findCallsIn = (workspace: MemoryWorkspace, query: CallQuery): readonly CallRecord[] => {
-  const spans = spansFor(workspace, query);
+  const { within } = query;
+  const live = within && spansOf(segmentsIn(workspace, within.session), within.live);
   const calls = [...workspace.sessions.values()]
     .flatMap((session) => session.calls)
-    .map((call) => (spans ? callWithin(spans, call) : call))
+    .map((call) => (live ? callWithin(within.session, live, call) : call))
     .filter(({ status }) => !query.status || query.status.includes(status));
-  return pageOf(calls, spans, query);
+  return pageOf(calls, spansFor(workspace, within), query);
 };
 
 /** The number of events read. */

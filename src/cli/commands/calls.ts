@@ -94,6 +94,9 @@ export const calls = defineCommand({
     ...windowOptions,
     limit: text('N', 'at most so many, 1000 without it'),
   },
+  notes: [
+    'A call that a fork or a rewind cut off in its middle is interrupted in the session that goes on from there.',
+  ],
   examples: ['perdure calls ses_… --last 5', 'perdure calls --status threw --since 24h'],
   needsNoAgents: true,
   json: z.array(CallView),

@@ -68,7 +68,7 @@ export const send = defineCommand({
   options,
   notes: [
     'A TEXT of - is read from stdin. Answers go to stdout, all else to stderr; with --json every line of stdout is an event.',
-    'Ctrl-C leaves the run to a process in the background, a second one cancels it. Exit codes: 0 succeeded, 1 failed, 3 cancelled, 4 waits for somebody, 130 left.',
+    'Ctrl-C leaves the run to a process in the background, a second one cancels it. Exit codes: 0 succeeded, 1 failed, 3 cancelled, 4 waits for somebody or is paused, 130 left.',
   ],
   examples: [
     `perdure send --new 'Fix the failing test' --cwd .`,
@@ -76,7 +76,7 @@ export const send = defineCommand({
     'git diff | perdure send ses_… - --key review-1',
   ],
   makesStore: ({ options: given }) => given.new ?? false,
-  json: z.union([EventView, RunView]),
+  json: z.union([EventView, RunView.extend({ status: z.literal('paused').optional() })]),
   jsonLines: true,
   run: async (context, call) => {
     const { key, policy, detach, file, agent, from, git, ref, cwd } = call.options;
@@ -87,9 +87,14 @@ export const send = defineCommand({
     const parts = [...(content === '' ? [] : [{ type: 'text' as const, text: content }]), ...files];
     const run = await session.send(parts, { policy, idempotencyKey: key, notBefore });
     if (detach || notBefore !== undefined) {
-      if (notBefore === undefined) context.startWorker(session);
-      await context.answer({ session: session.id, run: run.id }, () => [session.id, run.id]);
-      return undefined;
+      const isPaused = (await session.summary()).status === 'paused';
+      if (notBefore === undefined && !isPaused) context.startWorker(session);
+      const admitted = { session: session.id, run: run.id, ...(isPaused && { status: 'paused' as const }) };
+      await context.answer(admitted, () => [session.id, run.id]);
+      if (!isPaused) return undefined;
+      const { stepsOfPaused } = await import('../runs/next-steps.ts');
+      for (const step of stepsOfPaused(context, session)) await context.note(step);
+      return 'waiting';
     }
     if (named === undefined) await context.note(session.id);
     const [admitted] = await Array.fromAsync(firstOf(run.events()));

@@ -21,37 +21,42 @@ const beginnings = (send: readonly string[], { queue: [next] }: RunsView): reado
     ? ['nothing is under way, and nothing waits; to begin:', ...send]
     : [`its next input begins ${isoTime(next.notBefore)}, if a worker runs then`];
 
+const toType = ({ err }: Context, text: string): readonly string[] => wrapCommand(text, err.columns, '  ');
+
+export const stepsOfPaused = (context: Context, session: Session): readonly string[] => [
+  'it is paused, and what it is sent waits until it is resumed:',
+  ...toType(context, context.commandText('resume', session.id)),
+];
+
 /** What to type so that a run that rests goes on. */
 export const nextSteps = (context: Context, session: Session, view: RunsView, rest: Rest): readonly string[] => {
   const command = context.commandText;
-  const toType = (text: string): readonly string[] => wrapCommand(text, context.err.columns, '  ');
-  if (view.status === 'paused' || rest.kind === 'paused') {
-    return ['it is paused, and what it is sent waits until it is resumed:', ...toType(command('resume', session.id))];
-  }
-  if (rest.kind === 'ended') return rest.end ? [] : beginnings(toType(command('send', session.id, 'TEXT')), view);
+  const typed = (text: string) => toType(context, text);
+  if (view.status === 'paused' || rest.kind === 'paused') return stepsOfPaused(context, session);
+  if (rest.kind === 'ended') return rest.end ? [] : beginnings(typed(command('send', session.id, 'TEXT')), view);
   if (view.run?.waitsIn) {
     return [
       `it waits for ${waits[rest.for]} in the session of a subagent:`,
-      ...toType(command('attach', view.run.waitsIn)),
+      ...typed(command('attach', view.run.waitsIn)),
     ];
   }
   const approvals = view.approvals.flatMap(({ approval }) => [
     'it waits for an approval:',
-    ...toType(command('approve', approval)),
-    ...toType(command('deny', approval, '--reason', 'WHY')),
+    ...typed(command('approve', approval)),
+    ...typed(command('deny', approval, '--reason', 'WHY')),
   ]);
   const questions = view.questions.flatMap(({ callId }) => [
     'it waits for an answer:',
-    ...toType(command('answer', session.id, callId, 'TEXT')),
+    ...typed(command('answer', session.id, callId, 'TEXT')),
   ]);
   const steps: Readonly<Record<Waiting, readonly string[]>> = {
     approval: [...approvals, ...questions],
     question: [...approvals, ...questions],
     budget: [
       `it waits: ${printableLine(view.run?.why ?? 'its budget is used up')}`,
-      ...toType(`${command('limit', session.id)} …`),
+      ...typed(`${command('limit', session.id)} …`),
     ],
-    human: ['a person has it:', ...toType(command('handoff', session.id, '--to', 'agent'))],
+    human: ['a person has it:', ...typed(command('handoff', session.id, '--to', 'agent'))],
     agent: [
       `it waits: ${printableLine(view.run?.why ?? 'no worker holds its agent')}`,
       '  start one with a configuration that does: perdure worker --config FILE',

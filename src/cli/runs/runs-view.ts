@@ -116,8 +116,9 @@ export type Rest =
 
 /** Undefined while there is work, whoever does it: what was sent for later is none yet. */
 export const restOf = ({ status, holder, run, queue, end }: RunsView, now = Date.now()): Rest | undefined => {
-  if (!run && !queue.some(({ notBefore = 0 }) => notBefore <= now)) return { kind: 'ended', end };
-  if (status === 'paused') return { kind: 'paused' };
+  const isIdle = !run && !queue.some(({ notBefore = 0 }) => notBefore <= now);
+  if (status === 'paused' && !(isIdle && end)) return { kind: 'paused' };
+  if (isIdle) return { kind: 'ended', end };
   if (status === 'closed' || status === 'archived') return { kind: 'ended', end };
   if (holder === 'human') return { kind: 'waiting', for: 'human' };
   return run?.waitingFor && run.waitingFor !== 'model' ? { kind: 'waiting', for: run.waitingFor } : undefined;

@@ -137,12 +137,18 @@ export interface Imported {
   readonly sessions: readonly { readonly session: SessionId; readonly added: number }[];
 }
 
+type Ranges = readonly (readonly [from: number, to: number])[];
+
+/** These events of a session, inherited ones included. */
+export interface EventRanges {
+  readonly session: SessionId;
+  readonly ranges: Ranges;
+}
+
 /** Which commits or calls; what is left out does not narrow. */
 interface RecordQuery {
-  /** Only these events of this session, inherited ones included; without it the whole workspace. */
-  readonly within?:
-    | { readonly session: SessionId; readonly ranges: readonly (readonly [number, number])[] }
-    | undefined;
+  /** Only these; without it the whole workspace. */
+  readonly within?: EventRanges | undefined;
   readonly tool?: string | undefined;
   readonly actor?: string | undefined;
   /** Milliseconds since 1970, both inclusive. */
@@ -160,6 +166,8 @@ export interface CommitQuery extends RecordQuery {
 }
 
 export interface CallQuery extends RecordQuery {
+  /** `live` are the events that a call may have its end among, wherever it is looked for. */
+  readonly within?: (EventRanges & { readonly live: Ranges }) | undefined;
   readonly status?: readonly CallStatus[] | undefined;
 }
 
@@ -229,7 +237,7 @@ export interface Store {
   importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported>;
   /** Events of type `state.committed`, newest first, each once; from an index, not from the log. */
   findCommits(workspace: WorkspaceId, query: CommitQuery): Promise<readonly StoredEvent[]>;
-  /** Newest call first. A call that ended after the ranges asked for is `running` there. */
+  /** Newest call first. Within a session, one that has its end outside of `live`, and an inherited one without an end, is `interrupted`. */
   findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]>;
   /** Events of the `blobEventTypes`, each of the session that owns it, in the order of sessions and seqs; from an index, not from the log. */
   findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]>;

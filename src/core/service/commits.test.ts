@@ -3,6 +3,7 @@ import { openRuntime } from '../../runtime.ts';
 import { type Actor, newId, type RunId, type WorkspaceId } from '../../schema/ids.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
+import type { RuntimeStore } from '../ports/runtime-store.ts';
 import { encodeEvent } from '../session/event-codec.ts';
 import type { CallFilter, CommitFilter } from './commits.ts';
 import type { Session } from './session.ts';
@@ -17,6 +18,36 @@ const touchFile = (session: Session, file: string) =>
 const askFor = (session: Session, content: string) => session.append({ role: 'user', content });
 const filesOf = (commits: readonly { readonly entries: readonly string[] }[]) =>
   commits.flatMap((each) => each.entries);
+
+test('[QRY3] a call that ends while it is looked for is not taken for one that was cut off', async () => {
+  const real = openMemoryStore();
+  let beforeFinding = async (): Promise<void> => undefined;
+  const store: RuntimeStore = {
+    ...real,
+    findCalls: async (...query) => {
+      await beforeFinding();
+      return real.findCalls(...query);
+    },
+  };
+  const session = await (await openRuntime({ store })).sessions.open();
+  for (const includeRewound of [false, true]) {
+    const begun = Promise.withResolvers<void>();
+    const over = Promise.withResolvers<void>();
+    const { wait } = session.track({
+      wait: () => {
+        begun.resolve();
+        return over.promise;
+      },
+    });
+    const waiting = wait();
+    await begun.promise;
+    beforeFinding = async () => {
+      over.resolve();
+      await waiting;
+    };
+    expect((await session.toolCalls({ includeRewound, limit: 1 })).map(({ status }) => status)).toEqual(['ok']);
+  }
+});
 
 test('[QRY1] a query that means nothing is refused, not answered with nothing or everything', async () => {
   const runtime = await open();

@@ -2,11 +2,11 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { indexedPrefix } from '../../schema/path-pattern.ts';
-import type { CallRecord, CommitQuery, SessionKey } from '../ports/store.ts';
+import type { CallQuery, CallRecord, CommitQuery, SessionKey } from '../ports/store.ts';
 import { type CommitRecord, commitRecord, isMatch } from '../session/commit-record.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
-import { isLive, type LiveRange, liveWithin } from '../session/live-lineage.ts';
+import { isLive, type LiveRange, liveAndAfter, liveWithin } from '../session/live-lineage.ts';
 import { liveRecords } from './live-records.ts';
 import { firstLiveTurn } from './points.ts';
 import { CallFilter, CommitFilter, many, type RecordWindow } from './record-filter.ts';
@@ -70,16 +70,17 @@ interface Place {
 }
 
 interface Selection {
-  readonly within: CommitQuery['within'];
+  readonly within: CallQuery['within'];
   readonly isWanted: (record: Place) => boolean | Promise<boolean>;
 }
 
 const selectIn = async (scope: Scope, key: SessionKey, window: RecordWindow): Promise<Selection> => {
   const head = await scope.folds.outline(key);
   const bounds = await turnBounds(scope, key, head, window);
-  const ranges = await rangesFor(scope, key, head, bounds, window.includeRewound ?? false);
+  const { includeRewound = false } = window;
+  const ranges = await rangesFor(scope, key, head, bounds, includeRewound);
   return {
-    within: { session: key.session, ranges },
+    within: { session: key.session, ranges, live: liveAndAfter(includeRewound ? [[1, head.seq]] : head.live) },
     isWanted: ({ turn }) => bounds.from <= turn && turn <= bounds.to,
   };
 };

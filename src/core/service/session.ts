@@ -107,6 +107,7 @@ export interface Session {
   ): Promise<CommitRecord>;
   /** Commits of the live lineage that match, newest first. */
   commits(filter?: CommitFilter): Promise<readonly CommitRecord[]>;
+  /** Calls of the live lineage that match, newest first. One that a fork or a rewind cut off is `interrupted` here. */
   toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
   /** Every commit that matches, as it comes, from this call on. */
   watch(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;

@@ -14,6 +14,10 @@ export const extendLive = (live: readonly LiveRange[], seq: number): readonly Li
 export const isLive = (live: readonly LiveRange[], seq: number): boolean =>
   live.some(([from, to]) => from <= seq && seq <= to);
 
+/** With all that may have followed since: the event at the head is live, and so is what comes after it. */
+export const liveAndAfter = (live: readonly LiveRange[]): readonly LiveRange[] =>
+  live.map(([from, to], place): LiveRange => [from, place < live.length - 1 ? to : Number.MAX_SAFE_INTEGER]);
+
 /** The newest live place at or before `seq`; 0 when there is none. */
 export const liveAtOrBefore = (live: readonly LiveRange[], seq: number): number =>
   live.reduce((found, [from, to]) => (from <= seq ? Math.min(to, seq) : found), 0);

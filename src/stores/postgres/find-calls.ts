@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { CallQuery, CallRecord } from '../../core/ports/store.ts';
-import type { WorkspaceId } from '../../schema/ids.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { callWithin, isOnlyRunning } from '../call-within.ts';
 import { olderThan, type Segment } from '../lineage.ts';
 import { QueryText } from '../query-text.ts';
@@ -33,20 +33,26 @@ export const callsOfWorkspace = (workspace: WorkspaceId, asked: CallQuery): pg.Q
   };
 };
 
-/** `all` are the spans that an end counts in, `left` those that the page has left. */
+/** What a query of one session looks among: `left` are the spans that the page has left, `live` those that an end counts in. */
+interface CallSpans {
+  readonly session: SessionId;
+  readonly left: readonly Segment[];
+  readonly live: readonly Segment[];
+}
+
 export const callsOfSpans = (
   workspace: WorkspaceId,
-  all: readonly Segment[],
-  left: readonly Segment[],
+  { session, left, live }: CallSpans,
   asked: CallQuery,
 ): pg.QueryConfig => {
   const query = new QueryText('$');
   const here = query.place(workspace);
   const limit = query.place(asked.limit);
   const status = query.and(asked.status, (place) => {
-    const ended = `exists (select from ${placeSpans(query, all)}
+    const hasEnded = `exists (select from ${placeSpans(query, live)}
       where span.session = c.session and c.ended_seq between span.first and span.last)`;
-    return `case when ${ended} then status else 'running' end = any(${place}::text[])`;
+    const isOpenHere = `c.ended_seq is null and c.session = ${query.place(session)}`;
+    return `case when ${hasEnded} or ${isOpenHere} then status else 'interrupted' end = any(${place}::text[])`;
   });
   const text = `select own.* from ${placeSpans(query, left)}
     cross join lateral (
@@ -68,8 +74,10 @@ export const findCalls = async (
   const { within, before } = query;
   const ask = async (statement: pg.QueryConfig) => (await source.read<Row>(workspace, statement)).map(recordOf);
   if (!within) return ask(callsOfWorkspace(workspace, query));
-  const all = await lineages.spans(workspace, within);
-  const left = olderThan(all, before);
+  const { session } = within;
+  const left = olderThan(await lineages.spans(workspace, within), before);
   if (left.length === 0) return [];
-  return (await ask(callsOfSpans(workspace, all, left, query))).map((call) => callWithin(all, call));
+  const live = await lineages.spans(workspace, { session, ranges: within.live });
+  const calls = await ask(callsOfSpans(workspace, { session, left, live }, query));
+  return calls.map((call) => callWithin(session, live, call));
 };

@@ -1,4 +1,4 @@
-import type { CommitQuery, Head, SessionKey } from '../../core/ports/store.ts';
+import type { EventRanges, Head, SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { type LineageLink, type Segment, segmentsOf, spansOf } from '../lineage.ts';
 import { BoundedMap } from './bounded-map.ts';
@@ -49,10 +49,7 @@ export class Lineages {
   }
 
   /** Where the events that a query looks among are kept, newest first. */
-  async spans(
-    workspace: WorkspaceId,
-    { session, ranges }: NonNullable<CommitQuery['within']>,
-  ): Promise<readonly Segment[]> {
+  async spans(workspace: WorkspaceId, { session, ranges }: EventRanges): Promise<readonly Segment[]> {
     const lineage = (await this.get({ workspace, session })) ?? [];
     return spansOf(segmentsOf(lineage, Number.MAX_SAFE_INTEGER), ranges);
   }

@@ -114,8 +114,18 @@ describe('query plans', () => {
     expect(others).toEqual([]);
     expect(paths).toMatchObject({ 'Index Name': 'commit_paths_pkey', 'Actual Rows': 5 });
     expect(paths!['Index Cond']).toMatch(/session = .* AND \(seq >= .* AND \(seq <= /);
-    const plan = await planOf(callsOfSpans(workspace, spans, spans, { status: ['ok'], limit: 200 }));
-    expect(scansOf(plan, 'tool_calls')).toMatchObject([{ 'Index Name': 'tool_calls_pkey', 'Actual Rows': 4 }]);
+    const looked = { session: sessionOf(7), left: spans, live: [{ session: sessionOf(7), from: 1, to: 300 }] };
+    for (const [status, rows] of [
+      ['ok', 4],
+      ['running', 1],
+      ['interrupted', 0],
+    ] as const) {
+      const plan = await planOf(callsOfSpans(workspace, looked, { status: [status], limit: 200 }));
+      const [calls, ...more] = scansOf(plan, 'tool_calls');
+      expect(more).toEqual([]);
+      expect(calls).toMatchObject({ 'Index Name': 'tool_calls_pkey', 'Actual Rows': rows });
+      expect(calls!['Index Cond']).toMatch(/session = .* AND \(seq >= .* AND \(seq <= /);
+    }
   });
 
   test('[GC1] events that name blobs are walked along an index of them alone, and nothing is sorted', async () => {

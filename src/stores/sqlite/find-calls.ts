@@ -58,11 +58,12 @@ export const openCallFinder = (db: DatabaseSync, sessions: Sessions): CallFinder
     find: (workspace, query) => {
       const { within, before, status, limit } = query;
       if (!within) return [...rows(callsOfWorkspace(workspace, query))].map(recordOf);
-      const spans = sessions.spans(workspace, within);
+      const { session, live } = within;
+      const ends = sessions.spans(workspace, { session, ranges: live });
       const found: CallRecord[] = [];
-      for (const span of olderThan(spans, before)) {
+      for (const span of olderThan(sessions.spans(workspace, within), before)) {
         for (const row of rows(callsOfSpan(workspace, span, query))) {
-          const call = callWithin(spans, recordOf(row));
+          const call = callWithin(session, ends, recordOf(row));
           if (!status || status.includes(call.status)) found.push(call);
           if (found.length >= limit) return found;
         }

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { CommitQuery, Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
+import type { EventRanges, Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { type LineageLink, type Segment, segmentsOf, spansOf } from '../lineage.ts';
@@ -24,7 +24,7 @@ export interface Sessions {
   /** From the session to its root; undefined when there is no such session. */
   lineage(key: SessionKey): readonly LineageLink[] | undefined;
   /** Where the events that a query looks among are kept, newest first. */
-  spans(workspace: WorkspaceId, within: NonNullable<CommitQuery['within']>): readonly Segment[];
+  spans(workspace: WorkspaceId, within: EventRanges): readonly Segment[];
   starts(workspace: WorkspaceId): readonly SessionStart[];
   /** Writes the summary alone, whatever stood there. */
   describe(key: SessionKey, summary: SessionSummary): void;

@@ -5,10 +5,11 @@ import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { message } from './new-events.ts';
 import { called, completed, failed, hashOf, runWriter } from './record-events.ts';
 import { callsOf, within } from './record-pages.ts';
-import { type append, forkSession, mustAppend, openSession, seqs } from './session-log.ts';
+import { type append, forkSession, mustAppend, openSession } from './session-log.ts';
 
 type Asked = Omit<CallQuery, 'limit' | 'before'>;
 type Events = Parameters<typeof append>[2];
+type Ranges = readonly (readonly [number, number])[];
 
 const opened = async (store: Store, key: SessionKey = newKey()): Promise<SessionKey> => {
   await openSession(store, key, { at: 1 });
@@ -110,29 +111,46 @@ export const describeCallQueries = (setup: ContractSetup) =>
       for (const [query, expected] of asked) expect(await found(query)).toEqual(expected);
     });
 
-    test('[QRY3] a call whose end lies outside of the ranges is running', async () => {
+    test('[QRY3] a call that has its end outside of the live events is interrupted, wherever it is looked for', async () => {
       const { store } = setup;
       const key = await opened(store);
-      await run(store, key, [called('a'), called('b'), completed('a'), completed('b')]);
-      const seen = async (asked: Asked, ...ranges: readonly (readonly [number, number])[]) =>
-        callsOf(store, key.workspace, { ...asked, ...within(key, ...ranges) });
+      await run(store, key, [called('a'), called('b'), completed('a'), completed('b'), called('c')]);
+      const seen = async (asked: Asked, ...live: Ranges) =>
+        callsOf(store, key.workspace, { ...asked, ...within(key, ...live) });
       expect(told(await seen({}, [1, 4]))).toEqual([
-        ['b', 3, 'running'],
+        ['b', 3, 'interrupted'],
         ['a', 2, 'ok'],
       ]);
-      expect(told(await seen({}, [1, 3], [5, 9]))).toEqual([
+      const rewound: Ranges = [
+        [1, 3],
+        [5, 9],
+      ];
+      const [open, ended, cutOff] = [
+        ['c', 6, 'running'],
         ['b', 3, 'ok'],
-        ['a', 2, 'running'],
+        ['a', 2, 'interrupted'],
+      ];
+      expect(told(await seen({}, ...rewound))).toEqual([open, ended, cutOff]);
+      expect(told(await seen({ status: ['running'] }, ...rewound))).toEqual([open]);
+      expect(told(await seen({ status: ['interrupted'] }, ...rewound))).toEqual([cutOff]);
+      expect(told(await seen({ status: ['ok'] }, ...rewound))).toEqual([ended]);
+      expect(told(await seen({ status: ['running', 'interrupted'] }, ...rewound))).toEqual([open, cutOff]);
+      const looked = async (asked: Asked, live: Ranges) =>
+        told(
+          await callsOf(store, key.workspace, { ...asked, within: { session: key.session, ranges: [[2, 3]], live } }),
+        );
+      expect(await looked({}, rewound)).toEqual([ended, cutOff]);
+      expect(await looked({ status: ['ok'] }, [[1, 9]])).toEqual([
+        ['b', 3, 'ok'],
+        ['a', 2, 'ok'],
       ]);
-      expect(told(await seen({ status: ['running'] }, [1, 3], [5, 9]))).toEqual([['a', 2, 'running']]);
-      expect(told(await seen({ status: ['ok'] }, [1, 3], [5, 9]))).toEqual([['b', 3, 'ok']]);
-      expect(seqs(await seen({}, [3, 5]))).toEqual([3]);
+      expect(await looked({ status: ['interrupted'] }, [[1, 9]])).toEqual([]);
       const [cut] = await seen({}, [1, 2]);
       expect(cut).toEqual({
         session: key.session,
         callId: 'a',
         tool: 'bash',
-        status: 'running',
+        status: 'interrupted',
         turn: 0,
         seq: 2,
         at: 1_000,
@@ -141,27 +159,34 @@ export const describeCallQueries = (setup: ContractSetup) =>
       });
     });
 
-    test('[QRY2, QRY3] a fork sees calls made before its point; those that ended after it are running there', async () => {
+    test('[QRY2, QRY3, FORK3] a fork sees calls made before its point; those that had not ended there are interrupted', async () => {
       const { store } = setup;
       const parent = await opened(store);
-      const child = newKey(parent.workspace);
-      await run(store, parent, [called('a'), called('b'), completed('a')]);
-      await forkSession(store, parent, 4, child);
+      const [child, grandchild] = [newKey(parent.workspace), newKey(parent.workspace)];
+      await run(store, parent, [called('a'), called('b'), completed('a'), called('open')]);
+      await forkSession(store, parent, 5, child);
       await run(store, parent, [completed('b'), called('late')]);
-      await run(store, child, [called('c'), completed('c'), completed('b')]);
+      await run(store, child, [called('c'), completed('c'), completed('b'), called('d')]);
+      await forkSession(store, child, 10, grandchild);
+      await run(store, child, [completed('d')]);
       const seen = async (key: SessionKey, asked: Asked = {}) =>
         told(await callsOf(store, key.workspace, { ...asked, ...within(key, [1, 99]) }));
-      expect(await seen(child)).toEqual([
-        ['c', 6, 'ok'],
-        ['b', 3, 'running'],
-        ['a', 2, 'ok'],
-      ]);
-      expect(await seen(child, { status: ['running'] })).toEqual([['b', 3, 'running']]);
+      const inherited = [
+        ['open', 5, 'interrupted'],
+        ['b', 3, 'interrupted'],
+      ];
+      expect(await seen(child)).toEqual([['d', 10, 'ok'], ['c', 7, 'ok'], ...inherited, ['a', 2, 'ok']]);
+      expect(await seen(child, { status: ['running'] })).toEqual([]);
+      expect(await seen(child, { status: ['interrupted'] })).toEqual(inherited);
+      expect(await seen(grandchild)).toEqual([['d', 10, 'interrupted'], ['c', 7, 'ok'], ...inherited, ['a', 2, 'ok']]);
+      expect(await seen(grandchild, { status: ['interrupted'] })).toEqual([['d', 10, 'interrupted'], ...inherited]);
       expect(await seen(parent)).toEqual([
-        ['late', 6, 'running'],
+        ['late', 7, 'running'],
+        ['open', 5, 'running'],
         ['b', 3, 'ok'],
         ['a', 2, 'ok'],
       ]);
-      expect(await callsOf(store, parent.workspace)).toHaveLength(4);
+      expect(await seen(parent, { status: ['interrupted'] })).toEqual([]);
+      expect(await callsOf(store, parent.workspace)).toHaveLength(6);
     });
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CallRecord, NewEvent, SessionKey, Store, StoredEvent } from '../../core/ports/store.ts';
 import { decodePayload } from '../../core/session/event-codec.ts';
-import type { WorkspaceId } from '../../schema/ids.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { event, message } from './new-events.ts';
 import { called, committed, completed, failed, runWriter } from './record-events.ts';
@@ -85,8 +85,8 @@ const touches = (stored: StoredEvent, prefix: string): boolean => {
   return touched.some((path) => path.startsWith(prefix));
 };
 
-/** Calls as the events of one sequence tell them, newest first. An end counts for the session that wrote it. */
-const callsIn = (events: readonly StoredEvent[], { from, to }: Range) => {
+/** Calls as the events of one sequence tell them up to `to`, newest first. An end counts for the session that wrote it. */
+const callsIn = (own: SessionId, events: readonly StoredEvent[], { from, to }: Range) => {
   const calls: { session: string; seq: number; callId: string; status: CallRecord['status']; endedSeq?: number }[] = [];
   for (const each of events) {
     if (each.type === 'tool.called') {
@@ -104,8 +104,10 @@ const callsIn = (events: readonly StoredEvent[], { from, to }: Range) => {
   }
   return calls
     .filter(({ seq }) => from <= seq && seq <= to)
-    .map((call) => (call.endedSeq !== undefined && call.endedSeq > to ? { ...call, status: 'running' } : call))
-    .map(({ session, seq, status }) => ({ session, seq, status }))
+    .map(({ session, seq, status, endedSeq }) => {
+      const isCutOff = endedSeq === undefined ? session !== own : endedSeq > to;
+      return { session, seq, status: isCutOff ? 'interrupted' : status };
+    })
     .toReversed();
 };
 
@@ -116,11 +118,13 @@ const expectSession = async (store: Store, key: SessionKey, { from, to }: Range)
     const expected = events.filter((each) => from <= each.seq && each.seq <= to && touches(each, prefix));
     expect(await commitsOf(store, key.workspace, { ...range, prefix }, pages)).toEqual(expected.toReversed());
   }
-  const expected = callsIn(events, { from, to });
+  const expected = callsIn(key.session, events, { from, to });
   const answered = await callsOf(store, key.workspace, range, pages);
   expect(answered.map(({ session, seq, status }) => ({ session, seq, status }))).toEqual(expected);
-  const running = await callsOf(store, key.workspace, { ...range, status: ['running'] }, pages);
-  expect(running).toEqual(answered.filter(({ status }) => status === 'running'));
+  for (const wanted of ['running', 'interrupted', 'ok'] as const) {
+    const found = await callsOf(store, key.workspace, { ...range, status: [wanted] }, pages);
+    expect(found).toEqual(answered.filter(({ status }) => status === wanted));
+  }
 };
 
 export const describeRandomRecords = (setup: ContractSetup) =>

@@ -9,7 +9,10 @@ type Page<Q, R> = (workspace: WorkspaceId, query: Q) => Promise<readonly R[]>;
 const whole = 1_000;
 
 /** All that is found, in pages of so many; checked to be the same in one. */
-const inPages = async <Q extends CallQuery, R extends Pick<StoredEvent, 'at' | 'session' | 'seq'>>(
+const inPages = async <
+  Q extends Pick<CommitQuery, 'before' | 'limit'>,
+  R extends Pick<StoredEvent, 'at' | 'session' | 'seq'>,
+>(
   find: Page<Q, R>,
   workspace: WorkspaceId,
   asked: Asked<Q>,
@@ -26,7 +29,10 @@ const inPages = async <Q extends CallQuery, R extends Pick<StoredEvent, 'at' | '
   }
 };
 
-const findAll = async <Q extends CallQuery, R extends Pick<StoredEvent, 'at' | 'session' | 'seq'>>(
+const findAll = async <
+  Q extends Pick<CommitQuery, 'before' | 'limit'>,
+  R extends Pick<StoredEvent, 'at' | 'session' | 'seq'>,
+>(
   find: Page<Q, R>,
   workspace: WorkspaceId,
   asked: Asked<Q>,
@@ -51,7 +57,8 @@ export const callsOf = (
   limits: readonly number[] = [1, 2, 3],
 ): Promise<readonly CallRecord[]> => findAll((...query) => store.findCalls(...query), workspace, asked, limits);
 
+/** What a session has live in the ranges, and nothing else. */
 export const within = (
   { session }: SessionKey,
   ...ranges: readonly (readonly [number, number])[]
-): { readonly within: NonNullable<CommitQuery['within']> } => ({ within: { session, ranges } });
+): { readonly within: NonNullable<CallQuery['within']> } => ({ within: { session, ranges, live: ranges } });

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, defineScript, defineTool, openRuntime, type Session } from '../../src/index.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+
+const script = defineScript({
+  name: 'test',
+  everyTurn: true,
+  steps: [{ calls: [{ tool: 'hold', input: {} }] }, { text: 'Held.' }],
+});
+
+const statuses = async (session: Session, filter?: Parameters<Session['toolCalls']>[0]) =>
+  (await session.toolCalls(filter)).map(({ status }) => status);
+
+const expectCutOff = async (session: Session): Promise<void> => {
+  expect(await statuses(session)).toEqual(['interrupted']);
+  expect(await statuses(session, { status: 'interrupted', turns: { to: 1 } })).toEqual(['interrupted']);
+  expect(await statuses(session, { status: ['running', 'ok'] })).toEqual([]);
+};
+
+describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) => {
+  let place: StorePlace;
+  beforeAll(async () => {
+    place = await newStorePlace(kind);
+  });
+  afterAll(() => place.remove());
+
+  /** A run in the middle of a call, which ends when it is released. */
+  const startHolding = async () => {
+    const begun = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const hold = defineTool({
+      name: 'hold',
+      input: z.object({}),
+      effects: 'none',
+      execute: async () => {
+        begun.resolve();
+        await released.promise;
+      },
+    });
+    const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', tools: [hold] });
+    const runtime = await openRuntime({ store: place.address, agents: [agent], models: { scripts: [script] } });
+    onTestFinished(() => runtime.close());
+    onTestFinished(() => released.resolve());
+    await runtime.worker().start();
+    const session = await runtime.sessions.open({ agent });
+    const run = await session.send('Hold it');
+    await begun.promise;
+    return { session, run, release: released.resolve };
+  };
+
+  test('[FORK3, QRY3] a call under way at the point of a fork is interrupted there, in its own session what it is', async () => {
+    const { session, run, release } = await startHolding();
+    const fork = await session.fork();
+    const branches = [fork, await fork.fork(), await session.fork()];
+    for (const branch of branches) await expectCutOff(branch);
+    expect(await statuses(session)).toEqual(['running']);
+    release();
+    await run.ended();
+    for (const branch of branches) await expectCutOff(branch);
+    expect(await statuses(session)).toEqual(['ok']);
+    expect(await statuses(session, { status: 'interrupted' })).toEqual([]);
+    await fork.resume();
+    await (await fork.send('Hold again')).ended();
+    expect(await statuses(fork)).toEqual(['ok', 'interrupted']);
+    expect(await statuses(fork, { last: { turns: 1 } })).toEqual(['ok']);
+    expect(await statuses(await fork.fork())).toEqual(['ok', 'interrupted']);
+  });
+
+  test('[REW2, QRY3] a call in whose middle a rewind went back is interrupted, and ended where what was left behind counts', async () => {
+    const { session, run, release } = await startHolding();
+    release();
+    await run.ended();
+    const [call] = await session.toolCalls();
+    const before = await session.fork();
+    await session.rewind({ to: { seq: call!.seq } });
+    await expectCutOff(session);
+    await expectCutOff(await session.fork());
+    expect(await statuses(session, { includeRewound: true })).toEqual(['ok']);
+    expect(await statuses(before)).toEqual(['ok']);
+  });
+
+  test('[QRY3] a call that ended in a later turn has ended also where only its own is asked for', async () => {
+    const runtime = await openRuntime({ store: place.address });
+    onTestFinished(() => runtime.close());
+    const session = await runtime.sessions.open();
+    await session.append({ role: 'user', content: 'one' });
+    const { crosses } = session.track({
+      crosses: async () => session.append({ role: 'user', content: 'two' }),
+    });
+    await crosses();
+    expect(await statuses(session, { turns: { from: 1, to: 1 } })).toEqual(['ok']);
+    expect(await statuses(session, { turns: { to: 1 }, status: 'running' })).toEqual([]);
+  });
+});
