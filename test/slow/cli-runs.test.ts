@@ -530,6 +530,21 @@ describe('approvals, questions, budgets, handoffs', () => {
     expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Done.\n' });
   });
 
+  test('[CLIR5] what was sent to a paused session goes on in the background when that is resumed', async () => {
+    configured();
+    const id = await newTester();
+    await said(['pause', id]);
+    expect(await perdure(['send', id, 'hi', '--detach'])).toMatchObject({ code: 4 });
+    expect(await perdure(['resume', id])).toMatchObject({
+      code: 0,
+      out: `${id} is active\n`,
+      err: expect.stringContaining('it goes on in the background'),
+    });
+    await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
+    await said(['pause', id]);
+    expect(await perdure(['resume', id])).toMatchObject({ code: 0, err: '' });
+  });
+
   test('[CLIR5, SUB3] a run whose subagent waits says where, and goes on when that is answered', async () => {
     configured();
     const id = (await said(['open', '--agent', 'boss'])).trim();

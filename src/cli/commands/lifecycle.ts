@@ -5,6 +5,8 @@ import { type Command, defineCommand, type Options, text } from '../command.ts';
 interface Transition {
   readonly summary: string;
   readonly takesReason?: true;
+  /** What waited for it may go on. */
+  readonly letsRun?: true;
   readonly apply: (session: Session, about: { reason?: string }) => Promise<void>;
 }
 
@@ -14,7 +16,7 @@ const transitions: Readonly<Record<string, Transition>> = {
     takesReason: true,
     apply: (session, about) => session.pause(about),
   },
-  resume: { summary: 'let a paused session go on', apply: (session) => session.resume() },
+  resume: { summary: 'let a paused session go on', letsRun: true, apply: (session) => session.resume() },
   close: { summary: 'end a session', takesReason: true, apply: (session, about) => session.close(about) },
   reopen: { summary: 'go on with a closed session', apply: (session) => session.reopen() },
   archive: { summary: 'put a closed session away', apply: (session) => session.archive() },
@@ -24,7 +26,7 @@ const transitions: Readonly<Record<string, Transition>> = {
 const reasonOption = { reason: text('TEXT', 'why, for the log') };
 
 export const lifecycleCommands: readonly Command[] = Object.entries(transitions).map(
-  ([name, { summary, takesReason, apply }]) =>
+  ([name, { summary, takesReason, letsRun, apply }]) =>
     defineCommand<Options>({
       name,
       summary,
@@ -37,6 +39,7 @@ export const lifecycleCommands: readonly Command[] = Object.entries(transitions)
         await apply(session, typeof reason === 'string' ? { reason } : {});
         const after = await session.summary();
         await context.answer(after, () => `${session.id} is ${after.status}`);
+        if (letsRun) await (await import('../runs/carry-on.ts')).carryOn(context, session);
       },
     }),
 );
