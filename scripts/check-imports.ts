@@ -54,7 +54,18 @@ const parts: Record<string, Part> = {
   'src/cli/': { mayImport: ['src/client/', 'src/servers/', schema, service, folders, 'src/runtime.ts'] },
   // A program like those of users, who import `perdure` and `perdure/tools`.
   'src/cli/config/': {
-    mayImport: ['src/cli/', schema, service, 'src/runtime.ts', 'src/index.ts', 'src/tools/index.ts'],
+    mayImport: [
+      'src/cli/',
+      schema,
+      service,
+      'src/runtime.ts',
+      'src/index.ts',
+      'src/tools/index.ts',
+      // The rules by which the runtime refuses options, before it is opened.
+      `${session}agent.ts`,
+      'src/models/check-models.ts',
+      'src/stores/parse-store.ts',
+    ],
   },
   'src/runtime.ts': everything,
   'src/index.ts': everything,

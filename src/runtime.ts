@@ -3,7 +3,6 @@ import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from './core/ports/clock.ts';
 import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Spans } from './core/ports/spans.ts';
-import type { Store } from './core/ports/store.ts';
 import type { Worker } from './core/run/worker.ts';
 import type { WorkerOptions } from './core/run/worker-options.ts';
 import type { Identity } from './core/service/identity.ts';
@@ -15,10 +14,12 @@ import type { SnapshotPolicy } from './core/service/session-folds.ts';
 import { masterKeySource } from './core/service/vault/master-key.ts';
 import type { PostRules } from './core/service/webhooks/post.ts';
 import type { Agent } from './core/session/agent.ts';
+import { checkModels } from './models/check-models.ts';
 import type { ModelsConfig } from './models/models-config.ts';
 import { PerdureError } from './schema/error.ts';
 import type { SessionEvent } from './schema/event.ts';
 import { fieldProblem } from './schema/field-problem.ts';
+import { parseStore, type StoreAddress, sqliteFileIn } from './stores/parse-store.ts';
 
 export interface RuntimeOptions {
   /**
@@ -81,36 +82,28 @@ const poolSizeIn = async (text: string | undefined): Promise<number | undefined>
 };
 
 /** Engines are loaded when they are first used: a program on SQLite never pays for PostgreSQL's. */
-const openStore = async (address: string, onWarning: (problem: unknown) => void): Promise<RuntimeStore> => {
-  if (/^postgres(ql)?:\/\//.test(address)) {
-    const { openPostgresStore } = await import('./stores/postgres/index.ts');
-    const { PERDURE_LISTEN_URL, PERDURE_POOL_SIZE } = process.env;
-    return openPostgresStore({
-      url: address,
-      listenUrl: PERDURE_LISTEN_URL || undefined,
-      poolSize: await poolSizeIn(PERDURE_POOL_SIZE),
-      onWarning,
-    });
-  }
-  const file = fileOf(address);
-  if (file && file !== ':memory:') {
+const openStore = async (address: StoreAddress, onWarning: (problem: unknown) => void): Promise<RuntimeStore> => {
+  if ('file' in address) {
     const { openSqliteStore } = await import('./stores/sqlite/index.ts');
-    return openSqliteStore({ file });
+    return openSqliteStore(address);
   }
-  const shown = address.replace(/\/\/[^@/]*@/, '//…@');
-  throw new PerdureError('INVALID_INPUT', `"${shown}" is not a store: pass sqlite:PATH or postgres://…`);
+  const { openPostgresStore } = await import('./stores/postgres/index.ts');
+  const { PERDURE_LISTEN_URL, PERDURE_POOL_SIZE } = process.env;
+  return openPostgresStore({
+    ...address,
+    listenUrl: PERDURE_LISTEN_URL || undefined,
+    poolSize: await poolSizeIn(PERDURE_POOL_SIZE),
+    onWarning,
+  });
 };
 
-const storeOf = async (store: unknown, onWarning: (problem: unknown) => void): Promise<RuntimeStore> => {
-  if (typeof store === 'string') return openStore(store, onWarning);
-  if (typeof (store as Partial<Store> | undefined)?.append === 'function') return store as RuntimeStore;
-  throw new PerdureError('INVALID_INPUT', 'openRuntime needs a store: pass { store: "sqlite:PATH" } or "postgres://…"');
+const storeOf = async (given: unknown, onWarning: (problem: unknown) => void): Promise<RuntimeStore> => {
+  const store = parseStore(given);
+  return 'append' in store ? store : openStore(store, onWarning);
 };
-
-const fileOf = (store: string): string | undefined => /^sqlite:(.+)$/.exec(store)?.[1];
 
 const places = ({ data = process.env.PERDURE_DATA, store }: RuntimeOptions) => {
-  const file = typeof store === 'string' ? fileOf(store) : undefined;
+  const file = typeof store === 'string' ? sqliteFileIn(store) : undefined;
   return { data: resolve(data || (file ? dirname(file) : '.perdure')), storeFile: file && resolve(file) };
 };
 
@@ -129,16 +122,6 @@ const fields: Record<keyof RuntimeOptions, true> = {
   onWarning: true,
 };
 
-const modelFields: Record<keyof ModelsConfig, true> = {
-  providers: true,
-  models: true,
-  scripts: true,
-  contextTokens: true,
-  stallMs: true,
-  env: true,
-  pause: true,
-};
-
 const warn = (problem: unknown): void => {
   process.emitWarning(problem instanceof Error ? problem : new Error(String(problem)));
 };
@@ -149,8 +132,9 @@ const warn = (problem: unknown): void => {
  */
 export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
   const { models = {} } = options ?? {};
-  const unknown = fieldProblem(options ?? {}, fields) ?? fieldProblem(models, modelFields);
+  const unknown = fieldProblem(options ?? {}, fields);
   if (unknown) throw new PerdureError('INVALID_INPUT', `openRuntime: ${unknown}`);
+  checkModels(models);
   const { clock = systemClock, snapshots, agents, onWarning = warn, timing } = options ?? {};
   const [store, { identitiesOn }, { resolveModels }, { knownSecrets }] = await Promise.all([
     storeOf((options as Partial<RuntimeOptions> | undefined)?.store, onWarning),

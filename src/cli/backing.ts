@@ -12,3 +12,11 @@ export interface Backing
   readonly shown: (text: string) => string;
   readonly close: () => Promise<void>;
 }
+
+/** Told of what a store brings with it. */
+export interface StoreWatch {
+  /** Its address, which may hold a password. */
+  readonly onStore: (address: string) => void;
+  /** The configuration that is being loaded, until there is none. */
+  readonly onLoading: (config: string | undefined) => void;
+}

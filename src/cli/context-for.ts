@@ -1,3 +1,4 @@
+import type { StoreWatch } from './backing.ts';
 import type { Context } from './command.ts';
 import { commands } from './commands/registry.ts';
 import { wrap } from './display-width.ts';
@@ -15,12 +16,12 @@ import type { World } from './world.ts';
 export const contextFor = (
   world: World,
   call: RunCall,
-  onStore: (address: string) => void,
+  watch: StoreWatch,
 ): { readonly context: Context; readonly close: () => Promise<void> } => {
   const { out, err, stdin, now, program, call: another, interrupted, onInterrupt, hiddenLine } = world;
   const json = call.options.json ?? false;
   const server = serverOf(world, call);
-  const backing = server === undefined ? storeBacking(world, call, onStore) : serverBacking(world, call, server);
+  const backing = server === undefined ? storeBacking(world, call, watch) : serverBacking(world, call, server);
   const { given, shown, close, ...backed } = backing;
   const sessions: Context['sessions'] = async () => (await backed.runtime()).sessions;
   const sessionId: Context['sessionId'] = async (named) => {

@@ -9,7 +9,8 @@ export const environment: Readonly<Record<string, Variables>> = {
     PERDURE_SERVER: 'A server to ask in place of a store, where neither `--server` nor `--store` says.',
     PERDURE_KEY:
       'The API key for that server, where `--key-file` names no file; else, for a server of this machine, `.perdure/api-key` here.',
-    PERDURE_WORKSPACE: 'The workspace, where `--workspace` does not say; else `local`.',
+    PERDURE_WORKSPACE:
+      'The workspace of a store, where `--workspace` does not say; else `local`. With a server it is refused, as `--workspace` and `--config` are: there the key belongs to one workspace.',
     PERDURE_DEBUG: '`1` shows where a defect happened.',
     NO_COLOR: 'Set to anything: no colours. Pipes get none anyhow.',
     FORCE_COLOR: 'Colours, also in a pipe.',

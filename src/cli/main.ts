@@ -37,10 +37,12 @@ const world: World = {
   openRuntime: async (options) => (await import('../runtime.ts')).openRuntime(options),
 };
 
-const fail = async (error: unknown): Promise<never> => process.exit(await report(world, error));
+// That of the process is taken away while a configuration is loaded.
+const exit = process.exit.bind(process);
+const fail = async (error: unknown): Promise<never> => exit(await report(world, error));
 process.on('uncaughtException', (error) => void strayError(error).then(fail));
 // Nothing is left to wait for and no exit code was given: an end that would look like success.
 process.once('beforeExit', () => void fail(unfinished()));
 
 // What was written has been taken by its stream, and an input that nobody needs any more must not keep the process.
-process.exit(await runCli(world));
+exit(await runCli(world));

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { backingOptions, type Call, type Command, type Options } from './command.ts';
 import { help as helpCommand } from './commands/help.ts';
-import { commands } from './commands/registry.ts';
+import { commands, findCommand } from './commands/registry.ts';
 import { backingOptionsOf, commonOptions, optionsOf } from './common-options.ts';
 import { commandNamed, groupOf } from './name-command.ts';
 import { nearest } from './nearest.ts';
@@ -102,6 +102,10 @@ export const looseOptions = (argv: readonly string[]) => {
     store: typeof values.store === 'string' ? values.store : undefined,
     /** The options, as they were written. */
     given: tokens.flatMap((token) => (token.kind === 'option' ? [token.rawName] : [])),
+    /** Those before the first word. */
+    early: tokens.flatMap((token) =>
+      token.kind === 'option' && token.index < (positions[0] ?? 0) ? [token.rawName] : [],
+    ),
     /** Of the positionals, in what was given. */
     positions,
     positionals,
@@ -118,32 +122,56 @@ const refuseAltered = (argv: readonly string[]): void => {
   );
 };
 
-const isOptionOfSome = (given: string): boolean =>
-  commands.some(({ options }) =>
-    Object.entries(options).some(([name, { short }]) => given === `--${name}` || given === `-${short}`),
+type Specs = Readonly<Record<string, { readonly type: string; readonly short?: string }>>;
+
+const isAmong = (specs: Specs, given: string): boolean =>
+  Object.entries(specs).some(([name, { short }]) => given === `--${name}` || given === `-${short}`);
+
+const isOfMost = (given: string): boolean => isAmong(looseSpec, given);
+
+const unknownOption = (given: readonly string[]): Error | undefined => {
+  const unknown = given.find(
+    (option) => !isOfMost(option) && !commands.some(({ options }) => isAmong(options, option)),
   );
+  if (unknown === undefined) return undefined;
+  const meant = nearest(unknown.replace(/^-+/, ''), Object.keys(looseSpec));
+  const advice = meant ? `did you mean --${meant}? ` : '';
+  return wrongCall(`there is no option ${unknown}: ${advice}\`perdure help\` lists what there is`);
+};
 
 const withoutCommand = (argv: readonly string[], given: readonly string[]): Error => {
-  const common = Object.keys(looseSpec);
-  const unknown = given.find((option) => !common.includes(option.slice(2)) && !isOptionOfSome(option));
-  if (unknown) {
-    const meant = nearest(unknown.replace(/^-+/, ''), common);
-    const advice = meant ? `did you mean --${meant}? ` : '';
-    return wrongCall(`there is no option ${unknown}: ${advice}\`perdure help\` lists what there is`);
-  }
   const [option] = argv;
-  return wrongCall(option ? `${option} needs a command: \`perdure help\` lists them` : 'a command is missing');
+  return (
+    unknownOption(given) ??
+    wrongCall(option ? `${option} needs a command: \`perdure help\` lists them` : 'a command is missing')
+  );
+};
+
+/** Which of the words may be its value is known only once there is a command. */
+const refuseEarly = (early: readonly string[], words: readonly string[]): void => {
+  const unknown = unknownOption(early);
+  if (unknown) throw unknown;
+  const option = early.find((given) => !isOfMost(given));
+  if (option === undefined) return;
+  const named = words.flatMap((word, index) => findCommand(`${word} ${words[index + 1]}`) ?? findCommand(word) ?? []);
+  const { name } = named.find(({ options }) => isAmong(options, option)) ?? {};
+  throw wrongCall(
+    name
+      ? `${option} is an option of ${name}, and goes behind it: \`perdure ${name} ${option} …\``
+      : `${option} is an option of some commands, and goes behind the command: \`perdure help\` lists them`,
+  );
 };
 
 /** Options that most commands have may also stand before the name of one. */
 export const parseCall = (argv: readonly string[]): ParsedCall => {
-  const { positions, positionals, given, version, help, json } = looseOptions(argv);
+  const { positions, positionals, given, early, version, help, json } = looseOptions(argv);
   refuseAltered(argv);
   if (positions.length === 0) {
     if (version) return { kind: 'version', json };
     if (help) return callForHelp([], json);
     throw withoutCommand(argv, given);
   }
+  refuseEarly(early, positionals);
   const [name] = positionals;
   if (help && positionals.length === 1 && groupOf(name!).length > 0) return callForHelp(positionals, json);
   const { command, words } = commandNamed(positionals);

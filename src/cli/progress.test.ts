@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { withProgress } from './progress.ts';
+import { withNotice, withProgress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -48,4 +48,16 @@ test('[CLI12] quick work and work in a pipe are not told of, and a failure comes
       () => Promise.reject(new Error('no')),
     ),
   ).rejects.toThrow('no');
+});
+
+test('[CLI12] in a pipe, what may be the fault of others is told of once, after ten seconds', async () => {
+  const [terminal, quick, piped] = [recorder(true), recorder(false), recorder(false)];
+  const working = [
+    withNotice(terminal.terminal, 'loading a.ts', lasting(30_000)),
+    withNotice(quick.terminal, 'loading a.ts', lasting(9000)),
+    withNotice(piped.terminal, 'loading a.ts', lasting(30_000)),
+  ];
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(await Promise.all(working)).toEqual(['done', 'done', 'done']);
+  expect([terminal.written, quick.written, piped.written]).toEqual([[], [], ['loading a.ts takes longer than 10 s\n']]);
 });

@@ -42,6 +42,19 @@ export const withProgress = async <T>(err: Terminal, say: () => string, work: ()
   }
 };
 
+const pipePatienceMs = 10_000;
+
+/** Runs the work, and says once what it is where no progress is shown and it takes long. */
+export const withNotice = async <T>(err: Terminal, what: string, work: () => Promise<T>): Promise<T> => {
+  const say = (): void => void err.write(`${what} takes longer than ${pipePatienceMs / 1000} s\n`).catch(() => {});
+  const timer = err.isTerminal ? undefined : setTimeout(say, pipePatienceMs).unref(); // it keeps nobody waiting
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
 /** Says what a command is at until it says something itself, asks somebody, or waits for a signal. */
 export const silenceBreaker = (err: Terminal, say: () => string) => {
   const progress = startProgress(err, say);

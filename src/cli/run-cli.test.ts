@@ -45,6 +45,25 @@ const wordOfCommand = /^ {4}(?:'[^']*'|"[^"]*"|\S+)(?: \\)?$/;
 const hostile = 'x\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\u007fy';
 const long = 'word '.repeat(60).trim();
 
+test('[CLI1] a text where a session is named is told as that, with the command that sends it', async () => {
+  const columns = Number.POSITIVE_INFINITY;
+  for (const argv of [
+    ['send', 'Fix the bug'],
+    ['send', 'Fix the bug', '--file', 'a.txt'],
+  ]) {
+    expect(await cli(argv, { columns })).toMatchObject({
+      code: 2,
+      err: `error INVALID_INPUT: "Fix the bug" is no session: \`perdure send --new 'Fix the bug' --store memory\`, or name one before it\n`,
+    });
+  }
+  expect(await cli(['chat', 'Fix it'], { columns })).toMatchObject({
+    code: 2,
+    err: `error INVALID_INPUT: "Fix it" is no session: \`perdure send --new 'Fix it' --store memory\`, or type it in \`perdure chat --store memory\`\n`,
+  });
+  expect((await cli(['send', 'abcd'], { columns })).err).toContain('send needs TEXT');
+  expect((await cli(['chat', 'ses_x'], { columns })).err).toContain('give its id, ses_…');
+});
+
 describe('on a terminal of 80 columns', () => {
   test('[CLI1] no line of any help is wider than the terminal', async () => {
     const topics = ['all', 'exit-codes', 'environment', ...commandGroups.map(({ name }) => name)];

@@ -13,7 +13,13 @@ import type { World } from './world.ts';
 
 /** The store is closed however the command ends, and the first failure is the one to tell. */
 const runCommand = async (world: World, call: RunCall, onStore: (address: string) => void): Promise<number> => {
-  const { until, end } = silenceBreaker(world.err, () => `perdure ${call.command.name}`);
+  let loading: string | undefined;
+  const { until, end } = silenceBreaker(world.err, () =>
+    loading === undefined ? `perdure ${call.command.name}` : `loading ${printable(loading)}`,
+  );
+  const onLoading = (config: string | undefined): void => {
+    loading = config;
+  };
   /** Whoever is asked something or waits for a signal is not kept waiting by us. */
   const ending =
     <Args extends readonly unknown[], T>(ask: (...args: Args) => T) =>
@@ -32,7 +38,7 @@ const runCommand = async (world: World, call: RunCall, onStore: (address: string
     interrupted: ending(world.interrupted),
   };
   try {
-    const { context, close } = contextFor(quiet, call, onStore);
+    const { context, close } = contextFor(quiet, call, { onStore, onLoading });
     try {
       const ended = await call.command.run(context, call);
       await close();

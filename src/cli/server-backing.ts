@@ -10,19 +10,37 @@ import { onStoreAlone, wrongCall } from './wrong-call.ts';
 
 const ofStores = ['store', 'workspace', 'config'] as const;
 
-/** The server that was named, unless a store was, which counts before what the environment says. */
-export const serverOf = ({ env }: World, { command, options }: RunCall): string | undefined => {
-  const [given] = ofStores.filter((name) => options[name] !== undefined);
-  if (options.server !== undefined && given) {
-    throw wrongCall(`--${given} is for a store: with --server, the server and its key decide that`);
+/** What only a store obeys would lead to another workspace than was meant, without a word. */
+const refuseOfStores = ({ env }: World, { command, options }: RunCall): void => {
+  const isNamed = options.server !== undefined;
+  const given = ofStores.find((name) => options[name] !== undefined);
+  if (given) {
+    const server = isNamed ? '--server' : 'PERDURE_SERVER';
+    throw wrongCall(
+      `--${given} is for a store: with ${server}, the server and its key decide that; leave out one of the two`,
+    );
   }
-  const server = options.server ?? (options.store === undefined ? env.PERDURE_SERVER || undefined : undefined);
+  if (env.PERDURE_WORKSPACE && backingOptionsOf(command).includes('workspace')) {
+    throw wrongCall(
+      'PERDURE_WORKSPACE is for a store: a key for a server belongs to one workspace; unset it, and use a key of the workspace that you mean',
+    );
+  }
+};
+
+/** The server that was named, unless a store was, which counts before what the environment says. */
+export const serverOf = (world: World, call: RunCall): string | undefined => {
+  const { command, options } = call;
+  const server = options.server ?? (options.store === undefined ? world.env.PERDURE_SERVER || undefined : undefined);
+  if (server === undefined) {
+    if (options['key-file'] !== undefined) throw wrongCall('--key-file goes with --server');
+    return undefined;
+  }
   const taken = backingOptionsOf(command);
-  if (server !== undefined && !taken.includes('server')) {
+  if (!taken.includes('server')) {
     if (taken.includes('store')) throw onStoreAlone(command.name);
     return undefined;
   }
-  if (server === undefined && options['key-file'] !== undefined) throw wrongCall('--key-file goes with --server');
+  refuseOfStores(world, call);
   return server;
 };
 

@@ -254,6 +254,57 @@ test('[CLIENT8] what works on a store itself says so before anything is asked', 
   });
 }, 60_000);
 
+test('[CLIENT8, CLI13] what is for a store is refused with a server, however that was named, and nothing is done', async () => {
+  const { url, keys, runtime } = await start();
+  const env = { PERDURE_KEY: keys.admin };
+  const columns = Number.POSITIVE_INFINITY;
+  const before = await runtime.keys.list();
+  const byName = (...argv: readonly string[]) => callCli([...argv, '--server', url], { env, columns });
+  const byEnv = (...argv: readonly string[]) => callCli(argv, { env: { ...env, PERDURE_SERVER: url }, columns });
+  const calls = [
+    ['keys', 'create', '--workspace', 'acme'],
+    ['open', '--workspace', 'acme'],
+    ['ls', '--workspace', 'nosuch'],
+    ['send', '--new', 'hi', '--config', 'nosuch.ts'],
+    ['agents', '--config', 'nosuch.ts'],
+  ];
+  for (const argv of calls) {
+    const told = (server: string) => ({
+      code: 2,
+      err: expect.stringMatching(
+        `^error INVALID_INPUT: ${argv.at(-2)} is for a store: with ${server}, the server and its key decide that; leave out`,
+      ),
+    });
+    expect(await byEnv(...argv)).toMatchObject(told('PERDURE_SERVER'));
+    expect(await byName(...argv)).toMatchObject(told('--server'));
+  }
+  for (const named of [{ PERDURE_SERVER: url }, {}]) {
+    const argv = ['open', ...('PERDURE_SERVER' in named ? [] : ['--server', url])];
+    expect(await callCli(argv, { env: { ...env, ...named, PERDURE_WORKSPACE: 'acme' }, columns })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(
+        'PERDURE_WORKSPACE is for a store: a key for a server belongs to one workspace; unset',
+      ),
+    });
+  }
+  const ofNone = await callCli(['agents'], { env: { ...env, PERDURE_SERVER: url, PERDURE_WORKSPACE: 'acme' } });
+  expect(ofNone).toMatchObject({ code: 0 });
+  expect(await runtime.keys.list()).toEqual(before);
+  expect((await runtime.sessions.list()).sessions).toEqual([]);
+}, 60_000);
+
+test('[CLIENT8] what goes on in the background of a named store is not led to the server of the environment', async () => {
+  const started: unknown[] = [];
+  const store = `sqlite:${newSqliteFile()}`;
+  const sent = await callCli(['send', '--new', 'hi', '--detach', '--store', store], {
+    env: { PERDURE_SERVER: 'http://127.0.0.1:1' },
+    folder: await newFolder(),
+    startDetached: (_, { env }) => void started.push(env),
+  });
+  expect(sent).toMatchObject({ code: 0 });
+  expect(started).toEqual([{ PERDURE_STORE: store, PERDURE_WORKSPACE: 'local' }]);
+});
+
 test('[CLIENT9] the key comes from the environment or a file of one’s own, and is never shown', async () => {
   const { url, keys, afar } = await start();
   const file = join(await newFolder(), 'key');
@@ -280,6 +331,13 @@ test('[CLIENT9] the key comes from the environment or a file of one’s own, and
     code: 2,
     err: expect.stringMatching(/not the address of a server: give one such/),
   });
+  const nowhere = await callCli(['ls', '--server', `${url}/v1`], {
+    env: { PERDURE_KEY: keys.viewer },
+    columns: Number.POSITIVE_INFINITY,
+  });
+  expect(nowhere.err).toBe(
+    `error ROUTE_NOT_FOUND: there is nothing at ${url}/v1: leave out /v1 in the address of the server\n`,
+  );
   const broken = await afar(['ls'], { env: { PERDURE_KEY: `${keys.viewer}\nhost: a` } });
   expect(broken.code).toBe(2);
   for (const { out, err } of [refused, wrong, broken]) expect(out + err).not.toContain(keys.viewer);

@@ -2,14 +2,15 @@ import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
 import type { Runtime } from '../runtime.ts';
 import { isPerdureError, PerdureError } from '../schema/error.ts';
 import { WorkspaceId } from '../schema/ids.ts';
-import type { Backing } from './backing.ts';
+import type { Backing, StoreWatch } from './backing.ts';
 import type { Context, Watching } from './command.ts';
 import { backingOptionsOf } from './common-options.ts';
 import type { Config } from './config/config.ts';
-import { findConfig, loadConfig } from './config/load-config.ts';
+import { configName, findConfig, loadConfig } from './config/load-config.ts';
 import { suggestion } from './one-of.ts';
 import type { RunCall } from './parse-call.ts';
 import { printable } from './printable.ts';
+import { withNotice } from './progress.ts';
 import { defaultStore, givenStore, refuseMissingStore, storeOf, withoutSecrets } from './store-address.ts';
 import type { World } from './world.ts';
 import { wrongCall } from './wrong-call.ts';
@@ -38,10 +39,24 @@ const makesStore = ({ command: { makesStore: makes }, ...call }: RunCall): boole
   typeof makes === 'function' ? makes(call) : makes === true;
 
 /** The configuration is looked for once, and only when something needs it. */
-const configLoader = ({ env, folder }: World, { options }: RunCall): (() => Promise<Config>) => {
+const configLoader = (
+  { env, err, folder }: World,
+  { options }: RunCall,
+  { onLoading }: StoreWatch,
+): (() => Promise<Config>) => {
+  const loadFile = async (file: string): Promise<Config> => {
+    const name = configName(file, folder);
+    onLoading(name);
+    const work = () => loadConfig(file, folder);
+    try {
+      return await (options.json ? work() : withNotice(err, `loading ${name}`, work));
+    } finally {
+      onLoading(undefined);
+    }
+  };
   const load = async (): Promise<Config> => {
     const file = findConfig(folder, options.config);
-    return file === undefined ? (await import('./config/demo-agent.ts')).demoConfig(env) : loadConfig(file, folder);
+    return file === undefined ? (await import('./config/demo-agent.ts')).demoConfig(env) : loadFile(file);
   };
   let loading: Promise<Config> | undefined;
   return () => {
@@ -51,12 +66,12 @@ const configLoader = ({ env, folder }: World, { options }: RunCall): (() => Prom
 };
 
 /** Names are checked before the store is opened: a wrong call makes no file. */
-export const storeBacking = (world: World, call: RunCall, onStore: (address: string) => void): Backing => {
+export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Backing => {
   const { err, env, folder } = world;
   const { command, options } = call;
   const isOfWorkspace = backingOptionsOf(command).includes('workspace');
   const workspace = parseWorkspace(options.workspace ?? ((isOfWorkspace && env.PERDURE_WORKSPACE) || undefined));
-  const config = configLoader(world, call);
+  const config = configLoader(world, call, watch);
   let address = storeOf(options.store, env);
   const tell = (message: string): void => void err.write(`warning: ${printable(message)}\n`).catch(() => {});
   const open = async ({ warn = tell, ...watching }: Watching): Promise<Runtime> => {
@@ -65,7 +80,7 @@ export const storeBacking = (world: World, call: RunCall, onStore: (address: str
     const store = givenStore(options.store, env) ?? configured ?? defaultStore;
     if (typeof store === 'string') {
       address = store;
-      onStore(store);
+      watch.onStore(store);
       if (!makesStore(call)) refuseMissingStore(store);
     }
     return world.openRuntime({
@@ -110,9 +125,10 @@ export const storeBacking = (world: World, call: RunCall, onStore: (address: str
       const named = options.config === undefined ? [] : ['--config', options.config];
       // By the environment, which other users cannot read: an address may hold a password.
       const store = givenStore(options.store, env);
+      const { PERDURE_SERVER: _, ...own } = env;
       world.startDetached(['worker', '--session', id, '--once', ...named], {
         folder,
-        env: { ...env, PERDURE_WORKSPACE: workspace, ...(store !== undefined && { PERDURE_STORE: store }) },
+        env: { ...own, PERDURE_WORKSPACE: workspace, ...(store !== undefined && { PERDURE_STORE: store }) },
       });
     },
     given: { store: options.store, workspace: options.workspace, config: options.config },

@@ -1,3 +1,4 @@
+import { FileInTheWay } from '../core/make-folder.ts';
 import { PerdureError } from '../schema/error.ts';
 
 /** The call itself cannot be right, whatever the store holds. */
@@ -20,7 +21,8 @@ const reasons: Readonly<Record<string, string>> = {
 export const fileError = (error: unknown, verb: 'read' | 'write', file: string): unknown => {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (!code || !syscall) return error;
-  const why = reasons[code] ?? (error as Error).message;
+  const { message } = error as Error;
+  const why = error instanceof FileInTheWay ? message : (reasons[code] ?? message);
   return new PerdureError('FILE_UNAVAILABLE', `cannot ${verb} ${file}: ${why}`, {
     details: { file, errno: code },
     cause: error,

@@ -116,6 +116,17 @@ const withOutcome = (error: unknown, { method = 'GET' }: Asked): unknown =>
     ? unavailable(`${error.message} Whether it was done is not known.`, error)
     : error;
 
+const apiPath = '/v1';
+
+/** The API's own paths begin with it. */
+const withAdvice = (error: unknown, server: string): unknown =>
+  isPerdureError(error, 'ROUTE_NOT_FOUND') && server.endsWith(apiPath)
+    ? new PerdureError(error.code, `there is nothing at ${server}: leave out ${apiPath} in the address of the server`, {
+        details: error.details,
+        cause: error,
+      })
+    : error;
+
 /** Encoded or not, they would lead to another route. */
 const refuseSteps = (path: string): void => {
   if (!/\/\.{1,2}(?:\/|$)/.test(path)) return;
@@ -159,7 +170,7 @@ export const transportTo = (options: ConnectOptions): Transport => {
       const tried = await attempt(path, asked, read);
       if ('value' in tried) return tried.value;
       const isOver = count >= maxAttempts && !asked.isPatient;
-      if (isOver || !mayRepeat(tried, asked, count)) throw withOutcome(tried.error, asked);
+      if (isOver || !mayRepeat(tried, asked, count)) throw withAdvice(withOutcome(tried.error, asked), server);
       await pause(backoffMs(count, tried.waitMs), asked.signal);
     }
   };

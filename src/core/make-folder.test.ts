@@ -19,11 +19,15 @@ test('a folder is made with those above it, several times and by several at once
   }
 });
 
-test('where a file stands, and below it, none can be made', async () => {
+test('where a file stands, and below it, none can be made, and the file is named', async () => {
   const file = join(root(), 'file');
   writeFileSync(file, '');
-  await expect(makeFolder(file)).rejects.toMatchObject({ code: 'EEXIST' });
-  await expect(makeFolder(join(file, 'a'))).rejects.toMatchObject({ code: 'ENOTDIR' });
+  for (const folder of [file, join(file, 'a'), join(file, 'a', 'b')]) {
+    await expect(makeFolder(folder)).rejects.toMatchObject({
+      code: 'ENOTDIR',
+      message: `${file} is a file, not a folder`,
+    });
+  }
 });
 
 test.runIf(existsSync('/proc/self'))(

@@ -3,11 +3,31 @@ import { dirname, resolve } from 'node:path';
 
 const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code;
 
+/** A file stands where a folder is needed. */
+export class FileInTheWay extends Error {
+  readonly code = 'ENOTDIR';
+  readonly syscall = 'mkdir';
+
+  constructor(file: string, options: ErrorOptions) {
+    super(`${file} is a file, not a folder`, options);
+  }
+}
+
+/** Of a path and those above it, what is there and no folder. */
+const fileOn = async (path: string): Promise<string | undefined> => {
+  const found = await stat(path).catch(() => undefined);
+  if (found) return found.isDirectory() ? undefined : path;
+  return dirname(path) === path ? undefined : fileOn(dirname(path));
+};
+
 const makeOne = async (folder: string, mode: number | undefined): Promise<void> => {
   try {
     await mkdir(folder, mode);
-  } catch (error) {
-    if (!isCode(error, 'EEXIST') || !(await stat(folder)).isDirectory()) throw error;
+  } catch (cause) {
+    const isInTheWay = isCode(cause, 'EEXIST') || isCode(cause, 'ENOTDIR');
+    const file = isInTheWay ? await fileOn(folder) : undefined;
+    if (file !== undefined) throw new FileInTheWay(file, { cause });
+    if (!isCode(cause, 'EEXIST') || !(await stat(folder)).isDirectory()) throw cause;
   }
 };
 

@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ModelSettings } from '../core/ports/model.ts';
+import { leastSecretChars } from '../schema/least-secret-chars.ts';
 import type { ModelsConfig, ProviderApi, ProviderConfig } from './models-config.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,6 +32,8 @@ const namesFor = (name: string): Known => {
 
 const isKnown = (name: string): boolean => Object.hasOwn(known, name);
 
+const given = (text: string | undefined): string | undefined => text?.trim() || undefined;
+
 export const providerFor = (name: string, config: ProviderConfig | undefined, env: Environment): Provider => {
   const { api, keyName, urlName } = isKnown(name) ? known[name]! : namesFor(name);
   return {
@@ -40,8 +43,8 @@ export const providerFor = (name: string, config: ProviderConfig | undefined, en
     keyName,
     urlName,
     needsKey: isKnown(name),
-    baseUrl: config?.baseUrl ?? (env[urlName] || undefined),
-    apiKey: config?.apiKey ?? (env[keyName] || undefined),
+    baseUrl: given(config?.baseUrl) ?? given(env[urlName]),
+    apiKey: given(config?.apiKey) ?? given(env[keyName]),
   };
 };
 
@@ -49,7 +52,8 @@ const isAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.p
 
 /** What has to be set before the provider can be asked; undefined when nothing is missing. */
 export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsKey }: Provider): string | undefined => {
-  if (baseUrl && !isAddress(baseUrl)) return `its base URL is none: correct ${urlName} or perdure.config.ts`;
+  if (baseUrl && !isAddress(baseUrl))
+    return `its base URL is not a URL of http or https: correct ${urlName} or perdure.config.ts`;
   if (baseUrl && new URL(baseUrl).password)
     return `its base URL holds a password, which no request can: take it out of ${urlName} or perdure.config.ts and set ${keyName}, or headers`;
   if (needsKey) return apiKey ? undefined : `set ${keyName}, or providers.${name}.apiKey in perdure.config.ts`;
@@ -57,9 +61,9 @@ export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsK
   return `set ${urlName} (and ${keyName} if it wants a key), or in perdure.config.ts providers: { ${name}: { baseUrl: '…', api: '${api}' } }`;
 };
 
-/** What no message may tell. */
+/** What no message may tell: those that are long enough to be told from ordinary words. */
 export const secretsOf = ({ apiKey, headers = {} }: Provider): readonly string[] =>
-  [apiKey ?? '', ...Object.values(headers)].filter((secret) => secret !== '');
+  [apiKey ?? '', ...Object.values(headers)].filter(({ length }) => length >= leastSecretChars);
 
 /** Others say which version or team is meant, and are ordinary words. */
 const secretHeader = /auth|key|token|secret|cookie|password/i;
@@ -81,9 +85,10 @@ export const knownSecrets = ({ providers = {}, env = process.env }: ModelsConfig
   const named = [...Object.keys(known), ...Object.keys(providers)].map((name) =>
     providerFor(name, providers[name], env),
   );
-  const others = Object.entries(env).flatMap(([name, value = '']) =>
-    /^PERDURE_PROVIDER_.+_API_KEY$/.test(name) ? { name, value } : [],
-  );
+  const others = Object.entries(env).flatMap(([name, text]) => {
+    const value = /^PERDURE_PROVIDER_.+_API_KEY$/.test(name) ? given(text) : undefined;
+    return value === undefined ? [] : { name, value };
+  });
   return [...named.flatMap(namedSecretsOf), ...others];
 };
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { MockLanguageModelV4 } from 'ai/test';
 import { expect, test } from 'vitest';
-import type { ModelsConfig } from './models-config.ts';
+import type { ModelsConfig, ProviderConfig } from './models-config.ts';
 import { resolveModels } from './resolve-model.ts';
 import { defineScript } from './script.ts';
 
@@ -31,13 +31,20 @@ test.each([
   for (const hint of hints) expect(refusal).toContain(hint);
 });
 
-test('[MODEL8] an empty key is no key', async () => {
-  expect(await refusalOf('openai/gpt-5', { env: { OPENAI_API_KEY: '' } })).toContain('set OPENAI_API_KEY');
+test('[MODEL8] an empty or blank key is no key', async () => {
+  for (const key of ['', ' ', '\n']) {
+    expect(await refusalOf('openai/gpt-5', { env: { OPENAI_API_KEY: key } })).toContain('set OPENAI_API_KEY');
+    expect(await refusalOf('openai/gpt-5', { env: {}, providers: { openai: { apiKey: key } } })).toContain(
+      'set OPENAI',
+    );
+  }
 });
 
 test('[MODEL8] an address that is none is told by where it was set', async () => {
   const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'not a url' };
-  expect(await refusalOf('anthropic/claude-sonnet-5', { env })).toContain('ANTHROPIC_BASE_URL');
+  expect(await refusalOf('anthropic/claude-sonnet-5', { env })).toContain(
+    'its base URL is not a URL of http or https: correct ANTHROPIC_BASE_URL',
+  );
 });
 
 test('[MODEL12] an address that holds a password or is none is refused, and not repeated', async () => {
@@ -48,22 +55,35 @@ test('[MODEL12] an address that holds a password or is none is refused, and not 
   }
 });
 
-test('[MODEL12] a key or a header that a server repeats in its refusal is not told', async () => {
-  const server = createServer((request, response) => {
-    const { authorization, 'x-team': team } = request.headers;
+const refusedBy = async (message: (headers: IncomingHttpHeaders) => string, provider: ProviderConfig) => {
+  const server = createServer(({ headers }, response) => {
     response.writeHead(401, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ error: { message: `no such key: ${authorization} of ${team}` } }));
+    response.end(JSON.stringify({ error: { message: message(headers) } }));
   }).listen(0);
   await once(server, 'listening');
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  const gateway = { baseUrl, apiKey: 'sk-very-secret', headers: { 'x-team': 'team-secret' } };
-  const model = await resolveModels({ env: {}, providers: { gateway } })('gateway/m');
+  const model = await resolveModels({ env: {}, providers: { gateway: { ...provider, baseUrl } } })('gateway/m');
   const signal = new AbortController().signal;
   const request = { instructions: '', messages: [], tools: [], settings: {}, signal };
   const failure = await model.answer(request, () => undefined).catch((error) => error);
   server.close();
+  return failure;
+};
+
+test('[MODEL12] a key or a header that a server repeats in its refusal is not told', async () => {
+  const failure = await refusedBy(({ authorization, 'x-team': team }) => `no such key: ${authorization} of ${team}`, {
+    apiKey: ' sk-very-secret\n',
+    headers: { 'x-team': 'team-secret' },
+  });
   expect(failure).toMatchObject({ failure: 'refused', message: expect.stringContaining('no such key: Bearer … of …') });
   expect(inspect(failure, { depth: 9 })).not.toContain('secret');
+});
+
+test('[MODEL12] what is too short to be told from ordinary words is left in a message', async () => {
+  for (const apiKey of ['k', 'ollama']) {
+    const failure = await refusedBy(() => 'invalid x-api-key for ollama', { apiKey });
+    expect(failure.message).toContain('invalid x-api-key for ollama');
+  }
 });
 
 test('[MODEL8] a model passed in code is taken as it is, by its name in the configuration', async () => {

@@ -238,6 +238,16 @@ describe('configuration', () => {
       'cannot be loaded: RangeError: boom at wrong.ts:2:26; mend it there',
     ],
     [
+      'ends the process',
+      `process.exit(0);`,
+      'cannot be loaded: Error: it ends the process by process.exit(0) at wrong.ts:2:9',
+    ],
+    [
+      'ends the process in a timer, while it awaits',
+      `setTimeout(() => process.exit(0));\nawait new Promise(() => {});`,
+      'cannot be loaded: Error: it ends the process by process.exit(0) at wrong.ts:2:26; mend it there',
+    ],
+    [
       'throws in a timer',
       `setTimeout(() => { throw new RangeError('boom'); });`,
       'failed after it was loaded: RangeError: boom at wrong.ts:2:26; mend it there',

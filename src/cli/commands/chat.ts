@@ -4,6 +4,7 @@ import { runEnds } from '../../schema/run.ts';
 import { RunResultView } from '../../schema/views/session.ts';
 import { defineCommand } from '../command.ts';
 import type { Ending } from '../exit-codes.ts';
+import { refuseText } from '../refuse-text.ts';
 import { newSessionOptions, sessionFor } from '../runs/new-session.ts';
 import { wrongCall } from '../wrong-call.ts';
 
@@ -30,6 +31,7 @@ export const chat = defineCommand({
   }),
   jsonLines: true,
   run: async (context, { args: [named], options: { agent, from, git, ref, cwd } }): Promise<Ending | undefined> => {
+    if (named !== undefined) refuseText(context, named, `type it in \`${context.commandText('chat')}\``);
     const session = await sessionFor(context, named, { agent, from, git, ref, cwd });
     const chatOn = context.json
       ? (await import('../runs/chat-lines.ts')).chatLines

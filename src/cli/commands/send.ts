@@ -9,6 +9,7 @@ import { RunView } from '../../schema/views/session.ts';
 import { type Call, type Context, choice, defineCommand, flag, text, texts } from '../command.ts';
 import { parseDeadline } from '../moment.ts';
 import { readText } from '../read-input.ts';
+import { refuseText } from '../refuse-text.ts';
 import { newSessionOptions, sessionFor } from '../runs/new-session.ts';
 import { fileError, wrongCall } from '../wrong-call.ts';
 
@@ -51,12 +52,13 @@ interface Asked {
 }
 
 /** With --new there is no session to name. */
-const askedBy = async ({ stdin }: Context, { args, options: given }: Call<typeof options>): Promise<Asked> => {
+const askedBy = async (context: Context, { args, options: given }: Call<typeof options>): Promise<Asked> => {
   const [named, words, ...more] = given.new ? [undefined, ...args] : args;
   if (more.length > 0) throw wrongCall('with --new there is only TEXT: leave out SESSION (quote text with spaces)');
   if (!given.new && named === undefined) throw wrongCall('send needs SESSION, or --new: see `perdure help send`');
+  if (words === undefined && named !== undefined) refuseText(context, named, 'name one before it');
   if (words === undefined && !given.file) throw wrongCall('send needs TEXT, - to read it from stdin, or --file FILE');
-  const content = words === '-' ? (await readText(stdin())).replace(/\r?\n$/, '') : (words ?? '');
+  const content = words === '-' ? (await readText(context.stdin())).replace(/\r?\n$/, '') : (words ?? '');
   if (content === '' && !given.file) throw wrongCall('the text is empty');
   return { named, content, isFromStdin: words === '-' };
 };

@@ -27,3 +27,8 @@ test.each([
     expect(err).not.toContain('script');
   },
 );
+
+test('[CLIR1] a blank key is none, so that the agent demo is a script', async () => {
+  const { err } = await callCli(['agents'], { env: { ANTHROPIC_API_KEY: ' ' } });
+  expect(err.replaceAll('\n', ' ')).toContain('the agent demo is a script, not a model');
+});

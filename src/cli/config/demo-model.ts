@@ -8,4 +8,4 @@ const usualModels: Readonly<Record<string, string>> = {
 
 /** Undefined where there is none: then a script answers. */
 export const demoModel = (env: Env): string | undefined =>
-  env.PERDURE_MODEL || Object.entries(usualModels).find(([key]) => env[key])?.[1];
+  env.PERDURE_MODEL || Object.entries(usualModels).find(([key]) => env[key]?.trim())?.[1];

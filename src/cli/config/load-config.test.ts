@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { callCli } from '../../../test/call-cli.ts';
+import { callCli, recorder } from '../../../test/call-cli.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -19,6 +19,7 @@ test.each([
     1,
     'FILE_UNAVAILABLE: there is no file gone.ts, which --config names: name one that is there, or leave --config out to use perdure.config.ts of this folder',
   ],
+  ['', 2, 'INVALID_INPUT: --config names no file: name one, or leave it out to use perdure.config.ts'],
   ['empty', 2, 'INVALID_INPUT: --config names the folder empty: name the file in it'],
   ['team', 2, 'INVALID_INPUT: --config names the folder team: name the file in it, team/perdure.config.mjs'],
   [
@@ -26,7 +27,71 @@ test.each([
     2,
     'INVALID_INPUT: agents.json, which --config names, is no .ts, .mjs or .js: name one that says export default { agents: [defineAgent({ … })] }',
   ],
-])('[CLIR1] --config %s is refused with what to do', async (named, code, told) => {
+])('[CLIR1] --config %j is refused with what to do', async (named, code, told) => {
   const refused = await callCli(['agents', '--config', named], { folder, columns: Number.POSITIVE_INFINITY });
   expect(refused).toMatchObject({ code, err: `error ${told}\n` });
+});
+
+test('[CLIR1] a folder with the name of a configuration is told as that', async () => {
+  const around = join(folder, 'around');
+  mkdirSync(join(around, 'perdure.config.ts'), { recursive: true });
+  expect(await callCli(['agents'], { folder: around, columns: Number.POSITIVE_INFINITY })).toMatchObject({
+    code: 2,
+    err: 'error INVALID_INPUT: perdure.config.ts is a folder, not a configuration: rename it, or name the file with --config\n',
+  });
+});
+
+const library = new URL('../../index.ts', import.meta.url).href;
+const oneAgent = `import { defineAgent } from '${library}';
+const a = defineAgent({ name: 'a', version: 1, model: 'scripted/a' });`;
+let count = 0;
+const written = (text: string): string => {
+  const name = `written-${++count}.mjs`;
+  writeFileSync(join(folder, name), text);
+  return name;
+};
+
+test.each([
+  ['{ agents: [a, a] }', 'AGENT_INVALID: FILE: the agent a@1 cannot be used: it is given twice'],
+  ['{ agents: [a], models: 3 }', 'INVALID_INPUT: FILE: models: expected an object'],
+  ['{ agents: [a], models: null }', 'INVALID_INPUT: FILE: models: expected an object'],
+  ['{ agents: [a], models: { scripts: [3] } }', 'INVALID_INPUT: FILE: models.scripts[0]: a script is { name, steps }'],
+  ['{ agents: [a], models: { scripts: 3 } }', 'INVALID_INPUT: FILE: models.scripts: expected a list'],
+  ['{ agents: [a], models: { provider: {} } }', 'INVALID_INPUT: FILE: models: "provider" is not one of providers,'],
+  [
+    `{ agents: [a], models: { providers: { x: { baseURL: 'y' } } } }`,
+    'INVALID_INPUT: FILE: models.providers.x: "baseURL" is not one of baseUrl,',
+  ],
+  [
+    `{ agents: [a], models: { providers: { x: { apiKey: 3 } } } }`,
+    'INVALID_INPUT: FILE: models.providers.x.apiKey: expected a text',
+  ],
+  [`{ agents: [a], models: { models: { 'x/y': 3 } } }`, 'INVALID_INPUT: FILE: models.models.x/y: expected an object'],
+  [`{ agents: [a], store: 'mysql://x' }`, 'INVALID_INPUT: FILE: "mysql://x" is not a store: pass sqlite:PATH or'],
+  [`{ agents: [a], store: '' }`, 'INVALID_INPUT: FILE: "" is not a store'],
+  ['{ agents: [a], store: {} }', 'INVALID_INPUT: FILE: a store is needed: pass'],
+  ['{ agents: [a], store: null }', 'INVALID_INPUT: FILE: a store is needed: pass'],
+  ['async () => ({ agents: [a] })', 'INVALID_INPUT: FILE exports a function by default, and no object: write export'],
+  ['Promise.resolve({ agents: [a] })', 'INVALID_INPUT: FILE exports a promise by default, and no object: write'],
+  ['[a]', 'INVALID_INPUT: FILE exports a list by default, and no object: write'],
+  ['null', 'INVALID_INPUT: FILE exports null by default, and no object: write'],
+  ['process.exit(0)', 'INVALID_INPUT: FILE cannot be loaded: Error: it ends the process by process.exit(0)'],
+])('[CLIR1] the configuration %s is told by name, and no store is made', async (text, told) => {
+  const name = written(`${oneAgent}\nexport default ${text};`);
+  for (const argv of [['agents'], ['open', '--agent', 'a', '--store', `sqlite:${join(folder, 'made', 'a.db')}`]]) {
+    const { code, err } = await callCli([...argv, '--config', name], { folder, columns: Number.POSITIVE_INFINITY });
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(`error ${told.replaceAll('FILE', name)}`) });
+  }
+  expect(existsSync(join(folder, 'made'))).toBe(false);
+});
+
+test('[CLI12] a configuration that loads for long is told of on a terminal', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  Object.assign(globalThis, { perdureGate: promise });
+  const name = written(`${oneAgent}\nawait globalThis.perdureGate;\nexport default { agents: [a] };`);
+  const err = { ...recorder(), patienceMs: 0, style: (_: unknown, text: string) => text };
+  const loading = callCli(['agents', '--config', name], { folder, err });
+  await expect.poll(() => err.bytes().toString(), { timeout: 10_000 }).toContain(`loading ${name}, `);
+  resolve();
+  expect(await loading).toMatchObject({ code: 0, out: expect.stringContaining('scripted/a') });
 });

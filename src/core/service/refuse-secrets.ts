@@ -1,5 +1,5 @@
 import { PerdureError } from '../../schema/error.ts';
-import { leastSecretChars } from '../session/redact.ts';
+import { leastSecretChars } from '../../schema/least-secret-chars.ts';
 import type { Secrets } from './scope.ts';
 
 /** For texts that are kept as they are, beside the logs: none may hold a known secret. */

@@ -1,4 +1,5 @@
 import type { Json } from '../../schema/json.ts';
+import { leastSecretChars } from '../../schema/least-secret-chars.ts';
 import { FormSearch } from './form-search.ts';
 import { formsOf } from './secret-forms.ts';
 
@@ -6,9 +7,6 @@ export interface Secret {
   readonly name: string;
   readonly value: string;
 }
-
-/** A value shorter than this is too likely to be an ordinary word. */
-export const leastSecretChars = 8;
 
 const utf8AsLatin1 = (text: string): string => Buffer.from(text).toString('latin1');
 const asLatin1 = ({ buffer, byteOffset, length }: Uint8Array): string =>

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { FileInTheWay } from '../../core/make-folder.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 import { PerdureError } from '../../schema/error.ts';
 
@@ -91,6 +92,9 @@ export const storeError = (error: unknown, file: string): unknown => {
 /** What the file system says about the folder of a database. */
 export const folderError = (error: unknown, file: string): unknown => {
   if (!(error instanceof Error && 'code' in error)) return error;
+  if (error instanceof FileInTheWay) {
+    return storeFailure('STORE_UNAVAILABLE', file, error.message, { cause: error, advice: 'name a file in a folder' });
+  }
   const full = error.code === 'ENOSPC' || error.code === 'EDQUOT';
   return storeFailure(full ? 'STORE_FULL' : 'STORE_UNAVAILABLE', file, error.message, { cause: error });
 };

@@ -1,0 +1,90 @@
+import { dirname, resolve } from 'node:path';
+import { agentRegistry } from '../../core/session/agent.ts';
+import { checkModels } from '../../models/check-models.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { parseStore } from '../../stores/parse-store.ts';
+import { suggestion } from '../one-of.ts';
+import { wrongCall } from '../wrong-call.ts';
+import type { Agent, Config } from './config.ts';
+import { configForm } from './config-form.ts';
+
+const fields = ['agents', 'models', 'store', 'data'];
+
+/** By the runtime's own rules, whose messages know of no file. */
+const byRuntime = (shown: string, check: () => unknown): void => {
+  try {
+    check();
+  } catch (cause) {
+    if (!isPerdureError(cause)) throw cause;
+    throw new PerdureError(cause.code, `${shown}: ${cause.message}`, { details: cause.details, cause });
+  }
+};
+
+const isAgent = (value: unknown): value is Agent => {
+  const { name, tools, schemaHash, problems } = (value ?? {}) as Partial<Agent>;
+  return (
+    typeof name === 'string' &&
+    typeof tools?.get === 'function' &&
+    typeof schemaHash === 'string' &&
+    typeof problems === 'function'
+  );
+};
+
+const checkAgents = (shown: string, agents: unknown): readonly Agent[] => {
+  if (!Array.isArray(agents) || agents.length === 0) {
+    throw wrongCall(`${shown} names no agents: write ${configForm}`);
+  }
+  const other = agents.findIndex((agent) => !isAgent(agent));
+  if (other >= 0) {
+    throw new PerdureError(
+      'AGENT_INVALID',
+      `agents[${other}] of ${shown} was not made by defineAgent: write ${configForm}`,
+      {
+        details: { file: shown, index: other },
+      },
+    );
+  }
+  byRuntime(shown, () => agentRegistry(agents));
+  return agents;
+};
+
+const checkFields = (shown: string, given: object): void => {
+  const unknown = Object.keys(given).find((name) => !fields.includes(name));
+  if (unknown === undefined) return;
+  const meant = suggestion(unknown, fields, (name) => `"${name}"`);
+  throw wrongCall(`${shown} has ${fields.join(', ')}, and not "${unknown}"${meant}`);
+};
+
+const checkText = (shown: string, name: string, value: unknown): void => {
+  if (value !== undefined && typeof value !== 'string') throw wrongCall(`${name} of ${shown} has to be text`);
+};
+
+const otherKindOf = (given: unknown): string | undefined => {
+  if (given === null) return 'null';
+  if (given instanceof Promise) return 'a promise';
+  if (Array.isArray(given)) return 'a list';
+  return typeof given === 'object' ? undefined : `a ${typeof given}`;
+};
+
+const checkExport = (shown: string, given: unknown): void => {
+  if (given === undefined) throw wrongCall(`${shown} has no default export: write ${configForm}`);
+  const kind = otherKindOf(given);
+  if (kind) throw wrongCall(`${shown} exports ${kind} by default, and no object: write ${configForm}`);
+};
+
+/** What a configuration exports by default, before anything of it is used. */
+export const checkConfig = (shown: string, file: string, given: unknown): Config => {
+  checkExport(shown, given);
+  checkFields(shown, given as object);
+  const { agents, models, store, data } = given as Partial<Config>;
+  checkText(shown, 'data', data);
+  if (models !== undefined) byRuntime(shown, () => checkModels(models));
+  if (store !== undefined) byRuntime(shown, () => parseStore(store));
+  return {
+    agents: checkAgents(shown, agents),
+    file,
+    ...(models && { models }),
+    ...(store && { store }),
+    ...(data !== undefined && { data: resolve(dirname(file), data) }),
+  };
+};
