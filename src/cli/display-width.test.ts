@@ -27,6 +27,7 @@ test('lines break between words, long words where they must, and nothing but spa
   expect(wrap('abcdefghij', 4)).toEqual(['abcd', 'efgh', 'ij']);
   expect(wrap('x abcdefghij y', 4)).toEqual(['x', 'abcd', 'efgh', 'ij y']);
   expect(wrap('漢字漢字', 4)).toEqual(['漢字', '漢字']);
+  expect(wrap('ls cat|diff|put|get, x', 10)).toEqual(['ls', 'cat|diff|', 'put|get, x']);
   expect(wrap('', 10)).toEqual(['']);
   const text = 'The quick brown 漢字 fox jumps over the lazy_lazy_lazy_lazy_dog  twice';
   for (const width of [2, 5, 9, 20, 200]) {

@@ -47,7 +47,13 @@ export const breakAt = (text: string, width: number): readonly string[] => {
   return pieces;
 };
 
-/** Breaks a line between words, and a word that is too long by itself where it must. Indentation is kept on the first line alone. */
+/** The beginning of a word that is too long: up to the last | that fits, or else as much as fits. */
+const fittingChoices = (word: string, width: number): string => {
+  const fits = fitting(word, width);
+  return fits.slice(0, fits.lastIndexOf('|') + 1) || fits;
+};
+
+/** Breaks a line between words, and a word that is too long by itself after a |, or where it must. Indentation is kept on the first line alone. */
 export const wrap = (line: string, width: number): readonly string[] => {
   if (line.length * 2 <= width || displayWidth(line) <= width) return [line];
   const lines: string[] = [];
@@ -63,7 +69,7 @@ export const wrap = (line: string, width: number): readonly string[] => {
     if (current !== '') lines.push(current);
     let rest = current === '' && lines.length === 0 ? word : word.trimStart();
     while (displayWidth(rest) > width) {
-      const piece = fitting(rest, width);
+      const piece = fittingChoices(rest, width);
       lines.push(piece);
       rest = rest.slice(piece.length);
     }

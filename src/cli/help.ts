@@ -6,6 +6,7 @@ import { environment } from './environment.ts';
 import { exitTable } from './exit-codes.ts';
 import { commandsView, environmentView, exitCodesView, type HelpView } from './help-view.ts';
 import type { Terminal } from './terminal.ts';
+import { twoColumns } from './two-columns.ts';
 import { wrapCommand } from './wrap-command.ts';
 
 export const signature = ({ name, args, options }: Command): string =>
@@ -14,18 +15,6 @@ export const signature = ({ name, args, options }: Command): string =>
 export const optionName = (name: string, spec: OptionSpec): string => {
   const long = spec.type === 'string' ? `--${name} ${spec.value}${spec.multiple ? '…' : ''}` : `--${name}`;
   return spec.short ? `-${spec.short}, ${long}` : long;
-};
-
-const leastBeside = 20;
-
-/** Names on the left, what they mean beside them, or below where there is no room, wrapped to the width. */
-const twoColumns = (rows: readonly (readonly [string, string])[], width: number): readonly string[] => {
-  const left = Math.max(...rows.map(([name]) => name.length)) + 4;
-  if (width - left < leastBeside)
-    return rows.flatMap(([name, about]) => [`  ${name}`, ...wrap(about, width - 4).map((line) => `    ${line}`)]);
-  return rows.flatMap(([name, about]) =>
-    wrap(about, width - left).map((line, index) => (index === 0 ? `  ${name}`.padEnd(left) : ' '.repeat(left)) + line),
-  );
 };
 
 const optionRows = (options: Options): readonly (readonly [string, string])[] =>

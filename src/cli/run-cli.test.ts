@@ -3,11 +3,12 @@ import { callCli, recorder } from '../../test/call-cli.ts';
 import { openRuntime } from '../runtime.ts';
 import { errorCodes, PerdureError } from '../schema/error.ts';
 import { errorCatalog } from '../schema/error-catalog.ts';
+import { eventDefinitions } from '../schema/event.ts';
 import type { MessageInput } from '../schema/message.ts';
 import { type MemoryDatabase, newMemoryDatabase } from '../testing/memory-database.ts';
 import { openMemoryStore } from '../testing/memory-store.ts';
 import { commandGroups, commands } from './commands/registry.ts';
-import { displayWidth } from './display-width.ts';
+import { displayWidth, truncate } from './display-width.ts';
 import { environment } from './environment.ts';
 import { exitTable } from './exit-codes.ts';
 import { OutputClosed, type Terminal } from './terminal.ts';
@@ -195,7 +196,7 @@ describe('on a terminal of 80 columns', () => {
         for (const line of out.split('\n'))
           expect(displayWidth(line), `${argv.join(' ')}: ${line}`).toBeLessThanOrEqual(columns);
       }
-      expect((await cli(['ls'], { columns })).out).toContain(columns < 60 ? id.slice(-8) : id);
+      expect((await cli(['ls'], { columns })).out).toContain(columns < 80 ? id.slice(-8) : id);
       const names = ['all', 'exit-codes', 'environment', ...commands.map(({ name }) => name)];
       for (const about of names) {
         const lines = (await cli(['help', about], { columns })).out.split('\n');
@@ -204,6 +205,11 @@ describe('on a terminal of 80 columns', () => {
       }
     },
   );
+
+  test('[CLI14, CLI13] at 40 columns no name of a command is broken', async () => {
+    const words = (await cli(['help'], { columns: 40 })).out.split(/[\s,|]+/);
+    for (const { name } of commands) for (const word of name.split(' ')) expect(words).toContain(word);
+  });
 
   test('[CLI14] at 40 columns titles and addresses are seen, and what is left out is said', async () => {
     const narrow = { columns: 40 };
@@ -229,6 +235,14 @@ describe('on a terminal of 80 columns', () => {
     const patch = (await cli(['files', 'diff', id, '0'], narrow)).out;
     expect(patch.split('\n').filter((line) => !/^([-+ @↳]|diff |index |new file |$)/.test(line))).toEqual([]);
     expect(patch.replaceAll('\n↳ ', '')).toContain(`\n+  ${'x '.repeat(40)}end\n`);
+  });
+
+  test('[CLI14] at 40 columns the types of a log give way to what it says, and can be told apart', async () => {
+    const id = await sessionWith({ role: 'user', content: 'What is this about?' });
+    expect((await cli(['log', id], { columns: 40 })).out).toMatch(/ message\.appen… {2}user: What i…\n/);
+    expect((await cli(['log', id], { columns: 46 })).out).toMatch(/ message\.appended {3}user: What is t…\n/);
+    const shown = Object.keys(eventDefinitions).map((type) => truncate(type, 14));
+    expect(new Set(shown).size).toBe(shown.length);
   });
 
   test('[CLI14] a log cuts where the line ends, and says so, whatever a character is made of', async () => {

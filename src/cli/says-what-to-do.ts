@@ -12,3 +12,6 @@ export const saysWhatToDo = (message: string): boolean => asks.test(message);
 
 /** Of a message that may begin with the words of others, such as a provider: whether it ends with ours that ask for something. */
 export const endsWithWhatToDo = (message: string): boolean => endsAsking.test(message);
+
+/** The same without that end. */
+export const withoutWhatToDo = (message: string): string => message.replace(endsAsking, '');

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { displayWidth } from './display-width.ts';
 import { type Column, layOutTable } from './table.ts';
 
@@ -51,18 +51,60 @@ const withIds: readonly Column[] = [
   { title: 'TITLE', flexible: true, leaves: 3 },
 ];
 
+const ids = ['ses_01jd3v8m9k5x7q2w4e6r8t0y1a', 'ses_01jd3v8m9k5x7q2w4exr8t0y1a', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1b'];
+
 test('[CLI14] ids are shown by an end that tells them apart before they crowd out a title, and that is said', () => {
-  const ids = ['ses_01jd3v8m9k5x7q2w4e6r8t0y1a', 'ses_01jd3v8m9k5x7q2w4exr8t0y1a', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1b'];
   const rowsOf = ids.map((id) => [id, '1', 'What it is about']);
   expect(layOutTable(withIds, rowsOf, 38)).toEqual([
-    'SESSION   TITLE',
-    '6r8t0y1a  What it is about',
-    'xr8t0y1a  What it is about',
-    '6r8t0y1b  What it is about',
-    '1 column left out: n; see --json',
+    'SESSION   N  TITLE',
+    '6r8t0y1a  1  What it is about',
+    'xr8t0y1a  1  What it is about',
+    '6r8t0y1b  1  What it is about',
     'ids are shown by their end; see --json',
   ]);
   expect(layOutTable(withIds, rowsOf, 80)[1]).toContain(ids[0]);
+});
+
+test('[CLI14] a wider terminal does not take from a title what a narrower one had room for', () => {
+  const sessions: readonly Column[] = [
+    { title: 'SESSION', shortens: 3 },
+    { title: 'STATUS' },
+    { title: 'TURNS', align: 'right', leaves: 2 },
+    { title: 'MESSAGES', align: 'right', leaves: 1 },
+    { title: 'AGE', align: 'right', leaves: 4 },
+    { title: 'TITLE', flexible: true, leaves: 5 },
+  ];
+  const title = 'Fix the failing test of the parser';
+  const rowsOf = ids.map((id) => [id, 'active', '1', '2', '3m', title]);
+  const shownAt = (width: number) => /Fix.*/.exec(layOutTable(sessions, rowsOf, width)[1]!)![0].length;
+  expect(shownAt(40)).toBe(17);
+  for (let width = 40; width <= 120; width += 1) expect(shownAt(width), `${width}`).toBeGreaterThanOrEqual(16);
+  expect(layOutTable(sessions, rowsOf, 80)[1]).toContain(ids[0]);
+});
+
+describe('[CLI14] what is not to be cut', () => {
+  const webhooks: readonly Column[] = [
+    { title: 'WEBHOOK', shortens: 3 },
+    { title: 'STATE' },
+    { title: 'EVENTS', leaves: 2 },
+    { title: 'AGE', align: 'right', leaves: 1 },
+    { title: 'URL', flexible: true, whole: true },
+  ];
+  const rowOf = (id: string, url: string) => [id, 'enabled', 'run.ended', '3m', url];
+
+  test('stands in its line at every width from which on it can', () => {
+    const hooks = ids.map((id) => rowOf(id, 'https://example.org/h'));
+    for (let width = 40; width <= 120; width += 1)
+      expect(layOutTable(webhooks, hooks, width)[1], `${width}`).toMatch(/\S+ .*https:\/\/example\.org\/h$/);
+  });
+
+  test('takes nothing from others where it cannot', () => {
+    const [id = '', other = ''] = ids;
+    const lines = layOutTable(webhooks, [rowOf(id, `https://${'x'.repeat(70)}`), rowOf(other, 'https://b')], 80);
+    expect(lines[1]).toMatch(new RegExp(`^${id}  enabled  run.ended   3m$`));
+    expect(lines[3]).toMatch(/https:\/\/b$/);
+    expect(lines).toHaveLength(4);
+  });
 });
 
 test('[CLI14] what is not to be cut goes below its line where it is too long', () => {

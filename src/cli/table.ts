@@ -8,7 +8,10 @@ export interface Column {
   readonly flexible?: true;
   /** The first to go when the table is too wide has the lowest number; without one, a column stays. */
   readonly leaves?: number;
-  /** Of ids, in the same order: not to go, but to be shown by their end. */
+  /**
+   * Of ids, which are shown by their end before any column goes. Those with a lower number go where a flexible column
+   * has not enough, those with a higher one where it would have next to nothing.
+   */
   readonly shortens?: number;
   /** Of a flexible one: what is too long for it is not cut, but goes below its line. */
   readonly whole?: true;
@@ -16,8 +19,11 @@ export interface Column {
 
 const gap = '  ';
 const leastFlexible = 8;
+/** Below this a flexible column says little: ids, and columns that go before them, make room for it. */
+const enoughFlexible = 16;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+const highest = (numbers: readonly number[]): number => numbers.reduce((max, each) => Math.max(max, each), 0);
 
 interface Fit {
   /** By index, in their order. */
@@ -25,27 +31,43 @@ interface Fit {
   readonly shortened: ReadonlySet<number>;
 }
 
-/** Which columns fit and how wide each is; `natural` and `short` are what they would take whole and shortened. */
+/** Which columns fit and how wide each is; `cells` and `short` are what their cells would take whole and shortened. */
 const columnsThatFit = (
   columns: readonly Column[],
-  natural: readonly number[],
-  short: readonly number[],
+  cells: readonly (readonly number[])[],
+  short: readonly (readonly number[])[],
   width: number,
 ): Fit => {
+  const natural = cells.map(highest);
+  const shortest = short.map(highest);
   const kept = columns.map((_, index) => index);
+  const ids = kept.filter((index) => columns[index]!.shortens !== undefined);
   const shortened = new Set<number>();
-  const widthOf = (index: number): number => (shortened.has(index) ? short : natural)[index]!;
+  const widthOf = (index: number): number => (shortened.has(index) ? shortest : natural)[index]!;
   const least = (index: number): number =>
     columns[index]!.flexible ? Math.min(leastFlexible, natural[index]!) : widthOf(index);
-  const needed = (): number => sum(kept.map(least)) + gap.length * (kept.length - 1);
-  const rank = ({ leaves, shortens }: Column): number | undefined => leaves ?? shortens;
-  const giving = kept
-    .filter((index) => rank(columns[index]!) !== undefined)
-    .sort((a, b) => rank(columns[a]!)! - rank(columns[b]!)!);
-  for (const index of giving) {
-    if (needed() <= width) break;
-    if (columns[index]!.shortens === undefined) kept.splice(kept.indexOf(index), 1);
-    else shortened.add(index);
+  const rowOf = (indexes: readonly number[], of: (index: number) => number): number =>
+    sum(indexes.map(of)) + gap.length * (indexes.length - 1);
+  const needed = (): number => rowOf(kept, least);
+  /** Of what is not to be cut, as much of it as can stand in its line at all. */
+  const wholeRoom =
+    width -
+    rowOf(
+      kept.filter((index) => columns[index]!.leaves === undefined),
+      (index) => (columns[index]!.flexible ? 0 : shortest[index] || natural[index]!),
+    );
+  const enough = (index: number): number => {
+    if (!columns[index]!.flexible) return widthOf(index);
+    if (!columns[index]!.whole) return Math.min(enoughFlexible, natural[index]!);
+    return Math.max(least(index), ...cells[index]!.filter((each) => each <= wholeRoom));
+  };
+  if (rowOf(kept, enough) > width) for (const index of ids) shortened.add(index);
+  const leaving = kept
+    .filter((index) => columns[index]!.leaves !== undefined)
+    .sort((a, b) => columns[a]!.leaves! - columns[b]!.leaves!);
+  for (const index of leaving) {
+    const isBeforeIds = ids.some((each) => columns[index]!.leaves! < columns[each]!.shortens!);
+    if (rowOf(kept, isBeforeIds ? enough : least) > width) kept.splice(kept.indexOf(index), 1);
   }
   // What stands first names the row.
   while (needed() > width && kept.length > 1) kept.pop();
@@ -77,16 +99,13 @@ export const layOutTable = (
   paint: (text: string, column: Column, row: number) => string = (text) => text,
 ): readonly string[] => {
   const all = [columns.map(({ title }) => title), ...rows];
-  const widest = (cells: readonly string[]): number =>
-    cells.reduce((max, cell) => Math.max(max, displayWidth(cell)), 0);
-  const column = (index: number): readonly string[] => all.map((row) => row[index]!);
   const short = columns.map(({ title, shortens }, index) =>
     shortens === undefined ? [] : [title, ...shortIds(rows.map((row) => row[index]!))],
   );
   const { kept, shortened } = columnsThatFit(
     columns,
-    columns.map((_, index) => widest(column(index))),
-    short.map(widest),
+    columns.map((_, index) => all.map((row) => displayWidth(row[index]!))),
+    short.map((ends) => ends.map(displayWidth)),
     width,
   );
   const isKept = (index: number): boolean => kept.some((each) => each.index === index);

@@ -663,7 +663,7 @@ describe('chat', () => {
       '/quit',
     ];
     const { code, out, err } = await inOwnProcess(['chat', '--agent', 'tester'], { stdin: `${lines.join('\n')}\n` });
-    expect({ code, out: out.split('\n').filter((line) => !line.startsWith('/')) }).toEqual({
+    expect({ code, out: out.split('\n').filter((line) => !/^ *\//.test(line)) }).toEqual({
       code: 0,
       out: [
         'Now fact.',

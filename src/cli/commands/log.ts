@@ -26,17 +26,29 @@ const maxGist = 200;
 const charsOfColumn = 16;
 const leastForActor = 70;
 const leastForTime = 60;
+const typeWidth = 17;
+/** Enough to tell all types apart. */
+const leastForType = 14;
+const enoughForGist = 16;
+
+const typeCell = (type: string, room: number): string => {
+  if (room >= typeWidth) return type.padEnd(typeWidth);
+  const width = Math.max(room, leastForType);
+  return truncate(type, width).padEnd(width);
+};
 
 /** A terminal gets the time of day, and the day above where a new one begins; a pipe gets the whole of it. */
 const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal): string => {
   const { seq, at, turn, type, actor } = event;
-  const time = columns < leastForTime ? '' : `${isTerminal ? localTime(at) : isoTime(at)}  `;
-  const place = `${String(seq).padStart(5)}  ${time}${`t${turn}`.padEnd(4)}`;
+  const isNarrow = columns < leastForTime;
+  const time = isNarrow ? '' : `${isTerminal ? localTime(at) : isoTime(at)}  `;
+  const place = `${String(seq).padStart(isNarrow ? 4 : 5)}  ${time}${`t${turn}`.padEnd(isNarrow ? 3 : 4)}`;
   const who = columns < leastForActor ? '' : `${printable(actor).padEnd(12)}  `;
-  const fixed = `${place}  ${type.padEnd(17)}  ${who}`;
+  const kind = typeCell(type, columns - `${place}    ${who}`.length - enoughForGist);
+  const fixed = `${place}  ${kind}  ${who}`;
   const room = isTerminal ? Math.max(8, Math.min(columns - fixed.length, maxGist)) : Number.POSITIVE_INFINITY;
   const gist = truncate(eventGist(event, room * charsOfColumn), room);
-  return `${style('dim', place)}  ${type.padEnd(17)}  ${style('dim', who)}${gist}`.trimEnd();
+  return `${style('dim', place)}  ${kind}  ${style('dim', who)}${gist}`.trimEnd();
 };
 
 /** Before the first event: with --follow nothing is the last. */

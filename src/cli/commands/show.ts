@@ -9,6 +9,7 @@ import { paintStatus } from '../paint.ts';
 import { optionalPoint, parseCount, pointName } from '../point.ts';
 import { printableJson, printableLine } from '../printable.ts';
 import { renderTranscript } from '../render-transcript.ts';
+import { lastFailure } from '../runs/last-failure.ts';
 import { ago } from '../time.ts';
 
 const heading = (summary: SessionSummary, { out, now, commandText }: Context): readonly string[] => {
@@ -47,8 +48,10 @@ export const show = defineCommand({
     const lastTurns = parseCount('--last', options.last, 1);
     const session = await context.session(args[0]!);
     const [summary, transcript] = [await session.summary(), await session.transcript({ at, lastTurns })];
+    const failure = context.json ? undefined : await lastFailure(session, summary.seq);
     await context.answer({ summary, transcript }, () => [
       ...heading(summary, context),
+      ...(failure ? wrap(failure, context.out.columns).map((line) => context.out.style('red', line)) : []),
       ...(at ? [context.out.style('bold', `the transcript at ${pointName(at)}`)] : []),
       ...(transcript.length === 0 ? ['no messages'] : renderTranscript(transcript, context.out)),
     ]);

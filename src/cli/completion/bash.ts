@@ -1,5 +1,8 @@
-import { posixChoose, posixTable, posixWalk } from './posix.ts';
+import { posixChoose, posixTable, posixTakeApart, posixWalk } from './posix.ts';
 import type { CompletionTable } from './table.ts';
+
+/** Where bash takes = for no end of a word, what stands before it is to be given too. */
+const prefixWhereWhole = '[[ $COMP_WORDBREAKS == *=* ]] || prefix=$option=';
 
 // The line is split at spaces alone: bash itself would split addresses at their colons.
 export const bashScript = (
@@ -7,7 +10,7 @@ export const bashScript = (
 ): string => `# Completion of perdure for bash: eval "$(perdure completion bash)"
 ${posixTable(table)}
 _perdure() {
-  local IFS=$' \\t\\n' line=\${COMP_LINE:0:COMP_POINT} cur command='' option='' found='' word name kind about i count=0
+  local IFS=$' \\t\\n' line=\${COMP_LINE:0:COMP_POINT} cur command='' option='' found='' prefix='' word name kind about i count=0
   local words=() common=() candidates=()
   COMPREPLY=()
   read -ra words <<<"$line"
@@ -15,17 +18,17 @@ _perdure() {
   cur=\${words[\${#words[@]} - 1]}
   for ((i = 1; i < \${#words[@]} - 1; i++)); do
     word=\${words[i]}${posixWalk}
-  done
+  done${posixTakeApart(prefixWhereWhole)}
   while IFS=$'\\t' read -r name kind about; do${posixChoose('candidates+=("$name")')}
   done < <(_perdure_table "$command")
   case $found in
     '' | @) ;;
-    @files) compopt -o filenames 2>/dev/null; IFS=$'\\n' COMPREPLY=($(compgen -f -- "$cur")); return ;;
-    @folders) compopt -o filenames 2>/dev/null; IFS=$'\\n' COMPREPLY=($(compgen -d -- "$cur")); return ;;
+    @files) compopt -o filenames 2>/dev/null; IFS=$'\\n' COMPREPLY=($(compgen -P "$prefix" -f -- "$cur")); return ;;
+    @folders) compopt -o filenames 2>/dev/null; IFS=$'\\n' COMPREPLY=($(compgen -P "$prefix" -d -- "$cur")); return ;;
     @*) candidates=($("\${words[0]}" complete "\${found#@}" \${common[@]+"\${common[@]}"} 2>/dev/null </dev/null | cut -f1)) ;;
     *) candidates=(\${found//|/ }) ;;
   esac
-  COMPREPLY=($(compgen -W "\${candidates[*]}" -- "$cur"))
+  COMPREPLY=($(compgen -P "$prefix" -W "\${candidates[*]}" -- "$cur"))
 }
 complete -F _perdure perdure
 `;

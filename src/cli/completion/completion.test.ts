@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { statuses } from '../../schema/statuses.ts';
 import { commands } from '../commands/registry.ts';
 import { commonOptions } from '../common-options.ts';
 import { topics } from '../help.ts';
@@ -43,27 +44,30 @@ const run = (shell: string, args: readonly string[]) => {
   return stdout.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')[0]!.trim()]));
 };
 
+const bashCompletions = (line: string, wordBreaks: string) =>
+  run('bash', [
+    '--norc',
+    '-c',
+    `source script.bash; COMP_WORDBREAKS=$2 COMP_LINE=$1 COMP_POINT=\${#1}; COMP_WORDS=($1); _perdure; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    'bash',
+    line,
+    wordBreaks,
+  ]);
+
 const completions: Readonly<Record<Shell, (line: string) => readonly string[]>> = {
-  bash: (line) =>
-    run('bash', [
-      '--norc',
-      '-c',
-      `source script.bash; COMP_LINE=$1 COMP_POINT=\${#1}; COMP_WORDS=($1); _perdure; printf '%s\\n' "\${COMPREPLY[@]}"`,
-      'bash',
-      line,
-    ]),
+  bash: (line) => bashCompletions(line, ' "\'><=;|&(:'),
   // What zsh's own functions are given; a colon ends the word, and begins what it is about.
   zsh: (line) =>
     run('zsh', [
       '-f',
       '-c',
-      `_describe() { printf '%s\\n' "\${(@P)2}"; }; _files() { print -l -- *(N); }
+      `_describe() { printf '%s\\n' "\${(@P)2}"; }; _files() { print -l -- *(N); }; compset() {}
        source ./script.zsh; words=("\${(@s: :)1}"); CURRENT=\${#words}; _perdure`,
       'zsh',
       line,
     ]).flatMap((each) => {
       const word = /^((?:\\:|[^:])*)/.exec(each)![1]!;
-      return word.startsWith(line.split(' ').at(-1)!) ? [word] : [];
+      return word.startsWith(line.split(/[ =]/).at(-1)!) ? [word] : [];
     }),
   fish: (line) => run('fish', ['--no-config', '-c', 'source script.fish; complete -C $argv[1]', line]),
 };
@@ -91,6 +95,34 @@ test.each(present)('[CLI10] %s completes commands, options, their values, ids an
   expect(completed('perdure nonsense ')).toEqual([]);
   const [asked] = spawnSync('tail', ['-n', '1', join(folder, 'asked')], { encoding: 'utf8' }).stdout.split('\n');
   expect(asked).toBe('complete sessions --store sqlite:a.db');
+});
+
+test.each(present)('[CLI10] %s completes values behind a =', (shell) => {
+  const completed = (line: string) => [...completions[shell](line)].sort();
+  const given = (option: string, ...values: readonly string[]) =>
+    values.map((value) => (shell === 'fish' ? `${option}=${value}` : value));
+  expect(completed('perdure ls --status=p')).toEqual(given('--status', 'paused', 'pausing'));
+  expect(completed('perdure ls --status=')).toEqual(given('--status', ...[...statuses].sort()));
+  expect(completed('perdure members add ann@example.org --role=v')).toEqual(given('--role', 'viewer'));
+  expect(completed('perdure ls --config=bun')).toEqual(given('--config', 'bundle.perdure'));
+  expect(completed('perdure show --store=sqlite:b.db ses_f')).toEqual(['ses_first']);
+  const [asked] = spawnSync('tail', ['-n', '1', join(folder, 'asked')], { encoding: 'utf8' }).stdout.split('\n');
+  expect(asked).toBe('complete sessions --store=sqlite:b.db');
+});
+
+test('[CLI10] where = ends no word of bash, the whole word is given', () => {
+  expect(bashCompletions('perdure ls --status=paused', ' ')).toEqual(['--status=paused']);
+});
+
+test.each(present)('[CLI10] %s completes what stands before any command', (shell) => {
+  const completed = (line: string) => completions[shell](line);
+  const common = Object.keys(commonOptions).map((name) => `--${name}`);
+  expect([...completed('perdure --')].sort()).toEqual(['--version', ...common].sort());
+  expect(completed('perdure --he')).toEqual(['--help']);
+  expect(completed('perdure --v')).toEqual(['--version']);
+  expect(completed('perdure ls --v')).not.toContain('--version');
+  expect(completed('perdure help --v')).not.toContain('--version');
+  expect(completed('perdure ')).not.toContain('--help');
 });
 
 test.runIf(present.includes('zsh'))(

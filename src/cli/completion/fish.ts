@@ -31,6 +31,7 @@ function __perdure_candidates
             set option ''
         else if string match -qr -- '^-.' $word
             contains -- $word ${taking.join(' ')}; and set option $word
+            contains -- (string replace -r '=.*' '' -- $word) ${backingOptions.join(' ')}; and string match -q -- '*=*' $word; and set -a common $word
         else if test -z "$command"
             set command $word
         else if contains -- $command ${heads.join(' ')}
@@ -38,6 +39,13 @@ function __perdure_candidates
         else
             set count (math $count + 1)
         end
+    end
+    set -l prefix ''
+    set -l parts (string split -m 1 = -- $cur)
+    if test -z "$option" -a (count $parts) -eq 2; and contains -- $parts[1] ${taking.join(' ')}
+        set option $parts[1]
+        set cur $parts[2]
+        set prefix $option=
     end
     for line in (__perdure_table $command)
         set -l row (string split \\t -- $line)
@@ -51,6 +59,10 @@ function __perdure_candidates
             set found $row[2]
         end
     end
+    __perdure_found "$found" "$cur" $program $common | string replace -r '^' -- $prefix
+end
+
+function __perdure_found -a found cur program
     switch "$found"
         case '' @
         case @files
@@ -58,7 +70,7 @@ function __perdure_candidates
         case @folders
             __fish_complete_directories $cur
         case '@*'
-            $program complete (string sub -s 2 -- $found) $common 2>/dev/null </dev/null
+            $program complete (string sub -s 2 -- $found) $argv[4..] 2>/dev/null </dev/null
         case '*'
             string split '|' -- $found
     end

@@ -22,6 +22,7 @@ export const posixWalk = `
       option=
     elif [[ $word == -?* ]]; then
       [[ $_perdure_taking == *" $word "* ]] && option=$word
+      [[ $word == *=* && $_perdure_backing == *" \${word%%=*} "* ]] && common+=("$word")
     elif [[ -z $command ]]; then
       command=$word
     elif [[ $_perdure_heads == *" $command "* ]]; then
@@ -29,6 +30,13 @@ export const posixWalk = `
     else
       count=$((count + 1))
     fi`;
+
+/** An option with its value behind a = is taken apart; \`apart\` tells the shell so. */
+export const posixTakeApart = (apart: string): string => `
+  if [[ -z $option && $cur == --*=* && $_perdure_taking == *" \${cur%%=*} "* ]]; then
+    option=\${cur%%=*} cur=\${cur#*=}
+    ${apart}
+  fi`;
 
 /** Of each line of the table: sets \`found\` to what the word at the cursor can be, or takes the name as a candidate. */
 export const posixChoose = (take: string): string => `

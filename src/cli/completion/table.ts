@@ -1,6 +1,6 @@
-import { backingOptions, type Command, type Context, type OptionSpec } from '../command.ts';
+import { backingOptions, type Command, type Context, flag, type OptionSpec } from '../command.ts';
 import { help } from '../commands/help.ts';
-import { optionsOf } from '../common-options.ts';
+import { commonOptions, optionsOf } from '../common-options.ts';
 import type { Listing } from '../listings.ts';
 import { shells } from './shells.ts';
 
@@ -54,6 +54,11 @@ const rowsOf = (command: Command): readonly Row[] => [
   ...Object.entries(optionsOf(command)).flatMap(([name, spec]) => optionRows(name, spec)),
 ];
 
+/** What can stand before any command, or in place of one. */
+const { help: helpOption, json, ...others } = commonOptions;
+const leading = { help: helpOption, version: flag('the release'), json, ...others };
+const leadingRows = Object.entries(leading).flatMap(([name, spec]) => optionRows(name, spec));
+
 const headOf = ({ name }: Command): string => name.split(' ')[0]!;
 
 export interface CompletionTable {
@@ -94,7 +99,7 @@ export const completionTable = (commands: readonly Command[], topics: Topics): C
     ...rowsOf(help),
   ];
   const rows = new Map([
-    ['', first] as const,
+    ['', [...first, ...leadingRows]] as const,
     ...seconds,
     ...commands.map((each) => [each.name, rowsOf(each)] as const),
     [help.name, helpRows] as const,

@@ -1,4 +1,4 @@
-import { posixChoose, posixTable, posixWalk } from './posix.ts';
+import { posixChoose, posixTable, posixTakeApart, posixWalk } from './posix.ts';
 import type { CompletionTable } from './table.ts';
 
 /** A colon would end the word in what `_describe` takes. */
@@ -13,7 +13,7 @@ _perdure() {
   local -a common candidates
   for ((i = 2; i < CURRENT; i++)); do
     word=\${words[i]}${posixWalk}
-  done
+  done${posixTakeApart("compset -P 1 '*='")}
   while IFS=$'\\t' read -r name kind about; do${posixChoose(describe)}
   done < <(_perdure_table "$command")
   case $found in

@@ -38,6 +38,16 @@ test('[CLIR11] a failure of the model that ends its run is told once, by that en
   ]);
 });
 
+test('[CLIR11] what to do is told where the run ended, not at every try before', () => {
+  const what = 'm is not available: Cannot connect to API';
+  const advice = 'check the network, the base URL (OPENAI_BASE_URL), and that something answers there';
+  const message = `${what}: ${advice}`;
+  expect(told('model.failed', { failure: 'unavailable', message, retryInMs: 2000 })).toEqual([
+    `! unavailable: ${what}; asked again in 2.0 s`,
+  ]);
+  expect(failedWith('MODEL_UNAVAILABLE', message)).toEqual([`! failed MODEL_UNAVAILABLE: ${message}`]);
+});
+
 test('[CLIR11] a log names the code by which the rest can be looked up', () => {
   const payload = { status: 'failed', error: { code: 'MAX_STEPS', message: 'it took 2 steps' } };
   expect(eventGist({ type: 'run.ended', payload } as unknown as SessionEvent)).toBe(

@@ -3,6 +3,7 @@ import type { Message } from '../../schema/message.ts';
 import { duration } from '../duration.ts';
 import { eventGist } from '../event-gist.ts';
 import { printableJson, printableLine, printableLines } from '../printable.ts';
+import { withoutWhatToDo } from '../says-what-to-do.ts';
 import type { Style } from '../terminal.ts';
 import { stepAfterFailure } from './after-failure.ts';
 
@@ -55,11 +56,11 @@ const told: { readonly [T in EventType]?: Tell<T> } = {
       style: 'red',
     },
   ],
-  // The last one is told by the end of its run.
+  // The last one is told by the end of its run, and there alone what to do.
   'model.failed': ({ failure, message, retryInMs }) =>
     retryInMs === undefined
       ? []
-      : notable(printableLine(`${failure}: ${message}; asked again in ${duration(retryInMs)}`)),
+      : notable(printableLine(`${failure}: ${withoutWhatToDo(message)}; asked again in ${duration(retryInMs)}`)),
   'approval.requested': ({ summary, approval }) =>
     notable(printableLine(`an approval is needed: ${summary} (${approval})`)),
   'approval.settled': ({ answer, reason }, { actor }) =>

@@ -4,6 +4,7 @@ import { parsePlace, placeIn } from '../place.ts';
 import { parseCount, parsePoint } from '../point.ts';
 import { renderDiff } from '../render-diff.ts';
 import { linesText } from '../terminal.ts';
+import { twoColumns } from '../two-columns.ts';
 import { wrongCall } from '../wrong-call.ts';
 import type { LiveSession } from './live-session.ts';
 
@@ -54,12 +55,8 @@ const retryTurn = async ({ session, rest, live }: Asked): Promise<void> => {
 
 export const chatCommands: Readonly<Record<string, ChatCommand>> = {
   help: command('/help', 'this list', async (asked) => {
-    const all = Object.values(chatCommands);
-    const width = Math.max(...all.map(({ usage }) => usage.length)) + 2;
-    await write(
-      asked,
-      all.map(({ usage, about }) => `${usage.padEnd(width)}${about}`),
-    );
+    const rows = Object.values(chatCommands).map(({ usage, about }) => [usage, about] as const);
+    await write(asked, twoColumns(rows, asked.context.out.columns));
   }),
   fork: {
     usage: '/fork',
