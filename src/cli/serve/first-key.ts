@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Runtime } from '../../runtime.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { Context } from '../command.ts';
@@ -9,20 +10,32 @@ export interface FirstKey {
   readonly isKept: boolean;
 }
 
-/** Of the first start on a store: nobody could ask otherwise. Made when all else has succeeded, since it is told this once. */
-export const firstKey = async (context: Context, runtime: Runtime): Promise<FirstKey | undefined> => {
-  const { members, keys } = await context.runtime();
-  if ((await keys.list()).length > 0) return undefined;
+const maxPauseMs = 100;
+
+type Registry = Pick<Awaited<ReturnType<Context['runtime']>>, 'members' | 'keys'>;
+
+/** Of several first starts at once, one that finds no other key beside its own has the one that counts; who finds another gives way. */
+const makeOnly = async ({ members, keys }: Registry): Promise<string | undefined> => {
+  const isUsed = (await keys.list()).length > 0;
+  if (isUsed) return undefined;
   await members.add({ id: 'local', role: 'admin' }).catch((error) => {
     if (!isPerdureError(error, 'CONFLICT')) throw error; // it is there already
   });
-  const { key, token } = await keys.create({ member: 'local', role: 'admin', name: 'first' });
-  // Of two first starts at once the key that came first stays, and who made it tells it.
-  const [first] = await keys.list();
-  if (first?.id !== key.id) {
+  for (;;) {
+    const { key, token } = await keys.create({ member: 'local', role: 'admin', name: 'first' });
+    const isOther = ({ id, revokedAt }: { readonly id: string; readonly revokedAt?: number | undefined }): boolean =>
+      id !== key.id && revokedAt === undefined;
+    if (!(await keys.list()).some(isOther)) return token;
     await keys.revoke(key.id);
-    return undefined;
+    await pause(Math.random() * maxPauseMs);
+    if ((await keys.list()).some(isOther)) return undefined;
   }
+};
+
+/** Of the first start on a store: nobody could ask otherwise. Made when all else has succeeded, since it is told this once. */
+export const firstKey = async (context: Context, runtime: Runtime): Promise<FirstKey | undefined> => {
+  const token = await makeOnly(await context.runtime());
+  if (token === undefined) return undefined;
   const isKept = await keepKey(runtime.data, token).then(
     () => true,
     () => false,
