@@ -1,23 +1,15 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
-import { defineTool, type Run } from '../../src/index.ts';
+import type { Run } from '../../src/index.ts';
 import { newId } from '../../src/schema/ids.ts';
+import { askTool } from '../ask-tool.ts';
 import { scriptedModel } from '../scripted-model.ts';
 import { startRuns } from '../start-runs.ts';
-
-const ask = defineTool({
-  name: 'ask',
-  input: z.object({}),
-  effects: 'none',
-  question: () => ({ text: 'Which?' }),
-  execute: () => undefined,
-});
 
 /** A run, and an input that joined it while it waited. */
 const startJoined = async () => {
   const { runtime, session } = await startRuns({
     model: scriptedModel([{ id: 'c1', tool: 'ask', input: {} }]),
-    tools: [ask],
+    tools: [askTool],
   });
   const run = await session.send('Go');
   await run.result();

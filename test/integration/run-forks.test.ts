@@ -1,29 +1,14 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { z } from 'zod';
-import {
-  defineAgent,
-  defineScript,
-  defineTool,
-  openRuntime,
-  type Run,
-  type Session,
-  type SessionEvent,
-} from '../../src/index.ts';
+import { defineAgent, defineScript, openRuntime, type Run, type Session, type SessionEvent } from '../../src/index.ts';
+import { askTool } from '../ask-tool.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
-const ask = defineTool({
-  name: 'ask',
-  input: z.object({}),
-  effects: 'none',
-  question: () => ({ text: 'Which?' }),
-  execute: () => undefined,
-});
 const script = defineScript({
   name: 'test',
   everyTurn: true,
   steps: [{ when: { userMatches: 'ask' }, calls: [{ tool: 'ask', input: {} }] }, { text: 'Answered.' }],
 });
-const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', tools: [ask] });
+const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', tools: [askTool] });
 
 const textsOf = async (session: Session, turn?: number): Promise<readonly string[]> =>
   (await session.transcript(turn === undefined ? {} : { at: { turn } })).flatMap(({ message }) =>
