@@ -37,6 +37,7 @@ export type { MemberChange, Members, NewMember } from './core/service/registry/m
 export type { Workspace, Workspaces } from './core/service/registry/workspaces.ts';
 export type { Replay, ReplayOptions } from './core/service/replay.ts';
 export type { Retry } from './core/service/retry.ts';
+export type { Rewind, RewindOptions } from './core/service/rewind.ts';
 export type { Run, RunResult } from './core/service/runs.ts';
 export type { ScopedRuntime } from './core/service/scoped-runtime.ts';
 export type { SendInput, SendOptions } from './core/service/send.ts';
@@ -47,6 +48,7 @@ export type { TranscriptEntry, TranscriptOptions } from './core/service/transcri
 export type { TreeNode } from './core/service/tree.ts';
 export type { Vault } from './core/service/vault/vault.ts';
 export type { Verification, VerifyOptions } from './core/service/verify.ts';
+export type { WaitingInput } from './core/service/waiting-inputs.ts';
 export type { Dispatcher, DispatcherOptions } from './core/service/webhooks/dispatcher.ts';
 export type {
   DeliveryPage,

@@ -117,6 +117,14 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await tell('ended', run.ended());
   await tell('standing', (await session.run(run.id)).standing());
   await tell('events of a run', Array.fromAsync(run.events()));
+  await session.send('Later', { notBefore: 4_000_000_000_000 });
+  await tell('inputs', session.inputs());
+  await tell('rewind of what waits', session.rewind({ to: { seq: (await session.summary()).seq } }));
+  await tell('no inputs', session.inputs());
+  await session.send('Later', { notBefore: 4_000_000_000_000 });
+  const again = await session.retry({ turn: (await session.summary()).turn });
+  await tell('retry of what waits', again.cancelled);
+  await again.run!.ended();
   await tell('toolCalls', session.toolCalls({ tool: 'echo', status: 'ok' }));
   await tell('all calls', sessions.toolCalls({ run: run.id }));
   await tell('cancel of nothing', session.cancel());

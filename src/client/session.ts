@@ -2,6 +2,7 @@ import type { CommitRecord } from '../core/service/commits.ts';
 import type { Replay, ReplayOptions } from '../core/service/replay.ts';
 import type { Retry } from '../core/service/retry.ts';
 import type { Reversal } from '../core/service/revert.ts';
+import type { Rewind } from '../core/service/rewind.ts';
 import type { Session } from '../core/service/session.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
 import type { SessionSummary } from '../schema/summary.ts';
@@ -69,6 +70,7 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
       const sent = await post<{ readonly run: RunId }>(`${at}/runs`, asked, idempotencyKey);
       return run(sent.run);
     },
+    inputs: async () => (await transport.json<Listed<'inputs', Session['inputs']>>(`${at}/inputs`)).inputs,
     run: async (wanted) => {
       await transport.json(`${at}${path`/runs/${wanted}`}`);
       return run(wanted as RunId);
@@ -128,7 +130,10 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
     replay: async ({ turn, agent, model, live }) =>
       post(`${at}/replay`, { turn, model: namedModel(model), live, ...(agent && { agent: agentRef(agent) }) }),
     fork: async (options) => sessionAfar(transport, (await post<SessionSummary>(`${at}/fork`, options)).id),
-    rewind: (options) => move(`${at}/rewind`, options),
+    rewind: async (options) => {
+      const { cancelled } = await post<Rewind>(`${at}/rewind`, options);
+      return { cancelled };
+    },
     tree: () => transport.json(`${at}/tree`),
     verify: ({ isQuick } = {}) => transport.json(`${at}/verify`, { query: { quick: isQuick } }),
     export: () => transport.chunks(`${at}/export`),

@@ -90,7 +90,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     expect((await typesOf(run)).at(-1)).toBe('session.forked');
   });
 
-  test('[FORK6] a rewind leaves behind the inputs that nobody had begun with, and says so to who waits for them', async () => {
+  test('[FORK6, RUN23] a rewind leaves behind the inputs that nobody had begun with, and says so to who waits for them', async () => {
     const { runtime, session } = await start();
     const before = await session.send('one');
     const worker = runtime.worker();
@@ -99,7 +99,9 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     await worker.stop();
     const run = await session.send('two');
     const events = typesOf(run);
-    await session.rewind({ to: { turn: 1 } });
+    expect(await session.rewind({ to: { turn: 1 } })).toEqual({ cancelled: [run.id] });
+    expect(await session.inputs()).toEqual([]);
+    expect(await session.rewind({ to: { turn: 1 } })).toEqual({ cancelled: [] });
     expect(await run.result()).toMatchObject({ status: 'cancelled' });
     expect(await events).toEqual(['input.admitted', 'run.ended']);
     await runtime.worker().start();
@@ -112,7 +114,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     ]);
   });
 
-  test('[FORK6, REW2] a retry cancels the inputs that wait, by events that whoever follows the session reads', async () => {
+  test('[FORK6, REW2, RUN23] a retry cancels the inputs that wait, by events that whoever follows the session reads', async () => {
     const { runtime, session } = await start();
     const answered = await session.send('one');
     const worker = runtime.worker();
@@ -121,7 +123,9 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     await worker.stop();
     const waiting = [await session.send('two'), await session.send('three', { notBefore: Date.now() + 60_000 })];
     const { seq } = await session.summary();
-    const { run } = await session.retry({ turn: 1 });
+    const { run, cancelled } = await session.retry({ turn: 1 });
+    expect(cancelled).toEqual(waiting.map(({ id }) => id));
+    expect(await session.inputs()).toMatchObject([{ run: run!.id }]);
     for (const each of waiting) expect(await each.result()).toMatchObject({ status: 'cancelled' });
     const written = await Array.fromAsync(session.events({ after: seq }));
     expect(written.map(({ type, run: of }) => [type, of])).toEqual([

@@ -1,5 +1,8 @@
+import { z } from 'zod';
+import { RunId } from '../../schema/ids.ts';
 import { SummaryView } from '../../schema/views/session.ts';
 import { defineCommand, text } from '../command.ts';
+import { count } from '../count.ts';
 import { optionalPoint } from '../point.ts';
 
 export const fork = defineCommand({
@@ -12,13 +15,21 @@ export const fork = defineCommand({
   },
   notes: ['Inputs that wait at the point are not taken along: nobody answers them there.'],
   examples: ['perdure fork ses_…', `perdure fork ses_… --at turn:3 --title 'The other way'`],
-  json: SummaryView,
+  json: SummaryView.extend({ leftBehind: z.array(RunId) }).meta({
+    id: 'Fork',
+    description:
+      'The new session, and the runs of inputs that were there at its point and still wait in the one that it was made of.',
+  }),
   run: async (context, { args, options: { at, title } }) => {
     const point = optionalPoint(at);
     const session = await context.session(args[0]!);
     const child = await session.fork({ at: point, title });
     const summary = await child.summary();
-    await context.answer(summary, () => child.id);
+    const waited = (await session.inputs()).filter(({ seq }) => seq <= summary.forkedAt!);
+    await context.answer({ ...summary, leftBehind: waited.map(({ run }) => run) }, () => child.id);
+    if (waited.length > 0) {
+      await context.note(`not taken along: ${count(waited.length, 'input')} waiting in ${session.id}`);
+    }
     if (summary.status === 'paused') {
       await context.note(
         `it begins in the middle of a turn, so it is paused: \`${context.commandText('resume', child.id)}\` lets it go on`,

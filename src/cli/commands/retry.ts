@@ -1,4 +1,5 @@
 import { RetryView } from '../../schema/views/session.ts';
+import { cancelledInputs } from '../cancelled-inputs.ts';
 import { defineCommand } from '../command.ts';
 import { parseCount } from '../point.ts';
 
@@ -16,8 +17,9 @@ export const retry = defineCommand({
   run: async (context, { args: [named, number] }) => {
     const turn = parseCount('TURN', number!.replace(/^turn:/, ''), 1)!;
     const session = await context.session(named!);
-    const { message, run, turn: next } = await session.retry({ turn });
+    const { message, run, turn: next, cancelled } = await session.retry({ turn });
     const how = run ? `; \`${context.commandText('attach', session.id)}\` works on it` : ` as turn ${next}`;
-    await context.answer({ message, turn: next, run: run?.id }, () => `turn ${turn} is tried again${how}`);
+    const told = `turn ${turn} is tried again${how}${cancelledInputs(cancelled)}`;
+    await context.answer({ message, turn: next, run: run?.id, cancelled }, () => told);
   },
 });

@@ -1,4 +1,5 @@
-import { SummaryView } from '../../schema/views/session.ts';
+import { RewindView } from '../../schema/views/session.ts';
+import { cancelledInputs } from '../cancelled-inputs.ts';
 import { defineCommand, text } from '../command.ts';
 import { count } from '../count.ts';
 import { parsePoint } from '../point.ts';
@@ -14,17 +15,17 @@ export const rewind = defineCommand({
   },
   notes: ['Inputs that wait, at the point or now, are left behind: nobody answers them any more.'],
   examples: [`perdure rewind ses_… --to turn:3 --reason 'took a wrong turn'`],
-  json: SummaryView,
+  json: RewindView,
   run: async (context, { args, options: { to, reason } }) => {
     if (to === undefined) throw wrongCall('rewind needs --to POINT: see `perdure help rewind`');
     const point = parsePoint(to);
     const session = await context.session(args[0]!);
-    await session.rewind({ to: point, ...(reason !== undefined && { reason }) });
+    const { cancelled } = await session.rewind({ to: point, ...(reason !== undefined && { reason }) });
     const summary = await session.summary();
     await context.answer(
-      summary,
+      { ...summary, cancelled },
       () =>
-        `${session.id} goes on from turn ${summary.turn}, ${count(summary.messages, 'message')}; what came after stays in its log`,
+        `${session.id} goes on from turn ${summary.turn}, ${count(summary.messages, 'message')}; what came after stays in its log${cancelledInputs(cancelled)}`,
     );
   },
 });

@@ -12,7 +12,7 @@ import { renderTranscript } from '../render-transcript.ts';
 import { lastFailure } from '../runs/last-failure.ts';
 import { ago } from '../time.ts';
 
-const heading = (summary: SessionSummary, { out, now, commandText }: Context): readonly string[] => {
+const heading = (summary: SessionSummary, inputs: number, { out, now, commandText }: Context): readonly string[] => {
   const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata, waiting } = summary;
   const at = now();
   const counts = [
@@ -27,6 +27,7 @@ const heading = (summary: SessionSummary, { out, now, commandText }: Context): r
     ...(title ? wrap(printableLine(title), out.columns) : []),
     ...hanging(`${printableLine(status)} · `, counts.join(' · '), out.columns, `${paintStatus(status, out)} · `),
     ...(waiting ? hanging('', `waits for ${waiting}: ${commandText('attach', id)}`, out.columns) : []),
+    ...(inputs > 0 ? [`${count(inputs, 'input')} ${inputs === 1 ? 'waits' : 'wait'}`] : []),
     ...(parent ? wrap(`forked from ${printableLine(parent)} at seq:${forkedAt}`, out.columns) : []),
     ...(metadata ? [truncate(`metadata ${printableJson(metadata)}`, out.columns)] : []),
   ];
@@ -42,15 +43,20 @@ export const show = defineCommand({
   },
   examples: ['perdure show ses_…', 'perdure show ses_… --last 2', 'perdure show ses_… --at turn:3'],
   needsNoAgents: true,
-  json: z.strictObject({ summary: SummaryView, transcript: TranscriptView.shape.entries }),
+  json: z.strictObject({
+    summary: SummaryView,
+    waitingInputs: z.int().nonnegative(),
+    transcript: TranscriptView.shape.entries,
+  }),
   run: async (context, { args, options }) => {
     const at = optionalPoint(options.at);
     const lastTurns = parseCount('--last', options.last, 1);
     const session = await context.session(args[0]!);
     const [summary, transcript] = [await session.summary(), await session.transcript({ at, lastTurns })];
+    const waitingInputs = (await session.inputs()).length;
     const failure = context.json ? undefined : await lastFailure(session, summary.seq);
-    await context.answer({ summary, transcript }, () => [
-      ...heading(summary, context),
+    await context.answer({ summary, waitingInputs, transcript }, () => [
+      ...heading(summary, waitingInputs, context),
       ...(failure ? wrap(failure, context.out.columns).map((line) => context.out.style('red', line)) : []),
       ...(at ? [context.out.style('bold', `the transcript at ${pointName(at)}`)] : []),
       ...(transcript.length === 0 ? ['no messages'] : renderTranscript(transcript, context.out)),

@@ -74,6 +74,7 @@ export const permissions = {
     archive: change,
     restore: change,
     send: change,
+    inputs: read,
     run: read,
     cancel: change,
     answer: change,

@@ -6,12 +6,13 @@ import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { execute } from './execute.ts';
 import { resolvePoint } from './points.ts';
+import { cancelledBy, type Rewind } from './rewind.ts';
 import { type Run, runHandle } from './runs.ts';
 import type { Scope } from './scope.ts';
 import { readTurns } from './transcript.ts';
 
 /** A turn that is tried again: what was asked, and the run that answers it where the session's agent does so. */
-export interface Retry {
+export interface Retry extends Rewind {
   readonly message: Message;
   /** The new turn, where a foreign loop answers it. */
   readonly turn?: number | undefined;
@@ -41,7 +42,6 @@ export const retryTurn = async (scope: Scope, key: SessionKey, options: z.input<
     return { type: 'retry', turn, message, target, run, from: scope.requester };
   });
   const last = written.at(-1)!;
-  return run
-    ? { message, run: runHandle(scope, key, { id: run, admittedAt: last.seq }) }
-    : { message, turn: last.turn };
+  const asks = run ? { run: runHandle(scope, key, { id: run, admittedAt: last.seq }) } : { turn: last.turn };
+  return { message, ...asks, cancelled: cancelledBy(written) };
 };

@@ -42,6 +42,7 @@ import type { WatchFilter } from './record-filter.ts';
 import { type Replay, type ReplayOptions, replayTurn } from './replay.ts';
 import { type Retry, retryTurn } from './retry.ts';
 import { type Reversal, revertCommit } from './revert.ts';
+import { type Rewind, type RewindOptions, rewindSession } from './rewind.ts';
 import type { Run } from './runs.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { type SendInput, type SendOptions, sendInput } from './send.ts';
@@ -51,6 +52,7 @@ import { readTranscript, type TranscriptEntry, type TranscriptOptions } from './
 import { readTree, type TreeNode } from './tree.ts';
 import { type SessionUsage, usageOf } from './usage.ts';
 import { type Verification, type VerifyOptions, verifySession } from './verify.ts';
+import { type WaitingInput, waitingInputs } from './waiting-inputs.ts';
 import { watchCommits } from './watch.ts';
 import { type DeclarationsFor, type ToolClient, type ToolSet, type Tracked, wrapTools } from './wrap-tools.ts';
 import { writeBundle } from './write-bundle.ts';
@@ -80,6 +82,8 @@ export interface Session {
   restore(): Promise<void>;
   /** Stores the input and makes the run that will answer it; a worker takes it from there. */
   send(input: SendInput, options?: SendOptions): Promise<Run>;
+  /** The inputs that wait, in the order in which they came: neither begun nor joined to a run, for whatever reason. */
+  inputs(): Promise<readonly WaitingInput[]>;
   /** A run of this session that was admitted before, here or elsewhere. */
   run(id: string): Promise<Run>;
   /** Ends the run under way at once, or the one named; gives its id, if there was one. */
@@ -137,7 +141,7 @@ export interface Session {
   replay(options: ReplayOptions): Promise<Replay>;
   fork(options?: ForkOptions): Promise<Session>;
   /** Goes back to a point; nothing is erased, and inputs that wait are cancelled. */
-  rewind(options: { readonly to: Point; readonly reason?: string | undefined }): Promise<void>;
+  rewind(options: RewindOptions): Promise<Rewind>;
   tree(): Promise<TreeNode>;
   verify(options?: VerifyOptions): Promise<Verification>;
   /** One portable file with the session and the lineage it needs. */
@@ -151,7 +155,6 @@ const Messages = z.array(Message);
 const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional() });
 const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
-const RewindOptions = WithReason.extend({ to: Point });
 
 /** Plain text becomes one text part; ids are given where there are none. Everything else is left for the schema to judge. */
 const messageOf = (input: MessageInput): unknown => {
@@ -186,6 +189,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       return events as readonly SessionEvent<'message.appended'>[];
     },
     send: (input, options) => sendInput(scope, key, input, options),
+    inputs: () => waitingInputs(scope, key),
     run: (wanted) => findRun(scope, key, wanted),
     cancel: async (wanted) => cancelRun(scope, key, parseInput('the run', RunId.optional(), wanted)),
     answer: async (question, text) =>
@@ -259,13 +263,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     retry: (options) => retryTurn(scope, key, options),
     replay: (options) => replayTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
-    rewind: async (options) => {
-      const { to, reason } = parseInput('the rewind', RewindOptions, options);
-      await execute(scope, key, async (head) => {
-        const seq = await resolvePoint(scope.store, key, head, to);
-        return { type: 'rewind', target: await scope.folds.at(key, seq), reason };
-      });
-    },
+    rewind: (options) => rewindSession(scope, key, options),
     tree: () => readTree(scope, key),
     verify: (options) => verifySession(scope, key, options),
     export: () => writeBundle(scope, [id]),

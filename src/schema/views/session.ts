@@ -147,10 +147,28 @@ export const AdoptionView = z.strictObject({
   files: z.strictObject({ changes: z.array(ChangedFileView), conflicts: z.array(z.string()) }),
 });
 
+export const InputsView = z.strictObject({
+  inputs: z.array(
+    z.strictObject({
+      run: RunId,
+      seq: Seq,
+      by: Actor,
+      policy: eventDefinitions['input.admitted'].payload.shape.policy,
+      notBefore: z.int().optional(),
+    }),
+  ),
+});
+
+const cancelled = z.array(RunId);
+export const RewindView = SummaryView.extend({ cancelled }).meta({
+  id: 'Rewind',
+  description: 'The session as it goes on, and the runs of inputs that waited in it and were cancelled.',
+});
 export const RetryView = z.strictObject({
   message: Message,
   turn: Seq.optional(),
   run: RunId.optional(),
+  cancelled,
 });
 
 export const ReplayView = z.strictObject({

@@ -4,7 +4,7 @@ import { Text } from '../../../schema/json.ts';
 import { Holder } from '../../../schema/lifecycle.ts';
 import { Point } from '../../../schema/point.ts';
 import { Limits } from '../../../schema/run.ts';
-import { AdoptionView, ReplayView, RetryView, SummaryView } from '../../../schema/views/session.ts';
+import { AdoptionView, ReplayView, RetryView, RewindView, SummaryView } from '../../../schema/views/session.ts';
 import { nothing, withReason } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
@@ -74,10 +74,10 @@ export const lifecycleRoutes = [
     verb: 'session.rewind',
     summary: 'Goes back to a point; nothing is erased, and inputs that wait are cancelled',
     body: withReason.extend({ to: Point }),
-    answer: SummaryView,
+    answer: RewindView,
     handle: async ({ session, body }) => {
-      await session.rewind(body);
-      return session.summary();
+      const { cancelled } = await session.rewind(body);
+      return { ...(await session.summary()), cancelled: [...cancelled] };
     },
   }),
   defineSessionRoute({
@@ -104,8 +104,8 @@ export const lifecycleRoutes = [
     status: 202,
     answer: RetryView,
     handle: async ({ session, body }) => {
-      const { run, ...retry } = await session.retry(body);
-      return { ...retry, ...(run && { run: run.id }) };
+      const { run, cancelled, ...retry } = await session.retry(body);
+      return { ...retry, ...(run && { run: run.id }), cancelled: [...cancelled] };
     },
   }),
   defineSessionRoute({

@@ -8,7 +8,7 @@ import { Text } from '../../../schema/json.ts';
 import { Message, type MessageInput, UserPart } from '../../../schema/message.ts';
 import { InputPolicy } from '../../../schema/run.ts';
 import { EventPage, EventView } from '../../../schema/views/event.ts';
-import { RunResultView, RunView } from '../../../schema/views/session.ts';
+import { InputsView, RunResultView, RunView } from '../../../schema/views/session.ts';
 import { type Frame, stream } from '../route.ts';
 import { atPoint, Flag, inRun, limitUpTo, nothing, ofCall, Whole } from './fields.ts';
 import { lastId } from './last-id.ts';
@@ -79,6 +79,15 @@ export const runRoutes = [
       const run = await session.send(input, { idempotencyKey, ...options });
       return { run: run.id, session: run.session };
     },
+  }),
+  defineSessionRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/inputs',
+    name: 'listInputs',
+    verb: 'session.inputs',
+    summary: 'The inputs that wait, in their order: neither begun nor joined to a run',
+    answer: InputsView,
+    handle: async ({ session }) => ({ inputs: [...(await session.inputs())] }),
   }),
   defineSessionRoute({
     method: 'GET',

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, defineScript, defineTool, openRuntime, type Run, type Session } from '../../src/index.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+
+const script = defineScript({
+  name: 'test',
+  everyTurn: true,
+  steps: [{ when: { userMatches: 'drop' }, calls: [{ tool: 'drop', input: {} }] }, { text: 'Answered.' }],
+});
+const drop = defineTool({ name: 'drop', input: z.object({}), approval: true, execute: () => 'dropped' });
+const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', tools: [drop] });
+
+describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
+  let place: StorePlace;
+  beforeAll(async () => {
+    place = await newStorePlace(kind);
+  });
+  afterAll(() => place.remove());
+
+  const open = async () => {
+    const runtime = await openRuntime({ store: place.address, agents: [agent], models: { scripts: [script] } });
+    onTestFinished(() => runtime.close());
+    return runtime;
+  };
+
+  /** As this process and one that knows nothing of it yet tell them. */
+  const expectWaiting = async (session: Session, runs: readonly Run[]): Promise<void> => {
+    const told = await session.inputs();
+    expect(told.map(({ run }) => run)).toEqual(runs.map(({ id }) => id));
+    const elsewhere = await open();
+    expect(await (await elsewhere.sessions.get(session.id)).inputs()).toEqual(told);
+  };
+
+  test('[RUN23] are told while nobody works, behind a run that waits, in a pause and in the hands of a person, until each has begun, joined or ended', async () => {
+    const runtime = await open();
+    const session = await runtime.sessions.open({ agent });
+    await expectWaiting(session, []);
+    const notBefore = Date.now() + 3_600_000;
+    const first = await session.send('drop it');
+    const later = await session.send('later', { notBefore });
+    const second = await session.send('two');
+    await expectWaiting(session, [first, later, second]);
+    const admitted = (await Array.fromAsync(session.events())).find(({ run }) => run === later.id);
+    const { seq, actor: by } = admitted!;
+    expect((await session.inputs())[1]).toEqual({ run: later.id, seq, by, policy: 'queue', notBefore });
+    await runtime.worker().start();
+    expect(await first.result()).toMatchObject({ waitingFor: 'approval' });
+    const [asked] = await runtime.approvals.list();
+    await expectWaiting(session, [later, second]);
+    await session.pause();
+    const regretted = await session.send('never mind');
+    await expectWaiting(session, [later, second, regretted]);
+    await regretted.cancel();
+    await expectWaiting(session, [later, second]);
+    await session.resume();
+    await session.handoff({ to: 'human' });
+    const steering = await session.send('faster', { policy: 'steer' });
+    await expectWaiting(session, [later, second, steering]);
+    await session.handoff({ to: 'agent' });
+    await session.approve(asked!.id);
+    await Promise.all([steering.ended(), second.ended()]);
+    await expectWaiting(session, [later]);
+    await expectWaiting(await session.fork(), []);
+  });
+});
