@@ -19,11 +19,12 @@ const session = 'src/core/session/';
 const files = 'src/core/files/';
 const processes = 'src/core/process-identity.ts';
 const folders = 'src/core/make-folder.ts';
+const fileProblems = 'src/core/file-problem.ts';
 const service = 'src/core/service/';
 const core: Part = { mayImport: [schema, 'src/core/'] };
 const edge: Part = { mayImport: [schema, service] };
 const behindPort: Part = { mayImport: [schema, ports] };
-const store: Part = { mayImport: [schema, ports, session, folders, 'src/stores/*'] };
+const store: Part = { mayImport: [schema, ports, session, folders, fileProblems, 'src/stores/*'] };
 const everything: Part = { mayImport: ['src/'] };
 
 /** The most specific entry decides. */
@@ -35,7 +36,8 @@ const parts: Record<string, Part> = {
   'src/core/run/': core,
   [processes]: { mayImport: [] },
   [folders]: { mayImport: [] },
-  [files]: { mayImport: [schema, ports, folders, `${session}redact.ts`] },
+  [fileProblems]: { mayImport: [folders] },
+  [files]: { mayImport: [schema, ports, folders, fileProblems, `${session}redact.ts`] },
   'src/stores/': store,
   'src/stores/sqlite/': store,
   'src/stores/postgres/': store,
@@ -51,7 +53,7 @@ const parts: Record<string, Part> = {
     browser: true,
   },
   'src/testing/': { mayImport: [schema, ports, session, 'src/stores/*'] },
-  'src/cli/': { mayImport: ['src/client/', 'src/servers/', schema, service, folders, 'src/runtime.ts'] },
+  'src/cli/': { mayImport: ['src/client/', 'src/servers/', schema, service, folders, fileProblems, 'src/runtime.ts'] },
   // A program like those of users, who import `perdure` and `perdure/tools`.
   'src/cli/config/': {
     mayImport: [

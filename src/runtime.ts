@@ -13,7 +13,7 @@ import type { ScopedRuntime } from './core/service/scoped-runtime.ts';
 import type { SnapshotPolicy } from './core/service/session-folds.ts';
 import { masterKeySource } from './core/service/vault/master-key.ts';
 import type { PostRules } from './core/service/webhooks/post.ts';
-import type { Agent } from './core/session/agent.ts';
+import { type Agent, agentRegistry } from './core/session/agent.ts';
 import { checkModels } from './models/check-models.ts';
 import type { ModelsConfig } from './models/models-config.ts';
 import { PerdureError } from './schema/error.ts';
@@ -126,25 +126,49 @@ const warn = (problem: unknown): void => {
   process.emitWarning(problem instanceof Error ? problem : new Error(String(problem)));
 };
 
+/** The schemas are waited for only where there is something that they check. */
+const checkSettings = async ({ snapshots, timing }: RuntimeOptions): Promise<void> => {
+  if (snapshots === undefined && timing === undefined) return;
+  (await import('./core/service/scopes.ts')).settingsOf({ snapshots, timing });
+};
+
+/** Before anything is opened: a runtime that is refused makes no store. Gives the agents by name and version. */
+const checkOptions = async (options: RuntimeOptions): Promise<ReadonlyMap<string, Agent>> => {
+  const unknown = fieldProblem(options, fields);
+  if (unknown) throw new PerdureError('INVALID_INPUT', `openRuntime: ${unknown}`);
+  const { models = {}, agents = [], data } = options;
+  checkModels(models);
+  if (data !== undefined && typeof data !== 'string') throw new PerdureError('INVALID_INPUT', 'data: expected a text');
+  const registry = agentRegistry(agents);
+  await checkSettings(options);
+  return registry;
+};
+
+/** One that the program has opened is closed with the runtime, also when that is refused. */
+const closeGiven = async (store: Partial<RuntimeStore> | string | null | undefined): Promise<void> => {
+  if (typeof store !== 'string') await store?.close?.();
+};
+
 /**
  * The use cases and their schemas take longer to load than to open a database, so both happen at once, and only when they are needed.
  * Nothing of ours is loaded later: by then the package may have been replaced by another release.
  */
 export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
-  const { models = {} } = options ?? {};
-  const unknown = fieldProblem(options ?? {}, fields);
-  if (unknown) throw new PerdureError('INVALID_INPUT', `openRuntime: ${unknown}`);
-  checkModels(models);
-  const { clock = systemClock, snapshots, agents, onWarning = warn, timing } = options ?? {};
+  const given = options ?? {};
+  const agents = await checkOptions(given).catch(async (refused) => {
+    await closeGiven(given.store);
+    throw refused;
+  });
+  const { clock = systemClock, models = {}, snapshots, onWarning = warn, timing } = given;
   const [store, { identitiesOn }, { resolveModels }, { knownSecrets }] = await Promise.all([
-    storeOf((options as Partial<RuntimeOptions> | undefined)?.store, onWarning),
+    storeOf(given.store, onWarning),
     import('./core/service/identities.ts'),
     import('./models/resolve-model.ts'),
     import('./models/providers.ts'),
   ]);
   const closing = new AbortController();
   const place = places(options);
-  const identities = await Promise.try(identitiesOn, {
+  const identities = identitiesOn({
     store,
     clock,
     snapshots,
@@ -159,9 +183,6 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     onAppended: options.onAppended,
     closing: closing.signal,
     models: async (model) => resolveModels(models)(model),
-  }).catch(async (refused) => {
-    await store.close();
-    throw refused;
   });
   const local = identities.as({ workspace: 'local', member: 'local', role: 'admin' });
   const close = async (): Promise<void> => {

@@ -1,8 +1,8 @@
-import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { keepKey, keptKeyFile } from './kept-key.ts';
+import { keepKey, keptKeyFile, readKeptKey } from './kept-key.ts';
 import { serverKey } from './server-key.ts';
 
 test('[CLIENT9] the key that a server keeps is found for servers of this machine alone, and not where others may read it', async () => {
@@ -19,6 +19,10 @@ test('[CLIENT9] the key that a server keeps is found for servers of this machine
   for (const other of ['http://127.0.0.1.example.org', 'https://example.org', 'http://localhost.example.org:4730'])
     expect(() => serverKey(other, undefined, world), other).toThrow('PERDURE_KEY');
   expect(serverKey(here, undefined, { folder, env: { PERDURE_KEY: 'pdk_given' } })).toBe('pdk_given');
+  expect(readKeptKey(data)).toBe('pdk_kept');
+  expect(readKeptKey(folder)).toBeUndefined();
+  mkdirSync(keptKeyFile(folder));
+  expect(readKeptKey(folder)).toBeUndefined();
   chmodSync(keptKeyFile(data), 0o644);
   expect(() => serverKey(here, undefined, world)).toThrow('chmod 600');
 });

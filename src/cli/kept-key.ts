@@ -13,9 +13,13 @@ export const keyFileIn = (folder: string, server: string): string | undefined =>
   return isOfThisMachine && existsSync(file) ? file : undefined;
 };
 
+/** Undefined where none can be read. */
 export const readKeptKey = (data: string): string | undefined => {
-  const file = keptKeyFile(data);
-  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+  try {
+    return readFileSync(keptKeyFile(data), 'utf8').trim();
+  } catch {
+    return undefined;
+  }
 };
 
 /** For its owner alone, and under its name only once it is whole. */

@@ -1,7 +1,7 @@
-import { strayError, unfinished } from './config/running-config.ts';
+import { endedByOthers, strayError, unfinished } from './config/running-config.ts';
 import { readHiddenLine } from './hidden-line.ts';
 import { programName } from './program-name.ts';
-import { report, runCli } from './run-cli.ts';
+import { report, reportAtOnce, runCli } from './run-cli.ts';
 import { personAt } from './runs/person.ts';
 import { startDetached } from './runs/start-detached.ts';
 import { terminalOf } from './terminal.ts';
@@ -37,12 +37,22 @@ const world: World = {
   openRuntime: async (options) => (await import('../runtime.ts')).openRuntime(options),
 };
 
+let isOver = false;
 // That of the process is taken away while a configuration is loaded.
 const exit = process.exit.bind(process);
-const fail = async (error: unknown): Promise<never> => exit(await report(world, error));
+const end = (code: number): never => {
+  isOver = true;
+  return exit(code);
+};
+const fail = async (error: unknown): Promise<never> => end(await report(world, error));
 process.on('uncaughtException', (error) => void strayError(error).then(fail));
 // Nothing is left to wait for and no exit code was given: an end that would look like success.
 process.once('beforeExit', () => void fail(unfinished()));
+// So would that of somebody else who ends the process.
+process.once('exit', () => {
+  const fault = isOver ? undefined : endedByOthers();
+  if (fault) process.exitCode = reportAtOnce(world, fault);
+});
 
 // What was written has been taken by its stream, and an input that nobody needs any more must not keep the process.
-exit(await runCli(world));
+end(await runCli(world));

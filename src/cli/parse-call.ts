@@ -60,6 +60,24 @@ const checkChoices = (options: Options, values: Readonly<Record<string, unknown>
   }
 };
 
+const places = { FILE: 'file', FOLDER: 'folder' } as const;
+const isPlace = (name: string): name is keyof typeof places => Object.hasOwn(places, name);
+
+const refuseEmptyNames = (
+  { args }: Command,
+  given: readonly string[],
+  options: Options,
+  values: Readonly<Record<string, unknown>>,
+): void => {
+  const arg = args.find((name, index) => isPlace(name) && given[index] === '');
+  if (arg) throw wrongCall(`${arg} is empty: name one`);
+  for (const [name, value] of Object.entries(values)) {
+    const spec = options[name]!;
+    if (spec.type === 'boolean' || !isPlace(spec.value) || ![value].flat().includes('')) continue;
+    throw wrongCall(`--${name} names no ${places[spec.value]}: name one`);
+  }
+};
+
 const callForHelp = (words: readonly string[], json = false): RunCall => ({
   kind: 'run',
   command: helpCommand,
@@ -77,6 +95,7 @@ const parseFor = (command: Command, args: readonly string[]): RunCall => {
     refuseMeaningless(command, values);
     checkCount(command, positionals);
     checkChoices(options, values);
+    refuseEmptyNames(command, positionals, options, values);
     return { kind: 'run', command, args: positionals, options: values as Call<typeof commonOptions>['options'] };
   } catch (error) {
     throw optionProblem(error, command);

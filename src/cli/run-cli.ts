@@ -1,7 +1,8 @@
 import manifest from '../../package.json' with { type: 'json' };
+import type { PerdureError } from '../schema/error.ts';
 import { contextFor } from './context-for.ts';
 import { wrap } from './display-width.ts';
-import { exitCodes, failureOf } from './exit-codes.ts';
+import { exitCodes, type Failure, failureOf } from './exit-codes.ts';
 import { overview } from './help.ts';
 import { nextStep } from './next-step.ts';
 import { looseOptions, parseCall, type RunCall } from './parse-call.ts';
@@ -60,13 +61,13 @@ const obey = async (world: World, onStore: (address: string) => void): Promise<n
   return exitCodes.success;
 };
 
-/** Tells what went wrong, without the store's password and without anything that a terminal would obey. */
-export const report = async (
-  { argv, env, err }: Pick<World, 'argv' | 'env' | 'err'>,
-  error: unknown,
-  address?: string,
-): Promise<number> => {
-  const { code, message, details, exit, stack } = failureOf(error);
+type Told = Pick<World, 'argv' | 'env' | 'err'>;
+
+const failureText = (
+  { argv, env, err }: Told,
+  { code, message, details, stack }: Failure,
+  { address, next }: { readonly address?: string | undefined; readonly next?: string | undefined },
+): string => {
   const { json, store } = looseOptions(argv);
   const safe = (text: string): string => withoutSecrets(text, address ?? storeOf(store, env));
   const lines: string[] = argv.length === 0 ? [...overview(manifest.version, err), ''] : [];
@@ -75,12 +76,25 @@ export const report = async (
   } else {
     const [first = '', ...more] = wrap(`error ${code}: ${printable(safe(message))}`, err.columns);
     lines.push(`${err.style('red', 'error')}${first.slice('error'.length)}`, ...more);
-    const next = await nextStep(code, message, argv);
     if (next) lines.push(...wrap(next, err.columns).map((line) => err.style('dim', line)));
   }
   if (stack && env.PERDURE_DEBUG === '1') lines.push(...safe(stack).split('\n').map(printable));
-  await err.write(linesText(lines)).catch(() => {});
-  return exit;
+  return linesText(lines);
+};
+
+/** Tells what went wrong, without the store's password and without anything that a terminal would obey. */
+export const report = async (told: Told, error: unknown, address?: string): Promise<number> => {
+  const failure = failureOf(error);
+  const next = await nextStep(failure.code, failure.message, told.argv);
+  await told.err.write(failureText(told, failure, { address, next })).catch(() => {});
+  return failure.exit;
+};
+
+/** The same where nothing can be waited for any more; the message has to say what to do. */
+export const reportAtOnce = (told: Told, error: PerdureError): number => {
+  const failure = failureOf(error);
+  void told.err.write(failureText(told, failure, {})).catch(() => {});
+  return failure.exit;
 };
 
 /** Does what the call says and gives the exit code. */

@@ -7,7 +7,8 @@ const othersMayRead = 0o077;
 
 const keyIn = (file: string): string => {
   try {
-    if ((statSync(file).mode & othersMayRead) === 0) return readFileSync(file, 'utf8').trim();
+    const key = readFileSync(file, 'utf8').trim();
+    if ((statSync(file).mode & othersMayRead) === 0) return key;
   } catch (error) {
     throw fileError(error, 'read', file);
   }

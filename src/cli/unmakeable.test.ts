@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { callCli, callCliOn } from '../../test/call-cli.ts';
 import type { Session } from '../core/service/session.ts';
 import { newMemoryDatabase } from '../testing/memory-database.ts';
@@ -48,4 +48,109 @@ test('[CLI1] where a file stands in place of a folder, it is named', async () =>
   });
   const served = { files: { list: async () => [] } } as unknown as Session;
   await expect(copyHere(served, file, {})).rejects.toMatchObject({ message: `cannot write ${file}: ${told}` });
+});
+
+const columns = Number.POSITIVE_INFINITY;
+
+/** A file, a folder, a link to nothing and one to itself. */
+const obstacles = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-obstacles-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [file, full, nowhere, circle] = ['afile', 'full', 'nowhere', 'circle'].map((name) => join(folder, name));
+  writeFileSync(file!, '');
+  mkdirSync(join(full!, 'sub'), { recursive: true });
+  symlinkSync('gone', nowhere!);
+  symlinkSync('circle', circle!);
+  return { file: file!, full: full!, nowhere: nowhere!, circle: circle! };
+};
+
+test('[CLI1] where no folder can be, it is told in words what is there', async () => {
+  const { file, nowhere, circle } = obstacles();
+  const inTheWay = { [file]: 'a file', [nowhere]: 'a link to nothing', [circle]: 'a link to nothing' };
+  const database = newMemoryDatabase();
+  const id = (await callCliOn(database, ['open'])).out.trim();
+  vi.stubEnv('PERDURE_MASTER_KEY_FILE', '');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  for (const [path, what] of Object.entries(inTheWay)) {
+    const why = `${path} is ${what}, not a folder`;
+    for (const folder of [path, join(path, 'sub')]) {
+      expect(await callCli(['demo', '--in', folder], { columns })).toMatchObject({
+        code: 1,
+        err: `error FILE_UNAVAILABLE: cannot write ${folder} (${why}): --in names a new or empty folder\n`,
+      });
+      expect(await callCliOn(database, ['files', 'get', id, '--to', folder], { columns })).toMatchObject({
+        code: 1,
+        err: `error FILE_UNAVAILABLE: ${folder} cannot be made (${why}): name a new or empty folder\n`,
+      });
+      vi.stubEnv('PERDURE_DATA', folder);
+      expect(await callCliOn(database, ['vault', 'init'], { columns })).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(`error FILE_UNAVAILABLE: cannot write ${join(folder, 'master.key')}: ${why}\n`),
+      });
+    }
+  }
+});
+
+test('[CLI1] where no file can be, it is told in words what is there', async () => {
+  const { file, full, circle } = obstacles();
+  const database = newMemoryDatabase();
+  const id = (await callCliOn(database, ['open'])).out.trim();
+  const told = async (...argv: readonly string[]) => (await callCliOn(database, argv, { columns })).err.split('\n')[0];
+  const cannot = (verb: string, path: string, why: string) => `error FILE_UNAVAILABLE: cannot ${verb} ${path}: ${why}`;
+  const inCircle = 'its links go round in a circle';
+  expect(await told('import', circle)).toBe(cannot('read', circle, inCircle));
+  expect(await told('export', id, '-o', circle)).toBe(cannot('write', circle, inCircle));
+  expect(await told('export', id, '-o', full)).toBe(`error FILE_UNAVAILABLE: ${full} is a folder: -o names a file`);
+  const server = ['--server', 'http://127.0.0.1:1'];
+  expect((await callCli(['ls', ...server, '--key-file', full], { columns })).err).toContain(
+    cannot('read', full, 'it is a folder'),
+  );
+  expect(await callCli(['open', '--store', `sqlite:${circle}`], { columns })).toMatchObject({
+    code: 8,
+    err: expect.stringContaining(`error STORE_UNAVAILABLE: ${circle}: ${inCircle}; check that`),
+  });
+  vi.stubEnv('PERDURE_MASTER_KEY_FILE', full);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const secret = {
+    columns,
+    stdin: async function* () {
+      yield Buffer.from('x'.repeat(20));
+    },
+  };
+  const locked = async () => (await callCliOn(database, ['vault', 'set', 'a'], secret)).err.split('\n')[0];
+  chmodSync(full, 0o700);
+  expect(await locked()).toBe(`error VAULT_LOCKED: the vault is locked: ${full} cannot be read (it is a folder)`);
+  vi.stubEnv('PERDURE_MASTER_KEY_FILE', join(file, 'key'));
+  expect(await locked()).toBe(
+    `error VAULT_LOCKED: the vault is locked: ${join(file, 'key')} cannot be read (a part of its path is no folder)`,
+  );
+});
+
+test.each([
+  ['demo', '--in', 'folder'],
+  ['open', '--from', 'folder'],
+  ['open', '--cwd', 'folder'],
+  ['files get -', '--to', 'folder'],
+  ['export -', '-o', 'file'],
+  ['send - hello', '--file', 'file'],
+  ['artifacts -', '--keep', 'file'],
+  ['ls', '--key-file', 'file'],
+])('[CLI1] an empty name is none: %s %s', async (call, option, what) => {
+  const name = option === '-o' ? '--output' : option;
+  expect(await callCli([...call.split(' '), option, ''], { columns })).toMatchObject({
+    code: 2,
+    err: `error INVALID_INPUT: ${name} names no ${what}: name one\n`,
+  });
+});
+
+test('[CLI1] an empty argument names no file', async () => {
+  for (const call of [
+    ['import', ''],
+    ['files', 'put', '-', 'a.txt', ''],
+  ]) {
+    expect(await callCli(call, { columns })).toMatchObject({
+      code: 2,
+      err: 'error INVALID_INPUT: FILE is empty: name one\n',
+    });
+  }
 });

@@ -1,4 +1,4 @@
-import { existsSync, type Stats } from 'node:fs';
+import { existsSync, type Stats, statSync } from 'node:fs';
 import { lstat, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { PerdureError } from '../schema/error.ts';
@@ -7,9 +7,10 @@ import { fileError } from './wrong-call.ts';
 /** `option` is the one that names another. */
 export const refuseToOverwrite = (file: string, option = '-o'): void => {
   if (!existsSync(file)) return;
-  throw new PerdureError('FILE_UNAVAILABLE', `${file} is there already: --force replaces it, ${option} names another`, {
-    details: { file },
-  });
+  const problem = statSync(file).isDirectory()
+    ? `is a folder: ${option} names a file`
+    : `is there already: --force replaces it, ${option} names another`;
+  throw new PerdureError('FILE_UNAVAILABLE', `${file} ${problem}`, { details: { file } });
 };
 
 type Chunks = AsyncIterable<Uint8Array>;

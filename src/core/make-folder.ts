@@ -1,32 +1,45 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { lstat, mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code;
 
-/** A file stands where a folder is needed. */
+interface Obstacle {
+  readonly path: string;
+  readonly kind: 'a file' | 'a link to nothing';
+}
+
+/** A file, or a link that leads to nothing, stands where a folder is needed. */
 export class FileInTheWay extends Error {
   readonly code = 'ENOTDIR';
   readonly syscall = 'mkdir';
 
-  constructor(file: string, options: ErrorOptions) {
-    super(`${file} is a file, not a folder`, options);
+  constructor({ path, kind }: Obstacle, options: ErrorOptions) {
+    super(`${path} is ${kind}, not a folder`, options);
   }
 }
 
+const isLinkToNothing = async (path: string, error: unknown): Promise<boolean> => {
+  if (!isCode(error, 'ENOENT') && !isCode(error, 'ELOOP')) return false;
+  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() ?? false;
+};
+
 /** Of a path and those above it, what is there and no folder. */
-const fileOn = async (path: string): Promise<string | undefined> => {
-  const found = await stat(path).catch(() => undefined);
-  if (found) return found.isDirectory() ? undefined : path;
-  return dirname(path) === path ? undefined : fileOn(dirname(path));
+const obstacleOn = async (path: string): Promise<Obstacle | undefined> => {
+  try {
+    return (await stat(path)).isDirectory() ? undefined : { path, kind: 'a file' };
+  } catch (error) {
+    if (await isLinkToNothing(path, error)) return { path, kind: 'a link to nothing' };
+    return dirname(path) === path ? undefined : obstacleOn(dirname(path));
+  }
 };
 
 const makeOne = async (folder: string, mode: number | undefined): Promise<void> => {
   try {
     await mkdir(folder, mode);
   } catch (cause) {
-    const isInTheWay = isCode(cause, 'EEXIST') || isCode(cause, 'ENOTDIR');
-    const file = isInTheWay ? await fileOn(folder) : undefined;
-    if (file !== undefined) throw new FileInTheWay(file, { cause });
+    const isInTheWay = ['EEXIST', 'ENOTDIR', 'ELOOP'].some((code) => isCode(cause, code));
+    const obstacle = isInTheWay ? await obstacleOn(folder) : undefined;
+    if (obstacle) throw new FileInTheWay(obstacle, { cause });
     if (!isCode(cause, 'EEXIST') || !(await stat(folder)).isDirectory()) throw cause;
   }
 };

@@ -547,6 +547,6 @@ test('[WORKER5] a worker that cannot begin says so when it is started', async ()
   await writeFile(file, '');
   undo.push(() => rm(dirname(file), { recursive: true }));
   const worker = (await open(undefined, { data: file })).worker();
-  await expect(worker.start()).rejects.toMatchObject({ code: 'ENOTDIR' });
+  await expect(worker.start()).rejects.toMatchObject({ code: 'FILE_UNAVAILABLE' });
   await worker.stop();
 });

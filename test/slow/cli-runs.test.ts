@@ -248,6 +248,11 @@ describe('configuration', () => {
       'cannot be loaded: Error: it ends the process by process.exit(0) at wrong.ts:2:26; mend it there',
     ],
     [
+      'ends the process in a timer, after it was loaded',
+      `setTimeout(() => process.exit(0), 1000);`,
+      'called process.exit, itself or by what it imports, before the command was over: remove that call',
+    ],
+    [
       'throws in a timer',
       `setTimeout(() => { throw new RangeError('boom'); });`,
       'failed after it was loaded: RangeError: boom at wrong.ts:2:26; mend it there',

@@ -125,6 +125,18 @@ test.each(present)('[CLI10] %s completes what stands before any command', (shell
   expect(completed('perdure ')).not.toContain('--help');
 });
 
+test.each(present)('[CLI10] %s completes options between the two words of a command', (shell) => {
+  const completed = (line: string) => [...completions[shell](line)].sort();
+  const common = Object.keys(commonOptions).map((name) => `--${name}`);
+  expect(completed('perdure files --')).toEqual(common.sort());
+  expect(completed('perdure files --st')).toEqual(['--store']);
+  expect(completed('perdure workspaces --')).toEqual(completed('perdure workspaces ls --'));
+  expect(completed('perdure files ')).not.toContain('--help');
+  expect(completed('perdure files --store sqlite:c.db l')).toEqual(['ls']);
+  expect(completed('perdure files --config bun')).toEqual(['bundle.perdure']);
+  expect(completed('perdure help files --')).toEqual(completed('perdure help --'));
+});
+
 test.runIf(present.includes('zsh'))(
   '[CLI10] zsh completes at its own prompt',
   () => {

@@ -1,6 +1,6 @@
-import { backingOptions, type Command, type Context, flag, type OptionSpec } from '../command.ts';
+import { backingOptions, type Command, type Context, flag, type OptionSpec, type Options } from '../command.ts';
 import { help } from '../commands/help.ts';
-import { commonOptions, optionsOf } from '../common-options.ts';
+import { commonOptions, commonOptionsOf, optionsOf } from '../common-options.ts';
 import type { Listing } from '../listings.ts';
 import { shells } from './shells.ts';
 
@@ -49,15 +49,21 @@ const argumentRow = (name: string, index: number): Row => [
   name,
 ];
 
+const rowsOfOptions = (options: Options): readonly Row[] =>
+  Object.entries(options).flatMap(([name, spec]) => optionRows(name, spec));
+
 const rowsOf = (command: Command): readonly Row[] => [
   ...command.args.map(argumentRow),
-  ...Object.entries(optionsOf(command)).flatMap(([name, spec]) => optionRows(name, spec)),
+  ...rowsOfOptions(optionsOf(command)),
 ];
 
 /** What can stand before any command, or in place of one. */
 const { help: helpOption, json, ...others } = commonOptions;
 const leading = { help: helpOption, version: flag('the release'), json, ...others };
-const leadingRows = Object.entries(leading).flatMap(([name, spec]) => optionRows(name, spec));
+const leadingRows = rowsOfOptions(leading);
+
+/** What can stand between the two words of a command. */
+const commonToAny = (group: readonly Command[]): Options => Object.assign({}, ...group.map(commonOptionsOf));
 
 const headOf = ({ name }: Command): string => name.split(' ')[0]!;
 
@@ -85,12 +91,11 @@ export const completionTable = (commands: readonly Command[], topics: Topics): C
     ...commands.filter(({ name }) => !name.includes(' ')).map(({ name, summary }) => [name, command, summary] as const),
     ...heads.map((head) => [head, command, about(head)] as const),
   ];
-  const seconds = heads.map((head): [string, readonly Row[]] => [
-    head,
-    commands
-      .filter((each) => each.name.startsWith(`${head} `))
-      .map(({ name, summary }) => [name.slice(head.length + 1), command, summary] as const),
-  ]);
+  const groups = heads.map((head) => {
+    const group = commands.filter((each) => each.name.startsWith(`${head} `));
+    const words = group.map(({ name, summary }): Row => [name.slice(head.length + 1), command, summary]);
+    return { head, words, options: rowsOfOptions(commonToAny(group)) };
+  });
   const helpRows: readonly Row[] = [
     ...first,
     ...Object.entries(topics).flatMap(([name, topic]) =>
@@ -100,10 +105,12 @@ export const completionTable = (commands: readonly Command[], topics: Topics): C
   ];
   const rows = new Map([
     ['', [...first, ...leadingRows]] as const,
-    ...seconds,
+    ...groups.map(({ head, words, options }) => [head, [...words, ...options]] as const),
     ...commands.map((each) => [each.name, rowsOf(each)] as const),
     [help.name, helpRows] as const,
-    ...seconds.map(([head, its]) => [`${help.name} ${head}`, its] as const),
+    ...groups.map(
+      ({ head, words }) => [`${help.name} ${head}`, [...words, ...rowsOfOptions(optionsOf(help))]] as const,
+    ),
   ]);
   const all = [...rows.values()].flat();
   const taking = all.flatMap(([name, kind]) => (name.startsWith('-') && kind !== flagKind ? [name] : []));

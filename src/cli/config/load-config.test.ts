@@ -19,7 +19,7 @@ test.each([
     1,
     'FILE_UNAVAILABLE: there is no file gone.ts, which --config names: name one that is there, or leave --config out to use perdure.config.ts of this folder',
   ],
-  ['', 2, 'INVALID_INPUT: --config names no file: name one, or leave it out to use perdure.config.ts'],
+  ['', 2, 'INVALID_INPUT: --config names no file: name one'],
   ['empty', 2, 'INVALID_INPUT: --config names the folder empty: name the file in it'],
   ['team', 2, 'INVALID_INPUT: --config names the folder team: name the file in it, team/perdure.config.mjs'],
   [

@@ -34,7 +34,6 @@ const configIn = (folder: string): string | undefined => {
 /** The file that is named, or that the folder has. */
 export const findConfig = (folder: string, named: string | undefined): string | undefined => {
   if (named === undefined) return configIn(folder);
-  if (named === '') throw wrongCall(`--config names no file: name one, or leave it out to use ${fileNames[0]}`);
   const file = resolve(folder, named);
   if (!existsSync(file)) {
     throw new PerdureError(

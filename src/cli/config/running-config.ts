@@ -71,3 +71,12 @@ export const unfinished = (): Error =>
         { details: { file: running.shown } },
       )
     : new Error('the command ended before its work was done');
+
+/** Of a process that somebody else ends while a command is under way: whose fault it is, where that is known. */
+export const endedByOthers = (): PerdureError | undefined =>
+  running &&
+  new PerdureError(
+    'INVALID_INPUT',
+    `${running.shown} called process.exit, itself or by what it imports, before the command was over: remove that call`,
+    { details: { file: running.shown } },
+  );

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, extname, join } from 'node:path';
+import { fileProblem } from '../../core/file-problem.ts';
 import { makeFolder } from '../../core/make-folder.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { Context, Surroundings } from '../command.ts';
@@ -19,29 +20,23 @@ const agentModule = new URL(`../config/story-agent${extname(import.meta.url)}`, 
 const unusable = (file: string, why: string, cause?: unknown): PerdureError =>
   new PerdureError('FILE_UNAVAILABLE', `${why}: --in names a new or empty folder`, { details: { file }, cause });
 
-const folderFor = async (named: string | undefined): Promise<string> => {
-  const begins = join(tmpdir(), 'perdure-demo-');
-  try {
-    if (named === undefined) return await mkdtemp(begins);
-    await makeFolder(named);
-    return named;
-  } catch (cause) {
-    if (cause instanceof PerdureError) throw cause;
-    const { code } = cause as NodeJS.ErrnoException;
-    const file = named ?? begins;
-    throw unusable(file, `cannot write ${file} (${code})`, cause);
-  }
-};
+const configFile = 'perdure.config.mjs';
+const config = `export { storyConfig as default } from ${JSON.stringify(agentModule)};\n`;
 
 /** The real name of a new or empty folder, with the agent of the story. */
 const prepareFolder = async (named: string | undefined): Promise<string> => {
-  const folder = await folderFor(named);
-  if ((await readdir(folder)).length > 0) throw unusable(folder, `${folder} is not empty`);
-  await writeFile(
-    join(folder, 'perdure.config.mjs'),
-    `export { storyConfig as default } from ${JSON.stringify(agentModule)};\n`,
-  );
-  return realpath(folder);
+  const begins = join(tmpdir(), 'perdure-demo-');
+  try {
+    const folder = named ?? (await mkdtemp(begins));
+    await makeFolder(folder);
+    if ((await readdir(folder)).length > 0) throw unusable(folder, `${folder} is not empty`);
+    await writeFile(join(folder, configFile), config);
+    return await realpath(folder);
+  } catch (cause) {
+    if (cause instanceof PerdureError) throw cause;
+    const file = named ?? begins;
+    throw unusable(file, `cannot write ${file} (${fileProblem(cause)})`, cause);
+  }
 };
 
 /** Nothing that would lead commands elsewhere than to the folder. */

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineScript } from '../../models/script.ts';
 import { openRuntime, type Runtime } from '../../runtime.ts';
@@ -190,8 +193,21 @@ test('[IN1] what is of the wrong kind is told in words of whoever wrote it', asy
   await runtime.close();
 });
 
-test('[IN1] a runtime that is refused leaves no store open', async () => {
-  const store = openMemoryStore();
-  await expect(openRuntime({ store, agents: [coder, coder] })).rejects.toMatchObject({ code: 'AGENT_INVALID' });
-  await expect(store.list('local' as never, { limit: 1 })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+test.each([
+  ['an agent twice', { agents: [coder, coder] }, 'AGENT_INVALID'],
+  ['what is no agent', { agents: [{ name: 'coder', version: 1 }] }, 'AGENT_INVALID'],
+  ['snapshots that are none', { snapshots: { everyEvents: 0, everyBytes: 1 } }, 'INVALID_INPUT'],
+  ['timing that is none', { timing: { modelBackoffMs: -1 } }, 'INVALID_INPUT'],
+  ['a data folder that is no text', { data: 5 }, 'INVALID_INPUT'],
+])('[IN1] a runtime that is given %s is refused before a store is made', async (_, options, code) => {
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-refused-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const store of [`sqlite:${join(folder, 'made', 'a.db')}`, 'postgres://127.0.0.1:1/none']) {
+    await expect(openRuntime({ store, ...(options as object) })).rejects.toMatchObject({ code });
+  }
+  expect(await readdir(folder)).toEqual([]);
+  await expect(openRuntime({ store: null as never, ...(options as object) })).rejects.toMatchObject({ code });
+  const own = openMemoryStore();
+  await expect(openRuntime({ store: own, ...(options as object) })).rejects.toMatchObject({ code });
+  await expect(own.list('local' as never, { limit: 1 })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 });

@@ -8,7 +8,7 @@ import type { ResolveModel } from '../ports/model.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import { noSpans, type Spans } from '../ports/spans.ts';
 import { Previews } from '../run/previews.ts';
-import { type Agent, agentRegistry } from '../session/agent.ts';
+import type { Agent } from '../session/agent.ts';
 import { parseInput } from '../session/event-codec.ts';
 import type { Secret } from '../session/redact.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
@@ -24,7 +24,12 @@ import { Vaults } from './vault/vaults.ts';
 export const Timings = z.strictObject({ modelBackoffMs: z.number().nonnegative().default(1000) });
 const Snapshots = z.strictObject({ everyEvents: z.number().positive(), everyBytes: z.number().positive() });
 
-export interface ScopeOptions {
+interface Settings {
+  readonly timing?: Partial<Timing> | undefined;
+  readonly snapshots?: SnapshotPolicy | undefined;
+}
+
+export interface ScopeOptions extends Settings {
   readonly store: RuntimeStore;
   readonly models: ResolveModel;
   /** Where worktrees are. */
@@ -33,12 +38,11 @@ export interface ScopeOptions {
   /** Known by the configuration, in every workspace. */
   readonly secrets: () => Promise<readonly Secret[]>;
   readonly masterKey: MasterKeySource;
-  readonly timing?: Partial<Timing> | undefined;
   readonly clock: Clock;
-  readonly snapshots?: SnapshotPolicy | undefined;
   readonly onWarning: (problem: unknown) => void;
   readonly closing: AbortSignal;
-  readonly agents?: readonly Agent[] | undefined;
+  /** By name and version. */
+  readonly agents: ReadonlyMap<string, Agent>;
   readonly spans?: Spans | undefined;
   readonly onAppended?: ((events: readonly SessionEvent[]) => void) | undefined;
 }
@@ -53,12 +57,17 @@ export interface Scopes {
   settle(): Promise<void>;
 }
 
+/** Of a runtime, checked; by default where it says nothing. */
+export const settingsOf = ({ snapshots = defaultSnapshotPolicy, timing = {} }: Settings) => ({
+  snapshots: parseInput('snapshots', Snapshots, snapshots),
+  timing: parseInput('timing', Timings, timing),
+});
+
 /** All members of all workspaces share one store and the folds of the sessions in use. */
 export const scopesOn = (options: ScopeOptions): Scopes => {
   const {
     store,
     clock,
-    snapshots = defaultSnapshotPolicy,
     onWarning,
     closing,
     models,
@@ -66,12 +75,12 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
     storeFile,
     secrets,
     masterKey,
-    timing = {},
+    agents,
     spans = noSpans,
     onAppended = () => {},
   } = options;
-  const agents = agentRegistry(options.agents ?? []);
-  const folds = new SessionFolds(store, parseInput('snapshots', Snapshots, snapshots), onWarning);
+  const { snapshots, timing } = settingsOf(options);
+  const folds = new SessionFolds(store, snapshots, onWarning);
   const worktrees = new Worktrees();
   const underWay = new CallsUnderWay(closing);
   const shared = {
@@ -93,7 +102,7 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
     closing,
     onWarning,
     previews: new Previews(store, closing),
-    timing: parseInput('timing', Timings, timing),
+    timing,
     worktrees,
     data,
     storeFile,

@@ -12,7 +12,7 @@ import { earlyMs, Reader } from './reader.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import { SqliteStore } from './sqlite-store.ts';
-import { folderError, isFolder, storeFailure } from './store-error.ts';
+import { fileSystemError, isFolder, storeFailure } from './store-error.ts';
 import { ThreadClient } from './thread-client.ts';
 
 export interface SqliteOptions {
@@ -31,7 +31,7 @@ const entry = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeStore> => {
   const file = resolve(options.file);
   await makeFolder(dirname(file)).catch((error) => {
-    throw folderError(error, file);
+    throw fileSystemError(error, file);
   });
   if ((await stat(file).catch(() => undefined))?.isDirectory()) throw isFolder(file);
   const { busyTimeoutMs = 10_000, fallbackPollMs = 1000, release = currentRelease() } = options;

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import type { PerdureError } from '../../schema/error.ts';
-import { storeFailure } from './store-error.ts';
+import { fileSystemError, storeFailure } from './store-error.ts';
 
 /** The device and the number of the file that the first connection of a store opened; zeros before. Shared by its threads. */
 export type FileMark = BigUint64Array;
@@ -9,8 +9,12 @@ export const newFileMark = (): FileMark => new BigUint64Array(new SharedArrayBuf
 
 /** Never by opening it: closing it again would give up the locks that SQLite holds for this process. */
 const identify = (path: string): readonly [dev: bigint, ino: bigint] => {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found ? [found.dev, found.ino] : [0n, 0n];
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found ? [found.dev, found.ino] : [0n, 0n];
+  } catch (error) {
+    throw fileSystemError(error, path);
+  }
 };
 
 const replaced = (file: string): PerdureError =>

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { isPerdureError } from '../../schema/error.ts';
-import { folderError, storeError } from './store-error.ts';
+import { fileSystemError, storeError } from './store-error.ts';
 
 const engineError = (errcode: number): Error => Object.assign(new Error('it failed'), { errcode });
 
@@ -42,6 +42,6 @@ test('what only wrong code of ours can cause stays as it is', () => {
 
 test('[FAULT1] a folder that cannot be made is STORE_FULL or STORE_UNAVAILABLE', () => {
   const failure = (code: string) => Object.assign(new Error('no'), { code });
-  expect(folderError(failure('ENOSPC'), 'x')).toMatchObject({ code: 'STORE_FULL' });
-  expect(folderError(failure('EACCES'), 'x')).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  expect(fileSystemError(failure('ENOSPC'), 'x')).toMatchObject({ code: 'STORE_FULL' });
+  expect(fileSystemError(failure('EACCES'), 'x')).toMatchObject({ code: 'STORE_UNAVAILABLE' });
 });

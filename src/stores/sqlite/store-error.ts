@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { fileProblem } from '../../core/file-problem.ts';
 import { FileInTheWay } from '../../core/make-folder.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 import { PerdureError } from '../../schema/error.ts';
@@ -89,14 +90,14 @@ export const storeError = (error: unknown, file: string): unknown => {
   return storeFailure(code, file, error.message, { cause: error, advice, details: { errcode: error.errcode } });
 };
 
-/** What the file system says about the folder of a database. */
-export const folderError = (error: unknown, file: string): unknown => {
+/** What the file system says about a database or its folder. */
+export const fileSystemError = (error: unknown, file: string): unknown => {
   if (!(error instanceof Error && 'code' in error)) return error;
   if (error instanceof FileInTheWay) {
     return storeFailure('STORE_UNAVAILABLE', file, error.message, { cause: error, advice: 'name a file in a folder' });
   }
   const full = error.code === 'ENOSPC' || error.code === 'EDQUOT';
-  return storeFailure(full ? 'STORE_FULL' : 'STORE_UNAVAILABLE', file, error.message, { cause: error });
+  return storeFailure(full ? 'STORE_FULL' : 'STORE_UNAVAILABLE', file, fileProblem(error), { cause: error });
 };
 
 /** SQLite would only say that it cannot open it. */

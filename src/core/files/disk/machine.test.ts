@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -29,4 +29,14 @@ test('[FILE29] processes that begin at once are one machine; who only asks makes
   const machines = await Promise.all(Array.from({ length: 20 }, () => thisMachine(data)));
   expect(new Set(machines).size).toBe(1);
   expect(readdirSync(data)).toEqual(['machine']);
+});
+
+test('[CLI1] where a file stands in place of the data folder, it is named, with what to do', async () => {
+  const file = join(folder, 'afile');
+  writeFileSync(file, '');
+  await expect(thisMachine(file)).rejects.toMatchObject({
+    code: 'FILE_UNAVAILABLE',
+    message: `the data folder ${file} cannot be used: ${file} is a file, not a folder; set PERDURE_DATA, or data of the configuration, to another`,
+  });
+  expect(await isThisMachine(file, 'any')).toBe(false);
 });

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { PerdureError } from '../../../schema/error.ts';
+import { fileProblem } from '../../file-problem.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { createWhole } from './create-whole.ts';
 
@@ -11,19 +13,29 @@ const known = async (data: string): Promise<string | undefined> => {
   try {
     return (await readFile(fileIn(data), 'utf8')).trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;
   }
 };
 
-/** What logs call this machine. Its name may become another, and others may have the same, so that its data folder keeps what it is called. */
-export const thisMachine = async (data: string): Promise<string> => {
+const knownOrNew = async (data: string): Promise<string> => {
   const machine = await known(data);
   if (machine) return machine;
   await makeFolder(data);
   await createWhole(fileIn(data), `${hostname()}-${randomBytes(8).toString('hex')}\n`);
-  return thisMachine(data);
+  return knownOrNew(data);
 };
+
+/** What logs call this machine. Its name may become another, and others may have the same, so that its data folder keeps what it is called. */
+export const thisMachine = (data: string): Promise<string> =>
+  knownOrNew(data).catch((cause) => {
+    const advice = 'set PERDURE_DATA, or data of the configuration, to another';
+    throw new PerdureError(
+      'FILE_UNAVAILABLE',
+      `the data folder ${data} cannot be used: ${fileProblem(cause)}; ${advice}`,
+      { details: { folder: data }, cause },
+    );
+  });
 
 /** Makes nothing. */
 export const isThisMachine = async (data: string, machine: string): Promise<boolean> => (await known(data)) === machine;

@@ -1,13 +1,15 @@
 import { realpathSync } from 'node:fs';
 import { isPerdureError, PerdureError } from '../../../schema/error.ts';
+import { fileProblem } from '../../file-problem.ts';
 
 const worktreeError = (error: unknown, folder: string): unknown => {
-  const { code, message } = error as NodeJS.ErrnoException;
+  const { code, path = folder } = error as NodeJS.ErrnoException;
   if (isPerdureError(error) || typeof code !== 'string') return error;
+  const place = path === folder ? '' : `${path}: `;
   const isFull = code === 'ENOSPC' || code === 'EDQUOT';
   return new PerdureError(
     isFull ? 'STORE_FULL' : 'FILE_UNAVAILABLE',
-    `the worktree ${folder} cannot be ${isFull ? 'written: make room on its disk' : `used: ${message}`}`,
+    `the worktree ${folder} cannot be ${isFull ? 'written: make room on its disk' : `used: ${place}${fileProblem(error)}`}`,
     { details: { folder, errno: code }, cause: error },
   );
 };

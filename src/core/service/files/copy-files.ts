@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { PerdureError } from '../../../schema/error.ts';
+import { fileProblem } from '../../file-problem.ts';
 import { treeReader } from '../../files/read-tree.ts';
 import { emptyTree } from '../../files/tree.ts';
 import { withBlobs } from '../../files/with-blobs.ts';
@@ -32,7 +33,7 @@ const makeEmpty = async (folder: string): Promise<void> => {
     await makeFolder(folder);
     if ((await readdir(folder)).length === 0) return;
   } catch (cause) {
-    throw unavailable(folder, `cannot be made (${(cause as Error).message})`, cause);
+    throw unavailable(folder, `cannot be made (${fileProblem(cause)})`, cause);
   }
   throw unavailable(folder, 'is not empty');
 };

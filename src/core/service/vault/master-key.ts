@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
+import { fileProblem } from '../../file-problem.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { keyBytes, newSealingKey, type SealingKey, sealingKey } from './seal.ts';
 
@@ -38,15 +39,17 @@ const isCode = (error: unknown, code: string): boolean => (error as NodeJS.Errno
 
 /** Undefined where there is none. */
 const readKeyFile = async (file: string): Promise<SealingKey | undefined> => {
-  const opened = await open(file, constants.O_RDONLY).catch((error) => {
-    if (isCode(error, 'ENOENT')) return undefined;
-    throw vaultLocked(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  });
+  const refuse = (error: unknown): never => {
+    throw vaultLocked(`${file} cannot be read (${fileProblem(error)})`);
+  };
+  const opened = await open(file, constants.O_RDONLY).catch((error) =>
+    isCode(error, 'ENOENT') ? undefined : refuse(error),
+  );
   if (!opened) return undefined;
   try {
     const { mode } = await opened.stat();
     if (mode & 0o077) throw vaultLocked(`others may read ${file}: say \`chmod 600 ${file}\``);
-    return parseMasterKey(await opened.readFile('utf8'), file);
+    return parseMasterKey(await opened.readFile('utf8').catch(refuse), file);
   } finally {
     await opened.close();
   }
@@ -76,6 +79,15 @@ const syncFolder = async (folder: string): Promise<void> => {
   await handle.sync().finally(() => handle.close());
 };
 
+const unwritable =
+  (file: string) =>
+  (cause: unknown): never => {
+    throw new PerdureError('FILE_UNAVAILABLE', `cannot write ${file}: ${fileProblem(cause)}`, {
+      details: { file },
+      cause,
+    });
+  };
+
 /** On disk when it returns, for its user alone; fails with EEXIST where there is one. */
 const writeKeyFile = async (file: string): Promise<SealingKey> => {
   const key = newSealingKey();
@@ -94,16 +106,16 @@ const writeKeyFile = async (file: string): Promise<SealingKey> => {
 };
 
 export const makeMasterKey = async (file: string): Promise<void> => {
-  await makeFolder(dirname(file), 0o700);
+  await makeFolder(dirname(file), 0o700).catch(unwritable(file));
   await writeKeyFile(file).catch((error) => {
-    if (!isCode(error, 'EEXIST')) throw error;
+    if (!isCode(error, 'EEXIST')) return unwritable(file)(error);
     throw new PerdureError('CONFLICT', `there is a master key already: ${file}`, { details: { file } });
   });
 };
 
 /** A new key beside the old one, which both count from then on; that of a rotation that broke off, where there is one. */
 export const makeNextKey = async (file: string): Promise<SealingKey> =>
-  (await readKeyFile(nextFile(file))) ?? writeKeyFile(nextFile(file));
+  (await readKeyFile(nextFile(file))) ?? writeKeyFile(nextFile(file)).catch(unwritable(nextFile(file)));
 
 /** When nothing is sealed by the old one any more. */
 export const replaceMasterKey = async (file: string): Promise<void> => {
