@@ -15,6 +15,9 @@ import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { type LineageLink, type Segment, segmentsOf } from '../stores/lineage.ts';
 import type { QueuedWork } from '../stores/queued-work.ts';
 
+/** Also of a Buffer, whose slices are views. */
+export const copyBytes = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes);
+
 export const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 export interface MemorySnapshot {
@@ -125,7 +128,7 @@ export const copyWorkspace = ({
 
 export const putPiece = (pieces: Map<string, Uint8Array>, bytes: Uint8Array): string => {
   const hash = hexOf(blobHash(bytes));
-  pieces.set(hash, bytes.slice());
+  pieces.set(hash, copyBytes(bytes));
   return hash;
 };
 
@@ -150,10 +153,24 @@ export const eventAt = (workspace: MemoryWorkspace, id: SessionId, seq: number):
 export const isSpilled = (body: StoredBody): body is Extract<StoredBody, { kind: 'bytes' }> =>
   body.kind === 'bytes' && body.bytes.length > inlinePayloadBytes;
 
+const copyBody = (body: StoredBody): StoredBody => {
+  if (body.kind === 'bytes') return { ...body, salt: copyBytes(body.salt), bytes: copyBytes(body.bytes) };
+  return body.kind === 'redacted' ? { ...body, digest: copyBytes(body.digest) } : body;
+};
+
+/** To be given out: what is done to it is not done to what is kept. */
+export const copyEvent = (event: StoredEvent): StoredEvent => ({
+  ...event,
+  body: copyBody(event.body),
+  hash: copyBytes(event.hash),
+});
+
+export const headOf = ({ head }: { readonly head: Head }): Head => ({ ...head, hash: copyBytes(head.hash) });
+
 /** As a store that keeps a large payload apart would find it. */
-export const withBlob = ({ blobs }: MemoryWorkspace, event: StoredEvent): StoredEvent => {
-  if (!isSpilled(event.body)) return event;
+export const eventOf = ({ blobs }: MemoryWorkspace, event: StoredEvent): StoredEvent => {
+  if (!isSpilled(event.body)) return copyEvent(event);
   const kept = blobs.get(hexOf(blobHash(event.body.bytes)));
-  if (kept && Buffer.from(kept).equals(event.body.bytes)) return event;
+  if (kept && Buffer.from(kept).equals(event.body.bytes)) return copyEvent(event);
   return { ...event, body: { kind: 'damaged', reason: 'the blob that holds its payload is missing or damaged' } };
 };

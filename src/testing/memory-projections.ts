@@ -13,7 +13,7 @@ import { type Segment, spansOf } from '../stores/lineage.ts';
 import { clipPath } from '../stores/path-range.ts';
 import { madeCall, projectionOf, settledCall } from '../stores/projected-rows.ts';
 import { RebuiltSession } from '../stores/rebuilt-session.ts';
-import { type MemorySession, type MemoryWorkspace, segmentsIn, withBlob } from './memory-database.ts';
+import { eventOf, type MemorySession, type MemoryWorkspace, segmentsIn } from './memory-database.ts';
 import { enterWork } from './memory-queue.ts';
 
 export const keepProjections = ({ paths, calls }: MemorySession, event: StoredEvent): void => {
@@ -105,7 +105,7 @@ export const rebuildIn = (workspace: MemoryWorkspace): number => {
     session.snapshots.length = 0;
     const rebuilt = new RebuiltSession();
     for (const stored of [...session.events.values()].sort((a, b) => a.seq - b.seq)) {
-      const event = withBlob(workspace, stored);
+      const event = eventOf(workspace, stored);
       keepProjections(session, event);
       session.events.set(stored.seq, { ...stored, ...rebuilt.add(event) });
       count += 1;

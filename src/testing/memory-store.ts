@@ -12,6 +12,7 @@ import type {
 } from '../core/ports/store.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
+import { inFamilyOrder } from '../stores/family-order.ts';
 import { clipSegments } from '../stores/lineage.ts';
 import { encodeBlobsSync } from '../stores/payload-codec.ts';
 import { planAppend } from '../stores/plan-append.ts';
@@ -19,8 +20,12 @@ import { newKeysOf, overlapAt, planImport } from '../stores/plan-import.ts';
 import { concernsWork } from '../stores/work-entry.ts';
 import { looseBlobsIn, putBlob, removeBlob, touch } from './memory-blobs.ts';
 import {
+  copyBytes,
+  copyEvent,
   copyWorkspace,
   eventAt,
+  eventOf,
+  headOf,
   isSpilled,
   type MemoryDatabase,
   type MemorySession,
@@ -28,7 +33,6 @@ import {
   newMemoryDatabase,
   putPiece,
   segmentsIn,
-  withBlob,
   workspaceOf,
 } from './memory-database.ts';
 import { findBlobEventsIn, findCallsIn, findCommitsIn, keepProjections, rebuildIn } from './memory-projections.ts';
@@ -68,7 +72,7 @@ const appendTo = (workspace: MemoryWorkspace, request: AppendRequest): AppendOut
   const point = request.creates?.parent;
   const from = point && eventAt(workspace, point.session, point.seq);
   const parent = point && workspace.sessions.get(point.session);
-  const events = request.events.map((event) => ({ ...event, payload: event.payload.slice() }));
+  const events = request.events.map((event) => ({ ...event, payload: copyBytes(event.payload) }));
   const outcome = planAppend(
     {
       head: session?.head,
@@ -97,7 +101,7 @@ const readFrom = (workspace: MemoryWorkspace, id: SessionId, range: ReadRange): 
     )
     .sort((a, b) => (order === 'ascending' ? a.seq - b.seq : b.seq - a.seq))
     .slice(0, limit)
-    .map((event) => withBlob(workspace, event));
+    .map((event) => eventOf(workspace, event));
   let bytes = 0;
   const over = events.findIndex(({ body }, index) => {
     bytes += body.kind === 'bytes' ? body.bytes.length : 0;
@@ -149,7 +153,7 @@ const snapshotFor = (
     .filter(({ foldVersion }) => foldVersion === at.foldVersion)
     .sort((a, b) => b.seq - a.seq)[0];
   if (!newest) return undefined;
-  const parts = Object.entries(newest.parts).map(([name, hash]) => [name, workspace.parts.get(hash)!]);
+  const parts = Object.entries(newest.parts).map(([name, hash]) => [name, copyBytes(workspace.parts.get(hash)!)]);
   return { ...newest, parts: Object.fromEntries(parts) };
 };
 
@@ -194,9 +198,13 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         if (outcome.outcome !== 'appended') return outcome;
         wake(request);
         if (concernsWork(outcome.events)) wakeWorkers(request.workspace);
-        return outcome;
+        return { ...outcome, head: headOf(outcome), events: outcome.events.map(copyEvent) };
       }),
-    head: (key) => within(key.workspace, ({ sessions }) => sessions.get(key.session)?.head),
+    head: (key) =>
+      within(key.workspace, ({ sessions }) => {
+        const session = sessions.get(key.session);
+        return session && headOf(session);
+      }),
     list: (name, { status, limit, after }) =>
       within(name, ({ sessions }) =>
         [...sessions.values()]
@@ -220,14 +228,18 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     family: (key) =>
       within(key.workspace, ({ sessions }) => {
         const root = sessions.get(key.session)?.head.root;
-        return [...sessions.values()].map(({ head }) => head).filter((head) => head.root === root);
+        return inFamilyOrder([...sessions.values()].map(headOf).filter((head) => head.root === root));
       }),
     putBlobs: (name, blobs) =>
       within(name, (workspace) => {
         encodeBlobsSync(blobs);
         for (const { bytes } of blobs) putBlob(workspace, bytes);
       }),
-    readBlob: (name, hash) => within(name, ({ blobs }) => blobs.get(hash)),
+    readBlob: (name, hash) =>
+      within(name, ({ blobs }) => {
+        const kept = blobs.get(hash);
+        return kept && copyBytes(kept);
+      }),
     hasBlobs: (name, hashes) => within(name, (workspace) => new Set(hashes.filter((hash) => touch(workspace, hash)))),
     looseBlobs: (name, query) => within(name, (workspace) => looseBlobsIn(workspace, query)),
     removeBlobs: (name, hashes, usedBefore) =>
@@ -241,7 +253,10 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         if (owner) workspace.sessions.get(owner.session)!.snapshots.push(snapshot);
       }),
     snapshot: (key, at) => within(key.workspace, (workspace) => snapshotFor(workspace, key.session, at)),
-    keys: (key) => within(key.workspace, ({ sessions }) => [...(sessions.get(key.session)?.keys.values() ?? [])]),
+    keys: (key, only) =>
+      within(key.workspace, ({ sessions }) =>
+        [...(sessions.get(key.session)?.keys.values() ?? [])].filter((kept) => only === undefined || kept.key === only),
+      ),
     importCopies: async (name, copies) => {
       const pieces: SessionCopy[] = [];
       for await (const copy of copies) pieces.push(copy);
@@ -254,10 +269,10 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
       });
     },
     findCommits: (name, query) =>
-      within(name, (workspace) => findCommitsIn(workspace, query).map((event) => withBlob(workspace, event))),
+      within(name, (workspace) => findCommitsIn(workspace, query).map((event) => eventOf(workspace, event))),
     findCalls: (name, query) => within(name, (workspace) => findCallsIn(workspace, query)),
     findBlobEvents: (name, query) =>
-      within(name, (workspace) => findBlobEventsIn(workspace, query).map((event) => withBlob(workspace, event))),
+      within(name, (workspace) => findBlobEventsIn(workspace, query).map((event) => eventOf(workspace, event))),
     rebuildProjections: (name) =>
       within(name, (workspace) => {
         const count = rebuildIn(workspace);

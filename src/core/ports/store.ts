@@ -202,6 +202,7 @@ export interface CallRecord {
 /**
  * Where logs live. Every call is about one workspace and sees no other. Failures are thrown as PerdureError with a STORE_ code;
  * alternatives that a caller decides on are returned. The store keeps what it is given: it knows no lifecycle but the summary's.
+ * Bytes that a call is given are changed no more, neither by the caller nor by the store; bytes that are read are the reader's.
  */
 export interface Store {
   /**
@@ -219,7 +220,7 @@ export interface Store {
     key: SessionKey,
     range: { readonly from: number; readonly limit: number },
   ): Promise<readonly { readonly turn: number; readonly seq: number }[]>;
-  /** All sessions of the family, in the order they were made. */
+  /** All sessions of the family, the oldest first, but none before its parent. */
   family(key: SessionKey): Promise<readonly Head[]>;
   /** A cache: may be lost, may be written twice; for a given seq and fold version the content is always the same. */
   putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void>;

@@ -32,7 +32,9 @@ const liveRanges = async (scope: Scope, session: SessionId): Promise<readonly Li
 /** Tells records of a workspace that are live, in their session or in one forked from it, from those that rewinds left behind. */
 export const liveRecords = (scope: Scope): ((record: Place) => Promise<boolean>) => {
   const rangesOf = once((session: SessionId) => liveRanges(scope, session));
-  const familyOf = once((session: SessionId) => scope.store.family(keyOf(scope, session)));
+  const forksBySource = once(async (session: SessionId) =>
+    Map.groupBy(await scope.store.family(keyOf(scope, session)), ({ parent }) => parent?.session),
+  );
   const isLiveIn = async (session: SessionId, seq: number): Promise<boolean> => {
     const ranges = await rangesOf(session);
     return !ranges || isLive(ranges, seq);
@@ -42,11 +44,14 @@ export const liveRecords = (scope: Scope): ((record: Place) => Promise<boolean>)
   );
   return async ({ session, seq }) => {
     if ((await isUntouched(session)) || (await isLiveIn(session, seq))) return true;
+    const forks = await forksBySource(session);
     const heirs = new Set([session]);
-    for (const { session: child, parent } of await familyOf(session)) {
-      if (!parent || !heirs.has(parent.session) || parent.seq < seq) continue;
-      if (await isLiveIn(child, seq)) return true;
-      heirs.add(child);
+    for (const heir of heirs) {
+      for (const { session: child, parent } of forks.get(heir) ?? []) {
+        if (parent!.seq < seq) continue;
+        if (await isLiveIn(child, seq)) return true;
+        heirs.add(child);
+      }
     }
     return false;
   };

@@ -1,4 +1,3 @@
-import type { SessionId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { Scope } from './scope.ts';
@@ -15,11 +14,7 @@ export const readTree = async (scope: Scope, key: SessionKey): Promise<TreeNode>
   const family = await scope.store.family(key);
   const root = family.find(({ parent }) => parent === undefined);
   if (!root) throw sessionNotFound(key);
-  const children = Map.groupBy(family, ({ parent }) => parent?.session);
-  const nodes = new Map<SessionId, TreeNode>();
-  // A child is made after its parent, so from the newest back every node's children are ready before it.
-  for (const { session, summary } of family.toReversed()) {
-    nodes.set(session, { summary, forks: (children.get(session) ?? []).map((child) => nodes.get(child.session)!) });
-  }
+  const nodes = new Map(family.map(({ session, summary }) => [session, { summary, forks: [] as TreeNode[] }]));
+  for (const { session, parent } of family) if (parent) nodes.get(parent.session)?.forks.push(nodes.get(session)!);
   return nodes.get(root.session)!;
 };

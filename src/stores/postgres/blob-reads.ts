@@ -46,7 +46,12 @@ export class BlobReads {
     try {
       const hashes = batch.map(({ hash }) => Buffer.from(hash, 'hex'));
       const found = await readBlobs(this.#database, workspace, hashes);
-      for (const { hash, resolve } of batch) resolve(found.get(hash));
+      const given = new Set<BlobHash>();
+      for (const { hash, resolve } of batch) {
+        const bytes = found.get(hash);
+        resolve(bytes && given.has(hash) ? new Uint8Array(bytes) : bytes);
+        given.add(hash);
+      }
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }

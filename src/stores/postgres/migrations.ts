@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { PerdureError } from '../../schema/error.ts';
 import { isBlobEvent } from '../blob-event-condition.ts';
 import { isNewerRelease } from '../release.ts';
+import { listingSpanMs } from './sessions.ts';
 import { tenantTable } from './tenant-table.ts';
 import { workSchema } from './work-schema.ts';
 
@@ -123,7 +124,7 @@ const projectionTables = {
 const migrations: readonly Migration[] = [
   {
     oldestReader: '0.0.1',
-    // updated_span changes every ten minutes at most: an index on it serves the listing, and leaves updates of a busy session's row
+    // updated_span changes once in listingSpanMs at most: an index on it serves the listing, and leaves updates of a busy session's row
     // within their page. Payloads come compressed, so the server need not try.
     sql: `
       create table perdure.sessions (
@@ -139,7 +140,7 @@ const migrations: readonly Migration[] = [
         epoch bigint not null,
         status text not null,
         updated_at bigint not null,
-        updated_span bigint not null generated always as (updated_at / 600000) stored,
+        updated_span bigint not null generated always as (updated_at / ${listingSpanMs}) stored,
         summary text not null,
         imported_to bigint not null default 0,
         primary key (workspace, id)

@@ -1,6 +1,7 @@
 import type { Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import { inFamilyOrder } from '../family-order.ts';
 import { segmentsOf } from '../lineage.ts';
 import { listedSummary } from '../stored-summary.ts';
 import { type Database, prepared } from './database.ts';
@@ -21,12 +22,15 @@ export const findHead = async (
   return head;
 };
 
+/** The listing goes by an index on spans of time, so that an append to a session that was just changed leaves the index alone. */
+export const listingSpanMs = 600_000;
+
 /** Spans come from the index in order; only what shares one is sorted. */
 const list = prepared(
   'list_sessions',
   `select id, seq, at, status, updated_at, summary from perdure.sessions
    where workspace = $1 and ($2::text[] is null or status = any($2))
-     and updated_span <= $3::bigint / 600000 and (updated_at, id) < ($3, $4)
+     and updated_span <= $3::bigint / ${listingSpanMs} and (updated_at, id) < ($3, $4)
    order by updated_span desc, updated_at desc, id desc limit $5`,
 );
 
@@ -48,12 +52,9 @@ const family = prepared(
    where workspace = $1 and root = (select root from perdure.sessions where workspace = $1 and id = $2)`,
 );
 
-const byAge = (a: Head, b: Head): number =>
-  a.summary.createdAt - b.summary.createdAt || (a.session < b.session ? -1 : 1);
-
 export const findFamily = async (database: Database, { workspace, session }: SessionKey): Promise<readonly Head[]> => {
   const rows = await database.read<HeadRow>(workspace, family(workspace, session));
-  return rows.map((row) => headOf(workspace, row)).sort(byAge);
+  return inFamilyOrder(rows.map((row) => headOf(workspace, row)));
 };
 
 const starts = prepared(

@@ -3,18 +3,10 @@ import { blobHash } from '../../core/session/chain.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { segmentsOf } from '../lineage.ts';
 import { encodeBlob } from '../payload-codec.ts';
+import { blobPartsOf, blobsIn, parseManifest, partsIn, writeManifest } from '../snapshot-manifest.ts';
 import { hashesThere, hexOf, insertBlobs, readBlobs } from './blobs.ts';
 import { type Database, exchange, prepared } from './database.ts';
 import type { Lineages } from './lineages.ts';
-
-/** Parts of up to this many bytes stand in the manifest itself; the others are blobs, so that a part that stays the same is kept once. */
-const inlinePartBytes = 256;
-
-/** The bytes in base64, the hash in hex. */
-type Manifest = Readonly<Record<string, { readonly inline: string } | { readonly blob: string }>>;
-
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
 
 const insert = prepared(
   'insert_snapshot',
@@ -51,33 +43,19 @@ export const putSnapshot = async (
   const [owner] = segmentsOf((await lineages.get(key)) ?? [], seq);
   if (!owner) return;
   const { workspace } = key;
-  const large = Object.values(parts).filter(({ length }) => length > inlinePartBytes);
+  const large = blobPartsOf(parts);
   const blobs = large.length > 0 ? await newBlobs(database, workspace, large) : [];
-  const manifest: Manifest = Object.fromEntries(
-    Object.entries(parts).map(([name, bytes]) => [
-      name,
-      bytes.length > inlinePartBytes ? { blob: hexOf(blobHash(bytes)) } : { inline: base64(bytes) },
-    ]),
-  );
+  const manifest = writeManifest(parts, (bytes) => hexOf(blobHash(bytes)));
   await database.use((client) =>
     exchange(client, [
       database.opening(workspace, 'read write'),
       blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
-      insert(workspace, owner.session, foldVersion, seq, JSON.stringify(manifest)),
+      insert(workspace, owner.session, foldVersion, seq, manifest),
       'commit',
     ]),
   );
 };
 
-const parseManifest = (text: string): Manifest | undefined => {
-  try {
-    return JSON.parse(text) as Manifest;
-  } catch {
-    return undefined;
-  }
-};
-
-/** undefined when any part is lost: a snapshot is a cache, and an older one does as well. */
 const readParts = async (
   database: Database,
   workspace: WorkspaceId,
@@ -85,15 +63,9 @@ const readParts = async (
 ): Promise<FoldSnapshot['parts'] | undefined> => {
   const manifest = parseManifest(text);
   if (!manifest) return undefined;
-  const named = Object.values(manifest).flatMap((part) => ('blob' in part ? Buffer.from(part.blob, 'hex') : []));
+  const named = blobsIn(manifest).map((hash) => Buffer.from(hash, 'hex'));
   const blobs = await readBlobs(database, workspace, named);
-  const parts: [string, Uint8Array][] = [];
-  for (const [name, part] of Object.entries(manifest)) {
-    const bytes = 'inline' in part ? bytesOf(part.inline) : blobs.get(part.blob);
-    if (!bytes) return undefined;
-    parts.push([name, bytes]);
-  }
-  return Object.fromEntries(parts);
+  return partsIn(manifest, (hash) => blobs.get(hash));
 };
 
 export const findSnapshot = async (

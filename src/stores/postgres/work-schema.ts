@@ -326,7 +326,8 @@ const strandedFunction = `
       select w.workspace, w.session, w.agent, w.priority, w.visible_at from perdure.work w
       where w.ready and not w.lacks_agent and w.agent <> '' and w.agent = foreigners.agent
         and w.visible_at <= moment - stranded_ms * interval '1 millisecond'
-        and (tenant is null or w.workspace = tenant) and (sessions is null or w.session = any(sessions))
+        and (tenant is null and sessions is null or w.workspace = tenant)
+        and (sessions is null or w.session = any(sessions))
         and not perdure.is_served(w.agent, w.workspace, null, moment)
       order by w.agent, w.visible_at limit most
     ) oldest

@@ -94,14 +94,15 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
     const { workspace, sessions, agents, strandedMs } = claim;
     const workers = knownWorkers(now);
     const isFor = (row: Row): boolean => mayTake(row, claim, { workers, now });
+    if (sessions && workspace === undefined) return { free: [], isCut: false };
     if (strandedMs !== undefined) {
       const isAsked = (row: Row): boolean =>
         (workspace === undefined || row.workspace === workspace) && (!sessions || sessions.includes(row.session));
       const free = foreignRows(agents).filter((row) => isAsked(row) && isFor(row));
       return { free: [...free.take(claim.count)], isCut: false };
     }
-    if (sessions) {
-      const free = workspace ? sessions.flatMap((session) => [...rowsOf(one, workspace, session)]) : [];
+    if (sessions && workspace) {
+      const free = sessions.flatMap((session) => [...rowsOf(one, workspace, session)]);
       return { free: free.filter(isFor), isCut: false };
     }
     const named = [...new Set([...agents, ''])];

@@ -4,6 +4,7 @@ import type { SessionCopy, SessionKey, Store } from '../../core/ports/store.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { rawText } from '../../testing/contract/new-events.ts';
 import { expectSound, mustAppend, openSession, readAll } from '../../testing/contract/session-log.ts';
+import { claimOf, presenceOf } from '../../testing/contract/work-events.ts';
 
 const copyOf = async (store: Store, key: SessionKey): Promise<SessionCopy> => ({
   session: key.session,
@@ -66,5 +67,32 @@ describe('an import under way', () => {
     const again = await openSqlite(file);
     expect(await again.list(workspace, { limit: 10 })).toEqual([]);
     expect(await expectSound(again, key)).toHaveLength(2);
+  });
+
+  test('[ST8] lets what waits for it go before the import that was asked for later', async () => {
+    const store = await openSqlite(newSqliteFile());
+    const key = newKey();
+    await openSession(store, key);
+    const { workspace } = key;
+    const [first, second] = [heldBack(await copyOf(store, key)), heldBack(await copyOf(store, key))];
+    const imports = [store.importCopies(newWorkspace(), first.copies)];
+    await first.given;
+    const writes = [
+      mustAppend(store, key, [rawText('a')]),
+      store.writeRecords(workspace, [{ kind: 'member', id: 'm', onVersion: 0, body: {} }]),
+      store.hasBlobs(workspace, []),
+      store.putSnapshot(key, { seq: 1, foldVersion: 1, parts: {} }),
+      store.touch(presenceOf('w1'), { held: [], forMs: 1 }),
+      store.claim(claimOf('w1', { workspace })),
+      store.leave('w1'),
+      store.rebuildProjections(workspace),
+    ];
+    imports.push(store.importCopies(newWorkspace(), second.copies));
+    first.end.resolve();
+    await Promise.all(writes);
+    const late = mustAppend(store, key, [rawText('b')]);
+    second.end.resolve();
+    await Promise.all([...imports, late]);
+    expect(await expectSound(store, key)).toHaveLength(3);
   });
 });

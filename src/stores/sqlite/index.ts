@@ -2,6 +2,8 @@ import { stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { makeFolder } from '../../core/make-folder.ts';
 import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { fieldProblem } from '../../schema/field-problem.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { currentRelease } from '../release.ts';
 import { Watchers } from '../watchers.ts';
@@ -26,9 +28,18 @@ export interface SqliteOptions {
   readonly release?: string;
 }
 
+const fields: Record<keyof SqliteOptions, true> = {
+  file: true,
+  busyTimeoutMs: true,
+  fallbackPollMs: true,
+  release: true,
+};
+
 const entry = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 
 export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeStore> => {
+  const problem = fieldProblem(options, fields);
+  if (problem) throw new PerdureError('INVALID_INPUT', `openSqliteStore: ${problem}`);
   const file = resolve(options.file);
   await makeFolder(dirname(file)).catch((error) => {
     throw fileSystemError(error, file);

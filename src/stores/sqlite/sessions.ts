@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { EventRanges, Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import { inFamilyOrder } from '../family-order.ts';
 import { type LineageLink, type Segment, segmentsOf, spansOf } from '../lineage.ts';
 import { listedSummary, parseSummary, summaryAdvice } from '../stored-summary.ts';
 import { storeFailure } from './store-error.ts';
@@ -150,8 +151,8 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
       const root = head(key)?.root;
       if (!root) return [];
       const first = head({ workspace: key.workspace, session: root });
-      const heads = [...(first ? [first] : []), ...children.all(key.workspace, root).map((row) => headOf(row, file))];
-      return heads.sort((a, b) => a.summary.createdAt - b.summary.createdAt || (a.session < b.session ? -1 : 1));
+      const rest = children.all(key.workspace, root).map((row) => headOf(row, file));
+      return inFamilyOrder(first ? [first, ...rest] : rest);
     },
     lineage,
     spans: (workspace, { session, ranges }) =>

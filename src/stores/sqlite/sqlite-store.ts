@@ -1,3 +1,4 @@
+import type { TransferListItem } from 'node:worker_threads';
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
 import type { Notes } from '../../core/ports/notes.ts';
 import type { Claim, Claimed, Queue, Work, WorkerState } from '../../core/ports/queue.ts';
@@ -27,7 +28,9 @@ import type { SessionSummary } from '../../schema/summary.ts';
 import { changeOf, type Watchers } from '../watchers.ts';
 import { feedImport } from './feed-import.ts';
 import { followFile } from './follow-file.ts';
+import { ImportTurns } from './import-turns.ts';
 import { packRequest, unpackOutcome } from './packed-append.ts';
+import type { ValueOf } from './protocol.ts';
 import type { Reader } from './reader.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import type { ThreadClient } from './thread-client.ts';
@@ -37,8 +40,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   readonly #reader: Reader;
   readonly #writer: ThreadClient<WriterOperations>;
   readonly #watchers: Watchers;
-  /** Settled when the last import is through; all other writes wait for it. */
-  #importing: Promise<unknown> | undefined;
+  readonly #turns = new ImportTurns();
   #closing: Promise<void> | undefined;
 
   constructor(reader: Reader, writer: ThreadClient<WriterOperations>, watchers: Watchers) {
@@ -48,10 +50,8 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   async append(request: AppendRequest): Promise<AppendOutcome> {
-    const writer = this.#open(this.#writer);
     const packed = packRequest(request);
-    if (this.#importing) await this.#importing;
-    const reply = await writer.call('append', [packed.request], [packed.transfer]);
+    const reply = await this.#write('append', [packed.request], [packed.transfer]);
     const outcome = unpackOutcome(request, reply);
     if (outcome.outcome === 'appended') this.#watchers.wake([changeOf(outcome.head, outcome.events)]);
     return outcome;
@@ -81,7 +81,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   async putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[]): Promise<void> {
-    await (await this.#write()).call('putBlobs', [workspace, blobs]);
+    await this.#write('putBlobs', [workspace, blobs]);
   }
 
   async readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined> {
@@ -89,7 +89,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   async hasBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>> {
-    return (await this.#write()).call('hasBlobs', [workspace, hashes]);
+    return this.#write('hasBlobs', [workspace, hashes]);
   }
 
   async looseBlobs(workspace: WorkspaceId, query: LooseBlobs): Promise<readonly LooseBlob[]> {
@@ -101,7 +101,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     hashes: readonly BlobHash[],
     usedBefore: number,
   ): Promise<readonly BlobHash[]> {
-    return (await this.#write()).call('removeBlobs', [workspace, hashes, usedBefore]);
+    return this.#write('removeBlobs', [workspace, hashes, usedBefore]);
   }
 
   async now(): Promise<number> {
@@ -110,7 +110,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   async putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void> {
-    await (await this.#write()).call('putSnapshot', [key, snapshot]);
+    await this.#write('putSnapshot', [key, snapshot]);
   }
 
   async snapshot(
@@ -126,20 +126,9 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
 
   async importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported> {
     const writer = this.#open(this.#writer);
-    const before = this.#importing;
-    const work = (before ?? Promise.resolve()).then(() => feedImport(writer, workspace, copies));
-    const settled = work.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#importing = settled;
-    try {
-      const { imported, changes } = await work;
-      this.#watchers.wake(changes);
-      return imported;
-    } finally {
-      if (this.#importing === settled) this.#importing = undefined;
-    }
+    const { imported, changes } = await this.#turns.import(() => feedImport(writer, workspace, copies));
+    this.#watchers.wake(changes);
+    return imported;
   }
 
   async findCommits(workspace: WorkspaceId, query: CommitQuery): Promise<readonly StoredEvent[]> {
@@ -155,7 +144,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   async rebuildProjections(workspace: WorkspaceId): Promise<number> {
-    const count = await (await this.#write()).call('rebuildProjections', [workspace]);
+    const count = await this.#write('rebuildProjections', [workspace]);
     this.#watchers.wakeWorkers(new Set([workspace]));
     return count;
   }
@@ -165,25 +154,25 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   async claim(claim: Claim): Promise<Claimed> {
-    const { freed, ...claimed } = await (await this.#write()).call('claim', [claim]);
+    const { freed, ...claimed } = await this.#write('claim', [claim]);
     this.#watchers.wakeWorkers(freed);
     return claimed;
   }
 
   async touch(...asked: Parameters<Queue['touch']>): Promise<readonly SessionKey[]> {
-    return (await this.#write()).call('touch', asked);
+    return this.#write('touch', asked);
   }
 
   async finish(...asked: Parameters<Queue['finish']>): Promise<void> {
-    this.#watchers.wakeWorkers(await (await this.#write()).call('finish', asked));
+    this.#watchers.wakeWorkers(await this.#write('finish', asked));
   }
 
   async release(...asked: Parameters<Queue['release']>): Promise<void> {
-    this.#watchers.wakeWorkers(await (await this.#write()).call('release', asked));
+    this.#watchers.wakeWorkers(await this.#write('release', asked));
   }
 
   async leave(worker: string): Promise<void> {
-    this.#watchers.wakeWorkers(await (await this.#write()).call('leave', [worker]));
+    this.#watchers.wakeWorkers(await this.#write('leave', [worker]));
   }
 
   async workers(): Promise<readonly WorkerState[]> {
@@ -199,7 +188,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   async writeRecords(workspace: WorkspaceId, writes: readonly RecordWrite[]): Promise<boolean> {
-    return (await this.#write()).call('writeRecords', [workspace, writes]);
+    return this.#write('writeRecords', [workspace, writes]);
   }
 
   /** Processes on one file have no way to reach each other but the file, which is for what is kept. */
@@ -238,18 +227,20 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   async #close(): Promise<void> {
-    while (this.#importing) await this.#importing;
+    await this.#turns.write(async () => undefined);
     this.#watchers.clear();
     // The writer last: its checkpoint then finds no reader of ours in the way.
     await this.#reader.close();
     await this.#writer.close(() => this.#writer.call('close', []));
   }
 
-  /** The writer, when no import keeps its transaction open. */
-  async #write(): Promise<ThreadClient<WriterOperations>> {
+  async #write<Op extends keyof WriterOperations & string>(
+    op: Op,
+    args: Parameters<WriterOperations[Op]>,
+    transfer?: readonly TransferListItem[],
+  ): Promise<ValueOf<WriterOperations[Op]>> {
     const writer = this.#open(this.#writer);
-    if (this.#importing) await this.#importing;
-    return writer;
+    return this.#turns.write(() => writer.call(op, args, transfer));
   }
 
   #open<Thread>(thread: Thread): Thread {

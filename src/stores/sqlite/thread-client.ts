@@ -1,6 +1,7 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { MessageChannel, type MessagePort, type TransferListItem, Worker } from 'node:worker_threads';
+import { PerdureError } from '../../schema/error.ts';
 import { fromErrorData } from '../../schema/error-data.ts';
 import { inSlices } from '../in-slices.ts';
 import type { Call, FromThread, Operations, Reply, ValueOf } from './protocol.ts';
@@ -8,6 +9,11 @@ import type { Call, FromThread, Operations, Reply, ValueOf } from './protocol.ts
 interface Waiting {
   resolve(value: unknown): void;
   reject(error: unknown): void;
+}
+
+interface Outgoing {
+  readonly call: Call;
+  readonly transfer: readonly TransferListItem[];
 }
 
 interface Thread {
@@ -42,8 +48,7 @@ export class ThreadClient<Ops extends Operations> {
   #thread: Thread | undefined;
   #starting: NodeJS.Timeout | undefined;
   #lastId = 0;
-  #outbox: Call[] = [];
-  #transfer: TransferListItem[] = [];
+  #outbox: Outgoing[] = [];
   #drained: (() => void)[] = [];
 
   constructor(options: ThreadOptions) {
@@ -66,10 +71,9 @@ export class ThreadClient<Ops extends Operations> {
     transfer: readonly TransferListItem[] = [],
   ): Promise<ValueOf<Ops[Op]>> {
     this.start();
-    if (this.#outbox.length === 0) process.nextTick(() => this.#post());
+    if (this.#outbox.length === 0) process.nextTick(() => this.#postAll());
     const id = ++this.#lastId;
-    this.#outbox.push({ id, op, args });
-    this.#transfer.push(...transfer);
+    this.#outbox.push({ call: { id, op, args }, transfer });
     if (this.#waiting.size === 0) this.#thread?.port.ref();
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
@@ -112,16 +116,33 @@ export class ThreadClient<Ops extends Operations> {
     return thread;
   }
 
-  #post(): void {
-    const calls = this.#outbox;
-    const transfer = this.#transfer;
+  #postAll(): void {
+    const outgoing = this.#outbox;
     this.#outbox = [];
-    this.#transfer = [];
-    if (calls.length === 0 || !this.#thread) return;
-    const { port, bell } = this.#thread;
-    port.postMessage(calls, transfer);
+    if (outgoing.length > 0 && this.#thread) this.#post(this.#thread, outgoing);
+  }
+
+  /** A value that no message can hold fails the call that it was given to, and no other. */
+  #post(thread: Thread, outgoing: readonly Outgoing[]): void {
+    const { port, bell } = thread;
+    const calls = outgoing.map(({ call }) => call);
+    const transfer = outgoing.flatMap((each) => each.transfer);
+    try {
+      port.postMessage(calls, transfer);
+    } catch (error) {
+      if (calls.length > 1) for (const each of outgoing) this.#post(thread, [each]);
+      else this.#refuse(calls[0]!, error);
+      return;
+    }
     Atomics.add(bell, 0, 1);
     Atomics.notify(bell, 0);
+  }
+
+  #refuse({ id, op }: Call, cause: unknown): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    waiting?.reject(new PerdureError('INVALID_INPUT', `${op} was given a value that cannot be kept`, { cause }));
+    this.#restIfIdle();
   }
 
   #receive(message: FromThread): void {
@@ -151,7 +172,6 @@ export class ThreadClient<Ops extends Operations> {
     this.#thread = undefined;
     thread.port.close();
     this.#outbox = [];
-    this.#transfer = [];
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const { reject } of waiting) reject(this.#options.lost(cause));

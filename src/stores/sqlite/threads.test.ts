@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { moduleUrl, runScript } from '../../../test/run-script.ts';
 import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
-import { expectSound } from '../../testing/contract/session-log.ts';
+import { expectSound, openSession } from '../../testing/contract/session-log.ts';
 import type { Operations } from './protocol.ts';
 import { ThreadClient } from './thread-client.ts';
 
@@ -39,7 +39,7 @@ describe('threads and their process', () => {
 });
 
 interface Echo extends Operations {
-  readonly echo: (text: string) => { readonly value: string };
+  readonly echo: (text: unknown) => { readonly value: unknown };
   readonly exit: () => { readonly value: never };
   readonly throw: () => { readonly value: never };
 }
@@ -86,6 +86,36 @@ describe('a thread that is started later', () => {
     await client.stop();
     await pause(200);
     expect(started[0]).toBe(0);
+  });
+});
+
+describe('a call that cannot be sent', () => {
+  test('[FAULT1] fails alone, and those of its tick are answered', async () => {
+    const client = newClient();
+    const bytes = new Uint8Array([1, 2, 3]);
+    const calls = [
+      client.call('echo', ['before']),
+      client.call('echo', [() => 'no message holds a function']),
+      client.call('echo', [bytes], [bytes.buffer]),
+    ];
+    const closing = client.close(async () => undefined);
+    expect(await Promise.allSettled(calls)).toMatchObject([
+      { value: 'before' },
+      { reason: { code: 'INVALID_INPUT' } },
+      { value: new Uint8Array([1, 2, 3]) },
+    ]);
+    await closing;
+  });
+
+  test('[FAULT1] leaves a store usable', async () => {
+    const store = await openSqlite(newSqliteFile());
+    const key = newKey();
+    const body = { name: () => 'no JSON' } as never;
+    const writing = store.writeRecords(key.workspace, [{ kind: 'member', id: 'm', onVersion: 0, body }]);
+    const opening = openSession(store, key);
+    await expect(writing).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await opening;
+    await expectSound(store, key);
   });
 });
 

@@ -38,6 +38,18 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(same(large, payloadOf(events[1]!))).toBe(true);
     });
 
+    test('[LOG9] of those who read a blob at once each has bytes of its own', async () => {
+      const { store } = setup;
+      const { workspace } = newKey();
+      const blob = blobOf(noise(20_000, 11));
+      await store.putBlobs(workspace, [blob]);
+      const read = await Promise.all(Array.from({ length: 40 }, () => store.readBlob(workspace, blob.hash)));
+      for (const bytes of read) {
+        expect(same(blob.bytes, bytes)).toBe(true);
+        bytes!.fill(0x78);
+      }
+    });
+
     test('[BLOB1] an event whose blob is gone is told as damaged, and the others are read', async () => {
       const { store, tamper } = setup;
       const key = newKey();

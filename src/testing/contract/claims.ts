@@ -189,6 +189,20 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await sessionsIn(store, workspace)).toEqual([keys[0]!.session, keys[2]!.session, b, a]);
     });
 
+    test('[QUEUE10] only these sessions, of one workspace, are shown as stranded where they are named', async () => {
+      const { store } = setup;
+      const [agent, workspace] = [newAgent(), newWorkspace()];
+      const [{ session }] = [
+        await enterBound(store, { agent }, workspace),
+        await enterBound(store, { agent }, workspace),
+      ];
+      const stranded = (about: Partial<Claim>) =>
+        claimAs(store, 'w1', { strandedMs: 0, sessions: [session], ...about });
+      expect(await stranded({})).toEqual([]);
+      expect(await stranded({ workspace: newWorkspace() })).toEqual([]);
+      expect(await stranded({ workspace })).toEqual([session]);
+    });
+
     test('[QUEUE10] what waits for an agent that nobody holds is shown once to one who does not, and waits on', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();

@@ -112,5 +112,9 @@ export const describeKeys = (setup: ContractSetup) =>
       const texts = ['z', 'a', "quote ' and %", 'Ünïcödé ☃', 'Z', 'k'.repeat(255)];
       for (const text of texts) await mustAppend(store, key, [rawText(text)], { key: idempotencyKey(text, text) });
       expect((await store.keys(key)).map((stored) => stored.key)).toEqual(texts);
+      for (const [index, text] of texts.entries()) {
+        expect(await store.keys(key, text)).toEqual([{ ...idempotencyKey(text, text), seq: index + 2, count: 1 }]);
+      }
+      expect(await store.keys(key, 'nobody used it')).toEqual([]);
     });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ListQuery, SessionKey, Store } from '../../core/ports/store.ts';
-import type { WorkspaceId } from '../../schema/ids.ts';
+import { newId, type WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { type ContractSetup, newKey, newWorkspace } from './contract-setup.ts';
 import { event, message, opened, rawText } from './new-events.ts';
@@ -123,5 +123,19 @@ export const describeListings = (setup: ContractSetup) =>
       await mustAppend(store, root, [rawText('x')], { at: 9_000 });
       const heads = await Promise.all(made.map((key) => mustHead(store, key)));
       for (const key of made) expect(await store.family(key)).toEqual(heads);
+    });
+
+    test('[FORK1] in a family parents come before their children, also those that slow clocks made', async () => {
+      const { store } = setup;
+      const byId = Array.from({ length: 4 }, () => newId('ses')).sort();
+      const { workspace } = newKey();
+      const [grandchild, child, root, sibling] = byId.map((session) => ({ workspace, session }));
+      await openSession(store, root!, { at: 1_000 });
+      await mustAppend(store, root!, [rawText('x')], { at: 5_000 });
+      await forkSession(store, root!, 2, child!, { at: 0 });
+      await forkSession(store, child!, 1, grandchild!, { at: 0 });
+      await forkSession(store, root!, 1, sibling!, { at: 2_000 });
+      const family = (await store.family(sibling!)).map(({ session }) => session);
+      expect(family).toEqual([root, child, grandchild, sibling].map((key) => key!.session));
     });
   });

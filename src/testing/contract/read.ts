@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { inlinePayloadBytes, type SessionKey, type Store } from '../../core/ports/store.ts';
+import { blobHash } from '../../core/session/chain.ts';
+import { hexOf } from '../memory-database.ts';
 import { type ContractSetup, newKey } from './contract-setup.ts';
 import { noise, raw, rawText } from './new-events.ts';
-import { mustAppend, openSession, payloadOf, readAll, seqs } from './session-log.ts';
+import { mustAppend, mustHead, openSession, payloadOf, readAll, seqs } from './session-log.ts';
 
 /** A session of `count` events after its first, each of `size` bytes that do not compress. */
 const withEvents = async (store: Store, count: number, size: number): Promise<SessionKey> => {
@@ -37,6 +39,39 @@ export const describeReads = (setup: ContractSetup) =>
         expect(Buffer.from(payload).equals(payloadOf(read[i]!)), `payload ${i} of ${payload.length} bytes`).toBe(true);
         expect(Buffer.from(read[i]!.hash).equals(events[i]!.hash)).toBe(true);
       }
+    });
+
+    test('[LOG9] a store leaves the bytes that it is given as they are, and what it gives is its reader’s to change', async () => {
+      const { store } = setup;
+      const key = newKey();
+      const { workspace } = key;
+      await openSession(store, key);
+      const sizes = [1, 200, 5_000, inlinePayloadBytes + 1];
+      const given = sizes.map((size) => noise(size, size));
+      const [first, ...rest] = given.map((payload) => raw(payload));
+      const blobs = given.map((bytes) => ({ hash: hexOf(blobHash(bytes)), bytes }));
+      const parts = Object.fromEntries(given.map((bytes) => [`${bytes.length}`, bytes]));
+      await mustAppend(store, key, [first!, ...rest]);
+      await store.putBlobs(workspace, blobs);
+      await store.putSnapshot(key, { seq: 5, foldVersion: 1, parts });
+      expect(given.every((bytes, index) => Buffer.from(bytes).equals(noise(sizes[index]!, sizes[index]!)))).toBe(true);
+      const readBytes = async (): Promise<Record<string, readonly Uint8Array[]>> => ({
+        payloads: (await readAll(store, key)).map(payloadOf),
+        salts: (await readAll(store, key)).flatMap(({ body }) => (body.kind === 'bytes' ? [body.salt] : [])),
+        hashes: (await readAll(store, key)).map(({ hash }) => hash),
+        head: [(await mustHead(store, key)).hash],
+        family: (await store.family(key)).map(({ hash }) => hash),
+        blobs: await Promise.all(blobs.map(async ({ hash }) => (await store.readBlob(workspace, hash))!)),
+        parts: Object.values((await store.snapshot(key, { seq: 5, foldVersion: 1 }))!.parts),
+      });
+      const readDigests = async () =>
+        Object.entries(await readBytes()).map(([name, pieces]) => [
+          name,
+          ...pieces.map((bytes) => hexOf(blobHash(bytes))),
+        ]);
+      const before = await readDigests();
+      for (const pieces of Object.values(await readBytes())) for (const bytes of pieces) bytes.fill(0x78);
+      expect(await readDigests()).toEqual(before);
     });
 
     test('[LOG9] the header comes back as it was', async () => {
