@@ -27,9 +27,17 @@ export const writeManifest = (parts: Parts, hashOf: (bytes: Uint8Array) => strin
     ) satisfies Manifest,
   );
 
+const isPart = (part: unknown): boolean => {
+  const { inline, blob } = (part ?? {}) as Record<string, unknown>;
+  return typeof inline === 'string' || (typeof blob === 'string' && /^[0-9a-f]{64}$/.test(blob));
+};
+
+/** undefined where it says nothing that we wrote. */
 export const parseManifest = (text: string): Manifest | undefined => {
   try {
-    return JSON.parse(text) as Manifest;
+    const manifest = JSON.parse(text) as Manifest;
+    const parts = Object.values(manifest);
+    return parts.length > 0 && parts.every(isPart) ? manifest : undefined;
   } catch {
     return undefined;
   }

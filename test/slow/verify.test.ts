@@ -157,6 +157,26 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     await restarted.close();
   });
 
+  test('[FAULT1, FOLD1] a snapshot that is none is passed over: it is only a cache', async () => {
+    const often = await openRuntime({ store: place.address, snapshots: { everyEvents: 4, everyBytes: 1e9 } });
+    const { id } = await talk(often.sessions);
+    await often.close();
+    const none = ['{', 'null', '5', '[]', '[1]', '"x"', '{}', '{"session":null}', '{"session":{}}'];
+    for (const manifest of [
+      ...none,
+      '{"session":{"inline":5}}',
+      '{"session":{"blob":"zz"}}',
+      '{"session":{"ynline":""}}',
+    ]) {
+      await place.edit((_, prefix) => `update ${prefix}snapshots set manifest = '${manifest}' where session = '${id}'`);
+      const restarted = await openRuntime({ store: place.address });
+      const session = await restarted.sessions.get(id);
+      await session.append({ role: 'user', content: manifest });
+      expect({ manifest, ...(await session.verify()) }).toMatchObject({ manifest, ok: true });
+      await restarted.close();
+    }
+  });
+
   test('[FAULT1, FAULT2] a row that disagrees with its events is STORE_CORRUPT, and leaves the others usable', async () => {
     const [broken, sound] = [await talk(), await talk()];
     const setBack = (events: string, id: string) =>
