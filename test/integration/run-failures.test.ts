@@ -1,7 +1,11 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Finish, type Model, ModelFailure } from '../../src/core/ports/model.ts';
-import { defineTool, openRuntime } from '../../src/index.ts';
+import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
+import { defineAgent, defineTool, openRuntime, PerdureError } from '../../src/index.ts';
 import { eventDefinitions } from '../../src/schema/event.ts';
 import type { ModelFailureKind } from '../../src/schema/run.ts';
 import { type RunFailureCode, runFailureCatalog } from '../../src/schema/run-failure-catalog.ts';
@@ -9,6 +13,7 @@ import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { callCliOn } from '../call-cli.ts';
 import { freePort } from '../free-port.ts';
+import { overrideStore } from '../override-store.ts';
 import { messagesApi } from '../providers/messages-api.ts';
 import { startProvider, testKey } from '../providers/provider-server.ts';
 import { startRuns } from '../start-runs.ts';
@@ -65,6 +70,61 @@ test.each(Object.keys(runFailureCatalog) as RunFailureCode[])('[RUN21] a run can
   expect(await (await session.send('Go')).result()).toMatchObject({ status: 'failed', error: { code } });
   expect(warnings).toHaveLength(code === 'DEFECT' ? 1 : 0);
   expect(await (await session.send('And again')).result()).toMatchObject({ error: { code } });
+});
+
+const newFolder = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-failures-'));
+  undo.push(() => rm(folder, { recursive: true }));
+  return folder;
+};
+
+test('[RUN21] a run that cannot be set up fails, and nobody watches over it any more', async () => {
+  const database = newMemoryDatabase();
+  const [data, cwd] = [await newFolder(), await newFolder()];
+  const agent = defineAgent({ name: 'tester', version: 1, ...ending('stop') });
+  const warnings: unknown[] = [];
+  const runtime = await openRuntime({
+    store: openMemoryStore(database),
+    data,
+    agents: [agent],
+    onWarning: (problem) => warnings.push(problem),
+  });
+  undo.push(() => runtime.close());
+  const session = await runtime.sessions.open({ agent, files: { cwd } });
+  const worker = runtime.worker();
+  await worker.start();
+  await rm(join(data, 'machine'));
+  await mkdir(join(data, 'machine'));
+  const run = await session.send('Go');
+  expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'DEFECT' } });
+  await worker.stop();
+  expect(database.watchers.size).toBe(0);
+  expect(warnings).toHaveLength(1);
+});
+
+test('[FAULT1] a store that fails while a run is at work ends no run: it is let go of and taken on again', async () => {
+  const agent = defineAgent({ name: 'tester', version: 1, ...ending('stop') });
+  const store = openMemoryStore();
+  let isAway = false;
+  const runtime = await openRuntime({
+    store: overrideStore<RuntimeStore>(store, {
+      append: (request) => {
+        const isCalled = request.events.some(({ type }) => type === 'model.called');
+        if (!isCalled || isAway) return store.append(request);
+        isAway = true;
+        return Promise.reject(new PerdureError('STORE_UNAVAILABLE', 'away'));
+      },
+    }),
+    agents: [agent],
+    onWarning: () => undefined,
+  });
+  undo.push(() => runtime.close());
+  const session = await runtime.sessions.open({ agent });
+  const run = await session.send('Go');
+  await runtime.worker().runUntilIdle();
+  expect(await run.result()).toMatchObject({ status: 'succeeded' });
+  const types = (await Array.fromAsync(session.events())).map(({ type }) => type);
+  expect(types.filter((type) => type === 'run.started')).toHaveLength(2);
 });
 
 test('[RUN21] a code of another release is read as it is', () => {

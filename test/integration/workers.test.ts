@@ -22,6 +22,7 @@ import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { subagent } from '../../src/tools/index.ts';
 import { overrideStore } from '../override-store.ts';
+import { moduleUrl, runScript } from '../run-script.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -225,6 +226,74 @@ test('[WORKER5] runUntilIdle gives up on a store that fails for too long, and sa
   const gone = new PerdureError('STORE_UNAVAILABLE', 'the file is gone');
   const runtime = await open(() => ({ claim: () => Promise.reject(gone) }));
   await expect(runtime.worker({ patienceMs: 30, pollMs: 5 }).runUntilIdle()).rejects.toBe(gone);
+});
+
+test('[WORKER16] a worker works until there is nothing to do as often as it is asked to', async () => {
+  const { agent, open } = newCluster();
+  const runtime = await open();
+  const session = await runtime.sessions.open({ agent });
+  const worker = runtime.worker();
+  for (const text of ['One', 'Two', 'Three']) {
+    const run = await session.send(text);
+    await worker.runUntilIdle();
+    expect(await run.standing()).toMatchObject({ status: 'succeeded' });
+    expect(await runtime.workers()).toEqual([]);
+  }
+  await worker.start();
+  expect(worker.state()).toMatchObject({ isEnding: false });
+  expect(await (await session.send('Four')).ended()).toMatchObject({ status: 'succeeded' });
+});
+
+test.each(['stop', 'drain'] as const)('[WORKER16] after a %s, work is refused with what to do', async (end) => {
+  const { open } = newCluster();
+  const worker = (await open()).worker();
+  await worker.start();
+  await worker[end]();
+  const refusal = { code: 'RUNTIME_CLOSED', message: expect.stringContaining('runtime.worker()') };
+  await expect(worker.start()).rejects.toMatchObject(refusal);
+  await expect(worker.runUntilIdle()).rejects.toMatchObject(refusal);
+});
+
+test('[WORKER16] a worker that rests when its runtime closes works no more', async () => {
+  const { open } = newCluster();
+  const runtime = await open();
+  const worker = runtime.worker();
+  await worker.runUntilIdle();
+  await runtime.close();
+  await expect(worker.runUntilIdle()).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+});
+
+test('[WORKER16] a runtime keeps nothing of workers and dispatchers that have ended', async () => {
+  const { line, ended } = runScript(`
+    import { setImmediate as turn } from 'node:timers/promises';
+    import { setFlagsFromString } from 'node:v8';
+    import { runInNewContext } from 'node:vm';
+    import { openRuntime } from ${moduleUrl('src/index.ts')};
+    import { openMemoryStore } from ${moduleUrl('src/testing/memory-store.ts')};
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc');
+    const runtime = await openRuntime({ store: openMemoryStore() });
+    const made = { workers: [], idlers: [], dispatchers: [] };
+    const noted = (kind, each) => {
+      made[kind].push(new WeakRef(each));
+      return each;
+    };
+    for (let count = 0; count < 20; count++) {
+      await noted('workers', runtime.worker()).runUntilIdle();
+      noted('idlers', runtime.worker());
+      const dispatcher = noted('dispatchers', runtime.dispatcher());
+      dispatcher.start();
+      await dispatcher.stop();
+    }
+    for (let count = 0; count < 10; count++) {
+      await turn();
+      gc();
+    }
+    console.log(Object.entries(made).flatMap(([kind, all]) => (all.filter((each) => each.deref()).length > 5 ? kind : [])).join());
+    await runtime.close();
+  `);
+  expect(await line()).toBe('');
+  expect(await ended).toMatchObject({ code: 0 });
 });
 
 test('[WORKER6] what is sent for later begins then, and keeps nothing else waiting', async () => {

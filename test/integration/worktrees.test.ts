@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
-import { afterEach, expect, test } from 'vitest';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, expect, test, vi } from 'vitest';
 import { Worktrees } from '../../src/core/files/disk/worktrees.ts';
 import { PerdureError } from '../../src/schema/error.ts';
 import { MemoryBlobs } from '../memory-blobs.ts';
@@ -69,6 +71,41 @@ test('[FILE14] a failure keeps its code on its way out of the thread, that of th
   await expect(worktrees.restore({ ...at, root: '0'.repeat(64) }, new MemoryBlobs())).rejects.toMatchObject({
     code: 'BLOB_NOT_FOUND',
   });
+});
+
+test('[FILE14] a task that fails waits for what it has on its way to the store', async () => {
+  const { write, at, blobs } = start();
+  for (let index = 0; index < 512; index++) write(`${index}`, `${index}`);
+  write('z/node_modules/left-out', '');
+  const reached = Promise.withResolvers<void>();
+  blobs.readBlob = async () => reached.resolve() as undefined;
+  blobs.hasBlobs = async () => {
+    await reached.promise;
+    await turn(); // so that the failure comes before this answer
+    return new Set();
+  };
+  await expect(worktrees.restore({ ...at, root: 'f'.repeat(64) }, blobs)).rejects.toMatchObject({
+    code: 'BLOB_NOT_FOUND',
+  });
+  expect(blobs.puts).toBe(512);
+});
+
+test('[FILE14] what is asked for a task that is over is refused, and the thread goes on', async () => {
+  const { write, at, blobs } = start();
+  const started = Promise.withResolvers<Worker>();
+  process.once('worker', started.resolve);
+  write('a', 'one');
+  const { root } = await worktrees.snapshot(at, blobs);
+  const thread = await started.promise;
+  const answers = vi.spyOn(thread, 'postMessage');
+  thread.emit('message', { ask: 1000, of: 1, method: 'readBlob', argument: root });
+  await vi.waitFor(() =>
+    expect(answers).toHaveBeenCalledWith({
+      answer: 1000,
+      error: expect.objectContaining({ code: 'FILE_UNAVAILABLE' }),
+    }),
+  );
+  expect(await worktrees.snapshot(at, blobs)).toMatchObject({ root });
 });
 
 test('[FILE14] a stop waits for what is under way, comparisons too', async () => {

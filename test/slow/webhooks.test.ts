@@ -233,6 +233,14 @@ describe('what webhooks hear of', () => {
     expect([...told]).toEqual([first, second, third].map(({ run }) => run.id));
   });
 
+  test('[WORKER16] a dispatcher that was stopped does not begin again, and says what to do', async () => {
+    const runtime = await open();
+    const dispatcher = dispatching(runtime);
+    await dispatcher.stop();
+    const refusal = { code: 'RUNTIME_CLOSED', message: expect.stringContaining('runtime.dispatcher()') };
+    expect(() => dispatcher.start()).toThrow(expect.objectContaining(refusal));
+  });
+
   test('[HOOK2] while there is no webhook changes cost the store next to nothing, and the first one hears all the same', async () => {
     const receiver = await startReceiver();
     const beside = openMemoryStore();

@@ -32,7 +32,7 @@ import { untilAborted } from './run-tool.ts';
 
 /** How asking the model ended, as far as the run has to know. */
 export type Asked =
-  | { readonly ended: 'answered' }
+  | { readonly ended: 'goes-on' }
   | { readonly ended: 'waits' }
   | { readonly ended: 'failed'; readonly error: RunFailure };
 
@@ -129,7 +129,7 @@ const waitForBudget = async (run: RunContext, reserve: Reserve): Promise<Asked> 
     const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
     return reason === undefined ? undefined : [{ type: 'run.waiting', payload: { for: 'budget', reason }, ...common }];
   });
-  return { ended: written.length > 0 ? 'waits' : 'answered' };
+  return { ended: written.length > 0 ? 'waits' : 'goes-on' };
 };
 
 const answered = (
@@ -217,7 +217,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
 const keepAnswer = async (run: RunContext, drafts: readonly EventDraft[], answer: ModelAnswer): Promise<Asked> => {
   const ended = finished(answer);
   const fold = await run.writer.fold();
-  const calls = ended.ended === 'answered' ? await callsAtOnce(run, fold, callsOf(answer)) : [];
+  const calls = ended.ended === 'goes-on' ? await callsAtOnce(run, fold, callsOf(answer)) : [];
   await run.writer.record(...drafts, ...calls.map((each) => begin(run, fold, each)));
   run.scope.previews.over(run.writer.key);
   await Promise.all(calls.map((each) => executeCall(run, fold, each, 1)));
@@ -238,7 +238,7 @@ const cutOff: Readonly<Partial<Record<Finish, RunFailure>>> = {
 
 const finished = ({ finish }: ModelAnswer): Asked => {
   const error = cutOff[finish];
-  return error ? { ended: 'failed', error } : { ended: 'answered' };
+  return error ? { ended: 'failed', error } : { ended: 'goes-on' };
 };
 
 const failureCodes: Readonly<Record<ModelFailureKind, RunFailureCode>> = {
@@ -285,5 +285,5 @@ const failed = async (
     return { ended: 'failed', error: { code: failureCodes[failure.failure], message: failure.message } };
   }
   if (failure.failure !== 'overflow') await sleep(retryInMs, undefined, { signal: run.signal });
-  return { ended: 'answered' };
+  return { ended: 'goes-on' };
 };

@@ -74,5 +74,6 @@ export class NextLook {
   /** No alarm rings any more. */
   stop(): void {
     for (const alarm of this.#alarms) clearTimeout(alarm);
+    this.#alarms.clear();
   }
 }

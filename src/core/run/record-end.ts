@@ -97,13 +97,12 @@ export const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about
     await run.writer.decide((fold) => endDrafts(run, fold, call, ended, about, undefined));
     return;
   }
-  for (;;) {
-    const found = await run.files.found(look);
+  await run.files.landing(look, async (found) => {
     const written = await run.writer.decide((fold) =>
       treeOf(fold) === found.on ? endDrafts(run, fold, call, ended, about, found) : undefined,
     );
-    if (written.length > 0) return run.files.told(look, found);
-  }
+    return written.length > 0;
+  });
 };
 
 /** What a call that may have written left in the worktree. That it cannot be looked at does not take the call's outcome away. */

@@ -11,6 +11,7 @@ import type { BlobHash } from '../ports/blobs.ts';
 import type { Tool } from '../ports/tool.ts';
 import { bindTo } from '../service/open-files.ts';
 import type { Scope } from '../service/scope.ts';
+import { untilItLands } from '../service/until-it-lands.ts';
 import { decideFiles, type NewFiles } from '../session/decide-files.ts';
 import type { UntoldCall } from '../session/files-fold.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -73,8 +74,6 @@ interface Parts {
   readonly lock?: Disposable;
 }
 
-const maxRounds = 10;
-
 /**
  * The worktree of a run. Before a tool looks at it, it is what the log says; after one may have written, what it became is told. The log
  * wins over what is on this machine, which may have been elsewhere meanwhile; what nobody has told yet is kept first.
@@ -123,33 +122,34 @@ export class RunFiles implements Disposable {
   }
 
   async #bring(): Promise<void> {
-    for (let round = 0; round < maxRounds; round++) {
-      const fold = await this.#parts.writer.fold();
-      this.#seq = fold.seq;
-      if (this.#tree === treeOf(fold)) {
-        if (!this.#isToPrepare(this.#tree)) return;
-        await this.#prepare(this.#tree);
-        continue;
-      }
-      const { scope, writer } = this.#parts;
-      await makePlace(this.place);
-      if (this.place.isBound) {
-        await this.#hold();
-        await bindTo(scope, writer.key, this.place.folder);
-      }
-      const known = await readMark(this.place);
-      const isEmpty = !known && (await this.#isEmpty());
-      const mark = known ?? { ...newWorktree, trees: [this.place.isBound ? treeOf(fold) : emptyTree.hash] };
-      this.#isPrepared = mark.isPrepared ?? false;
-      const begun = isEmpty ? undefined : await this.#begunWith(fold, mark);
-      if (begun) {
-        this.#tree = begun;
-        return;
-      }
-      if (isEmpty && treeOf(fold) === emptyTree.hash) this.#beginEmpty();
-      else await this.#reconcile(fold, mark);
+    const { writer } = this.#parts;
+    await untilItLands(writer.key, async () => ((await this.#bringCloser()) ? { as: undefined } : undefined));
+  }
+
+  /** True when there is nothing left to bring. */
+  async #bringCloser(): Promise<boolean> {
+    const { scope, writer } = this.#parts;
+    const fold = await writer.fold();
+    this.#seq = fold.seq;
+    if (this.#tree === treeOf(fold)) {
+      if (!this.#isToPrepare(this.#tree)) return true;
+      await this.#prepare(this.#tree);
+      return false;
     }
-    throw new PerdureError('CONFLICT', 'the files of the session kept changing: try again when it is quieter');
+    await makePlace(this.place);
+    if (this.place.isBound) {
+      await this.#hold();
+      await bindTo(scope, writer.key, this.place.folder);
+    }
+    const known = await readMark(this.place);
+    const isEmpty = !known && (await this.#isEmpty());
+    const mark = known ?? { ...newWorktree, trees: [this.place.isBound ? treeOf(fold) : emptyTree.hash] };
+    this.#isPrepared = mark.isPrepared ?? false;
+    const begun = isEmpty ? undefined : await this.#begunWith(fold, mark);
+    if (begun) this.#tree = begun;
+    else if (isEmpty && treeOf(fold) === emptyTree.hash) this.#beginEmpty();
+    else await this.#reconcile(fold, mark);
+    return begun !== undefined;
   }
 
   /** What will be here, its calls will have made. */
@@ -264,12 +264,8 @@ export class RunFiles implements Disposable {
   async #lookAndTell(cause: Cause): Promise<boolean> {
     const look = await this.look(cause);
     if (!look) return false;
-    for (;;) {
-      const found = await this.found(look);
-      if (!(await this.#tell(found))) continue;
-      await this.told(look, found);
-      return true;
-    }
+    await this.landing(look, (found) => this.#tell(found));
+    return true;
   }
 
   /** What a lost call left is told before it runs again: so it finds what was written from elsewhere too. */
@@ -337,14 +333,15 @@ export class RunFiles implements Disposable {
   /** What another session made of files that it had from here joins them. The worktree is brought there before the next call. */
   async takeOver(base: BlobHash, theirs: BlobHash, cause: Cause): Promise<void> {
     const { writer, scope } = this.#parts;
-    for (let round = 0; round < maxRounds && theirs !== base; round++) {
+    if (theirs === base) return;
+    await untilItLands(writer.key, async () => {
       const fold = await writer.fold();
       const on = treeOf(fold);
       const { conflicts, ...joined } = await joinFiles(scope, { base, ours: on, theirs, on });
-      if (joined.tree === on && !conflicts) return;
+      const hasNews = joined.tree !== on || conflicts;
       const files = { ...joined, leftOut: fold.files?.leftOut ?? {}, cause };
-      if (await this.#tell({ on, files, conflicts })) return;
-    }
+      return !hasNews || (await this.#tell({ on, files, conflicts })) ? { as: undefined } : undefined;
+    });
   }
 
   /** What a call that may have written left; undefined when nothing is other than before. */
@@ -359,13 +356,18 @@ export class RunFiles implements Disposable {
     return { base, files };
   }
 
-  /** A look as it can be recorded now: joined with what was written from elsewhere meanwhile. */
-  async found(look: Look): Promise<FoundFiles> {
-    return this.#onto(treeOf(await this.#parts.writer.fold()), look);
+  /** Has a look recorded, joined with what was written from elsewhere meanwhile. `record` gives false when the session's files have become others again. */
+  async landing(look: Look, record: (found: FoundFiles) => Promise<boolean>): Promise<void> {
+    const { writer } = this.#parts;
+    const found = await untilItLands(writer.key, async () => {
+      const joined = await this.#onto(treeOf(await writer.fold()), look);
+      return (await record(joined)) ? { as: joined } : undefined;
+    });
+    await this.#told(look, found);
   }
 
   /** The log has it. Where it was joined with something, the worktree is brought there before the next call. */
-  async told({ files: { tree: here } }: Look, { files: { tree } }: FoundFiles): Promise<void> {
+  async #told({ files: { tree: here } }: Look, { files: { tree } }: FoundFiles): Promise<void> {
     await this.#mark(here);
     this.#tree = here === tree ? here : undefined;
   }

@@ -2,12 +2,10 @@ import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import type { AppendOutcome, Head, SessionKey } from '../ports/store.ts';
 import { appendDrafts } from '../service/append-drafts.ts';
-import { turnAside } from '../service/execute.ts';
 import type { Scope } from '../service/scope.ts';
 import { sessionNotFound } from '../service/session-folds.ts';
+import { untilItLands } from '../service/until-it-lands.ts';
 import type { SessionFold } from '../session/fold.ts';
-
-const maxDecisions = 20;
 
 export const takenOver = (key: SessionKey, epoch: number): PerdureError =>
   new PerdureError('FENCED', `another writer has taken over ${key.session}: this one stops`, {
@@ -51,26 +49,20 @@ export class RunWriter {
   }
 
   /** Fences all others. Decided on the newest head, or on one that was just read, and again when that moves. */
-  async claim(decide: Decide, read?: Head): Promise<readonly SessionEvent[] | undefined> {
-    for (let attempt = 0; attempt < maxDecisions; attempt++) {
-      const head = (attempt === 0 && read) || (await this.#scope.store.head(this.key));
+  claim(decide: Decide, read?: Head): Promise<readonly SessionEvent[] | undefined> {
+    return untilItLands(this.key, async (before) => {
+      const head = (before === 0 && read) || (await this.#scope.store.head(this.key));
       if (!head) throw sessionNotFound(this.key);
       const fold = await this.#scope.folds.atHead(head);
       const drafts = decide(fold);
-      if (!drafts) return undefined;
-      const { outcome, events } = await this.#append(fold, drafts, {
-        epoch: head.epoch,
-        onHead: fold.seq,
-        claims: true,
-      });
-      if (outcome.outcome === 'appended') {
-        this.#epoch = outcome.head.epoch;
-        return events;
-      }
-      if (outcome.outcome !== 'conflict' && outcome.outcome !== 'fenced') throw this.#refusal(outcome);
-      await turnAside(attempt);
-    }
-    throw this.#refusal({ outcome: 'conflict', head: 0 });
+      if (!drafts) return { as: undefined };
+      const onHead = fold.seq;
+      const { outcome, events } = await this.#append(fold, drafts, { epoch: head.epoch, onHead, claims: true });
+      if (outcome.outcome === 'conflict' || outcome.outcome === 'fenced') return undefined;
+      if (outcome.outcome !== 'appended') throw this.#refusal(outcome);
+      this.#epoch = outcome.head.epoch;
+      return { as: events };
+    });
   }
 
   /** A fact lands at any head. */
@@ -87,17 +79,16 @@ export class RunWriter {
     return this.#inOrder(() => this.#decide(decide));
   }
 
-  async #decide(decide: Decide): Promise<readonly SessionEvent[]> {
-    for (let attempt = 0; attempt < maxDecisions; attempt++) {
-      const fold = await (attempt === 0 ? this.fold() : this.#scope.folds.head(this.key));
+  #decide(decide: Decide): Promise<readonly SessionEvent[]> {
+    return untilItLands(this.key, async (before) => {
+      const fold = await (before === 0 ? this.fold() : this.#scope.folds.head(this.key));
       const drafts = decide(fold);
-      if (!drafts || drafts.length === 0) return [];
+      if (!drafts || drafts.length === 0) return { as: [] };
       const { outcome, events } = await this.#append(fold, drafts, { epoch: this.#held(), onHead: fold.seq });
-      if (outcome.outcome === 'appended') return events;
-      if (outcome.outcome !== 'conflict') throw this.#refusal(outcome);
-      await turnAside(attempt);
-    }
-    throw this.#refusal({ outcome: 'conflict', head: 0 });
+      if (outcome.outcome === 'conflict') return undefined;
+      if (outcome.outcome !== 'appended') throw this.#refusal(outcome);
+      return { as: events };
+    });
   }
 
   /** Calls that run beside each other write one after another. */

@@ -79,10 +79,13 @@ const askedBy = (work: WorkFor): Asked | undefined => {
   return { requestedBy: work.run.requestedBy, from: work.run.from };
 };
 
+/** A run that this worker has claimed. */
+interface Claimed extends Asked, Pick<RunContext, 'writer' | 'run' | 'agent'> {}
+
 const isStoreFailure = (error: unknown): boolean => isPerdureError(error) && /^(STORE_|RUNTIME_)/.test(error.code);
 
 /** What no step can deal with ends the run, and is said there. */
-const fail = async ({ scope, writer, run, agent }: RunContext, cause: unknown): Promise<void> => {
+const fail = async (scope: Scope, { writer, run, agent }: Claimed, cause: unknown): Promise<void> => {
   const code = isPerdureError(cause) ? cause.code : 'DEFECT';
   const message = String(asJson(cause instanceof Error ? cause.message : String(cause)));
   if (code === 'DEFECT') scope.onWarning(cause);
@@ -114,15 +117,45 @@ const watchFence = ({ store }: Scope, writer: RunWriter, fenced: AbortController
 /** Whether it went on as far as it goes, was stopped by another writer, or could not since this worker does not hold the agent. */
 type Went = 'on' | 'fenced' | 'lacks-agent';
 
+/** Sets a claimed run up and goes on with it as far as it goes. */
+const drive = async (hold: Hold, claimed: Claimed, signal: AbortSignal): Promise<void> => {
+  const { scope, key, isEnding, waitFor } = hold;
+  const { writer, run, agent } = claimed;
+  const { tools } = agent;
+  const prepare = preparing({ scope, writer, run, signal }, agent);
+  const fold = await writer.fold();
+  const place = await placeHere(scope.data, key, fold.boundTo);
+  using files = new RunFiles({ scope, writer, place, run, tools, prepare }, fold);
+  const conversation = new Conversation(scope, writer);
+  const preview = (written: Written) => scope.previews.tell(key, written);
+  const context = { ...claimed, scope, conversation, tools, files, signal, isEnding, preview, waitFor };
+  await driveRun(context, await scope.models(agent.model));
+};
+
+/** Goes on with a claimed run until it ends or rests, or is taken away. */
+const driveWatched = async (hold: Hold, claimed: Claimed): Promise<Went> => {
+  const { scope } = hold;
+  const fenced = new AbortController();
+  const signal = AbortSignal.any([hold.signal, fenced.signal]);
+  const unwatch = watchFence(scope, claimed.writer, fenced);
+  try {
+    await drive(hold, claimed, signal);
+  } catch (error) {
+    if (fenced.signal.aborted || isPerdureError(error, 'FENCED')) return 'fenced';
+    if (signal.aborted || isStoreFailure(error)) throw error;
+    await fail(scope, claimed, error);
+  } finally {
+    unwatch();
+  }
+  return 'on';
+};
+
 /** Claims the session's run and goes on with it. */
-const goOn = async (
-  { scope, key, signal: held, isEnding, waitFor }: Hold,
-  seen: SessionFold,
-  head: Head | undefined,
-): Promise<Went> => {
+const goOn = async (hold: Hold, seen: SessionFold, head: Head | undefined): Promise<Went> => {
+  const { scope, key } = hold;
   const agent = seen.bound && scope.agents.get(agentName(seen.bound.agent));
   if (!agent) return 'lacks-agent';
-  held.throwIfAborted();
+  hold.signal.throwIfAborted();
   const writer = new RunWriter(scope, key);
   let asked: Asked | undefined;
   const claimed = await writer.claim((fold) => {
@@ -133,37 +166,7 @@ const goOn = async (
   if (!claimed || !asked) return 'on';
   await tellCaller(scope, seen);
   const run = claimed.find((event) => event.run)!.run!;
-  const fenced = new AbortController();
-  const unwatch = watchFence(scope, writer, fenced);
-  const signal = AbortSignal.any([held, fenced.signal]);
-  const prepare = preparing({ scope, writer, run, signal }, agent);
-  const fold = await writer.fold();
-  const place = await placeHere(scope.data, key, fold.boundTo);
-  using files = new RunFiles({ scope, writer, place, run, tools: agent.tools, prepare }, fold);
-  const context: RunContext = {
-    scope,
-    writer,
-    conversation: new Conversation(scope, writer),
-    run,
-    ...asked,
-    agent,
-    tools: agent.tools,
-    files,
-    signal,
-    isEnding,
-    preview: (written: Written) => scope.previews.tell(key, written),
-    waitFor,
-  };
-  try {
-    await driveRun(context, await scope.models(agent.model));
-  } catch (error) {
-    if (fenced.signal.aborted || isPerdureError(error, 'FENCED')) return 'fenced';
-    if (context.signal.aborted || isStoreFailure(error)) throw error;
-    await fail(context, error);
-  } finally {
-    unwatch();
-  }
-  return 'on';
+  return driveWatched(hold, { ...asked, writer, run, agent });
 };
 
 /** Does what there is to do in a session, until nothing is left or the worker ends. */

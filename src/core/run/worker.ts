@@ -6,6 +6,7 @@ import { timerMs } from '../../schema/timer-limit.ts';
 import { thisMachine } from '../files/disk/machine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
 import type { SessionKey } from '../ports/store.ts';
+import { type AtWork, wasStopped } from '../service/at-work.ts';
 import type { Scope } from '../service/scope.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { type Held, Leases, nameOf } from './leases.ts';
@@ -15,9 +16,9 @@ import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
 import { Options, type WorkerOptions } from './worker-options.ts';
 
 export interface Worker {
-  /** Takes on what there is to do until it is stopped. */
+  /** Takes on what there is to do until it is stopped. Once it was stopped or drained, this is RUNTIME_CLOSED: another is to be made. */
   start(): Promise<void>;
-  /** Works until there is nothing to do, then returns. */
+  /** Works until there is nothing to do, then returns; again each time it is called, until the worker is stopped. Where it works already, waits for the end of that. */
   runUntilIdle(): Promise<void>;
   /** What it does now. */
   state(): WorkerCondition;
@@ -43,6 +44,9 @@ export interface WorkerField {
   /** Names of those it holds. */
   readonly agents: readonly string[];
   readonly data: string;
+  /** Of the runtime. */
+  readonly closing: AbortSignal;
+  readonly atWork: AtWork;
   scopeOf(workspace: WorkspaceId): Scope;
   onWarning(problem: unknown): void;
 }
@@ -70,8 +74,10 @@ export class RunWorker implements Worker {
   /** From the beginning of its work on. */
   #holder!: Holder;
   #place!: string;
-  readonly #stopping = new AbortController();
+  /** Of the work under way. */
+  #stopping = new AbortController();
   #isDraining = false;
+  #isStopped = false;
   readonly #leases: Leases;
   /** Under way: the work on a session, until it was given back. */
   readonly #busy = new Map<string, Promise<void>>();
@@ -82,9 +88,10 @@ export class RunWorker implements Worker {
   readonly #nextLook = new NextLook();
   #resting = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
+  /** While it works. */
   #loop: Promise<void> | undefined;
   /** It knows who it is. */
-  readonly #begun = Promise.withResolvers<void>();
+  #begun = Promise.withResolvers<void>();
 
   constructor(field: WorkerField, options: WorkerOptions = {}) {
     this.#field = field;
@@ -99,13 +106,12 @@ export class RunWorker implements Worker {
   }
 
   async start(): Promise<void> {
-    this.#loop ??= this.#work(false);
-    await Promise.race([this.#begun.promise, this.#loop]);
+    const work = this.#begin(false);
+    await Promise.race([this.#begun.promise, work]);
   }
 
   async runUntilIdle(): Promise<void> {
-    this.#loop ??= this.#work(true);
-    await this.#loop;
+    await this.#begin(true);
   }
 
   state(): WorkerCondition {
@@ -124,9 +130,24 @@ export class RunWorker implements Worker {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#stopping.abort(stopped());
     this.#nextLook.wake();
     await this.#loop?.catch(() => undefined);
+  }
+
+  #begin(untilIdle: boolean): Promise<void> {
+    const { atWork, closing } = this.#field;
+    if (this.#isStopped || closing.aborted) throw wasStopped('worker', 'runtime.worker()');
+    if (this.#loop) return this.#loop;
+    this.#stopping = new AbortController();
+    this.#begun = Promise.withResolvers();
+    atWork.add(this);
+    this.#loop = this.#work(untilIdle).finally(() => {
+      atWork.delete(this);
+      this.#loop = undefined;
+    });
+    return this.#loop;
   }
 
   async #work(untilIdle: boolean): Promise<void> {

@@ -3,6 +3,7 @@ import { RunWorker, type Worker, type WorkerField } from '../run/worker.ts';
 import type { WorkerOptions } from '../run/worker-options.ts';
 import { agentsOf } from './agents.ts';
 import { approvalsOf } from './approvals.ts';
+import type { AtWork } from './at-work.ts';
 import { readChanges } from './changes.ts';
 import { doOnce } from './do-once.ts';
 import { collectGarbage } from './gc.ts';
@@ -19,7 +20,7 @@ import type { RuntimeVerbs, ScopedRuntime } from './scoped-runtime.ts';
 import { type ScopeOptions, scopesOn } from './scopes.ts';
 import { sessionsOf } from './sessions.ts';
 import type { Vaults } from './vault/vaults.ts';
-import { type Dispatcher, WebhookDispatcher } from './webhooks/dispatcher.ts';
+import { WebhookDispatcher } from './webhooks/dispatcher.ts';
 import { defaultPostRules, type PostRules } from './webhooks/post.ts';
 import type { WebhookScope } from './webhooks/webhook-scope.ts';
 import { webhooksOf } from './webhooks/webhooks.ts';
@@ -52,7 +53,7 @@ const check = async ({ caller, audited }: Scope, verb: Verb): Promise<void> => {
 
 /** What each member may do, and what works for all of them. */
 export const identitiesOn = (options: IdentityOptions): Identities => {
-  const { store, clock, data, onWarning } = options;
+  const { store, clock, data, closing, onWarning } = options;
   const scopes = scopesOn(options);
   const postRules = { ...defaultPostRules, ...options.postRules };
   const webhookScope = (scope: Scope): WebhookScope => ({
@@ -63,14 +64,10 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   const workspaces = workspacesOf(store, clock);
   /** What is done for all workspaces is done by whoever runs the program, and kept with the first of them. */
   const program = (): Scope => scopes.of({ workspace: 'local', member: 'local', role: 'admin' });
-  const workers = new Set<Worker | Dispatcher>();
+  const atWork: AtWork = new Set();
   const workerFor = (field: Pick<WorkerField, 'workspace' | 'scopeOf'>, workerOptions?: WorkerOptions): Worker => {
-    const worker = new RunWorker(
-      { queue: store, agents: [...scopes.agents.keys()], data, onWarning, ...field },
-      workerOptions,
-    );
-    workers.add(worker);
-    return worker;
+    const shared = { queue: store, agents: [...scopes.agents.keys()], data, closing, atWork, onWarning };
+    return new RunWorker({ ...shared, ...field }, workerOptions);
   };
   const workerScopes = new Map<WorkspaceId, Scope>();
   const workerScope = (workspace: WorkspaceId): Scope => {
@@ -85,11 +82,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     changes: (changesOptions) => readChanges(scope, changesOptions),
     workers: () => listWorkers(scope),
     worker: (workerOptions) => workerFor({ workspace: scope.workspace, scopeOf: () => scope }, workerOptions),
-    dispatcher: (dispatcherOptions) => {
-      const dispatcher = new WebhookDispatcher(webhookScope(scope), dispatcherOptions);
-      workers.add(dispatcher);
-      return dispatcher;
-    },
+    dispatcher: (dispatcherOptions) => new WebhookDispatcher(webhookScope(scope), atWork, dispatcherOptions),
   });
   return {
     as: (identity) => {
@@ -116,7 +109,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       program().audited('vault.rotateMasterKey', undefined, () => scopes.vaults.rotateMasterKey(newKey)),
     authenticate: authenticator(store, clock),
     settle: async () => {
-      await Promise.all([...workers].map((worker) => worker.stop()));
+      await Promise.all([...atWork].map((each) => each.stop()));
       await scopes.settle();
     },
   };

@@ -69,7 +69,7 @@ export const takeSnapshot = async (
   const { maxFileBytes = maxContentBytes, secrets = [], isWanted } = options;
   const folder = realFolder(options.folder);
   const previous = await trusted(cache, options, blobs);
-  const uploads = new Uploads(blobs);
+  await using uploads = new Uploads(blobs);
   const found: ScanOptions['found'] = (blob) => uploads.add(blob);
   const scan = await asWorktreeError(folder, () =>
     scanFolder({ folder, previous, maxFileBytes, secrets, found, isWanted }),

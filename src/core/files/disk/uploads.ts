@@ -6,7 +6,7 @@ const maxBatchBlobs = 512;
 const fewBlobs = 64;
 
 /** Blobs on their way to the store, in batches: one travels while the next is filled. */
-export class Uploads {
+export class Uploads implements AsyncDisposable {
   readonly #blobs: Blobs;
   readonly #seen = new Set<BlobHash>();
   #batch: NewBlob[] = [];
@@ -30,6 +30,11 @@ export class Uploads {
   async finish(): Promise<void> {
     await this.#send();
     await this.#underWay;
+  }
+
+  /** Nothing is on its way any more, whatever became of it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#underWay.catch(() => undefined);
   }
 
   async #send(): Promise<void> {

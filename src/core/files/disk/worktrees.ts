@@ -104,8 +104,11 @@ export class Worktrees {
 
   async #receive(thread: Worker, message: FromFilesThread): Promise<void> {
     if ('task' in message) return this.#finish(thread, message);
-    const { blobs } = this.#waiting.get(message.of)!;
-    const settled = await settle(() => blobs[message.method](message.argument as never));
+    const waiting = this.#waiting.get(message.of);
+    const settled = await settle(async () => {
+      if (!waiting) throw new PerdureError('FILE_UNAVAILABLE', 'what this was asked for is over');
+      return waiting.blobs[message.method](message.argument as never);
+    });
     thread.postMessage({ answer: message.ask, ...settled } satisfies ToFilesThread);
   }
 

@@ -9,20 +9,20 @@ import { agentName } from '../../session/agent.ts';
 import type { SessionFold } from '../../session/fold.ts';
 import { statusesThatAllow } from '../../session/lifecycle.ts';
 import { appendDrafts } from '../append-drafts.ts';
-import { refusal, turnAside } from '../execute.ts';
+import { refusal } from '../execute.ts';
 import type { Scope } from '../scope.ts';
+import { untilItLands } from '../until-it-lands.ts';
 
-const maxDecisions = 10;
 const lookMs = 50;
 
 /** Tells of a person's folder while no run does. */
 const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
   const { folds } = scope;
-  const decide: FilesWriter['decide'] = async (decideOn) => {
-    for (let attempt = 0; ; attempt++) {
+  const decide: FilesWriter['decide'] = (decideOn) =>
+    untilItLands(key, async () => {
       const fold = await folds.head(key);
       const drafts: readonly EventDraft[] = decideOn(fold) ?? [];
-      if (drafts.length === 0) return [];
+      if (drafts.length === 0) return { as: [] };
       const written = await appendDrafts(scope, key, drafts, {
         writer: { kind: 'outside' },
         onHead: fold.seq,
@@ -30,16 +30,13 @@ const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
       });
       if ('events' in written) {
         folds.advance(key, fold, written.events, written.bytes);
-        return written.events;
+        return { as: written.events };
       }
       folds.forget(key);
       const { outcome } = written;
-      if (outcome.outcome !== 'conflict' || attempt >= maxDecisions) {
-        throw refusal(key, outcome, { drafts, command: 'commit' });
-      }
-      await turnAside(attempt);
-    }
-  };
+      if (outcome.outcome !== 'conflict') throw refusal(key, outcome, { drafts, command: 'commit' });
+      return undefined;
+    });
   return { key, fold: () => folds.head(key), decide, record: (...drafts) => decide(() => drafts) };
 };
 

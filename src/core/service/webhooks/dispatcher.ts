@@ -6,6 +6,7 @@ import { Delivery } from '../../../schema/webhook.ts';
 import { changedSince, clockSkewMs } from '../../ports/changed-since.ts';
 import type { StoredRecord } from '../../ports/records.ts';
 import { parseInput } from '../../session/event-codec.ts';
+import { type AtWork, wasStopped } from '../at-work.ts';
 import { readChanges } from '../changes.ts';
 import { DeliverySender, defaultSenderOptions } from './delivery-sender.ts';
 import { heardSince, OccurrenceLog } from './occurrence-log.ts';
@@ -24,6 +25,7 @@ const Options = z.strictObject({
 export type DispatcherOptions = z.input<typeof Options>;
 
 export interface Dispatcher {
+  /** Once it was stopped, this is RUNTIME_CLOSED: another is to be made. */
   start(): void;
   /** Breaks off what is being sent, which another then sends; complete when it returns. */
   stop(): Promise<void>;
@@ -44,6 +46,7 @@ const Sweep = z.strictObject({ at: z.int() });
 /** Tells the webhooks of one workspace what happens in it. Any number of them, in any number of processes, share the work. */
 export class WebhookDispatcher implements Dispatcher {
   readonly #scope: WebhookScope;
+  readonly #atWork: AtWork;
   readonly #options: z.infer<typeof Options>;
   readonly #stopping = new AbortController();
   readonly #log: OccurrenceLog;
@@ -55,14 +58,17 @@ export class WebhookDispatcher implements Dispatcher {
   #hasNews = false;
   #running: Promise<unknown> | undefined;
 
-  constructor(scope: WebhookScope, options: DispatcherOptions = {}) {
+  constructor(scope: WebhookScope, atWork: AtWork, options: DispatcherOptions = {}) {
     this.#scope = scope;
+    this.#atWork = atWork;
     this.#options = parseInput('the dispatcher', Options, options);
     this.#log = new OccurrenceLog(scope);
     this.#sender = new DeliverySender(scope, this.#options, this.#stopping.signal);
   }
 
   start(): void {
+    if (this.#isStopped) throw wasStopped('dispatcher', 'runtime.dispatcher()');
+    this.#atWork.add(this);
     this.#running ??= Promise.all([this.#hear(), this.#sweepAgainAndAgain(), this.#sendWhatIsDue()]);
   }
 
@@ -73,6 +79,7 @@ export class WebhookDispatcher implements Dispatcher {
     for (const timer of this.#again.values()) clearTimeout(timer);
     await this.#looking;
     await Promise.all([...this.#posts.values()].map(({ done }) => done));
+    this.#atWork.delete(this);
   }
 
   get #isStopped(): boolean {
