@@ -16,7 +16,7 @@ export type { Change, CommitOptions } from './core/service/commit.ts';
 export type { CallFilter, CommitFilter, CommitRecord } from './core/service/commits.ts';
 export type { Compaction, CompactOptions } from './core/service/compact.ts';
 export type { ContextOptions } from './core/service/context.ts';
-export type { SessionDiff } from './core/service/diff.ts';
+export type { EntryCommit, SessionDiff } from './core/service/diff.ts';
 export type { EventsOptions } from './core/service/events.ts';
 export type { FilesDiff } from './core/service/files/compare-files.ts';
 export type { CopiedFiles } from './core/service/files/copy-files.ts';

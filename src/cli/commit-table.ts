@@ -1,5 +1,6 @@
 import type { CommitRecord } from '../core/service/commits.ts';
 import type { Context } from './command.ts';
+import { committedBy } from './committed-by.ts';
 import { truncate } from './display-width.ts';
 import { printableLine } from './printable.ts';
 import { type Column, layOutTable } from './table.ts';
@@ -52,7 +53,7 @@ const cells = (commit: CommitRecord, { time, by }: Show): readonly string[] => [
   String(commit.seq),
   time(commit.at),
   String(commit.turn),
-  by(printableLine(commit.cause ? `tool:${commit.cause.tool}` : commit.actor)),
+  by(committedBy(commit)),
   provenancesOf(commit),
   commitGist(commit),
 ];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SessionDiff } from '../core/service/diff.ts';
-import type { SessionId } from '../schema/ids.ts';
+import type { Actor, SessionId } from '../schema/ids.ts';
 import { displayWidth } from './display-width.ts';
 import { renderDiff } from './render-diff.ts';
 import type { Style, Terminal } from './terminal.ts';
@@ -29,6 +29,7 @@ const diffOf = (changes: Partial<SessionDiff>): SessionDiff => ({
   scratch: [],
   own: [],
   patch: [],
+  commits: {},
   ...changes,
 });
 
@@ -212,4 +213,40 @@ test('[CLI1] signs are coloured by what they mean', () => {
   ];
   renderDiff(diffOf({ facts }), out);
   expect([used.get('+'), used.get('-'), used.get('~')]).toEqual(['green', 'red', 'yellow']);
+});
+
+test('[DIFF2] who made an entry what it is stands below it, with why where the entry does not say that itself', () => {
+  const commit = { session: a, seq: 5, turn: 2, at: 1, actor: 'member:ann' as Actor };
+  const byTool = { ...commit, turn: 3, cause: { tool: 'decide', callId: 'c1' }, why: 'it is shorter' };
+  const lines = renderDiff(
+    diffOf({
+      decisions: [{ id: 'way', after: { what: 'left', why: 'it is shorter' } }],
+      facts: [
+        { id: 'a', before: 1, after: 2 },
+        { id: 'b', before: 1 },
+        { id: 'c', before: 1 },
+      ],
+      commits: {
+        '/decisions/way': { after: byTool },
+        '/facts/a': { before: { ...commit, why: 'a guess' }, after: byTool },
+        '/facts/b': { before: commit, after: { ...commit, why: 'not needed\u001b[2J' } },
+        '/facts/c': { before: commit },
+      },
+    }),
+    terminal(80),
+  );
+  expect(lines.slice(1)).toEqual([
+    'decisions',
+    '  + way: left',
+    '    why: it is shorter',
+    '    by tool:decide, turn 3',
+    'facts',
+    '  ~ a: 1 → 2',
+    '    was by member:ann, turn 2: a guess',
+    '    now by tool:decide, turn 3: it is shorter',
+    '  - b: 1',
+    '    by member:ann, turn 2: not needed\\x1b[2J',
+    '  - c: 1',
+    '    was by member:ann, turn 2',
+  ]);
 });

@@ -1,16 +1,42 @@
-import type { SessionDiff } from '../core/service/diff.ts';
+import type { EntryCommit, SessionDiff } from '../core/service/diff.ts';
+import { pointerOf } from '../schema/state.ts';
 import { type ChangeText, changeText, type EntryChange } from './change-text.ts';
+import { committedBy } from './committed-by.ts';
 import { wrap } from './display-width.ts';
 import { type Part, parts, titleOf } from './entry-text.ts';
 import { hanging } from './hanging.ts';
+import { printableLine } from './printable.ts';
 import type { Style, Terminal } from './terminal.ts';
 
 const signStyle: Readonly<Record<ChangeText['sign'], Style>> = { '+': 'green', '-': 'red', '~': 'yellow' };
 const indent = '    ';
 
-const changeLines = ({ sign, line, why }: ChangeText, out: Terminal): readonly string[] => [
+const labelled = (label: string, text: string, { columns, style }: Terminal): readonly string[] =>
+  hanging(`${indent}${label} `, text, columns, `${indent}${style('dim', label)} `);
+
+type EntryCommits = NonNullable<SessionDiff['commits'][string]>;
+
+/** Who made it what it is, on the side or sides that the sign tells of. */
+const authors = (sign: ChangeText['sign'], { before, after }: EntryCommits): readonly [string, EntryCommit][] => {
+  const was: [string, EntryCommit][] = before ? [['was by', before]] : [];
+  const now: [string, EntryCommit][] = after ? [[sign === '~' ? 'now by' : 'by', after]] : [];
+  if (sign === '+') return now;
+  return sign === '-' && after ? now : [...was, ...now];
+};
+
+const authorText = (commit: EntryCommit, told = ''): string => {
+  const why = commit.why === undefined ? '' : printableLine(commit.why);
+  return `${committedBy(commit)}, turn ${commit.turn}${why === '' || told.includes(why) ? '' : `: ${why}`}`;
+};
+
+const changeLines = (
+  { sign, line, why }: ChangeText,
+  commits: EntryCommits | undefined,
+  out: Terminal,
+): readonly string[] => [
   ...hanging(`  ${sign} `, line, out.columns, `  ${out.style(signStyle[sign], sign)} `),
-  ...(why ? hanging(`${indent}why: `, why, out.columns, `${indent}${out.style('dim', 'why:')} `) : []),
+  ...(why ? labelled('why:', why, out) : []),
+  ...authors(sign, commits ?? {}).flatMap(([label, commit]) => labelled(label, authorText(commit, why), out)),
 ];
 
 const headline = ({ from, to }: SessionDiff, { columns }: Terminal): readonly string[] =>
@@ -24,10 +50,13 @@ const headline = ({ from, to }: SessionDiff, { columns }: Terminal): readonly st
 const section = <P extends Part>(diff: SessionDiff, part: P, out: Terminal): readonly string[] => {
   const changes = diff[part] as unknown as readonly EntryChange<P>[];
   if (changes.length === 0) return [];
-  return [out.style('bold', titleOf[part]), ...changes.flatMap((each) => changeLines(changeText(part, each), out))];
+  return [
+    out.style('bold', titleOf[part]),
+    ...changes.flatMap((each) => changeLines(changeText(part, each), diff.commits[pointerOf(part, each.id)], out)),
+  ];
 };
 
-/** What was decided, learnt, planned and changed between two places, for people. */
+/** What was decided, learnt, planned and changed between two places, by whom and why, for people. */
 export const renderDiff = (diff: SessionDiff, out: Terminal): readonly string[] => {
   const sections = parts.flatMap((part) => section(diff, part, out));
   return [

@@ -164,16 +164,21 @@ test('[CLI1, QRY3] calls lists tool calls of a session or of the workspace', asy
   expect(await said(['log', '--all', '--file', 'src/auth.ts'])).toBe('no commits match\n');
 });
 
-test('[CLI1, DIFF1] diff tells what changed between turns, attempts and branches', async () => {
+test('[CLI1, DIFF1, DIFF2] diff tells what changed between turns, attempts and branches, by whom and why', async () => {
   const { id, said, answered, jsonLines, refused, asked } = await start();
   expect((await said(['diff', id, '1', 'turn:2'])).split('\n').slice(1)).toEqual([
     'decisions',
     '  - db: SQLite',
     '    why: one file',
+    '    by member:local, turn 2: it moved',
     'facts',
     '  ~ port: 8080 → 9090',
+    '    was by member:local, turn 1',
+    '    now by member:local, turn 2: it moved',
     'plan',
     '  ~ first: Write it (todo → done)',
+    '    was by member:local, turn 1',
+    '    now by member:local, turn 2: it moved',
     '',
   ]);
   expect(await answered(['diff', id, 'turn:1', '2'])).toEqual(
@@ -189,7 +194,11 @@ test('[CLI1, DIFF1] diff tells what changed between turns, attempts and branches
     return fork.id;
   });
   const across = await said(['diff', id, '1', branch]);
-  expect(across).toMatch(new RegExp(`^from ${id}@seq:\\d+ to ${branch}@seq:\\d+\\nfacts\\n {2}\\+ host: "here"\\n$`));
+  expect(across).toMatch(
+    new RegExp(
+      `^from ${id}@seq:\\d+ to ${branch}@seq:\\d+\\nfacts\\n {2}\\+ host: "here"\\n {4}by member:local, turn 1\\n$`,
+    ),
+  );
   expect(await refused(['diff', id, '1', '2#3'])).toMatchObject({ exit: 5, code: 'POINT_NOT_FOUND' });
 });
 

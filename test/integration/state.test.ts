@@ -373,6 +373,57 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await failureOf(() => session.diff({} as never, { turn: 0 }))).toMatchObject({ code: 'INVALID_INPUT' });
   });
 
+  test('[DIFF2] of an entry that differs it is told who made it so on either side, and why', async () => {
+    const session = await runtime.sessions.open();
+    await session.append([user('which port?'), answer('8080')]);
+    const set = (port: number, why: string) => session.commit((draft) => Object.assign(draft.facts, { port }), { why });
+    const first = await set(8080, 'a guess');
+    await session.append([user('sure?'), answer('no')]);
+    await session.commit((draft) => Object.assign(draft.facts, { port2: 1, gone: 1 }), { why: 'beside it' });
+    const fork = await session.fork({ at: { turn: 1 } });
+    const other = await fork.commit((draft) => Object.assign(draft.facts, { port: 9090 }), { why: 'the default' });
+    const second = await set(8081, 'the test says so');
+    await session.lift('/facts/port', { to: 'verified', why: 'seen' });
+    const commitOf = (path: string, found: Awaited<ReturnType<typeof session.diff>>) => found.commits[path];
+    const told = ({ session, seq, turn, at, actor, why }: NonNullable<typeof first>) => ({
+      session,
+      seq,
+      turn,
+      at,
+      actor,
+      why,
+    });
+    expect(commitOf('/facts/port', await session.diff({ turn: 1 }, { turn: 2 }))).toEqual({
+      before: told(first!),
+      after: told(second!),
+    });
+    const across = await session.diff({ turn: 2 }, { session: fork.id });
+    expect(commitOf('/facts/port', across)).toEqual({ before: told(second!), after: told(other!) });
+    expect(Object.keys(commitOf('/facts/port2', across)!)).toEqual(['before']);
+    const dropped = await session.commit((draft) => void delete draft.facts.gone, { why: 'not needed' });
+    const removal = await session.diff({ seq: dropped!.seq - 1 }, { seq: dropped!.seq });
+    expect(commitOf('/facts/gone', removal)).toMatchObject({
+      before: { why: 'beside it' },
+      after: { seq: dropped!.seq, why: 'not needed' },
+    });
+    await session.rewind({ to: { seq: first!.seq } });
+    const rewound = await session.diff({ seq: dropped!.seq }, { session: session.id });
+    expect(commitOf('/facts/port', rewound)).toEqual({ before: told(second!), after: told(first!) });
+  });
+
+  test('[DIFF2] files and counters name their calls themselves, and of many entries the first hundred have their commits', async () => {
+    const session = await runtime.sessions.open();
+    await session.append(user('many'));
+    const start = (await session.summary()).seq;
+    await session.commit((draft) => {
+      draft.filesModified['a.txt'] = { change: 'created' };
+      for (let n = 0; n < 150; n++) draft.facts[`n${String(n).padStart(3, '0')}`] = n;
+    });
+    const { commits, facts } = await session.diff({ seq: start }, { session: session.id });
+    expect(facts).toHaveLength(150);
+    expect(Object.keys(commits)).toEqual(facts.slice(0, 100).map(({ id }) => `/facts/${id}`));
+  });
+
   test('[WATCH1] a watcher is told each commit that matches, once and in order', async () => {
     const session = await runtime.sessions.open();
     const other = await start();

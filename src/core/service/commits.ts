@@ -2,7 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { indexedPrefix } from '../../schema/path-pattern.ts';
-import type { CallQuery, CallRecord, CommitQuery, SessionKey } from '../ports/store.ts';
+import type { CallQuery, CallRecord, CommitQuery, EventRanges, SessionKey } from '../ports/store.ts';
 import { type CommitRecord, commitRecord, isMatch } from '../session/commit-record.ts';
 import { decodeEvent, parseInput } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -119,7 +119,6 @@ const collect = async <Found extends Place, Kept extends Place>(
   return kept.slice(0, limit);
 };
 
-/** Whether it touched something that fits both, as far as they are asked for. */
 /** Commits that match, newest first: of one session, or without a key of the whole workspace. Answered from an index. */
 export const findCommits = async (
   scope: Scope,
@@ -153,7 +152,24 @@ export const findCommits = async (
   );
 };
 
-/** Commits of a session that touched what begins so, newest first, before an event. Read page by page, as far as somebody reads on. */
+/** Commits among these events that touched what begins so, newest first. Read page by page, as far as somebody reads on. */
+export async function* commitsWithin(
+  scope: Scope,
+  within: EventRanges,
+  prefix: string,
+  pageSize = pageSizeFor(1),
+): AsyncGenerator<CommitRecord, void, void> {
+  for (let last: CommitQuery['before']; ; ) {
+    const page = await scope.store.findCommits(scope.workspace, { within, prefix, limit: pageSize, before: last });
+    for (const stored of page)
+      yield commitRecord(decodeEvent(scope.workspace, stored) as SessionEvent<'state.committed'>);
+    const end = page.at(-1);
+    if (!end || page.length < pageSize) return;
+    last = { at: end.at, session: end.session, seq: end.seq };
+  }
+}
+
+/** As `commitsWithin`, of a session before an event. */
 export async function* eachCommit(
   scope: Scope,
   key: SessionKey,
@@ -162,15 +178,7 @@ export async function* eachCommit(
 ): AsyncGenerator<CommitRecord, void, void> {
   const head = await scope.folds.outline(key);
   const ranges = liveWithin(includeRewound ? [[1, head.seq]] : head.live, 0, before - 1);
-  const query = { within: { session: key.session, ranges }, prefix, limit: pageSizeFor(defaultLimit) };
-  for (let last: CommitQuery['before']; ; ) {
-    const page = await scope.store.findCommits(scope.workspace, { ...query, before: last });
-    for (const stored of page)
-      yield commitRecord(decodeEvent(scope.workspace, stored) as SessionEvent<'state.committed'>);
-    const end = page.at(-1);
-    if (!end || page.length < query.limit) return;
-    last = { at: end.at, session: end.session, seq: end.seq };
-  }
+  yield* commitsWithin(scope, { session: key.session, ranges }, prefix, pageSizeFor(defaultLimit));
 }
 
 /** Tool calls that match, newest first. */

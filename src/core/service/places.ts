@@ -44,11 +44,13 @@ const attemptSeq = async (
   });
 };
 
-export const foldAtPlace = async (
-  scope: Scope,
-  key: SessionKey,
-  input: DiffPlace,
-): Promise<{ readonly place: PlaceRef; readonly fold: SessionFold }> => {
+/** A place with all that was the case there. */
+export interface FoundPlace {
+  readonly place: PlaceRef;
+  readonly fold: SessionFold;
+}
+
+export const foldAtPlace = async (scope: Scope, key: SessionKey, input: DiffPlace): Promise<FoundPlace> => {
   const place = parseInput('the point', Place, input);
   const at = async (there: SessionKey, seq: number) => ({
     place: { session: there.session, seq },

@@ -83,9 +83,19 @@ const changes = Object.fromEntries(collections.map((each) => [each, changesOf(le
     }>
   >;
 };
+const EntryCommitView = CommitView.pick({
+  session: true,
+  seq: true,
+  turn: true,
+  at: true,
+  actor: true,
+  cause: true,
+  why: true,
+});
 export const DiffView = z.strictObject({
   from: PlaceRef,
   to: PlaceRef,
+  commits: record(z.strictObject({ before: EntryCommitView.optional(), after: EntryCommitView.optional() })),
   ...changes,
   own: changesOf(Json),
   patch: z.array(StoredOperation),
