@@ -1,10 +1,11 @@
 import type { EngineName } from '../engines/engine.ts';
 import { show } from '../figure.ts';
 import type { Mode, SystemName } from './contender.ts';
-import { engineTitles, type Findings, systemTitles, windowTurns } from './findings.ts';
+import { engineTitles, type Findings, stopNote, systemTitles, windowTurns } from './findings.ts';
 
 interface Line {
   readonly system: SystemName;
+  readonly isStopped: boolean;
   readonly points: readonly { readonly turn: number; readonly ratio: number }[];
 }
 
@@ -17,6 +18,7 @@ const style = `
   .quiet { fill: #59636e; }
   .grid { stroke: #8b949e; stroke-opacity: 0.3; }
   .line { fill: none; stroke-width: 2.2; stroke-linejoin: round; }
+  .stop { fill: none; stroke-width: 1.4; } path.stop { stroke-dasharray: 1.5 3.5; }
   .bare { stroke: #8b949e; } .bare.line { stroke-dasharray: 5 4; } text.bare { stroke: none; fill: #6e7781; }
   .perdure { stroke: #e8590c; } text.perdure { stroke: none; fill: #d9480f; font-weight: 600; }
   .mastra { stroke: #1c7ed6; } text.mastra { stroke: none; fill: #1971c2; }
@@ -48,7 +50,7 @@ const spread = (wished: readonly number[], bottom: number): readonly number[] =>
 const linesOf = (findings: Findings, engine: EngineName, mode: Mode): readonly Line[] =>
   findings.all
     .filter((each) => each.engine === engine && each.mode === mode && each.times.length > 0)
-    .map((each) => ({ system: each.system, points: findings.course(each) }))
+    .map((each) => ({ system: each.system, isStopped: Boolean(each.stopped), points: findings.course(each) }))
     .filter(({ points }) => points.length > 0);
 
 const draw = (
@@ -87,7 +89,14 @@ const draw = (
     ({ system, points }) =>
       `<path class="line ${system}" d="${points.map(({ turn, ratio }, at) => `${at === 0 ? 'M' : 'L'}${round(x(turn))} ${round(y(ratio))}`).join('')}"/>`,
   );
-  return `<text class="title" x="${x0}" y="${y0 - 12}">${title}</text>\n${[...across, ...down, ...paths, ...labels].join('\n')}`;
+  const stops = lines
+    .filter(({ isStopped }) => isStopped)
+    .map(({ system, points }) => {
+      const { turn, ratio } = points.at(-1)!;
+      const [atX, atY] = [round(x(turn)), y(ratio)];
+      return `<path class="stop ${system}" d="M${atX} ${round(atY + 4)}V${y0 + panel.height}"/><circle class="stop ${system}" cx="${atX}" cy="${round(atY)}" r="4"/>`;
+    });
+  return `<text class="title" x="${x0}" y="${y0 - 12}">${title}</text>\n${[...across, ...down, ...paths, ...stops, ...labels].join('\n')}`;
 };
 
 const titles: Record<Mode, string> = { turn: 'a turn kept once', step: 'every step durable' };
@@ -110,7 +119,11 @@ export const plotOf = (findings: Findings): string => {
   const bounds = [firstTurn, lastTurn, Math.min(0.7, ...ratios), Math.max(10, ...ratios) * 1.2] as const;
   const stepX = panel.left + panel.width + panel.right + panel.gapX;
   const width = findings.engines.length * stepX;
-  const height = panel.top + 2 * (panel.height + panel.gapY);
+  const bottom = panel.top + 2 * (panel.height + panel.gapY);
+  const notes = panels.some(({ lines }) => lines.some(({ isStopped }) => isStopped)) ? stopNote : [];
+  const foot = notes.map(
+    (note, at) => `<text class="quiet" x="${panel.left}" y="${bottom - 22 + 16 * at}">${note}</text>`,
+  );
   const drawn = panels.map(({ column, row, engine, mode, lines }) =>
     draw(
       lines,
@@ -120,12 +133,12 @@ export const plotOf = (findings: Findings): string => {
       bounds,
     ),
   );
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="Time per turn as a multiple of bare SQL, by the turns that a session has">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${bottom}" role="img" aria-label="Time per turn as a multiple of bare SQL, by the turns that a session has">
 <style>${style}
 </style>
 <text class="quiet" x="${panel.left}" y="16">Time per turn as a multiple of bare SQL (dashed), by the turns that the session has. Lower is better.</text>
 <text class="quiet" x="${panel.left}" y="32">As in the tables: medians of the ${windowTurns} turns up to there.</text>
-${drawn.join('\n')}
+${[...drawn, ...foot].join('\n')}
 </svg>
 `;
 };

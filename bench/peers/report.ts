@@ -1,7 +1,7 @@
 import type { EngineName } from '../engines/engine.ts';
 import { type Result, show, showTarget } from '../figure.ts';
 import type { Mode } from './contender.ts';
-import { engineTitles, type Findings, systemTitles, targetsOf, timeAt, windowTurns } from './findings.ts';
+import { engineTitles, type Findings, stopNote, systemTitles, targetsOf, timeAt, windowTurns } from './findings.ts';
 import type { Measured } from './measure.ts';
 import type { Resumed } from './resume.ts';
 
@@ -160,7 +160,7 @@ ${machine}.
 ${versions.join(', ')}.
 
 ![Time per turn against bare SQL, from the first turn to the last](${plot})
-
+${findings.all.some(({ stopped, times }) => stopped && times.length > 0) ? `\n${stopNote.join(' ')}\n` : ''}
 ## What we set out to reach
 ${withTarget.filter(({ ok }) => ok).length} of ${withTarget.length} targets met.
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { show } from '../../bench/figure.ts';
 import type { Mode, SystemName } from '../../bench/peers/contender.ts';
-import { Findings, targetsOf } from '../../bench/peers/findings.ts';
+import { Findings, stopNote, targetsOf } from '../../bench/peers/findings.ts';
 import { plotOf } from '../../bench/peers/plot.ts';
 import { reportOf } from '../../bench/peers/report.ts';
 import { importSystem } from '../../bench/peers/systems/index.ts';
@@ -75,6 +75,29 @@ test('beside others, the plot ends with the ratios of the tables, and cuts off n
   for (const [, x, label] of leftLabels) expect(Number(x)).toBeGreaterThanOrEqual(pixelsOfLetter * label!.length);
 });
 
+test('beside others, a ratio is that of the two figures beside it', () => {
+  const measured = (system: SystemName, mode: Mode, ms: (block: number) => number) => ({
+    system,
+    mode,
+    engine: 'sqlite' as const,
+    times: Array.from({ length: 100 }, (_, turn) => ms(Math.floor(turn / 10))),
+  });
+  const findings = new Findings(
+    (['turn', 'step'] as const).flatMap((mode) => [
+      measured('bare', mode, (block) => [1, 1, 1, 4, 4][block % 5]!),
+      measured('perdure', mode, (block) => [3, 3, 8, 8, 8][block % 5]!),
+    ]),
+    [50, 100],
+    10,
+  );
+  const found = targetsOf(findings);
+  expect(found).toHaveLength(2);
+  for (const { value, detail } of found) {
+    const [, ours, bare] = /^([\d.]+) ms against ([\d.]+) ms/.exec(detail!)!;
+    expect(show(value, 'x')).toBe(show(Number(ours) / Number(bare), 'x'));
+  }
+});
+
 test('beside others, a report says of each target whether it was met, and of who was stopped, where', () => {
   const measured = (system: SystemName, mode: Mode, turns: number, ms: number) => ({
     system,
@@ -107,5 +130,8 @@ test('beside others, a report says of each target whether it was met, and of who
   const report = reportOf(findings, surroundings);
   expect(report).toContain('3 of 5 targets met');
   expect(report).toMatch(/LangGraph \| \*\*40×\*\* \(80 ms\) \| - \|.*at 60 turns, \*\*40×\*\*: 50 s were used up/);
-  expect(plotOf(findings)).toMatch(/LangGraph 40× at 60</);
+  const plot = plotOf(findings);
+  expect(plot).toMatch(/LangGraph 40× at 60</);
+  expect(plot.match(/<circle class="stop langgraph"/g)).toHaveLength(1);
+  for (const note of stopNote) for (const text of [report, plot]) expect(text).toContain(note);
 });
