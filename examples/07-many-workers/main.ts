@@ -1,16 +1,26 @@
 /** Three worker processes share the sessions of one PostgreSQL. One is killed at work, and the others finish what it had. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { openRuntime, type Session } from 'perdure';
-import { startPostgres } from '../../test/start-postgres.ts'; // a server for as long as this runs; take your own instead
 import { script, walker } from './walker.ts';
+
+const brought = join(import.meta.dirname, '../../test/start-postgres.ts'); // a checkout has a server for as long as this runs
+if (!process.env.PERDURE_STORE && !existsSync(brought)) {
+  console.error('This example needs a PostgreSQL: name an empty database and the role that owns it, as in');
+  console.error('PERDURE_STORE=postgres://perdure:secret@localhost:5432/perdure');
+  process.exit(2);
+}
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-many-workers-'));
 process.env.PERDURE_DATA = folder.path;
-const server = process.env.PERDURE_STORE ? undefined : await startPostgres();
+const server = process.env.PERDURE_STORE
+  ? undefined
+  : await (await import(pathToFileURL(brought).href)).startPostgres();
 process.env.PERDURE_STORE ??= server?.adminUrl;
 
 const startWorker = (name: string) => {

@@ -5,6 +5,7 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -17,6 +18,8 @@ import { promisify } from 'node:util';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { entryNames } from '../../scripts/build.ts';
+import { blocksOf } from '../docs/blocks.ts';
+import { createDatabase } from '../postgres.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const manifest = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));
@@ -131,12 +134,32 @@ describe.concurrent('installed into an empty project, without what is optional',
     );
   });
 
-  test('runs the examples as they are', async () => {
-    for (const name of ['01-hello.ts', '02-coding-agent.ts']) {
-      copyFileSync(join(checkout, 'examples', name), join(project, name));
-    }
-    expect(await run('node', '01-hello.ts')).toMatch(/Its hash chain holds/);
-    expect(await run('node', '02-coding-agent.ts')).toMatch(/succeeded: The test passes/);
+  describe('its examples, copied out as their list says', () => {
+    const folder = join(checkout, 'examples');
+    const listed = readdirSync(folder).filter((name) => /^\d\d-.*\.ts$/.test(name));
+    beforeAll(async () => {
+      symlinkSync(process.execPath, join(project, 'node_modules', '.bin', 'node')); // what node@24 would bring
+      const blocks = blocksOf(
+        'README.md',
+        readFileSync(join(project, 'node_modules/perdure/examples/README.md'), 'utf8'),
+      );
+      const [said] = blocks.filter(({ code }) => code.startsWith('cp -r node_modules/perdure/examples'));
+      expect(await run('bash', '-ec', said!.code)).toMatch(/Its hash chain holds/);
+    });
+
+    test.each(listed)('%s runs', async (name) => {
+      expect(await run('node', `examples/${name}`)).not.toBe('');
+    });
+
+    test('the one of many workers runs on the PostgreSQL that it is given, and without one says what it needs', async () => {
+      const many = join('examples', '07-many-workers', 'main.ts');
+      const database = await createDatabase();
+      const out = await run('env', `PERDURE_STORE=${database.url}`, 'node', many).finally(database.drop);
+      expect(out).toMatch(/6 runs succeeded/);
+      const refused = await run('node', many).catch((error) => error);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toMatch(/needs a PostgreSQL.*\nPERDURE_STORE=postgres:/);
+    });
   });
 
   test('every part loads, but the one for tests; also where modules are required', async () => {
