@@ -6,6 +6,7 @@ const contents: Readonly<Record<string, string>> = {
   configuration: 'the configuration file, what programs pass, environment variables, defaults',
   errors: 'every error code: what happened, what to do, HTTP status, exit code; why a run failed',
   events: 'every type of event: who writes it, its fields, an example; the hash',
+  library: 'every handle of the library: its methods, what they do, and the role that each takes',
   openapi:
     'the HTTP API by area: who may ask, parameters, bodies, answers; the same for programs: [openapi.json](openapi.json)',
   shapes: 'what commands and the API give by name',

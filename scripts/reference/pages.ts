@@ -3,6 +3,7 @@ import { configurationPage } from './configuration-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
 import { indexPage } from './index-page.ts';
+import { libraryPage } from './library-page.ts';
 import { openapiJson, openapiPage } from './openapi-page.ts';
 import type { Page } from './page.ts';
 import { shapesPage } from './shapes-page.ts';
@@ -13,6 +14,7 @@ export const pages: readonly Page[] = [
   configurationPage,
   errorsPage,
   eventsPage,
+  libraryPage,
   openapiPage,
   openapiJson,
   shapesPage,

@@ -8,7 +8,7 @@ export interface Member {
 
 const memberForm = /(?: {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)? {2}readonly (\w+)(\??): ([\s\S]*?);\n/y;
 
-const plain = (comment: string): string =>
+export const plainComment = (comment: string): string =>
   comment
     .replace(/^\s*\* ?/gm, '')
     .replace(/\s+/g, ' ')
@@ -33,7 +33,7 @@ export const readInterface = (source: string, name: string): readonly Member[] =
         .replace(/^\((.*)\)$/s, '$1')
         .replace(/\bReadonly<(Record<.*>)>/g, '$1')
         .replace(/\s+/g, ' '),
-      about: plain(about),
+      about: plainComment(about),
     });
   }
   return members;

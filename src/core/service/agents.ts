@@ -12,6 +12,7 @@ export interface AgentInfo {
 
 /** The agents that this runtime holds. */
 export interface Agents {
+  /** All of them, in every version. */
   list(): readonly AgentInfo[];
   /** By name, in the newest version or the one named. */
   get(name: string, version?: number): Agent;

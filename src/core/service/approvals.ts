@@ -21,6 +21,7 @@ export interface Approvals {
   list(): Promise<readonly PendingApproval[]>;
   /** Both give the session that asked. */
   approve(id: string): Promise<SessionId>;
+  /** Refuses the call; the model is told, with the reason. */
   deny(id: string, reason?: string): Promise<SessionId>;
 }
 

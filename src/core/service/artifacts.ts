@@ -32,6 +32,7 @@ export interface SessionArtifacts {
   ): Promise<Artifact>;
   /** The newest of each name, in the order of names. */
   list(): Promise<readonly Artifact[]>;
+  /** The content of the newest of this name. */
   read(name: string): Promise<Uint8Array>;
 }
 

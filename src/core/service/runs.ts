@@ -55,6 +55,7 @@ export interface Run {
   result(options?: z.input<typeof Waiting>): Promise<RunResult>;
   /** When it has ended, however long it waits before. */
   ended(options?: z.input<typeof Waiting>): Promise<RunResult>;
+  /** Ends it at once, whoever is at work on it. */
   cancel(): Promise<void>;
 }
 

@@ -62,23 +62,32 @@ export interface Session {
   readonly id: SessionId;
   readonly files: SessionFiles;
   readonly artifacts: SessionArtifacts;
+  /** What a listing shows of it: title, status, agent, counts, and where it came from. */
   summary(): Promise<SessionSummary>;
   /** Adds messages of a caller that runs its own loop. A user's message opens a turn. */
   append(
     messages: MessageInput | readonly MessageInput[],
     options?: z.input<typeof AppendOptions>,
   ): Promise<readonly SessionEvent<'message.appended'>[]>;
+  /** Gives it another title, metadata or priority. */
   describe(about: Description): Promise<void>;
+  /** Its events in order, after a seq; with `follow` also those that come, from any process. */
   events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
+  /** The messages of the live lineage, now or at a point. */
   transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
   /** What a model would be given next. */
   context(options?: ContextOptions): Promise<Context>;
   /** At the next safe point of a run; with `withinMs`, by then at the latest: a call that is cut off is told as interrupted, or run again. */
   pause(options?: PauseOptions): Promise<void>;
+  /** Ends a pause: what waited in the session goes on. */
   resume(): Promise<void>;
+  /** Ends the session's work; it stays readable, and `reopen` opens it again. */
   close(options?: { readonly reason?: string | undefined }): Promise<void>;
+  /** Opens a closed session again. */
   reopen(): Promise<void>;
+  /** Puts a closed session away: its worktrees may be collected. */
   archive(): Promise<void>;
+  /** Takes it out of the archive. */
   restore(): Promise<void>;
   /** Stores the input and makes the run that will answer it; a worker takes it from there. */
   send(input: SendInput, options?: SendOptions): Promise<Run>;
@@ -90,7 +99,9 @@ export interface Session {
   cancel(run?: RunId): Promise<RunId | undefined>;
   /** Answers what the agent asked, by the id of its call. */
   answer(callId: string, text: string): Promise<void>;
+  /** Lets a call run that waits for somebody's word, by the id of its approval. */
   approve(approval: string): Promise<void>;
+  /** Refuses it; the model is told, with the reason. */
   deny(approval: string, reason?: string): Promise<void>;
   /** Gives the session to a person, or back to the agent. */
   handoff(options: { readonly to: 'human' | 'agent'; readonly reason?: string | undefined }): Promise<void>;
@@ -117,12 +128,15 @@ export interface Session {
   watch(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
   /** Takes a commit back; with an adoption its files too, those of other commits stay as they are. */
   revert(seq: number, options?: { readonly why?: string | undefined }): Promise<Reversal | undefined>;
+  /** Takes over what a branch changed of state and files, as one commit, and reports what both had changed. */
   adopt(branch: Session | SessionId, options?: AdoptOptions): Promise<Adoption>;
+  /** What differs between two places, as a patch and by what changed. */
   diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
   /** Binds the session to an agent, or to another version of its agent. */
   bind(agent: Agent): Promise<void>;
-  /** Keeps a fact word for word in every context from the next turn on; `unpin` ends that. */
+  /** Keeps a fact word for word in every context from the next turn on. */
   pin(fact: string): Promise<void>;
+  /** Ends that. */
   unpin(fact: string): Promise<void>;
   /** Puts a summary over the older turns; undefined when there is nothing to compact. */
   compact(options?: CompactOptions): Promise<Compaction | undefined>;
@@ -139,10 +153,13 @@ export interface Session {
   retry(options: { readonly turn: number }): Promise<Retry>;
   /** Plays a turn again on a fork against what was recorded, or with another model or agent, and tells where it departs. */
   replay(options: ReplayOptions): Promise<Replay>;
+  /** A child session that goes on from a point, or from now; nothing is copied. */
   fork(options?: ForkOptions): Promise<Session>;
   /** Goes back to a point; nothing is erased, and inputs that wait are cancelled. */
   rewind(options: RewindOptions): Promise<Rewind>;
+  /** The whole family that the session belongs to, from its root. */
   tree(): Promise<TreeNode>;
+  /** Walks the hash chain and the files that it names, and tells the first event that is not as it was written. */
   verify(options?: VerifyOptions): Promise<Verification>;
   /** One portable file with the session and the lineage it needs. */
   export(): AsyncIterable<Uint8Array>;

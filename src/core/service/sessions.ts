@@ -33,6 +33,7 @@ export interface UsagePage {
 }
 
 export interface Sessions {
+  /** A new session: without an agent, or bound to one, with or without files to begin with. */
   open(options?: OpenOptions): Promise<Session>;
   /** Fails with SESSION_NOT_FOUND when there is none. */
   get(id: string): Promise<Session>;
@@ -42,9 +43,11 @@ export interface Sessions {
   usage(options?: ListOptions): Promise<UsagePage>;
   /** One portable file with these sessions and the lineage they need. */
   export(ids: readonly string[]): AsyncIterable<Uint8Array>;
+  /** Takes over the sessions of such a file, whole or not at all; the same one twice changes nothing. */
   import(bundle: AsyncIterable<Uint8Array>): Promise<Imported>;
   /** Across the workspace: which sessions touched a path, in which turn, by which tool. Newest first. */
   commits(filter?: Omit<CommitFilter, 'turns' | 'last'>): Promise<readonly CommitRecord[]>;
+  /** Across the workspace: which sessions called which tool, and with what outcome. Newest first. */
   toolCalls(filter?: Omit<CallFilter, 'turns' | 'last'>): Promise<readonly CallRecord[]>;
   /** Makes all that is kept beside the logs anew from them; returns how many events were read. */
   rebuildProjections(): Promise<number>;

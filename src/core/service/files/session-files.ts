@@ -11,13 +11,17 @@ import { type DeleteOptions, deleteFile, type WriteOptions, type WrittenFile, wr
 
 /** The files of a session as its log tells them, wherever its worktree is. What is written here, the next tool of a run finds in the worktree. */
 export interface SessionFiles {
+  /** The files below a folder, now or at a point. */
   list(options?: ListOptions): Promise<readonly ListedFile[]>;
+  /** The content of a file, now or at a point. */
   read(path: string, options?: ReadOptions): Promise<Uint8Array>;
+  /** Writes a file; with `expect`, only where nobody else has written it meanwhile. */
   write(path: string, content: Uint8Array | string, options?: WriteOptions): Promise<WrittenFile>;
   /** A folder goes with all that it holds. */
   delete(path: string, options?: DeleteOptions): Promise<void>;
   /** What leads from one place to another, with the texts. */
   diff(from: DiffPlace, to: DiffPlace): Promise<FilesDiff>;
+  /** The same without the texts. */
   changes(from: DiffPlace, to: DiffPlace): Promise<readonly FileChange[]>;
   /** What became of a file, newest first, under the names that it had. */
   history(path: string, options?: HistoryOptions): Promise<readonly FileVersion[]>;

@@ -31,11 +31,13 @@ export interface NewKey {
 }
 
 export interface Keys {
+  /** Makes an API key; its token is in this answer and nowhere else. */
   create(request?: KeyRequest): Promise<NewKey>;
   /** Oldest first, with those that were revoked or have expired. */
   list(): Promise<readonly KeyInfo[]>;
   /** A new secret under the same id; the old one stops at once. */
   rotate(id: string): Promise<NewKey>;
+  /** Ends a key at once, in every process. */
   revoke(id: string): Promise<KeyInfo>;
 }
 

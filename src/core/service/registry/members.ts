@@ -21,6 +21,7 @@ export interface Members {
   me(): Promise<Caller & { readonly profile?: Profile | undefined }>;
   /** By id. */
   list(): Promise<readonly Member[]>;
+  /** Adds a user to the workspace, with a role. */
   add(member: NewMember): Promise<Member>;
   /** The only admin stays one. */
   change(id: string, change: MemberChange): Promise<Member>;

@@ -10,6 +10,7 @@ import { allRecords, writeOf } from './change-records.ts';
 export type Workspace = z.infer<typeof WorkspaceView>;
 
 export interface Workspaces {
+  /** Adds a workspace, once. */
   add(id: string): Promise<Workspace>;
   /** By id. `local` is there from the beginning. */
   list(): Promise<readonly Workspace[]>;

@@ -64,9 +64,11 @@ export interface DeliveryPage {
 
 /** Addresses that are told, by signed requests, what happens in the workspace from then on. */
 export interface Webhooks {
+  /** Adds an address that is told what happens from now on; its secret is in this answer and nowhere else. */
   add(request: WebhookRequest): Promise<NewWebhook>;
   /** Oldest first. */
   list(): Promise<readonly Webhook[]>;
+  /** Changes its address or events, or enables or disables it. */
   change(id: string, changes: WebhookChanges): Promise<Webhook>;
   /** With its deliveries. */
   remove(id: string): Promise<void>;
