@@ -103,6 +103,7 @@ test('[DOC1] what is not executed says why, and nothing more is left out', () =>
   expect(left).toEqual([
     'README.md: a fresh checkout',
     'README.md: a minute',
+    "docs/guides/back-up.md: pg_dump and psql of the server's release, and a superuser",
     'docs/guides/embed.md: a person at a terminal',
     'docs/soak.md: an hour',
     'docs/webhooks.md: a receiver',

@@ -87,6 +87,29 @@ describe('row-level security', () => {
     }
   });
 
+  test('[TEN2] a dump reads every row by a role that passes it and may only read, and by the owner none', async () => {
+    const { pathname } = new URL(database.url);
+    const [admin, keeper] = [newPgClient(database.adminUrl), `keeper_${pathname.slice(1)}`];
+    await admin.connect();
+    await admin.query(`create role ${keeper} login bypassrls password 'kept'; grant pg_read_all_data to ${keeper}`);
+    const reader = newPgClient(Object.assign(new URL(database.url), { username: keeper, password: 'kept' }).href);
+    await reader.connect();
+    try {
+      for (const role of [reader, client]) await role.query('set row_security = off'); // as pg_dump does
+      for (const table of await tenantTables()) {
+        const count = `select count(*)::int as n from perdure.${table}`;
+        expect((await reader.query(count)).rows).toEqual((await admin.query(count)).rows);
+        await expect(client.query(count)).rejects.toThrow('would be affected by row-level security');
+        await expect(reader.query(`delete from perdure.${table}`)).rejects.toThrow('permission denied');
+      }
+    } finally {
+      await client.query('reset row_security');
+      await reader.end();
+      await admin.query(`drop role ${keeper}`);
+      await admin.end();
+    }
+  });
+
   test('[TEN2] who dispatches sees and moves the work of all workspaces, and nothing else of any', async () => {
     const dispatching = async (sql: string) => {
       await client.query(`begin; set local perdure.dispatch = 'on'`);
