@@ -14,7 +14,7 @@ export interface AgentInfo {
 export interface Agents {
   /** All of them, in every version. */
   list(): readonly AgentInfo[];
-  /** By name, in the newest version or the one named. */
+  /** One by its name, in the newest version or the one named. */
   get(name: string, version?: number): Agent;
 }
 

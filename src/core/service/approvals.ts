@@ -19,7 +19,7 @@ export interface PendingApproval extends Omit<ApprovalState, 'settled'> {
 export interface Approvals {
   /** Those that nobody has answered, in all sessions of the workspace. */
   list(): Promise<readonly PendingApproval[]>;
-  /** Both give the session that asked. */
+  /** Lets the call run. Both answers give the session that asked. */
   approve(id: string): Promise<SessionId>;
   /** Refuses the call; the model is told, with the reason. */
   deny(id: string, reason?: string): Promise<SessionId>;

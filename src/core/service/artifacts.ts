@@ -24,7 +24,7 @@ export type KeepOptions = z.input<typeof KeepOptions>;
 
 /** What is kept by name, for people: no rewind drops it. */
 export interface SessionArtifacts {
-  /** Bytes, a text, or what a file of the session is now. One of the same name takes its place. */
+  /** Keeps bytes, a text, or what a file of the session is now. One of the same name takes its place. */
   keep(
     name: string,
     content: Uint8Array | string | { readonly path: string },

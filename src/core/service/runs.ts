@@ -51,9 +51,9 @@ export interface Run {
   events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
   /** How it stands now. */
   standing(): Promise<RunResult | RunUnderWay>;
-  /** When it has ended, or waits for somebody, or was paused. */
+  /** Its outcome, when it has ended, or waits for somebody, or was paused. */
   result(options?: z.input<typeof Waiting>): Promise<RunResult>;
-  /** When it has ended, however long it waits before. */
+  /** Its outcome, when it has ended, however long it waits before. */
   ended(options?: z.input<typeof Waiting>): Promise<RunResult>;
   /** Ends it at once, whoever is at work on it. */
   cancel(): Promise<void>;

@@ -77,7 +77,7 @@ export interface Session {
   transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
   /** What a model would be given next. */
   context(options?: ContextOptions): Promise<Context>;
-  /** At the next safe point of a run; with `withinMs`, by then at the latest: a call that is cut off is told as interrupted, or run again. */
+  /** Pauses at the next safe point of a run; with `withinMs`, by then at the latest: a call that is cut off is told as interrupted, or run again. */
   pause(options?: PauseOptions): Promise<void>;
   /** Ends a pause: what waited in the session goes on. */
   resume(): Promise<void>;
@@ -105,7 +105,7 @@ export interface Session {
   deny(approval: string, reason?: string): Promise<void>;
   /** Gives the session to a person, or back to the agent. */
   handoff(options: { readonly to: 'human' | 'agent'; readonly reason?: string | undefined }): Promise<void>;
-  /** What the session may use in all. A run that waits for its budget goes on. */
+  /** Sets what the session may use in all. A run that waits for its budget goes on. */
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
   /** What it has used so far, and what it may use in all. */
   usage(): Promise<SessionUsage>;
@@ -136,7 +136,7 @@ export interface Session {
   bind(agent: Agent): Promise<void>;
   /** Keeps a fact word for word in every context from the next turn on. */
   pin(fact: string): Promise<void>;
-  /** Ends that. */
+  /** Ends what `pin` began. */
   unpin(fact: string): Promise<void>;
   /** Puts a summary over the older turns; undefined when there is nothing to compact. */
   compact(options?: CompactOptions): Promise<Compaction | undefined>;

@@ -35,9 +35,9 @@ export interface UsagePage {
 export interface Sessions {
   /** A new session: without an agent, or bound to one, with or without files to begin with. */
   open(options?: OpenOptions): Promise<Session>;
-  /** Fails with SESSION_NOT_FOUND when there is none. */
+  /** A session by its id; fails with SESSION_NOT_FOUND when there is none. */
   get(id: string): Promise<Session>;
-  /** Newest change first. */
+  /** The sessions of the workspace, newest change first. */
   list(options?: ListOptions): Promise<SessionPage>;
   /** What sessions have used, in the order of `list`. */
   usage(options?: ListOptions): Promise<UsagePage>;

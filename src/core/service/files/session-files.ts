@@ -17,7 +17,7 @@ export interface SessionFiles {
   read(path: string, options?: ReadOptions): Promise<Uint8Array>;
   /** Writes a file; with `expect`, only where nobody else has written it meanwhile. */
   write(path: string, content: Uint8Array | string, options?: WriteOptions): Promise<WrittenFile>;
-  /** A folder goes with all that it holds. */
+  /** Deletes a file; a folder goes with all that it holds. */
   delete(path: string, options?: DeleteOptions): Promise<void>;
   /** What leads from one place to another, with the texts. */
   diff(from: DiffPlace, to: DiffPlace): Promise<FilesDiff>;

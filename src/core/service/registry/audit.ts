@@ -20,7 +20,7 @@ export interface AuditPage {
 }
 
 export interface Audit {
-  /** Newest first. */
+  /** Its entries, newest first. */
   list(options?: { readonly limit?: number | undefined; readonly cursor?: string | undefined }): Promise<AuditPage>;
 }
 

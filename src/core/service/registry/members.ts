@@ -19,13 +19,13 @@ export type MemberChange = z.input<typeof MemberChange>;
 export interface Members {
   /** Who calls, with the profile that the workspace knows where none was brought. */
   me(): Promise<Caller & { readonly profile?: Profile | undefined }>;
-  /** By id. */
+  /** All of them, by id. */
   list(): Promise<readonly Member[]>;
   /** Adds a user to the workspace, with a role. */
   add(member: NewMember): Promise<Member>;
-  /** The only admin stays one. */
+  /** Changes the role or the profile. The only admin stays one. */
   change(id: string, change: MemberChange): Promise<Member>;
-  /** With all keys of the member: who is added under the same id later has none of them. */
+  /** Removes a member with all their keys: who is added under the same id later has none of them. */
   remove(id: string): Promise<void>;
 }
 

@@ -12,11 +12,11 @@ export type Workspace = z.infer<typeof WorkspaceView>;
 export interface Workspaces {
   /** Adds a workspace, once. */
   add(id: string): Promise<Workspace>;
-  /** By id. `local` is there from the beginning. */
+  /** All of them, by id. `local` is there from the beginning. */
   list(): Promise<readonly Workspace[]>;
-  /** Fails with WORKSPACE_NOT_FOUND when there is none. */
+  /** One by its id; fails with WORKSPACE_NOT_FOUND when there is none. */
   get(id: string): Promise<Workspace>;
-  /** By id: where a dispatcher has something to do, or had. */
+  /** Those where a dispatcher has something to do, or had, by id. */
   withWebhooks(): Promise<readonly WorkspaceId[]>;
 }
 

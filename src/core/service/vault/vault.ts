@@ -28,9 +28,9 @@ import {
 export interface Vault {
   /** Puts a value in, or another in its place. From then on it is kept out of logs, previews, files and models. */
   set(name: string, value: string, options?: { readonly about?: string | undefined }): Promise<SecretInfo>;
-  /** By name. */
+  /** Their names and what they are for, by name; never a value. */
   list(): Promise<readonly SecretInfo[]>;
-  /** What was removed is no secret any more. Needs no master key: so a vault whose key is lost can be cleared. */
+  /** Removes a value, which is no secret any more. Needs no master key: so a vault whose key is lost can be cleared. */
   remove(name: string): Promise<void>;
   /** A new data key, by which every secret is sealed anew. */
   rotate(): Promise<{ readonly secrets: number }>;

@@ -25,7 +25,7 @@ const Options = z.strictObject({
 export type DispatcherOptions = z.input<typeof Options>;
 
 export interface Dispatcher {
-  /** Once it was stopped, this is RUNTIME_CLOSED: another is to be made. */
+  /** Sends until it is stopped. Once it was stopped, this is RUNTIME_CLOSED: another is to be made. */
   start(): void;
   /** Breaks off what is being sent, which another then sends; complete when it returns. */
   stop(): Promise<void>;

@@ -66,20 +66,20 @@ export interface DeliveryPage {
 export interface Webhooks {
   /** Adds an address that is told what happens from now on; its secret is in this answer and nowhere else. */
   add(request: WebhookRequest): Promise<NewWebhook>;
-  /** Oldest first. */
+  /** All of them, oldest first. */
   list(): Promise<readonly Webhook[]>;
   /** Changes its address or events, or enables or disables it. */
   change(id: string, changes: WebhookChanges): Promise<Webhook>;
-  /** With its deliveries. */
+  /** Removes it with its deliveries. */
   remove(id: string): Promise<void>;
   /** A new secret; what is sent from now on is signed with it. */
   rotate(id: string): Promise<NewWebhook>;
-  /** Newest first. */
+  /** What was sent to it and how that went, newest first. */
   deliveries(
     id: string,
     options?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
   ): Promise<DeliveryPage>;
-  /** It is sent again, under the same id. */
+  /** Sends it again, under the same id. */
   redeliver(delivery: string): Promise<Delivery>;
   /** Sends a `webhook.test` at once, and tells how that went. */
   test(id: string): Promise<Delivery>;
