@@ -2,8 +2,8 @@ import { type ErrorCode, PerdureError } from '../schema/error.ts';
 import { printableLine } from './printable.ts';
 import { wrongCall } from './wrong-call.ts';
 
-/** Enough to be meant, few enough to be typed. */
-const leastLetters = 4;
+/** Of an end, which ids that are made together do not share: enough to be meant, few enough to be typed. */
+const leastOfEnd = 4;
 const maxShown = 5;
 
 export interface Named<Id extends string = string> {
@@ -24,8 +24,11 @@ export interface IdKind<Id extends string> {
   readonly among: () => AsyncIterable<Named<Id>> | Promise<Iterable<Named<Id>>>;
 }
 
-/** As `newId` makes them; those of deliveries have several parts. */
-const isPart = /^[0-9a-hjkmnp-tv-z_]+$/;
+/** Those of deliveries have several parts. A letter that no id has is looked for too, and not found. */
+const isWord = /^\w+$/;
+/** As `newId` makes them. */
+const isOwnWord = /^[0-9a-hjkmnp-tv-z_]+$/;
+const isBeginning = /^[0-7]/;
 
 const anyPrefix = /^[a-z]{3,4}_/;
 
@@ -36,21 +39,25 @@ const shown = ({ id, about = '' }: Named): string => (about ? `${id} (${printabl
 
 type Kind = Omit<IdKind<string>, 'among' | 'notFound'>;
 
-/** Before anything is opened: whether it can be an id, or the beginning or the end of one. */
-export const isIdPart = (kind: Kind, given: string): boolean => {
-  if (kind.isWhole(given)) return true;
-  const body = bodyOf(kind, given);
-  const isForeign = body === given && anyPrefix.test(given);
-  return !isForeign && isPart.test(body) && body.length >= leastLetters;
+/** Where something else may stand as well: whether it is meant as an id, or as the beginning or the end of one. */
+export const isIdPart = ({ prefix }: Kind, given: string): boolean => {
+  if (given.startsWith(prefix)) return true;
+  return isOwnWord.test(given) && !anyPrefix.test(given) && (given.length >= leastOfEnd || isBeginning.test(given));
 };
 
+/** Before anything is opened. */
 export const checkIdPart = (kind: Kind, given: string): void => {
-  if (isIdPart(kind, given)) return;
+  const body = bodyOf(kind, given);
+  const isForeign = body === given && anyPrefix.test(given);
+  if (isWord.test(body) && !isForeign) return;
   const { noun, prefix, listing } = kind;
   throw wrongCall(
-    `"${given}" is no ${noun}: give its id, ${prefix}…, or ${leastLetters} letters or more of its beginning or its end; \`${listing}\` lists those there are`,
+    `"${given}" is no ${noun}: give its id, ${prefix}…, the beginning of it, or ${leastOfEnd} letters or more of its end; \`${listing}\` lists those there are`,
   );
 };
+
+const fits = (id: string, part: string): boolean =>
+  id.startsWith(part) || (part.length >= leastOfEnd && id.endsWith(part));
 
 /** The one whose id is this, or begins or ends with it. */
 export const findId = async <Id extends string>(kind: IdKind<Id>, given: string): Promise<Id> => {
@@ -60,19 +67,16 @@ export const findId = async <Id extends string>(kind: IdKind<Id>, given: string)
   const body = bodyOf(kind, given);
   const found = new Map<Id, Named<Id>>();
   for await (const each of await kind.among()) {
-    const own = bodyOf(kind, each.id);
-    if (own.startsWith(body) || own.endsWith(body)) found.set(each.id, each);
+    if (fits(bodyOf(kind, each.id), body)) found.set(each.id, each);
     if (found.size > maxShown) break;
   }
   const [only, ...others] = found.values();
   if (!only) {
-    throw new PerdureError(
-      notFound,
-      `no ${noun} begins or ends with "${given}": \`${listing}\` lists those there are`,
-      {
-        details: { given },
-      },
-    );
+    const how =
+      body.length < leastOfEnd
+        ? `begins with "${given}", and an end takes ${leastOfEnd} letters`
+        : `begins or ends with "${given}"`;
+    throw new PerdureError(notFound, `no ${noun} ${how}: \`${listing}\` lists those there are`, { details: { given } });
   }
   if (others.length === 0) return only.id;
   const all = [only, ...others];

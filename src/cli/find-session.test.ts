@@ -26,14 +26,31 @@ test('[CLI7] a session is named by its id, the beginning or the end of it, or - 
   expect((await answered(['show', '-'])).summary).toMatchObject({ title: 'A fork', parent: first });
 });
 
-test('[CLI7, CLI8] what fits several lists them, what fits none says where to look, and three letters are too few', async () => {
+test('[CLI7] as much of a beginning as no other has will do, be it one letter', async () => {
+  const { call, answered } = memoryCommandLine();
+  const first = await idOf(answered, 'First');
+  for (const named of ['ses_0', '0', first.slice(4, 7), first.slice(0, 7)]) {
+    expect((await answered(['show', named])).summary.id, named).toBe(first);
+  }
+  expect((await answered(['diff', '-', '0', first.slice(4, 7)])).to.session).toBe(first);
+  await idOf(answered, 'Second');
+  expect(await call(['show', '0'])).toMatchObject({ code: 2, err: expect.stringContaining('fits several: ses_0') });
+});
+
+test('[CLI7, CLI8] what fits several lists them, what fits none says where to look, and three letters are too few of an end', async () => {
   const { call, answered } = memoryCommandLine();
   const ids = [await idOf(answered, 'First'), await idOf(answered, 'Second')];
   const several = await call(['close', ids[0]!.slice(0, 10)]);
   expect(several).toMatchObject({ code: 2, err: expect.stringMatching(/fits several: .*give more letters/) });
   for (const [index, title] of ['First', 'Second'].entries()) expect(several.err).toContain(`${ids[index]} (${title})`);
-  expect(await call(['show', '7zzzzzzz'])).toMatchObject({ code: 5, err: expect.stringContaining('`perdure ls`') });
-  for (const named of [ids[0]!.slice(-3), 'ses_nonsense', 'ses_', 'my session']) {
+  for (const named of ['7zzzzzzz', 'nope', 'NOPE', 'ses_nonsense', 'ses_x', 'yes']) {
+    expect(await call(['show', named])).toMatchObject({ code: 5, err: expect.stringContaining('`perdure ls`') });
+  }
+  expect(await call(['show', `z${ids[0]!.slice(-2)}`])).toMatchObject({
+    code: 5,
+    err: expect.stringContaining('an end takes 4 letters'),
+  });
+  for (const named of ['ses_', 'my session', 'no-session', ids[0]!.replace('ses_', 'run_')]) {
     expect(await call(['show', named])).toMatchObject({ code: 2, err: expect.stringContaining('is no session') });
   }
 });

@@ -18,6 +18,8 @@ test('[CLI1] a place is a point, an attempt at a turn, or another branch with or
 test('[CLI7] another branch is named by a part of its id as well, which numbers alone are not', () => {
   expect(parsePlace('t0y1a')).toEqual({ session: 't0y1a' });
   expect(parsePlace('01jd3v@turn:3')).toEqual({ session: '01jd3v', turn: 3 });
+  expect(parsePlace('01j')).toEqual({ session: '01j' });
+  expect(parsePlace('ses_x')).toEqual({ session: 'ses_x' });
   expect(parsePlace('1234@3')).toEqual({ session: '1234', turn: 3 });
   expect(parsePlace('-@seq:9')).toEqual({ session: '-', seq: 9 });
   expect(parsePlace('1234')).toEqual({ turn: 1234 });
@@ -32,7 +34,7 @@ test('[CLI1] anything else is a wrong call that says what to write', () => {
     ['turn:5#', /write turn:3/],
     ['turn:5#0', /counted from 1/],
     ['turn:0#1', /counted from 1/],
-    ['ses_x', /is no session/],
+    ['ses_', /is no session/],
     [`${branch}@`, /write turn:3/],
     [`${branch}@3@4`, /more than one point/],
     [`${branch}@turn:5#2`, /write turn:5#2/],

@@ -20,7 +20,7 @@ export const parsePlace = (text: string): DiffPlace => {
   const here = parseAttempt(text) ?? pointNamed(text);
   if (here) return here;
   const [named = '', point, ...rest] = text.split('@');
-  if (!named.startsWith('ses_') && !mayNameSession(named)) return parsePoint(text);
+  if (!mayNameSession(named)) return parsePoint(text);
   if (rest.length > 0) throw wrongCall(`"${text}" names more than one point: write ses_…@turn:3`);
   checkSessionName(named);
   if (point?.includes('#'))

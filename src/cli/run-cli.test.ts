@@ -62,7 +62,9 @@ test('[CLI1] a text where a session is named is told as that, with the command t
     err: `error INVALID_INPUT: "Fix it" is no session: \`perdure send --new 'Fix it' --store memory\`, or type it in \`perdure chat --store memory\`\n`,
   });
   expect((await cli(['send', 'abcd'], { columns })).err).toContain('send needs TEXT');
-  expect((await cli(['chat', 'ses_x'], { columns })).err).toContain('give its id, ses_…');
+  expect((await cli(['send', 'yes'], { columns })).err).toContain('`perdure send --new yes');
+  expect((await cli(['send', '01m'], { columns })).err).toContain('send needs TEXT');
+  expect((await cli(['chat', 'ses_'], { columns })).err).toContain('give its id, ses_…');
 });
 
 describe('on a terminal of 80 columns', () => {
@@ -301,9 +303,9 @@ describe('on a terminal of 80 columns', () => {
   });
 
   test('an error is wrapped and begins with its code', async () => {
-    const { code, err } = await cli(['show', 'ses_nonsense']);
+    const { code, err } = await cli(['show', 'no-session']);
     expect(code).toBe(2);
-    expect(err).toMatch(/^error INVALID_INPUT: "ses_nonsense" is no session: .*\n.+\n$/);
+    expect(err).toMatch(/^error INVALID_INPUT: "no-session" is no session: .*\n.+\n(?:.+\n)?$/);
     for (const line of err.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 

@@ -345,7 +345,7 @@ describe('send', () => {
 
   test.each([
     [['send'], /needs SESSION, or --new/],
-    [['send', 'ses_x', 'hi'], /is no session/],
+    [['send', 'ses_', 'hi'], /is no session/],
     [['send', '--new'], /needs TEXT/],
     [['send', '--new', ''], /text is empty/],
     [['send', '--new', 'a', 'b'], /only TEXT/],

@@ -31,7 +31,7 @@ const id = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a';
 describe('wrong calls', () => {
   const calls: readonly (readonly [call: string, told: RegExp])[] = [
     ['state', /state needs SESSION/],
-    ['state nowhere', /is no session/],
+    ['state no-where', /is no session/],
     [`state ${id} --at x`, /is not a point/],
     [`state ${id} --path facts`, /JSON Pointer such as/],
     ['log', /log needs SESSION/],
@@ -44,7 +44,7 @@ describe('wrong calls', () => {
     ['calls --turns 1-2', /name it/],
     [`calls ${id} --turns 2-1`, /--turns is a range/],
     ['calls --until yesterday', /--until is a date/],
-    ['calls --run mine', /"mine" is no run: give its id/],
+    ['calls --run my-run', /"my-run" is no run: give its id/],
     ['calls --status fine', /--status is running, ok/],
     [`diff ${id} 1`, /diff needs TO/],
     [`diff ${id} 1 later`, /is not a point/],
