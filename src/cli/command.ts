@@ -153,6 +153,8 @@ export interface Command<O extends Options = Options> {
   readonly jsonLines?: true;
   /** Those that mean something to it; all of them without it. Every other is refused. */
   readonly backingOptions?: readonly BackingOption[];
+  /** Is the server that others ask: the one that PERDURE_SERVER names is none of its business. */
+  readonly isServer?: true;
   /** Only reads logs and records: the built-in agent, which takes its time to load, is no part of it. */
   readonly needsNoAgents?: true;
   /** Makes the store where there is none yet, always or when called so. All others say that there is none. */

@@ -20,7 +20,7 @@ const refuseMeaningless = (command: Command, values: object): void => {
   const name = backingOptions.find((each) => Object.hasOwn(values, each) && !taken.includes(each));
   if (name === undefined) return;
   throw (name === 'server' || name === 'key-file') && taken.includes('store')
-    ? onStoreAlone(command.name)
+    ? onStoreAlone(command.name, { isServerNamed: true })
     : wrongCall(`--${name} means nothing to ${command.name}: leave it out`);
 };
 

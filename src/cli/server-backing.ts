@@ -37,21 +37,20 @@ export const serverOf = (world: World, call: RunCall): string | undefined => {
   }
   const taken = backingOptionsOf(command);
   if (!taken.includes('server')) {
-    if (taken.includes('store')) throw onStoreAlone(command.name);
-    return undefined;
+    if (!taken.includes('store') || command.isServer) return undefined;
+    throw onStoreAlone(command.name, { isServerNamed: options.server !== undefined });
   }
   refuseOfStores(world, call);
   return server;
-};
-
-const notHere = async (): Promise<never> => {
-  throw onStoreAlone('this');
 };
 
 /** Everything is asked of the server, as the member that the key stands for; what runs is worked on there. */
 export const serverBacking = (world: World, { options }: RunCall, server: string): Backing => {
   parseServer(server);
   const key = serverKey(server, options['key-file'], world);
+  const notHere = async (): Promise<never> => {
+    throw onStoreAlone('this', { isServerNamed: options.server !== undefined });
+  };
   let connecting: Promise<Client> | undefined;
   const runtime = (): Promise<Client> => {
     connecting ??= import('../client/index.ts').then(({ connect }) => connect({ url: server, key }));

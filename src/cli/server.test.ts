@@ -8,7 +8,7 @@ import { callCli, recorder } from '../../test/call-cli.ts';
 import { startTestServer, testAgent } from '../../test/http-server.ts';
 import { newSqliteFile } from '../../test/sqlite-file.ts';
 import type { Session } from '../core/service/session.ts';
-import { defineAgent, defineScript, defineTool, type RuntimeOptions } from '../index.ts';
+import { defineAgent, defineScript, defineTool, PerdureError, type RuntimeOptions } from '../index.ts';
 import { copyHere } from './files/copy-here.ts';
 import { personAt } from './runs/person.ts';
 import type { World } from './world.ts';
@@ -230,15 +230,20 @@ test('[CLIENT8] what works on a store itself says so before anything is asked', 
   const call = (...argv: readonly string[]) => callCli(argv, { env: { PERDURE_KEY: keys.admin, PERDURE_SERVER: url } });
   const local = [
     ['worker'],
-    ['serve'],
     ['setup', '--name', 'Ann'],
     ['vault', 'init'],
     ['vault', 'rotate', '--master'],
     ['workspaces', 'ls'],
   ];
   for (const argv of local) {
-    expect(await call(...argv)).toMatchObject({ code: 2, err: expect.stringContaining('where the store is') });
+    const { code, err } = await call(...argv);
+    expect({ code, err: err.replaceAll(/\s+/g, ' ') }).toEqual({
+      code: 2,
+      err: expect.stringContaining('PERDURE_SERVER is set: unset it, or give --store'),
+    });
   }
+  const byName = await call('vault', 'rotate', '--master', '--server', url);
+  expect(byName).toMatchObject({ code: 2, err: expect.stringContaining('where the store is') });
   expect(await call('help')).toMatchObject({ code: 0 });
   const ofFolders = await call('send', '--new', 'Hello', '--cwd', '.');
   expect(ofFolders).toMatchObject({ code: 2, err: expect.stringContaining('begins without files') });
@@ -292,6 +297,15 @@ test('[CLIENT8, CLI13] what is for a store is refused with a server, however tha
   expect(await runtime.keys.list()).toEqual(before);
   expect((await runtime.sessions.list()).sessions).toEqual([]);
 }, 60_000);
+
+test('[CLIENT8] whoever serves has no use for the server of the environment', async () => {
+  const served = await callCli(['serve', '--port', '0'], {
+    env: { PERDURE_SERVER: 'http://127.0.0.1:1' },
+    folder: await newFolder(),
+    openRuntime: () => Promise.reject(new PerdureError('STORE_UNAVAILABLE', 'the store is asked')),
+  });
+  expect(served).toMatchObject({ code: 8, err: expect.stringContaining('the store is asked') });
+});
 
 test('[CLIENT8] what goes on in the background of a named store is not led to the server of the environment', async () => {
   const started: unknown[] = [];

@@ -4,8 +4,12 @@ import { PerdureError } from '../schema/error.ts';
 /** The call itself cannot be right, whatever the store holds. */
 export const wrongCall = (message: string): PerdureError => new PerdureError('INVALID_INPUT', message);
 
-export const onStoreAlone = (what: string): PerdureError =>
-  wrongCall(`${what} works on a store itself, and not with a server: call it where the store is`);
+export const onStoreAlone = (what: string, { isServerNamed }: { readonly isServerNamed: boolean }): PerdureError =>
+  wrongCall(
+    isServerNamed
+      ? `${what} works on a store itself, and not with a server: call it where the store is`
+      : `${what} works on a store itself, and PERDURE_SERVER is set: unset it, or give --store`,
+  );
 
 /** What the file system says about a file that the call names; anything else stays as it is. */
 export const fileError = (error: unknown, verb: 'read' | 'write', file: string): unknown => {

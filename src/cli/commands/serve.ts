@@ -77,6 +77,7 @@ export const serve = defineCommand({
   ],
   examples: ['perdure serve  # until Ctrl-C', 'perdure serve --port 8080 --no-worker  # until Ctrl-C'],
   makesStore: true,
+  isServer: true,
   backingOptions: ['store', 'config', 'workspace'],
   json: z.strictObject({ url: z.string(), key: z.string().optional() }),
   run: async (context, call) => {
