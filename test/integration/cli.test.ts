@@ -328,13 +328,15 @@ describe('terminals and pipes', () => {
 
   test('[CLI14] colours follow NO_COLOR, FORCE_COLOR, TERM and pipes', async () => {
     await makeSession();
-    const [plain, forced, refused, error] = await Promise.all([
+    const [plain, forced, refused, both, error] = await Promise.all([
       runPerdure(['ls'], { cwd }),
       runPerdure(['ls'], { cwd, env: { FORCE_COLOR: '1' } }),
       runPerdure(['ls'], { cwd, env: { NO_COLOR: '1' } }),
+      runPerdure(['ls'], { cwd, env: { NO_COLOR: '1', FORCE_COLOR: '1' } }),
       runPerdure(['nonsense'], { cwd, env: { FORCE_COLOR: '1' } }),
     ]);
-    expect(plain.out + refused.out).not.toContain('\u001b');
+    expect(plain.out + refused.out + both.out).not.toContain('\u001b');
+    expect(both).toMatchObject({ code: 0, err: '' });
     expect(forced.out).toContain('\u001b[32mactive');
     expect(error.err).toContain('\u001b[31merror');
     const onTerminal = (env: Record<string, string>): string => {

@@ -1,6 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { callCli } from '../../../test/call-cli.ts';
 
+import { lookAround } from './show-demo.ts';
+
 const noFolder = import.meta.filename;
 
 test.each([
@@ -14,4 +16,12 @@ test.each([
   expect(err.replaceAll('\n', ' ')).toMatch(
     /^error FILE_UNAVAILABLE: cannot write .*: --in names a new or empty folder/,
   );
+});
+
+test('[CLIR8] what is to be typed at the end asks the store of the demo, whatever the environment names', async () => {
+  const typed = async (env: Record<string, string>) =>
+    (await lookAround('/demo', 'ses_1', env)).map((line) => line.trim());
+  const elsewhere = await typed({ PERDURE_STORE: 'sqlite:other.db', PERDURE_SERVER: 'http://127.0.0.1:1' });
+  expect(elsewhere.slice(0, 2)).toEqual(['cd /demo', 'unset PERDURE_STORE PERDURE_SERVER']);
+  expect((await typed({})).join()).not.toContain('unset');
 });

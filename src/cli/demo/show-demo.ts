@@ -47,11 +47,16 @@ const environmentOf = (env: Env): Env =>
 const isOnPath = ({ PATH = '', npm_lifecycle_event }: Env): boolean =>
   npm_lifecycle_event === undefined && PATH.split(delimiter).some((folder) => existsSync(join(folder, 'perdure')));
 
-const lookAround = async (folder: string, session: string): Promise<readonly string[]> => {
+/** What would lead the commands below to another store than that of the folder. */
+const leadingElsewhere = ['PERDURE_STORE', 'PERDURE_SERVER', 'PERDURE_WORKSPACE'] as const;
+
+export const lookAround = async (folder: string, session: string, env: Env): Promise<readonly string[]> => {
   const program = await realpath(process.argv[1]!);
+  const set = leadingElsewhere.filter((name) => env[name]);
   return [
     `cd ${shellWord(folder)}`,
-    ...(isOnPath(process.env) ? [] : [`alias perdure=${shellWord(program)}`]),
+    ...(set.length > 0 ? [`unset ${set.join(' ')}`] : []),
+    ...(isOnPath(env) ? [] : [`alias perdure=${shellWord(program)}`]),
     'perdure ls',
     `perdure files history ${session} limiter.js`,
   ].map((line) => `  ${line}`);
@@ -74,7 +79,7 @@ const tell = async (
     );
     await narrator.typed(`cd ${shellWord(folder)}`);
     const [{ value: session }] = await tellStory({ narrator, workers, waiting });
-    const next = await lookAround(folder, session);
+    const next = await lookAround(folder, session, process.env);
     await narrator.say('', 'That was all. It stays there for you to look around:', '', ...next, '');
     await narrator.say(`To remove it: rm -r ${shellWord(folder)}`);
     return 'success';
