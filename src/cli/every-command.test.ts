@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
 import { callCli } from '../../test/call-cli.ts';
 import { startReceiver } from '../../test/webhook-receiver.ts';
 import { openRuntime } from '../runtime.ts';
 import { newMemoryDatabase } from '../testing/memory-database.ts';
 import { openMemoryStore } from '../testing/memory-store.ts';
 import type { Interrupt } from './command.ts';
+import { complete } from './commands/complete.ts';
 import { commands } from './commands/registry.ts';
 import { backingOptionsOf } from './common-options.ts';
 import { demoAgent } from './config/demo-agent.ts';
@@ -68,6 +70,14 @@ const commandLine = () => {
   };
   return { json, asked, open };
 };
+
+const isList = (schema: z.ZodType): boolean =>
+  schema instanceof z.ZodArray || (schema instanceof z.ZodUnion && (schema.options as z.ZodType[]).some(isList));
+
+test('[CLI6] no command answers with a bare list, to which nothing could be added', () => {
+  const bare = [...commands, complete].filter(({ json, jsonLines }) => !jsonLines && isList(json));
+  expect(bare.map(({ name }) => name)).toEqual([]);
+});
 
 // callCli holds every answer against the shape of its command.
 test('[CLI6] every command writes JSON of the shape that it promises', async () => {
@@ -137,7 +147,7 @@ test('[CLI6] every command writes JSON of the shape that it promises', async () 
   }
   await runtime.worker().runUntilIdle();
   await runtime.close();
-  const [waiting] = await json(['approvals']);
+  const [{ sessions: waiting }] = await json(['approvals']);
   const [first, second] = waiting.flatMap(({ approvals }: { approvals: { approval: string }[] }) => approvals);
   await json(['approve', first.approval]);
   await json(['deny', second.approval, '--reason', 'not now']);

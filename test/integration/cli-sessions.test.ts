@@ -25,7 +25,7 @@ test("[CLI1] JSON answers are the library's own objects", async () => {
     answered(['verify', id]),
   ]);
   const events = await eventsOf(id);
-  expect(appended).toEqual(events.slice(1));
+  expect(appended).toEqual({ events: events.slice(1) });
   expect(
     log
       .trimEnd()

@@ -147,19 +147,19 @@ test('[CLI1, QRY3] calls lists tool calls of a session or of the workspace', asy
     expect.stringMatching(/ ok +\d+ ms {2}edit {2}call_\w+$/),
     '',
   ]);
-  const threw = await answered(['calls', '--status', 'threw', '--since', '1h']);
+  const threw = (await answered(['calls', '--status', 'threw', '--since', '1h'])).calls;
   expect(threw).toEqual(await inLibrary((sessions) => sessions.toolCalls({ status: 'threw' })));
   expect(threw).toMatchObject([{ session: id, tool: 'test' }]);
   expect(await said(['calls', id, '--tool', 'edit', '--last', '1'])).toBe('no tool calls match\n');
-  expect(await answered(['calls', id, '--turns', '1-1'])).toHaveLength(2);
-  expect(await answered(['calls', '--until', '1h'])).toEqual([]);
-  expect(await answered(['calls', '--actor', 'member:local'])).toHaveLength(2);
-  expect(await answered(['calls', id, '--actor', 'agent:coder'])).toEqual([]);
+  expect((await answered(['calls', id, '--turns', '1-1'])).calls).toHaveLength(2);
+  expect((await answered(['calls', '--until', '1h'])).calls).toEqual([]);
+  expect((await answered(['calls', '--actor', 'member:local'])).calls).toHaveLength(2);
+  expect((await answered(['calls', id, '--actor', 'agent:coder'])).calls).toEqual([]);
   await asked((session) => session.rewind({ to: { turn: 0 } }));
-  expect(await answered(['calls', id])).toEqual([]);
-  expect(await answered(['calls'])).toEqual([]);
-  expect(await answered(['calls', id, '--include-rewound'])).toHaveLength(2);
-  expect(await answered(['calls', '--include-rewound'])).toHaveLength(2);
+  expect((await answered(['calls', id])).calls).toEqual([]);
+  expect((await answered(['calls'])).calls).toEqual([]);
+  expect((await answered(['calls', id, '--include-rewound'])).calls).toHaveLength(2);
+  expect((await answered(['calls', '--include-rewound'])).calls).toHaveLength(2);
   expect(await jsonLines(['log', '--all', '--include-rewound', '--file', 'src/auth.ts'])).toHaveLength(1);
   expect(await said(['log', '--all', '--file', 'src/auth.ts'])).toBe('no commits match\n');
 });

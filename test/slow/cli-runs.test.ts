@@ -155,7 +155,7 @@ describe('configuration', () => {
 
   test('[CLIR1] a file here or one that is named gives the agents, the store and the data folder', async () => {
     configured();
-    expect(await answered(['agents'])).toMatchObject([
+    expect((await answered(['agents'])).agents).toMatchObject([
       { name: 'tester', version: 1, model: 'scripted/test', tools: ['slow', 'wipe', 'ask', 'fact', 'evil'] },
       { name: 'broken' },
       { name: 'helper' },
@@ -178,7 +178,7 @@ describe('configuration', () => {
     expect(plain).not.toContain('file:');
     configured(plain);
     const { out, err } = await inOwnProcess(['agents', '--json']);
-    expect({ first: JSON.parse(out)[0], err }).toMatchObject({ first: { name: 'tester' }, err: '' });
+    expect({ first: JSON.parse(out).agents[0], err }).toMatchObject({ first: { name: 'tester' }, err: '' });
   });
 
   test.each([
@@ -501,7 +501,9 @@ describe('approvals, questions, budgets, handoffs', () => {
     const waiting = await perdure(['send', id, 'wipe it']);
     const [, approval = ''] = /perdure approve (apr_\w+)/.exec(waiting.err) ?? [];
     expect(await said(['approvals'])).toContain(`perdure approve ${approval}`);
-    expect(await answered(['approvals', id])).toMatchObject([{ session: id, approvals: [{ approval, tool: 'wipe' }] }]);
+    expect((await answered(['approvals', id])).sessions).toMatchObject([
+      { session: id, approvals: [{ approval, tool: 'wipe' }] },
+    ]);
     expect(await inOwnProcess(['approve', approval])).toMatchObject({ code: 0, out: `${approval} is approved\n` });
     const { code, out, err } = await inOwnProcess(['attach', id]);
     expect({ code, out }).toEqual({ code: 0, out: 'Now wipe.\nDone.\n' });
@@ -567,7 +569,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     const [, child = ''] = /it waits for an approval .*\n +perdure attach (ses_\w+)/.exec(waiting.err) ?? [];
     expect({ code: waiting.code, isOther: child !== id }).toEqual({ code: 4, isOther: true });
     expect(await said(['show', id])).toContain('waits for approval');
-    const [asks] = await answered(['approvals']);
+    const [asks] = (await answered(['approvals'])).sessions;
     expect(asks).toMatchObject({ session: child, approvals: [{ tool: 'wipe' }] });
     await said(['approve', asks.approvals[0].approval]);
     await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
@@ -613,7 +615,7 @@ describe('on a terminal', () => {
     const id = await newTester();
     const sending = onTerminal(['send', id, 'wipe it']);
     await sending.says('allow wipe?');
-    const [{ approvals }] = await answered(['approvals', id]);
+    const [{ approvals }] = (await answered(['approvals', id])).sessions;
     await said(['approve', approvals[0].approval]);
     await sending.says('Done.');
     expect(await sending.closed).toBe(0);

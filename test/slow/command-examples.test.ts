@@ -25,7 +25,7 @@ type Ids = Readonly<Record<string, string>>;
 const waitingRun = async ({ perdure, newSession }: Stage, text: string): Promise<Ids> => {
   const ses = await newSession();
   await perdure('send', ses, text);
-  const [{ approvals, questions }] = await perdure('approvals', ses);
+  const [{ approvals, questions }] = (await perdure('approvals', ses)).sessions;
   return { ses, apr: approvals[0]?.approval, call: questions[0]?.callId };
 };
 

@@ -26,7 +26,7 @@ test('[TOOL17] the list of agents says whose commands run without a sandbox, and
   const { out, err } = await callCli(['agents', '--config', file]);
   expect(out).toMatch(/one +1 .*shell/);
   expect(err.match(/shell: commands run without a sandbox: bwrap is not installed/g)).toHaveLength(1);
-  expect(JSON.parse((await callCli(['agents', '--config', file, '--json'])).out)).toMatchObject([
+  expect(JSON.parse((await callCli(['agents', '--config', file, '--json'])).out).agents).toMatchObject([
     { name: 'one', cautions: [expect.stringContaining('without a sandbox')] },
     { name: 'two', cautions: [expect.stringContaining('without a sandbox')] },
   ]);

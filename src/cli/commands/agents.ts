@@ -53,7 +53,7 @@ export const agents = defineCommand({
   ],
   examples: ['perdure agents', 'perdure agents --config team.config.ts'],
   backingOptions: ['server', 'key-file', 'config'],
-  json: z.array(AgentAbout),
+  json: z.strictObject({ agents: z.array(AgentAbout) }),
   run: async (context) => {
     const isServer = context.server !== undefined;
     const all = isServer
@@ -66,7 +66,7 @@ export const agents = defineCommand({
       printableLine(tools.join(' ')),
     ]);
     const { out } = context;
-    await context.answer(all, () =>
+    await context.answer({ agents: all }, () =>
       layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell)),
     );
     for (const caution of new Set(all.flatMap(({ cautions }) => cautions))) await context.note(printableLine(caution));

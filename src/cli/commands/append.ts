@@ -47,12 +47,12 @@ export const append = defineCommand({
     'git diff | perdure append ses_… - --role user --key review-1',
     `echo '{"role":"assistant","content":"Done."}' | perdure append ses_… --jsonl`,
   ],
-  json: z.array(EventView),
+  json: z.strictObject({ events: z.array(EventView) }),
   run: async (context, call) => {
     const messages = await messagesFrom(context, call);
     const session = await context.session(call.args[0]!);
     const { key } = call.options;
     const events = await session.append(messages, { ...(key !== undefined && { idempotencyKey: key }) });
-    await context.answer(events, () => appended(events));
+    await context.answer({ events }, () => appended(events));
   },
 });

@@ -32,12 +32,12 @@ export const approvals = defineCommand({
   options: {},
   notes: ['Without SESSION, of the 1000 sessions that changed last.'],
   examples: ['perdure approvals', 'perdure approvals ses_… --json'],
-  json: z.array(AsksView),
+  json: z.strictObject({ sessions: z.array(AsksView) }),
   run: async (context, { args: [named] }) => {
     const only = named === undefined ? undefined : await context.session(named);
     const all = await Array.fromAsync(openAsks(await context.sessions(), only));
     const open = all.filter(({ approvals: asked, questions }) => asked.length + questions.length > 0);
-    await context.answer(open, () =>
+    await context.answer({ sessions: open }, () =>
       open.length > 0 ? open.flatMap((each) => linesOf(context, each)) : 'nobody is asked anything',
     );
     return undefined;

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import type { SessionArtifacts } from '../../core/service/artifacts.ts';
-import { ArtifactView } from '../../schema/views/files.ts';
+import { ArtifactsView, ArtifactView } from '../../schema/views/files.ts';
 import { type Context, defineCommand, flag, text } from '../command.ts';
 import { count } from '../count.ts';
 import { ContentView, readGiven, writeContent } from '../files/content.ts';
@@ -54,7 +54,7 @@ export const artifacts = defineCommand({
     'perdure artifacts ses_… report.md -o report.md',
     'perdure artifacts ses_… --keep chart.png',
   ],
-  json: z.union([z.array(ArtifactView), ArtifactView, ContentView, WrittenArtifact]),
+  json: z.union([ArtifactsView, ArtifactView, ContentView, WrittenArtifact]),
   run: async (context, { args: [named, wanted], options: { out, force, keep, name, type } }) => {
     if (keep !== undefined) {
       if (wanted !== undefined || out !== undefined)
@@ -70,7 +70,7 @@ export const artifacts = defineCommand({
     if (wanted === undefined) {
       if (out !== undefined) throw wrongCall('--out needs NAME: which artifact?');
       const all = await (await context.session(named!)).artifacts.list();
-      return void (await context.answer(all, () =>
+      return void (await context.answer({ artifacts: all }, () =>
         all.length > 0 ? tableOf(all, context) : 'there are no artifacts',
       ));
     }

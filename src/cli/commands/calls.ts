@@ -1,8 +1,7 @@
-import { z } from 'zod';
 import type { CallFilter } from '../../core/service/commits.ts';
 import type { Sessions } from '../../core/service/sessions.ts';
 import { RunId } from '../../schema/ids.ts';
-import { CallView } from '../../schema/views/session.ts';
+import { CallsView } from '../../schema/views/session.ts';
 import { type Context, choice, defineCommand, text } from '../command.ts';
 import { duration } from '../duration.ts';
 import { checkIdPart, findId } from '../find-id.ts';
@@ -99,7 +98,7 @@ export const calls = defineCommand({
   ],
   examples: ['perdure calls ses_… --last 5', 'perdure calls --status threw --since 24h'],
   needsNoAgents: true,
-  json: z.array(CallView),
+  json: CallsView,
   run: async (context, { args: [named], options }) => {
     if (options.run !== undefined) checkIdPart(runKind, options.run);
     const filter: CallFilter = {
@@ -112,7 +111,7 @@ export const calls = defineCommand({
     const source = named === undefined ? await context.sessions() : await context.session(named);
     const run = options.run === undefined ? undefined : await findRun(source, options.run);
     const found = await source.toolCalls({ ...filter, run });
-    await context.answer(found, () =>
+    await context.answer({ calls: found }, () =>
       found.length > 0 ? tableOf(found, context, named === undefined) : 'no tool calls match',
     );
   },

@@ -14,11 +14,13 @@ export const complete = defineCommand({
   options: {},
   examples: ['perdure complete sessions'],
   needsNoAgents: true,
-  json: z.array(z.strictObject({ id: z.string(), about: z.string().optional() })),
+  json: z.strictObject({
+    candidates: z.array(z.strictObject({ id: z.string(), about: z.string().optional() })),
+  }),
   run: async (context, { args: [named] }) => {
     const list = listings[parseOneOf('LISTING', Object.keys(listings) as Listing[], named!)];
     const found: readonly Named[] = await list(context);
-    if (context.json) return void (await context.answer(found, () => []));
+    if (context.json) return void (await context.answer({ candidates: found }, () => []));
     const lines = found.map(({ id, about = '' }) => `${printableLine(id)}\t${printableLine(about)}`);
     await context.out.write(linesText(lines));
   },

@@ -96,7 +96,7 @@ test('[FILE38] files are put, listed and read, byte for byte in a pipe', async (
   expect((await cli(['files', 'ls', id])).out).toBe(
     'MODE  SIZE  PATH\n0755        bin/\n0755    10  bin/run\n0600     3  data\n',
   );
-  expect(await json('files', 'ls', id)).toEqual(JSON.parse(JSON.stringify(await files.list())));
+  expect((await json('files', 'ls', id)).files).toEqual(JSON.parse(JSON.stringify(await files.list())));
   expect((await cli(['files', 'ls', id, '--at', 'seq:1'])).out).toMatch(/there are no files/);
   expect(await refused(['files', 'put', id, 'data', '-', '--expect', hash])).toMatchObject({
     exit: 6,
@@ -123,7 +123,10 @@ test('[FILE38] diffs are as git writes them, history tells who and why', async (
   expect(await json('files', 'diff', id, `seq:${seq}`)).toMatchObject({ unified });
   const { out } = await cli(['files', 'history', id, 'a.txt'], { columns: 80 });
   expect(out).toMatch(/SEQ +TIME +TURN +BY +CHANGE\n.* member:local +modified a\.txt: shorter\n.* created a\.txt\n$/s);
-  expect(await json('files', 'history', id, 'a.txt')).toMatchObject([{ why: 'shorter' }, { change: 'created' }]);
+  expect((await json('files', 'history', id, 'a.txt')).versions).toMatchObject([
+    { why: 'shorter' },
+    { change: 'created' },
+  ]);
   expect((await cli(['files', 'history', id, 'b'])).out).toMatch(/nothing is known/);
 });
 
@@ -147,7 +150,7 @@ test('[FILE38] hostile paths are refused by every command, and hostile names are
     for (const piece of ['\u001b[2J', '\u001b[31m', '\u202e']) expect(raw, argv.join(' ')).not.toContain(piece);
     for (const line of out.split('\n')) expect(displayWidth(line), line).toBeLessThanOrEqual(80);
   }
-  expect((await json('files', 'ls', id))[0].path).toBe(name);
+  expect((await json('files', 'ls', id)).files[0].path).toBe(name);
   const to = join(folder, 'never');
   for (const path of hostilePaths.filter((each) => !each.includes('\0') && each.isWellFormed())) {
     for (const argv of [
@@ -217,7 +220,7 @@ test('[FILE38, FILE20] what was set aside is listed, read and copied by the even
     code: 0,
     out: 'from elsewhere\n',
   });
-  expect(await json('files', 'ls', session.id, '--set-aside', `seq:${seq}`)).toMatchObject([{ path: 'a.txt' }]);
+  expect((await json('files', 'ls', session.id, '--set-aside', `seq:${seq}`)).files).toMatchObject([{ path: 'a.txt' }]);
   const copy = join(folder, 'copy');
   await cli(['files', 'get', session.id, '--set-aside', seq, '--to', copy]);
   expect(readFileSync(join(copy, 'a.txt'), 'utf8')).toBe('from elsewhere\n');

@@ -36,12 +36,12 @@ const ls = defineCommand({
   args: ['SESSION', '[PATH]'],
   options,
   examples: ['perdure files ls ses_…', 'perdure files ls ses_… src --at turn:3'],
-  json: FilesView.shape.files,
+  json: FilesView,
   run: async (context, { args: [named, path], options: given }) => {
     const where = whereOf(given);
     const files = await (await context.session(named!)).files.list({ ...where, path });
     const { out } = context;
-    await context.answer(files, () =>
+    await context.answer({ files }, () =>
       files.length > 0
         ? layOutTable(fileColumns, files.map(fileCells), out.columns, (cell, _, row) =>
             row < 0 ? out.style('dim', cell) : cell,
@@ -151,12 +151,12 @@ const history = defineCommand({
   },
   notes: ['Where the file was renamed, the list goes on under the name that it had before.'],
   examples: ['perdure files history ses_… src/main.ts'],
-  json: FileHistoryView.shape.versions,
+  json: FileHistoryView,
   run: async (context, { args: [named, path], options }) => {
     const limit = parseCount('--limit', options.limit, 1);
     const session = await context.session(named!);
     const versions = await session.files.history(path!, { limit, includeRewound: options['include-rewound'] });
-    await context.answer(versions, () =>
+    await context.answer({ versions }, () =>
       versions.length > 0 ? historyTable(versions, context) : `nothing is known to have changed ${printable(path!)}`,
     );
   },

@@ -98,11 +98,11 @@ export const keyCommands: readonly Command[] = [
     summary: 'list the keys of the workspace, oldest first',
     args: [],
     options: {},
-    examples: ['perdure keys ls', `perdure keys ls --json | jq -r '.[] | select(.revokedAt | not) | .id'`],
-    json: z.array(KeyInfo),
+    examples: ['perdure keys ls', `perdure keys ls --json | jq -r '.keys[] | select(.revokedAt | not) | .id'`],
+    json: z.strictObject({ keys: z.array(KeyInfo) }),
     run: async (context) => {
       const all = await (await context.runtime()).keys.list();
-      await context.answer(all, () =>
+      await context.answer({ keys: all }, () =>
         all.length > 0 ? tableOf(all, context) : 'no keys yet: `perdure keys create` makes one',
       );
       return undefined;

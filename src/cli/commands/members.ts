@@ -46,10 +46,10 @@ export const memberCommands: readonly Command[] = [
     args: [],
     options: {},
     examples: ['perdure members ls', 'perdure members ls --json'],
-    json: z.array(Member),
+    json: z.strictObject({ members: z.array(Member) }),
     run: async (context) => {
       const all = await (await context.runtime()).members.list();
-      await context.answer(all, () =>
+      await context.answer({ members: all }, () =>
         all.length > 0 ? tableOf(all, context) : 'no members yet: `perdure members add` makes one',
       );
       return undefined;

@@ -73,10 +73,10 @@ export const vaultCommands: readonly Command[] = [
     args: [],
     options: {},
     examples: ['perdure vault ls'],
-    json: z.array(SecretInfo),
+    json: z.strictObject({ secrets: z.array(SecretInfo) }),
     run: async (context) => {
       const all = await (await context.runtime()).vault.list();
-      await context.answer(all, () =>
+      await context.answer({ secrets: all }, () =>
         all.length > 0 ? tableOf(all, context) : 'no secrets yet: `perdure vault set NAME` keeps one',
       );
       return undefined;

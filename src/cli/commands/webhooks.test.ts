@@ -28,7 +28,7 @@ test('[CLIM3] webhooks are added, tested, listed with what they were sent, and r
   const [id] = /whk_\w+/.exec(added.err)!;
   const other = await json('webhooks', 'add', receiver.url);
   expect(other.webhook.events).toEqual(['run.ended', 'approval.requested', 'session.changed']);
-  expect(await json('webhooks', 'ls')).toEqual([
+  expect((await json('webhooks', 'ls')).webhooks).toEqual([
     { id, url: receiver.url, events: ['run.ended'], createdAt: expect.any(Number) },
     other.webhook,
   ]);
@@ -62,7 +62,7 @@ test('[CLIM3] webhooks are changed, disabled and enabled, given another secret, 
   expect((await call('webhooks', 'set', webhook.id)).code).toBe(2);
   expect((await call('webhooks', 'set', webhook.id, '--event', 'run.began')).code).toBe(2);
   expect((await call('webhooks', 'disable', webhook.id)).out).toBe(`${webhook.id} is disabled\n`);
-  expect(await json('webhooks', 'ls')).toMatchObject([{ disabledBecause: 'somebody disabled it' }]);
+  expect((await json('webhooks', 'ls')).webhooks).toMatchObject([{ disabledBecause: 'somebody disabled it' }]);
   expect((await call('webhooks', 'enable', webhook.id)).out).toBe(`${webhook.id} is enabled\n`);
   const rotated = await call('webhooks', 'rotate', webhook.id);
   expect(rotated.out).toMatch(/^whsec_\S+\n$/);

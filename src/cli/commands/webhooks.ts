@@ -155,10 +155,10 @@ export const webhookCommands: readonly Command[] = [
     args: [],
     options: {},
     examples: ['perdure webhooks ls'],
-    json: z.array(Webhook),
+    json: z.strictObject({ webhooks: z.array(Webhook) }),
     run: async (context) => {
       const all = await (await context.runtime()).webhooks.list();
-      await context.answer(all, () =>
+      await context.answer({ webhooks: all }, () =>
         all.length > 0 ? webhookTable(all, context) : 'no webhooks yet: `perdure webhooks add` makes one',
       );
       return undefined;

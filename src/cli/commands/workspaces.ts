@@ -10,10 +10,10 @@ export const workspaceCommands: readonly Command[] = [
     options: {},
     examples: ['perdure workspaces ls'],
     backingOptions: ['store', 'config'],
-    json: z.array(WorkspaceView),
+    json: z.strictObject({ workspaces: z.array(WorkspaceView) }),
     run: async (context) => {
       const all = await (await context.workspaces()).list();
-      await context.answer(all, () => all.map(({ id }) => id));
+      await context.answer({ workspaces: all }, () => all.map(({ id }) => id));
       return undefined;
     },
   }),

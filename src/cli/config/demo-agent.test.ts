@@ -21,7 +21,7 @@ test.each([
     expect(sent).toMatchObject({ code: 0, out: 'Thought about.\n' });
     expect(provider.requests[0].model).toMatch(model);
     const { out, err } = await callCli(['agents', '--json'], { env });
-    expect(JSON.parse(out)).toMatchObject([
+    expect(JSON.parse(out).agents).toMatchObject([
       { name: 'demo', version: 1, model: expect.stringMatching(/\/(claude|gpt|mine)/) },
     ]);
     expect(err).not.toContain('script');
