@@ -5,7 +5,7 @@ import { stackOf, thrownText } from './thrown-text.ts';
 /** How a call can end. Scripts branch on the number, so none is ever given another meaning. */
 export const exitTable = {
   success: { code: 0, about: 'done as asked; the run that was followed succeeded' },
-  failure: { code: 1, about: 'it failed: a run, a check that found something, a file, damage' },
+  failure: { code: 1, about: 'it failed: a run, a check that found something, a file that cannot be used, damage' },
   wrongCall: { code: 2, about: 'the call is wrong, or what it gives is not valid: mend it' },
   cancelled: { code: 3, about: 'the run that was followed was cancelled' },
   waiting: { code: 4, about: 'the run waits for somebody, or is paused' },
@@ -74,8 +74,8 @@ export const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   WEBHOOK_NOT_FOUND: 'notFound',
   VAULT_LOCKED: 'forbidden',
   KEY_IN_USE: 'conflict',
-  ROUTE_NOT_FOUND: 'failure',
-  METHOD_NOT_ALLOWED: 'failure',
+  ROUTE_NOT_FOUND: 'wrongCall',
+  METHOD_NOT_ALLOWED: 'wrongCall',
   SERVER_UNAVAILABLE: 'unavailable',
   SERVER_FAILED: 'unavailable',
 };

@@ -337,6 +337,10 @@ describe('an error', () => {
     },
   );
 
+  test('[CLI11] that a server does not answer gives no advice for what changes something', () => {
+    expect(errorCatalog.SERVER_UNAVAILABLE.remedy).not.toContain('repeat');
+  });
+
   test('[CLI9] what cannot be made text is told as the defect that it is', async () => {
     expect(await failing(Object.create(null))).toMatchObject({
       code: 70,

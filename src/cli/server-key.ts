@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { PerdureError } from '../schema/error.ts';
 import { keyFileIn } from './kept-key.ts';
 import type { World } from './world.ts';
 import { fileError, wrongCall } from './wrong-call.ts';
@@ -24,7 +25,8 @@ export const serverKey = (
   const file = named ?? (env.PERDURE_KEY ? undefined : keyFileIn(folder, server));
   const key = file === undefined ? env.PERDURE_KEY : keyIn(file);
   if (key) return key;
-  throw wrongCall(
+  throw new PerdureError(
+    'UNAUTHENTICATED',
     'a server needs a key: put it into PERDURE_KEY, or into a file that --key-file names; for one of this machine it is found in the folder where that was started',
   );
 };

@@ -329,9 +329,14 @@ test('[CLIENT9] the key comes from the environment or a file of one’s own, and
   expect(refused).toMatchObject({ code: 7, err: expect.stringContaining('FORBIDDEN') });
   await chmod(file, 0o640);
   expect(await byFile('ls')).toMatchObject({ code: 2, err: expect.stringContaining('chmod 600') });
+  const noFile = await callCli(['ls', '--server', url, '--key-file', `${file}s`]);
+  expect(noFile).toMatchObject({
+    code: 5,
+    err: expect.stringMatching(/FILE_NOT_FOUND: there is no file .*keys: name/s),
+  });
   expect(await afar(['ls'], { env: {}, folder: '/nowhere' })).toMatchObject({
-    code: 2,
-    err: expect.stringMatching(/PERDURE_KEY.*found\s+in\s+the\s+folder/s),
+    code: 7,
+    err: expect.stringMatching(/UNAUTHENTICATED.*PERDURE_KEY.*found\s+in\s+the\s+folder/s),
   });
   const wrong = await afar(['ls'], { env: { PERDURE_KEY: `${keys.viewer}x` } });
   expect(wrong).toMatchObject({
@@ -349,6 +354,7 @@ test('[CLIENT9] the key comes from the environment or a file of one’s own, and
     env: { PERDURE_KEY: keys.viewer },
     columns: Number.POSITIVE_INFINITY,
   });
+  expect(nowhere.code).toBe(2);
   expect(nowhere.err).toBe(
     `error ROUTE_NOT_FOUND: there is nothing at ${url}/v1: leave out /v1 in the address of the server\n`,
   );

@@ -15,8 +15,8 @@ export const onStoreAlone = (what: string, { isServerNamed }: { readonly isServe
 export const fileError = (error: unknown, verb: 'read' | 'write', file: string): unknown => {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (!code || !syscall) return error;
-  return new PerdureError('FILE_UNAVAILABLE', `cannot ${verb} ${file}: ${fileProblem(error)}`, {
-    details: { file, errno: code },
-    cause: error,
-  });
+  const about = { details: { file, errno: code }, cause: error };
+  return verb === 'read' && code === 'ENOENT'
+    ? new PerdureError('FILE_NOT_FOUND', `there is no file ${file}: name one that is there`, about)
+    : new PerdureError('FILE_UNAVAILABLE', `cannot ${verb} ${file}: ${fileProblem(error)}`, about);
 };

@@ -113,7 +113,7 @@ const withKey = (asked: Asked): Asked => {
 /** What is known of a change whose answer did not come. */
 const withOutcome = (error: unknown, { method = 'GET' }: Asked): unknown =>
   method !== 'GET' && isPerdureError(error, 'SERVER_UNAVAILABLE') && error.cause !== undefined
-    ? unavailable(`${error.message} Whether it was done is not known.`, error)
+    ? unavailable(`${error.message} Whether it was done is not known: look before repeating it.`, error)
     : error;
 
 const apiPath = '/v1';

@@ -44,7 +44,7 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
   },
   FILE_NOT_FOUND: {
     cause:
-      'The files of the session, at the point that was asked for, have nothing at this path, a folder or a link in its place, or no artifact of this name.',
+      'The files of the session, at the point that was asked for, have nothing at this path, a folder or a link in its place, or no artifact of this name; or there is no such file or folder on this machine.',
     remedy: 'Look with `perdure files ls SESSION` or `perdure artifacts SESSION`.',
     details: '`nearby` has paths that look alike.',
   },
@@ -181,7 +181,7 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
   },
   FILE_UNAVAILABLE: {
     cause:
-      "A file or folder of this machine cannot be used: it is missing, in the way, not permitted, a link, or git could not clone it. The session's own files are not meant.",
+      "A file or folder of this machine cannot be used: its folder is missing, it is in the way, not permitted, a link, or git could not clone it. The session's own files are not meant.",
     remedy: 'Name another one, or mend what the message says about it.',
   },
   FORBIDDEN: {
@@ -253,8 +253,7 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
   SERVER_UNAVAILABLE: {
     cause:
       'The client got no answer, or one that is not of a Perdure server: it is down, cannot be reached, leads elsewhere, or another program listens there.',
-    remedy:
-      'Check the address in `--server` or `PERDURE_SERVER` and that the server runs. Where the message says that it is not known whether it was done, look before repeating it.',
+    remedy: 'Check the address in `--server` or `PERDURE_SERVER` and that the server runs.',
   },
   SERVER_FAILED: {
     cause: 'The server met a defect of its own, or tells a code that this client does not know.',

@@ -10,7 +10,8 @@ const parseAddress = (address: string): StoreAddress => {
   const file = sqliteFileIn(address);
   if (file && file !== ':memory:') return { file };
   const shown = address.replace(/\/\/[^@/]*@/, '//…@');
-  throw new PerdureError('INVALID_INPUT', `"${shown}" is not a store: pass sqlite:PATH or postgres://…`);
+  const path = /^[^:]+$/.test(address) ? address : 'PATH';
+  throw new PerdureError('INVALID_INPUT', `"${shown}" is not a store: pass sqlite:${path} or postgres://…`);
 };
 
 /** What a program names as its store: an address, or one of its own. Nothing is opened. */

@@ -217,8 +217,8 @@ describe('wrong calls and faults', () => {
       expect((await callPerdure(args)).code).toBe(2);
     }
     expect(await callPerdure(['import', 'absent.perdure'])).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/FILE_UNAVAILABLE: cannot read absent/),
+      code: 5,
+      err: expect.stringMatching(/FILE_NOT_FOUND: there is no file absent\.perdure: name one/),
     });
     expect(readdirSync(cwd)).toEqual([]);
   });

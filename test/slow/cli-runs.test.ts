@@ -182,7 +182,7 @@ describe('configuration', () => {
   });
 
   test.each([
-    ['a file that is not there', undefined, 1, /FILE_UNAVAILABLE.*no file wrong\.ts/],
+    ['a file that is not there', undefined, 5, /FILE_NOT_FOUND.*no file wrong\.ts/],
     ['a syntax error', 'export default {', 2, /INVALID_INPUT.*wrong\.ts cannot be loaded/],
     [
       'an import that is not there',

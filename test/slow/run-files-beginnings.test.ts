@@ -24,7 +24,7 @@ describe.each(storeKinds)('what a session begins with, on %s', (kind) => {
     await turn(write({ 'a.txt': 'changed' }));
     expect(readFileSync(join(source, 'a.txt'), 'utf8')).toBe('mine');
     await expect(runtime.sessions.open({ files: { from: join(source, 'nothing') } })).rejects.toMatchObject({
-      code: 'FILE_UNAVAILABLE',
+      code: 'FILE_NOT_FOUND',
     });
   });
 

@@ -107,7 +107,10 @@ test('[FILE38] files are put, listed and read, byte for byte in a pipe', async (
     code: 'FILE_NOT_FOUND',
     message: expect.stringMatching(/bin\/run/),
   });
-  expect(await refused(['files', 'put', id, 'x', join(folder, 'none')])).toMatchObject({ code: 'FILE_UNAVAILABLE' });
+  expect(await refused(['files', 'put', id, 'x', join(folder, 'none')])).toMatchObject({
+    exit: 5,
+    code: 'FILE_NOT_FOUND',
+  });
   expect(await refused(['files', 'put', id, 'x', '-', '--mode', '9'])).toMatchObject({ exit: 2 });
 });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { SessionId } from '../../schema/ids.ts';
 import { Limits } from '../../schema/run.ts';
 import { defineCommand, text } from '../command.ts';
+import { count } from '../count.ts';
 import { parseCount } from '../point.ts';
 import { wrongCall } from '../wrong-call.ts';
 
@@ -18,6 +19,14 @@ const parseActive = (given: string | undefined): number | undefined => {
   if (amount !== undefined) return Number(amount) * unitMs[unit]!;
   throw wrongCall(`--active is a time such as 30s, 10min or 2h; got "${given}"`);
 };
+
+const textOf = ({ tokens, usd, turns }: Limits, active: string | undefined): string =>
+  [
+    ...(tokens === undefined ? [] : [count(tokens, 'token')]),
+    ...(usd === undefined ? [] : [`${usd} USD`]),
+    ...(turns === undefined ? [] : [count(turns, 'turn')]),
+    ...(active === undefined ? [] : [`${active} at work`]),
+  ].join(', ');
 
 export const limit = defineCommand({
   name: 'limit',
@@ -45,7 +54,10 @@ export const limit = defineCommand({
     }
     const session = await context.session(args[0]!);
     await session.limit(limits);
-    await context.answer({ session: session.id, limits }, () => `${session.id} may use ${JSON.stringify(limits)}`);
+    await context.answer(
+      { session: session.id, limits },
+      () => `${session.id} may use ${textOf(limits, options.active)} in all`,
+    );
     await (await import('../runs/carry-on.ts')).carryOn(context, session);
     return undefined;
   },

@@ -16,8 +16,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 test.each([
   [
     'gone.ts',
-    1,
-    'FILE_UNAVAILABLE: there is no file gone.ts, which --config names: name one that is there, or leave --config out to use perdure.config.ts of this folder',
+    5,
+    'FILE_NOT_FOUND: there is no file gone.ts, which --config names: name one that is there, or leave --config out to use perdure.config.ts of this folder',
   ],
   ['', 2, 'INVALID_INPUT: --config names no file: name one'],
   ['empty', 2, 'INVALID_INPUT: --config names the folder empty: name the file in it'],
@@ -68,6 +68,7 @@ test.each([
   ],
   [`{ agents: [a], models: { models: { 'x/y': 3 } } }`, 'INVALID_INPUT: FILE: models.models.x/y: expected an object'],
   [`{ agents: [a], store: 'mysql://x' }`, 'INVALID_INPUT: FILE: "mysql://x" is not a store: pass sqlite:PATH or'],
+  [`{ agents: [a], store: 'a.db' }`, 'INVALID_INPUT: FILE: "a.db" is not a store: pass sqlite:a.db or'],
   [`{ agents: [a], store: '' }`, 'INVALID_INPUT: FILE: "" is not a store'],
   ['{ agents: [a], store: {} }', 'INVALID_INPUT: FILE: a store is needed: pass'],
   ['{ agents: [a], store: null }', 'INVALID_INPUT: FILE: a store is needed: pass'],

@@ -37,7 +37,7 @@ export const findConfig = (folder: string, named: string | undefined): string | 
   const file = resolve(folder, named);
   if (!existsSync(file)) {
     throw new PerdureError(
-      'FILE_UNAVAILABLE',
+      'FILE_NOT_FOUND',
       `there is no file ${named}, which --config names: name one that is there, or leave --config out to use ${fileNames[0]} of this folder`,
       { details: { file: named } },
     );

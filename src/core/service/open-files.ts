@@ -47,7 +47,12 @@ const refuseStoreIn = async ({ storeFile }: Scope, folder: string): Promise<void
 };
 
 const folderAt = async (scope: Scope, path: string): Promise<string> => {
-  const folder = await realpath(resolve(path)).catch(() => undefined);
+  const folder = await realpath(resolve(path)).catch(({ code }: NodeJS.ErrnoException) => {
+    if (code !== 'ENOENT') return undefined;
+    throw new PerdureError('FILE_NOT_FOUND', `there is no folder ${path}: name one that is there`, {
+      details: { path },
+    });
+  });
   if (folder && folder === dirname(folder)) {
     throw new PerdureError('INVALID_INPUT', `${folder} is everything on this machine: name a folder of it`);
   }
