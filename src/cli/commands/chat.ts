@@ -5,8 +5,17 @@ import { RunResultView } from '../../schema/views/session.ts';
 import { defineCommand } from '../command.ts';
 import type { Ending } from '../exit-codes.ts';
 import { refuseText } from '../refuse-text.ts';
-import { newSessionOptions, sessionFor } from '../runs/new-session.ts';
+import { newSessionOptions, openerOfNew, sessionFor } from '../runs/new-session.ts';
+import type { Person } from '../runs/person.ts';
 import { wrongCall } from '../wrong-call.ts';
+
+const beginning = async (person: Person): Promise<Person | undefined> => {
+  let first = await person.nextLine();
+  while (first?.trim() === '') first = await person.nextLine();
+  if (first === undefined) return undefined;
+  const read = [first];
+  return { ...person, nextLine: async () => read.pop() ?? person.nextLine() };
+};
 
 export const chat = defineCommand({
   name: 'chat',
@@ -32,14 +41,21 @@ export const chat = defineCommand({
   jsonLines: true,
   run: async (context, { args: [named], options: { agent, from, git, ref, cwd } }): Promise<Ending | undefined> => {
     if (named !== undefined) refuseText(context, named, `type it in \`${context.commandText('chat')}\``);
-    const session = await sessionFor(context, named, { agent, from, git, ref, cwd });
+    const given = { agent, from, git, ref, cwd };
+    // A script may have nothing to say, and then there is nothing to keep.
+    const mayBeSilent = named === undefined && (context.json || context.hiddenLine === undefined);
+    const session = mayBeSilent ? undefined : await sessionFor(context, named, given);
+    const open = session ? async () => session : await openerOfNew(context, given);
     const chatOn = context.json
       ? (await import('../runs/chat-lines.ts')).chatLines
       : (await import('../runs/chat-about.ts')).chatAbout;
     const person = context.person({ anyInput: true });
     if (!person) throw wrongCall('chat needs an input to read from');
     try {
-      return await chatOn(context, session, person);
+      const talking = mayBeSilent ? await beginning(person) : person;
+      if (talking) return await chatOn(context, await open(), talking);
+      await context.note('nothing was said, so no session was opened');
+      return undefined;
     } finally {
       person.close();
     }

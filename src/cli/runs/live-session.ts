@@ -242,17 +242,21 @@ export class LiveSession {
   }
 
   async #atRest(rest: Rest): Promise<void> {
-    const { session, person, talk } = this.#options;
+    const { person, talk } = this.#options;
     this.#rested.resolve();
     const canAsk = rest.kind === 'waiting' && (talk || person?.isTerminal);
     this.#asking = canAsk ? askOf(this.#view) : undefined;
     const kind = this.#view.status === 'paused' ? 'paused' : rest.kind;
     const hasNothingToSay = this.#asking || this.#told === kind || (talk && kind === 'ended');
-    const steps = hasNothingToSay ? [] : nextSteps(this.#context, session, this.#view, rest);
-    if (!this.#context.json) for (const step of steps) this.printer.note(step);
+    if (!hasNothingToSay) this.#tellNextSteps(rest);
     this.#told = kind;
     if (this.#asking || talk) return this.promptAgain();
     this.leave(endingOf(rest));
+  }
+
+  #tellNextSteps(rest: Rest): void {
+    if (this.#context.json) return;
+    for (const step of nextSteps(this.#context, this.#options.session, this.#view, rest)) this.printer.note(step);
   }
 
   async #converse(person: Person): Promise<void> {
@@ -263,7 +267,11 @@ export class LiveSession {
       const line = await person.nextLine();
       if (this.#leaving.signal.aborted) return;
       if (line !== undefined && this.#asking) await this.#answer(this.#asking, line);
-      else await talk?.(line, this);
+      else {
+        const rest = restOf(this.#view);
+        if (this.#asking && talk && rest) this.#tellNextSteps(rest); // nobody answers here any more
+        await talk?.(line, this);
+      }
       if (line === undefined) return;
     }
   }

@@ -20,12 +20,18 @@ export const newSessionOptions = {
 
 type Given = { readonly [Name in keyof typeof newSessionOptions]?: string | undefined };
 
-const filesOf = ({ from, git, ref, cwd }: Omit<Given, 'agent'>): OpenOptions['files'] => {
+const filesOf = (
+  { server }: Pick<Context, 'server'>,
+  { from, git, ref, cwd }: Omit<Given, 'agent'>,
+): OpenOptions['files'] => {
   const given = Object.entries({ from, git, cwd }).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`],
   );
   if (given.length > 1) throw wrongCall(`${given.join(' and ')} exclude each other: a session begins with one of them`);
   if (ref !== undefined && git === undefined) throw wrongCall('--ref says what of --git: give both');
+  if (given.length > 0 && server !== undefined) {
+    throw wrongCall('with a server a session begins without files: open it, and write them with `perdure files put`');
+  }
   if (from !== undefined) return { from };
   if (git !== undefined) return { git, ...(ref !== undefined && { ref }) };
   return cwd === undefined ? undefined : { cwd };
@@ -36,19 +42,25 @@ export const openNew = async (
   about: Omit<OpenOptions, 'files'>,
   given: Omit<Given, 'agent'>,
 ): Promise<Session> => {
-  const files = filesOf(given);
-  if (files && context.server !== undefined) {
-    throw wrongCall('with a server a session begins without files: open it, and write them with `perdure files put`');
-  }
+  const files = filesOf(context, given);
   const sessions = await context.sessions();
   const open = () => sessions.open({ ...about, ...(files && { files }) });
   return files ? withProgress(context.err, () => 'taking the files in', open) : open();
 };
 
+/** What opens a session once it is called; what is wrong with the call is told before. */
+export const openerOfNew = async (
+  context: Context,
+  { agent: named, ...files }: Given,
+): Promise<() => Promise<Session>> => {
+  const agent = chooseAgent(await context.config(), named);
+  filesOf(context, files);
+  return () => openNew(context, { agent }, files);
+};
+
 /** The session that is named, or a new one. */
 export const sessionFor = async (context: Context, named: string | undefined, given: Given): Promise<Session> => {
-  const { agent, ...files } = given;
-  if (named === undefined) return openNew(context, { agent: chooseAgent(await context.config(), agent) }, files);
+  if (named === undefined) return (await openerOfNew(context, given))();
   const [wrong] = Object.keys(newSessionOptions).filter((name) => given[name as keyof Given] !== undefined);
   if (wrong) throw wrongCall(`--${wrong} is for a new session: this one has its own already`);
   const session = await context.session(named);

@@ -1,0 +1,35 @@
+import { PassThrough, Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { callCliOn } from '../../../test/call-cli.ts';
+import { newMemoryDatabase } from '../../testing/memory-database.ts';
+import { personAt } from '../runs/person.ts';
+
+const columns = Number.POSITIVE_INFINITY;
+const piped = (...lines: readonly string[]) => ({
+  person: () => personAt(Readable.from(lines.map((line) => `${line}\n`)), new PassThrough() as never),
+  columns,
+});
+
+test.each([[[]], [['', ' ']]])('[CLIR7] a chat in which nothing is said, but %j, opens no session', async (lines) => {
+  const database = newMemoryDatabase();
+  for (const json of [[], ['--json']]) {
+    expect(await callCliOn(database, ['chat', ...json], piped(...lines))).toMatchObject({
+      code: 0,
+      out: '',
+      err: json.length > 0 ? '' : 'nothing was said, so no session was opened\n',
+    });
+  }
+  expect(JSON.parse((await callCliOn(database, ['ls', '--json'])).out).sessions).toEqual([]);
+  const misspelt = await callCliOn(database, ['chat', '--agent', 'dmeo'], piped(...lines));
+  expect(misspelt).toMatchObject({ code: 2, err: expect.stringContaining('did you mean demo?') });
+});
+
+test('[CLIR7, CLIR2] a chat whose lines end before what it asks is answered says what answers it', async () => {
+  const database = newMemoryDatabase();
+  const { code, err } = await callCliOn(database, ['chat'], piped('', 'ask me'));
+  expect(code).toBe(4);
+  const [, command = ''] = /it waits for an answer:\n {2}\S*perdure (answer ses_\w+ \S+) TEXT/.exec(err) ?? [];
+  expect(await callCliOn(database, [...command.split(' '), 'Red'], { startDetached: () => {} })).toMatchObject({
+    code: 0,
+  });
+});
