@@ -85,6 +85,7 @@ export interface Context {
   readonly err: Terminal;
   readonly stdin: () => AsyncIterable<Uint8Array>;
   readonly json: boolean;
+  readonly env: Surroundings['env'];
   /** How this program is called from the current folder. */
   readonly program: string;
   readonly now: () => number;

@@ -18,7 +18,7 @@ export const contextFor = (
   call: RunCall,
   watch: StoreWatch,
 ): { readonly context: Context; readonly close: () => Promise<void> } => {
-  const { out, err, stdin, now, program, call: another, interrupted, onInterrupt, hiddenLine } = world;
+  const { out, err, stdin, now, env, program, call: another, interrupted, onInterrupt, hiddenLine } = world;
   const json = call.options.json ?? false;
   const server = serverOf(world, call);
   const backing = server === undefined ? storeBacking(world, call, watch) : serverBacking(world, call, server);
@@ -35,6 +35,7 @@ export const contextFor = (
     err,
     stdin,
     json,
+    env,
     program,
     now,
     call: another,

@@ -12,6 +12,7 @@ export const environment: Readonly<Record<string, Variables>> = {
     PERDURE_WORKSPACE:
       'The workspace of a store, where `--workspace` does not say; else `local`. With a server it is refused, as `--workspace` and `--config` are: there the key belongs to one workspace.',
     PERDURE_DEBUG: '`1` shows where a defect happened.',
+    SHELL: 'The shell that `perdure completion` is for, where none is named.',
     NO_COLOR: 'Set to anything: no colours. Pipes get none anyhow.',
     FORCE_COLOR: 'Colours, also in a pipe, but for NO_COLOR.',
   },

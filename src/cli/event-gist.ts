@@ -20,7 +20,7 @@ const partGist = (part: Part): string => {
   }
 };
 
-const messageGist = ({ role, content }: Message): string =>
+export const messageGist = ({ role, content }: Message): string =>
   `${role}: ${content.map((part: Part) => partGist(part)).join(' ')}`;
 
 const changeSigns = { add: '+', replace: '~', remove: '-', test: '=' } as const;

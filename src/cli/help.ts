@@ -89,7 +89,7 @@ export const overview = (version: string, out: Terminal): readonly string[] => {
       [
         ['perdure help COMMAND', 'its arguments, options and examples; perdure help look: those of a group'],
         ...['all', 'exit-codes', 'environment'].map((name) => [`perdure help ${name}`, topics[name]!.about] as const),
-        ['perdure completion SHELL', 'what makes bash, zsh or fish complete all this'],
+        ['perdure completion', 'what makes bash, zsh or fish complete all this'],
         ['perdure --version', 'the release'],
       ],
       width,

@@ -10,16 +10,17 @@ import { linesText } from '../terminal.ts';
 export const complete = defineCommand({
   name: 'complete',
   summary: 'list what a word can be, for a shell',
-  args: ['LISTING'],
+  args: ['LISTING', '[SESSION]'],
   options: {},
   examples: ['perdure complete sessions'],
   needsNoAgents: true,
   json: z.strictObject({
     candidates: z.array(z.strictObject({ id: z.string(), about: z.string().optional() })),
   }),
-  run: async (context, { args: [named] }) => {
-    const list = listings[parseOneOf('LISTING', Object.keys(listings) as Listing[], named!)];
-    const found: readonly Named[] = await list(context);
+  run: async (context, { args: [named, session] }) => {
+    const list: (typeof listings)['turns'] =
+      listings[parseOneOf('LISTING', Object.keys(listings) as Listing[], named!)];
+    const found: readonly Named[] = await list(context, session);
     if (context.json) return void (await context.answer({ candidates: found }, () => []));
     const lines = found.map(({ id, about = '' }) => `${printableLine(id)}\t${printableLine(about)}`);
     await context.out.write(linesText(lines));

@@ -1,27 +1,38 @@
+import { basename } from 'node:path';
 import { z } from 'zod';
-import { defineCommand } from '../command.ts';
-import { shells } from '../completion/shells.ts';
+import { type Context, defineCommand } from '../command.ts';
+import { type Shell, shells, startups } from '../completion/shells.ts';
 import { parseOneOf } from '../one-of.ts';
+import { wrongCall } from '../wrong-call.ts';
+
+const ownShell = ({ env: { SHELL = '' } }: Context): Shell => {
+  const own = shells.find((each) => each === basename(SHELL));
+  if (own) return own;
+  throw wrongCall(
+    `${SHELL ? `SHELL is ${SHELL}` : 'SHELL is not set'}: name the shell to complete in, ${shells.join(', ')}`,
+  );
+};
 
 export const completion = defineCommand({
   name: 'completion',
   summary: 'print what makes a shell complete commands, options and ids',
-  args: ['SHELL'],
+  args: ['[SHELL]'],
   options: {},
   notes: [
-    'SHELL is bash, zsh or fish. Put the line of your shell into its startup file: ~/.bashrc, ~/.zshrc (after compinit) or ~/.config/fish/config.fish.',
+    `SHELL is bash, zsh or fish; without it that of the environment, and on a terminal it is said what to do with it. Put the line of your shell into its startup file: ${shells.map((shell) => startups[shell].file).join('; ')}.`,
   ],
-  examples: [
-    'eval "$(perdure completion bash)"',
-    'eval "$(perdure completion zsh)"',
-    'perdure completion fish | source',
-  ],
+  examples: ['perdure completion', ...shells.map((shell) => startups[shell].line)],
   backingOptions: [],
   json: z.strictObject({ shell: z.enum(shells), script: z.string() }),
   run: async (context, { args: [named] }) => {
-    const shell = parseOneOf('SHELL', shells, named!);
+    const shell = named === undefined ? ownShell(context) : parseOneOf('SHELL', shells, named);
     const { completionScript } = await import('../completion/index.ts');
     const script = completionScript(shell, context.commands, context.help.topics);
-    await context.answer({ shell, script }, () => script.trimEnd().split('\n'));
+    const { file, line } = startups[shell];
+    await context.answer({ shell, script }, () =>
+      named === undefined && context.out.isTerminal
+        ? [`To complete in ${shell}, put this line into ${file}:`, `  ${line}`]
+        : script.trimEnd().split('\n'),
+    );
   },
 });

@@ -3,6 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { callCli } from '../../../test/call-cli.ts';
+import { makeSquares, memoryCommandLine } from '../../../test/command-line.ts';
 import { statuses } from '../../schema/statuses.ts';
 import { commands } from '../commands/registry.ts';
 import { commonOptions } from '../common-options.ts';
@@ -95,6 +97,50 @@ test.each(present)('[CLI10] %s completes commands, options, their values, ids an
   expect(completed('perdure nonsense ')).toEqual([]);
   const [asked] = spawnSync('tail', ['-n', '1', join(folder, 'asked')], { encoding: 'utf8' }).stdout.split('\n');
   expect(asked).toBe('complete sessions --store sqlite:a.db');
+});
+
+test.each(present)('[CLI10] %s asks for turns, places and paths of the session that is named', (shell) => {
+  const asked = (line: string) => {
+    expect([...completions[shell](line)].sort()).toEqual(['ses_first', 'ses_second']);
+    return spawnSync('tail', ['-n', '1', join(folder, 'asked')], { encoding: 'utf8' }).stdout.trim();
+  };
+  expect(asked('perdure fork - --at ')).toBe('complete turns -');
+  expect(asked('perdure retry ses_first ')).toBe('complete turns ses_first');
+  expect(asked('perdure diff - ')).toBe('complete places -');
+  expect(asked('perdure diff - 1 ')).toBe('complete places -');
+  expect(asked('perdure files cat --store sqlite:a.db - ')).toBe('complete paths --store sqlite:a.db -');
+  expect(asked('perdure files restore ')).toBe('complete sessions');
+  expect(asked('perdure files restore - ')).toBe('complete places -');
+  expect(asked('perdure files restore - 1 a.txt ')).toBe('complete paths -');
+});
+
+test('[CLI10] turns come with how they begin, newest first, and paths as a shell takes them', async () => {
+  const { said, inLibrary } = memoryCommandLine();
+  const id = await inLibrary(makeSquares);
+  const squares = [3, 2, 1].map((n) => `${n}\tuser: What is ${n} times ${n}?\n`).join('');
+  expect(await said(['complete', 'turns', id])).toBe(squares);
+  expect(await said(['complete', 'places', '-'])).toBe(`${squares}${id}\tSquares\n`);
+  expect(await said(['complete', 'turns'])).toBe('');
+  await inLibrary(async (sessions) => {
+    const { files } = await sessions.get(id);
+    for (const path of ['src/main.ts', 'two words.txt']) await files.write(path, 'x');
+  });
+  expect(await said(['complete', 'paths', id])).toBe('src\t\nsrc/main.ts\t\n');
+});
+
+test('[CLI10] without a name it is the shell of the environment, and on a terminal it is said what to do', async () => {
+  const named = (await callCli(['completion', 'zsh'])).raw;
+  const env = { SHELL: '/usr/bin/zsh' };
+  expect((await callCli(['completion'], { env, columns: Number.POSITIVE_INFINITY })).raw).toBe(named);
+  expect((await callCli(['completion'], { env })).out).toBe(
+    'To complete in zsh, put this line into ~/.zshrc, after compinit:\n  eval "$(perdure completion zsh)"\n',
+  );
+  for (const SHELL of ['/bin/tcsh', '']) {
+    expect(await callCli(['completion'], { env: { SHELL } })).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/name the shell to complete in, bash,\s+zsh,\s+fish/),
+    });
+  }
 });
 
 test.each(present)('[CLI10] %s completes values behind a =', (shell) => {

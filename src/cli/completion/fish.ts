@@ -37,6 +37,7 @@ function __perdure_candidates
         else if contains -- $command ${heads.join(' ')}
             set command "$command $word"
         else
+            test $count -eq 0; and set -a common $word
             set count (math $count + 1)
         end
     end
@@ -55,7 +56,7 @@ function __perdure_candidates
             printf '%s\\t%s\\n' $row[1] $row[3]
         else if string match -q -- '-*' $row[1]
             string match -q -- '-*' $cur; and printf '%s\\t%s\\n' $row[1] $row[3]
-        else if contains -- $row[1] $count '*'
+        else if test -z "$found"; and contains -- $row[1] $count '*'
             set found $row[2]
         end
     end

@@ -15,7 +15,7 @@ ${[...rows].map(([name, lines]) => `    ${quoted(name)}) printf '%s\\n' ${lines.
 }
 `;
 
-/** Goes over the words before the cursor: which command, how many arguments, which option waits for its value. */
+/** Goes over the words before the cursor: which command, how many arguments, which option waits for its value, and what listings are asked with. */
 export const posixWalk = `
     if [[ -n $option ]]; then
       [[ $_perdure_backing == *" $option "* ]] && common+=("$option" "$word")
@@ -28,6 +28,7 @@ export const posixWalk = `
     elif [[ $_perdure_heads == *" $command "* ]]; then
       command="$command $word"
     else
+      [[ $count == 0 ]] && common+=("$word")
       count=$((count + 1))
     fi`;
 
@@ -46,6 +47,6 @@ export const posixChoose = (take: string): string => `
       ${take}
     elif [[ $name == -* ]]; then
       [[ $cur == -* ]] && ${take}
-    elif [[ $cur != -* && ($name == "$count" || $name == '*') ]]; then
+    elif [[ -z $found && $cur != -* && ($name == "$count" || $name == '*') ]]; then
       found=$kind
     fi`;

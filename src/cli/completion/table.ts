@@ -15,6 +15,7 @@ const listing = (name: Listing | 'files' | 'folders'): Kind => `@${name}`;
 const kinds: Readonly<Record<string, Kind>> = {
   SESSION: listing('sessions'),
   BRANCH: listing('sessions'),
+  POINT: listing('turns'),
   AGENT: listing('agents'),
   WORKSPACE: listing('workspaces'),
   FILE: listing('files'),
@@ -27,6 +28,11 @@ const argumentKinds: Readonly<Record<string, Kind>> = {
   KEY: listing('keys'),
   WEBHOOK: listing('webhooks'),
   SECRET: listing('secrets'),
+  TURN: listing('turns'),
+  FROM: listing('places'),
+  TO: listing('places'),
+  PLACE: listing('places'),
+  PATH: listing('paths'),
   SHELL: shells.join('|'),
 };
 
