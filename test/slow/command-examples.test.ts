@@ -127,7 +127,7 @@ describe.each(commandGroups)('[DOC1] every example runs: $name', ({ name: group,
         cwd: folder,
         socket: join(root, 'socket'),
         stdin: 'hello there\n',
-        env: { ...envOf(), ...(runsOn(example) && { PERDURE_TEST_CTRL_C: '1' }) },
+        env: { ...envOf(), SHELL: `/bin/${shell}`, ...(runsOn(example) && { PERDURE_TEST_CTRL_C: '1' }) },
       });
       expect(code, `${script}\n${told}`).toBe(0);
     }
