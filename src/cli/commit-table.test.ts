@@ -76,3 +76,40 @@ test('[CLI1] a pipe is told the whole of it', () => {
     'ses_01jd3v8m9k5x7q2w4e6r8t0y1a  1234  1970-01-01T00:00:00.000Z    56  member:local  unverified  +/filesModified/src~1auth.ts -/facts/port ~/toolsUsed/edit: asked',
   );
 });
+
+const edits = ['limiter.js', 'counts.js', 'src~1servers~1http~1routes~1registry.ts'].map((name) =>
+  commit({
+    cause: { tool: 'edit', callId: 'c1' },
+    entries: ['/facts/port', '/toolsUsed/edit', `/filesModified/${name}`],
+    delta: [],
+    why: 'as asked',
+  }),
+);
+
+test('[CLI14] what was asked for comes first and goes last: which files changed is told at every width', () => {
+  const told = (columns: number, withSession = false) =>
+    commitTable(edits, contextOf(columns), { withSession, path: '/filesModified/**' });
+  for (const columns of [40, 60, 80, 120]) {
+    for (const withSession of [true, false]) {
+      const lines = told(columns, withSession);
+      for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
+      for (const [index, name] of ['limiter.js', 'counts.js', 'registry.ts'].entries()) {
+        expect(lines[index + 1], String(columns)).toContain(name);
+      }
+    }
+  }
+  expect(told(40).slice(0, 3)).toEqual([
+    'TURN  CHANGED',
+    '  56  ~/filesModified/limiter.js, 2 more',
+    '  56  ~/filesModified/counts.js, 2 more',
+  ]);
+  expect(told(80)[1]).toContain('tool:edit');
+});
+
+test('[CLI14] an entry that is too long is told by its end, with how many more there are', () => {
+  const [, line] = commitTable([commit({ entries: edits[2]!.entries })], contextOf(40), {
+    withSession: false,
+    path: '/filesModified/**',
+  });
+  expect(line).toMatch(/^ {2}56 {2}~….*registry\.ts, 2 more$/);
+});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { displayWidth, padEnd, padStart, truncate, wrap } from './display-width.ts';
+import { displayWidth, padEnd, padStart, truncate, truncateStart, wrap } from './display-width.ts';
 
 test('wide characters take two columns, marks none', () => {
   expect([...['abc', '漢字', 'e\u0301', '👩‍👩‍👧', '❤️', 'ｱ', ''].map(displayWidth)]).toEqual([3, 4, 1, 2, 2, 1, 0]);
@@ -13,6 +13,14 @@ test('a text is cut to its width with an ellipsis, never in the middle of a char
   expect(truncate('abc', 1)).toBe('…');
   expect(truncate('abc', 0)).toBe('');
   expect(truncate('abc', Number.POSITIVE_INFINITY)).toBe('abc');
+});
+
+test('of a text whose end matters that is kept', () => {
+  expect(truncateStart('abcdef', 6)).toBe('abcdef');
+  expect(truncateStart('abcdef', 5)).toBe('…cdef');
+  expect(truncateStart('漢字漢字', 6)).toBe('…漢字');
+  expect(truncateStart('abc', 1)).toBe('…');
+  expect(truncateStart('abc', 0)).toBe('');
 });
 
 test('padding counts columns', () => {

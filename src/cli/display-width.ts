@@ -35,6 +35,20 @@ export const truncate = (text: string, width: number): string => {
   return width < 1 ? '' : width === 1 ? '…' : `${fitting(text, width - 1)}…`;
 };
 
+/** The same with its end kept in place of its beginning. */
+export const truncateStart = (text: string, width: number): string => {
+  if (text.length * 2 <= width || displayWidth(text) <= width) return text;
+  if (width < 1) return '';
+  let used = 1;
+  let kept = '';
+  for (const grapheme of graphemes(text).toReversed()) {
+    used += graphemeWidth(grapheme);
+    if (used > width) break;
+    kept = grapheme + kept;
+  }
+  return `…${kept}`;
+};
+
 export const padEnd = (text: string, width: number): string =>
   text + ' '.repeat(Math.max(0, width - displayWidth(text)));
 export const padStart = (text: string, width: number): string =>

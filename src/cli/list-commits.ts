@@ -20,6 +20,7 @@ export const listCommits = async (context: Context, { session, options }: Reques
   const commits = await source.commits(filter);
   const { out, json } = context;
   if (json) return out.write(linesText(commits.map((commit) => printableJson(commit))));
-  const lines = commits.length > 0 ? commitTable(commits, context, { withSession: all }) : ['no commits match'];
+  const lines =
+    commits.length > 0 ? commitTable(commits, context, { withSession: all, path: filter.path }) : ['no commits match'];
   return out.write(linesText(lines));
 };

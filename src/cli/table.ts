@@ -15,6 +15,10 @@ export interface Column {
   readonly shortens?: number;
   /** Of a flexible one: what is too long for it is not cut, but goes below its line. */
   readonly whole?: true;
+  /** Of a flexible one: so much of it counts before every column that can go. */
+  readonly wants?: number;
+  /** Of a flexible one: what is shown of a row whose cell is too long; without it, its beginning. */
+  readonly within?: (row: number, width: number) => string;
 }
 
 const gap = '  ';
@@ -58,7 +62,8 @@ const columnsThatFit = (
     );
   const enough = (index: number): number => {
     if (!columns[index]!.flexible) return widthOf(index);
-    if (!columns[index]!.whole) return Math.min(enoughFlexible, natural[index]!);
+    const { whole, wants = enoughFlexible } = columns[index]!;
+    if (!whole) return Math.min(wants, natural[index]!);
     return Math.max(least(index), ...cells[index]!.filter((each) => each <= wholeRoom));
   };
   if (rowOf(kept, enough) > width) for (const index of ids) shortened.add(index);
@@ -67,7 +72,8 @@ const columnsThatFit = (
     .sort((a, b) => columns[a]!.leaves! - columns[b]!.leaves!);
   for (const index of leaving) {
     const isBeforeIds = ids.some((each) => columns[index]!.leaves! < columns[each]!.shortens!);
-    if (rowOf(kept, isBeforeIds ? enough : least) > width) kept.splice(kept.indexOf(index), 1);
+    const goesFirst = isBeforeIds || columns.some(({ wants }) => wants !== undefined);
+    if (rowOf(kept, goesFirst ? enough : least) > width) kept.splice(kept.indexOf(index), 1);
   }
   // What stands first names the row.
   while (needed() > width && kept.length > 1) kept.pop();
@@ -85,6 +91,9 @@ const leftOutNote = (left: readonly Column[], width: number): string => {
   const notes = [`${named}; widen the terminal or use --json`, `${named}; see --json`, `${count}; see --json`];
   return notes.find((note) => displayWidth(note) <= width) ?? truncate(count, width);
 };
+
+const cut = ({ within }: Column, cell: string, row: number, room: number): string =>
+  within && row >= 0 && displayWidth(cell) > room ? within(row, room) : truncate(cell, room);
 
 const indent = '  ';
 
@@ -120,7 +129,7 @@ export const layOutTable = (
         const each = columns[index]!;
         const cell = shortened.has(index) ? short[index]![number + 1]! : row[index]!;
         const fits = number < 0 || !each.whole || displayWidth(cell) <= room;
-        const text = each.flexible ? (fits ? truncate(cell, room) : '') : cell;
+        const text = each.flexible ? (fits ? cut(each, cell, number, room) : '') : cell;
         if (each.align === 'right') return paint(padStart(text, room), each, number);
         return paint(place === kept.length - 1 ? text : padEnd(text, room), each, number);
       })
