@@ -103,7 +103,7 @@ export const commitTable = (
   const rows = commits.map((commit) => cells(commit, show, path).slice(from));
   const least = commits.map((commit) => {
     const entries = signedEntries(commit, path);
-    return displayWidth(`${entries[0]}${moreText(entries, 1)}`);
+    return displayWidth(`${entries[0] ?? ''}${moreText(entries, 1)}`);
   });
   const wants = Math.min(Math.max(...least), Math.max(enoughOfEntry, Math.floor(out.columns * 0.4)));
   const within: Column['within'] = (row, width) => gistWithin(commits[row]!, width, path);

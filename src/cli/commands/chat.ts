@@ -9,6 +9,7 @@ import { newSessionOptions, openerOfNew, sessionFor } from '../runs/new-session.
 import type { Person } from '../runs/person.ts';
 import { wrongCall } from '../wrong-call.ts';
 
+/** With its first line read already; undefined where there is none. */
 const beginning = async (person: Person): Promise<Person | undefined> => {
   let first = await person.nextLine();
   while (first?.trim() === '') first = await person.nextLine();

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { type Context, defineCommand } from '../command.ts';
 import { type Shell, shells, startups } from '../completion/shells.ts';
+import { wrap } from '../display-width.ts';
 import { parseOneOf } from '../one-of.ts';
 import { wrongCall } from '../wrong-call.ts';
 
@@ -31,7 +32,7 @@ export const completion = defineCommand({
     const { file, line } = startups[shell];
     await context.answer({ shell, script }, () =>
       named === undefined && context.out.isTerminal
-        ? [`To complete in ${shell}, put this line into ${file}:`, `  ${line}`]
+        ? [...wrap(`To complete in ${shell}, put this line into ${file}:`, context.out.columns), `  ${line}`]
         : script.trimEnd().split('\n'),
     );
   },
