@@ -1,8 +1,7 @@
-import { createZstdDecompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
-import { transformed } from '../../src/core/service/transformed.ts';
 import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
 import { WorkspaceId } from '../../src/schema/ids.ts';
 import { failureOf } from '../failure-of.ts';
@@ -25,15 +24,6 @@ const hashes = async (session: Session): Promise<string[]> => {
   const seen: string[] = [];
   for await (const { hash } of session.events()) seen.push(hash);
   return seen;
-};
-
-/** Some bits of a zstd frame do not matter, such as its last few when everything is out: then it is still the same bundle. */
-const sameContent = async (bundle: Uint8Array, plain: Uint8Array): Promise<boolean> => {
-  try {
-    return (await collect(transformed(inChunks(bundle), createZstdDecompress()))).equals(plain);
-  } catch {
-    return false;
-  }
 };
 
 const linesOf = (bundle: Uint8Array): string[] =>
@@ -222,16 +212,13 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
           fc.asyncProperty(place(bytes), fc.integer({ min: 1, max: 255 }), async (at, mask) => {
             const changed = Buffer.from(bytes);
             changed[at]! ^= mask;
-            fc.pre(!(await sameContent(changed, plain)));
             await refused(changed);
           }),
           { numRuns: 25 },
         );
         await fc.assert(
           fc.asyncProperty(place(bytes), async (length) => {
-            const cut = bytes.subarray(0, length);
-            fc.pre(!(await sameContent(cut, plain)));
-            await refused(cut);
+            await refused(bytes.subarray(0, length));
           }),
           { numRuns: 15 },
         );
@@ -284,7 +271,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
         }),
       };
       for (const [what, lying] of Object.entries(lies)) {
-        const error = await failureOf(sessions.import(inChunks(zstdCompressSync(sealedLines(lying)))));
+        const error = await failureOf(sessions.import(inChunks(sealedLines(lying))));
         expect({ what, code: error.code }).toEqual({ what, code: 'BUNDLE_INVALID' });
         expect((await sessions.list()).sessions).toEqual([]);
       }

@@ -1,3 +1,4 @@
+import type { Hash } from 'node:crypto';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { eventHeader } from '../../schema/event.ts';
@@ -7,9 +8,10 @@ import { SessionId } from '../../schema/ids.ts';
 /*
  * A bundle is JSON lines, compressed with zstd: a header that names its sessions, parents before children; then every blob that their
  * events name, a tree after what it names, each with its pieces in base64; then for each session its events and its keys; then an end
- * with the SHA-256 of all lines before it. Payloads stand as the text that was hashed, in a string.
+ * with the SHA-256 of all lines before it. Payloads stand as the text that was hashed, in a string. Behind the compressed lines stands a
+ * seal, the SHA-256 of their bytes.
  */
-export const bundleVersion = 2;
+export const bundleVersion = 3;
 export const maxLineChars = 128 * 1024 * 1024;
 /** One blob at a time is in memory. */
 export const maxBlobBytes = 512 * 1024 * 1024;
@@ -66,3 +68,7 @@ export const BundleLine = z.union([
   z.strictObject({ end: z.strictObject({ lines: z.int().positive(), sha256: Hex32 }) }),
 ]);
 export type BundleLine = z.infer<typeof BundleLine>;
+
+/** In no checksum itself, and so always this very text. */
+export const endLine = (lines: number, digest: Hash): string =>
+  JSON.stringify({ end: { lines, sha256: digest.digest('hex') } });

@@ -9,9 +9,10 @@ import { type BlobNaming, blobNamedBy, isBlobEvent, type NamedBlob } from '../se
 import { genesisHash, linkProblem } from '../session/chain.ts';
 import { decodePayload, invalidInput } from '../session/event-codec.ts';
 import { BundleBlobs } from './bundle-blobs.ts';
-import { BundleHeader, BundleLine, bundleInvalid, maxLineChars } from './bundle-format.ts';
+import { BundleHeader, BundleLine, bundleInvalid, endLine, maxLineChars } from './bundle-format.ts';
+import { unsealed } from './bundle-seal.ts';
 import { transformed } from './transformed.ts';
-import { ZstdFrame, zstdMagic } from './zstd-frame.ts';
+import { zstdMagic } from './zstd-frame.ts';
 
 const pieceEvents = 256;
 const pieceBytes = 4 * 1024 * 1024;
@@ -33,21 +34,13 @@ async function* whole(start: Uint8Array, rest: AsyncIterator<Uint8Array>): Async
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }
 
-async function* oneFrame(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
-  const frame = new ZstdFrame();
-  for await (const chunk of source) {
-    if (!frame.take(chunk)) throw bundleInvalid('something follows its end');
-    yield chunk;
-  }
-}
-
 /** Plain or compressed: the first bytes tell. */
 async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   const chunks = source[Symbol.asyncIterator]();
   try {
     const start = await firstBytes(chunks);
     const bytes = whole(start, chunks);
-    yield* isCompressed(start) ? transformed(oneFrame(bytes), createZstdDecompress()) : bytes;
+    yield* isCompressed(start) ? transformed(unsealed(bytes), createZstdDecompress()) : bytes;
   } finally {
     // Not waited for: a source that is slow to give its next bytes is as slow to end.
     chunks.return?.()?.catch(() => undefined);
@@ -55,7 +48,7 @@ async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<
 }
 
 async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
   for await (const chunk of source) {
     const parts = decoder.decode(chunk, { stream: true }).split('\n');
@@ -203,9 +196,7 @@ async function* itemsOf(lines: AsyncGenerator<string, void, void>): AsyncGenerat
         yield { copy: { session, parent: check.entry(session).parent, events: [], keys: [key] } };
       } else {
         blobs.end();
-        const { lines: expected, sha256 } = content.end;
-        if (expected !== count - 1 || sha256 !== digest.digest('hex'))
-          throw bundleInvalid('its checksum does not match');
+        if (line !== endLine(count - 1, digest)) throw bundleInvalid('its checksum does not match');
         ended = true;
         continue;
       }

@@ -7,7 +7,15 @@ import type { BlobHash } from '../ports/blobs.ts';
 import type { Head, StoredEvent } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
 import { reachOf, readBlobEvents } from './blob-events.ts';
-import { type BundleHeader, type BundleLine, bundleVersion, maxBlobBytes, maxTreeBytes } from './bundle-format.ts';
+import {
+  type BundleHeader,
+  type BundleLine,
+  bundleVersion,
+  endLine,
+  maxBlobBytes,
+  maxTreeBytes,
+} from './bundle-format.ts';
+import { sealed } from './bundle-seal.ts';
 import { readForward } from './read-log.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
@@ -143,9 +151,9 @@ async function* bundleLines(scope: Scope, ids: readonly SessionId[]): AsyncGener
   yield line({ bundle: 'perdure', version: bundleVersion, sessions });
   for await (const content of namedLines(scope, wanted)) yield line(content);
   for (const each of wanted) for await (const content of sessionLines(scope, each)) yield line(content);
-  yield `${JSON.stringify({ end: { lines, sha256: digest.digest('hex') } })}\n`;
+  yield `${endLine(lines, digest)}\n`;
 }
 
 /** One portable file with the sessions and the lineage they need, as a stream of bytes. */
 export const writeBundle = (scope: Scope, ids: readonly SessionId[]): AsyncIterable<Uint8Array> =>
-  transformed(bundleLines(scope, ids), createZstdCompress());
+  sealed(transformed(bundleLines(scope, ids), createZstdCompress()));
