@@ -3,11 +3,24 @@ import { jsonProblem, textProblem } from './json-problem.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-export const Json = z.unknown().superRefine((value, context) => {
-  const problem = jsonProblem(value);
-  // What is no JSON is not looked at further: it may have no text.
-  if (problem) context.addIssue({ code: 'custom', path: [...problem.path], message: problem.message, continue: false });
-}) as unknown as z.ZodType<Json>;
+const copyJson = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyJson);
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) copy[key] = copyJson((value as Readonly<Record<string, unknown>>)[key]);
+  return copy;
+};
+
+/** Parsed, it is nobody else's: what a caller does with its objects later changes nothing. */
+export const Json = z
+  .unknown()
+  .superRefine((value, context) => {
+    const problem = jsonProblem(value);
+    if (!problem) return;
+    // What is no JSON is not looked at further: it may have no text.
+    context.addIssue({ code: 'custom', path: [...problem.path], message: problem.message, continue: false });
+  })
+  .overwrite(copyJson) as unknown as z.ZodType<Json>;
 
 export const Text = z.string().superRefine((text, context) => {
   const message = textProblem(text);
@@ -27,7 +40,5 @@ export const Metadata = z
   .pipe(z.record(Text.max(200), Json))
   .refine((metadata) => JSON.stringify(metadata).length <= maxMetadataChars, {
     error: `is longer than ${maxMetadataChars} characters of JSON: keep what is large in messages or facts`,
-  })
-  // What the caller does with its object later changes nothing.
-  .transform((metadata) => structuredClone(metadata));
+  });
 export type Metadata = z.infer<typeof Metadata>;

@@ -3,6 +3,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { Text } from '../../schema/json.ts';
+import { contentBytes } from '../files/content-bytes.ts';
 import { newArtifact } from '../files/new-artifact.ts';
 import { readContent, treeReader } from '../files/read-tree.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -60,7 +61,7 @@ const keepArtifact = async (
 ): Promise<Artifact> => {
   const { mediaType, idempotencyKey } = parseInput('the artifact', KeepOptions, options);
   const { bytes, path } = isContent(content)
-    ? { bytes: content, path: undefined }
+    ? { bytes: contentBytes(name, content), path: undefined }
     : await fileContent(scope, key, content);
   const redactor = await scope.secrets.redactor();
   const artifact = await newArtifact({ blobs: scope.blobs, redactor }, name, bytes, { mediaType, path });

@@ -34,9 +34,8 @@ export type Change = Mutation | readonly PatchOperation[];
 
 const Patch = z.array(PatchOperation, { error: 'expected a function on a draft, or a list of RFC 6902 operations' });
 
-/** A patch at once as a copy: what the caller does with its objects later changes nothing. */
 const parseChange = (change: Change): Change =>
-  typeof change === 'function' ? change : structuredClone(parseInput('the patch', Patch, change));
+  typeof change === 'function' ? change : parseInput('the patch', Patch, change);
 
 const sourcesOf = async (scope: Scope, key: SessionKey, seqs: readonly number[] | undefined) => {
   if (!seqs) return undefined;

@@ -153,7 +153,10 @@ export const execute = (
   asked: Asked,
   options: ExecuteOptions = {},
 ): Promise<readonly SessionEvent[]> => {
-  const work = () => decideAndAppend(scope, key, asked, options);
+  const { idempotencyKey, body, epoch } = options;
+  // At once: what the caller does with its objects later changes nothing.
+  const idempotency = idempotencyKey === undefined ? undefined : keyFor(idempotencyKey, scope.actor, body);
+  const work = () => decideAndAppend(scope, key, asked, idempotency, epoch);
   return isFact(asked) ? work() : scope.folds.inTurn(key, work);
 };
 
@@ -179,10 +182,9 @@ const decideAndAppend = async (
   scope: Scope,
   key: SessionKey,
   asked: Asked,
-  options: ExecuteOptions,
+  idempotency: IdempotencyKey | undefined,
+  epoch: number | undefined,
 ): Promise<readonly SessionEvent[]> => {
-  const { idempotencyKey, body, epoch } = options;
-  const idempotency = idempotencyKey === undefined ? undefined : keyFor(idempotencyKey, scope.actor, body);
   for (let attempt = 0; ; attempt++) {
     let decided: Decided | undefined;
     try {

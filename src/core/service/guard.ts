@@ -58,10 +58,15 @@ const targetOf = ([first]: readonly unknown[]): string | undefined => {
   return typeof target === 'string' ? target : undefined;
 };
 
+/** What is asked for is done after it was written down: what the caller does with its options meanwhile changes nothing. */
+const ownOptions = (arg: unknown): unknown =>
+  typeof arg === 'object' && arg !== null && Object.getPrototypeOf(arg) === Object.prototype ? { ...arg } : arg;
+
 export const guardWith = (table: PermissionTable, caller: Caller, audited: Audited): GiveHandle => {
   const guarded =
     (verb: string, permission: Permission, call: Call): Call =>
-    (...args) => {
+    (...given) => {
+      const args = isAudited(permission) ? given.map(ownOptions) : given;
       const refusal = refusalOf(caller, verb, permission);
       const work = async () => {
         if (refusal) throw refusal;

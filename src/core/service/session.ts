@@ -200,7 +200,6 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       const { idempotencyKey } = parseInput('the append', AppendOptions, options);
       const inputs = Array.isArray(input) ? (input as readonly MessageInput[]) : [input as MessageInput];
       const messages = parseInput('the messages', Messages, inputs.map(messageOf));
-      // At once: what the caller does with its objects later changes nothing.
       const encoded = messages.map((message) => encodeValid('message.appended', { message }));
       const events = await run({ type: 'append', messages, encoded }, { idempotencyKey, body: inputs });
       return events as readonly SessionEvent<'message.appended'>[];

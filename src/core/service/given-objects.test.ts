@@ -1,0 +1,79 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openRuntime } from '../../runtime.ts';
+import type { MessageInput } from '../../schema/message.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import { defineAgent } from '../session/agent.ts';
+
+const coder = defineAgent({ name: 'coder', version: 1, model: 'scripted/demo' });
+
+const begin = async () => {
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder] });
+  onTestFinished(() => runtime.close());
+  return { runtime, session: await runtime.sessions.open({ agent: coder }) };
+};
+
+interface Given {
+  v: number;
+}
+
+const noted = (given: Given): MessageInput => ({
+  role: 'assistant',
+  content: [{ type: 'text', text: 'hm', provider: { given: [given] as never } }],
+});
+const called = (given: Given): MessageInput => ({
+  role: 'assistant',
+  content: [{ type: 'tool-call', callId: 'c2', tool: 't', input: given as never }],
+});
+const result = (given: Given): MessageInput => ({
+  role: 'tool',
+  content: [{ type: 'tool-result', callId: 'c1', tool: 't', outcome: 'ok', output: given as never }],
+});
+
+test.each([
+  ['what a provider noted', noted],
+  ['the input of a call', called],
+  ['the output of a call', result],
+])('[KEY1] %s counts as it was at the append, in the event, the log and for the key', async (_, message) => {
+  const { session } = await begin();
+  await session.append({ role: 'assistant', content: [{ type: 'tool-call', callId: 'c1', tool: 't', input: null }] });
+  const given = { v: 1 };
+  const appending = session.append(message(given), { idempotencyKey: 'k' });
+  given.v = 2;
+  const [event] = await appending;
+  const { content } = event!.payload.message;
+  expect(content).toEqual(message({ v: 1 }).content);
+  expect((await session.transcript()).at(-1)?.message.content).toEqual(content);
+  expect(await session.append(message({ v: 1 }), { idempotencyKey: 'k' })).toEqual([event]);
+});
+
+test('[KEY1] an input counts as it was when it was sent', async () => {
+  const { session } = await begin();
+  const given = { v: 1 };
+  const content = () => [{ type: 'text', text: 'go', provider: given }] as const;
+  const sending = session.send(content(), { idempotencyKey: 'k' });
+  given.v = 2;
+  const run = await sending;
+  const events = await Array.fromAsync(session.events());
+  expect(events.find(({ type }) => type === 'input.admitted')?.payload).toMatchObject({
+    message: { content: [{ provider: { v: 1 } }] },
+  });
+  given.v = 1;
+  expect((await session.send(content(), { idempotencyKey: 'k' })).id).toBe(run.id);
+});
+
+test.each(['files', 'artifacts'] as const)('[KEY1, FILE37] bytes for %s count as they were given', async (where) => {
+  const { session } = await begin();
+  const bytes = Buffer.from('one');
+  const keeping = where === 'files' ? session.files.write('a', bytes) : session.artifacts.keep('a', bytes);
+  bytes.write('two');
+  await keeping;
+  expect(Buffer.from(await session[where].read('a')).toString()).toBe('one');
+});
+
+test('[AUD1] what a privileged verb does is what the audit log says it was asked for', async () => {
+  const { runtime } = await begin();
+  const member = { id: 'ann', role: 'viewer' as const };
+  const adding = runtime.members.add(member);
+  member.id = 'bob';
+  expect(await adding).toMatchObject({ id: 'ann' });
+});
