@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { fileProblem } from '../core/file-problem.ts';
 import { PerdureError } from '../schema/error.ts';
 
 export const defaultStore = 'sqlite:.perdure/perdure.db';
@@ -11,10 +12,28 @@ export const storeOf = (option: string | undefined, env: Env): string => givenSt
 
 const fileOf = (address: string): string | undefined => /^sqlite:(.+)$/.exec(address)?.[1];
 
-/** Opening SQLite would make the file: only the commands that begin a store may do so. */
+const unreadable = (file: string, cause: unknown): PerdureError =>
+  new PerdureError(
+    'STORE_UNAVAILABLE',
+    `cannot read ${file}: ${fileProblem(cause)}; check that this user may read and write it and its folder, or name another with --store`,
+    { details: { file }, cause },
+  );
+
+/** Whether nothing is there, or a file with nothing in it. */
+const isEmpty = (file: string): boolean => {
+  try {
+    const found = statSync(file);
+    return found.isFile() && found.size === 0;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return true;
+    throw unreadable(file, error);
+  }
+};
+
+/** Opening SQLite would make the file: only the commands that begin a store may do so. Of a log without its file the store itself tells. */
 export const refuseMissingStore = (address: string): void => {
   const file = fileOf(address);
-  if (!file || existsSync(file)) return;
+  if (!file || !isEmpty(file) || !isEmpty(`${file}-wal`)) return;
   throw new PerdureError(
     'STORE_UNAVAILABLE',
     `there is no store at ${file}: \`perdure open\` makes one; if yours is elsewhere, go to its folder or name it with --store`,

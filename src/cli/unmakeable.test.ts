@@ -109,6 +109,16 @@ test('[CLI1] where no file can be, it is told in words what is there', async () 
     code: 8,
     err: expect.stringContaining(`error STORE_UNAVAILABLE: ${circle}: ${inCircle}; check that`),
   });
+  for (const [path, why] of [
+    [circle, inCircle],
+    [join(circle, 'x.db'), inCircle],
+    ['x'.repeat(300), 'its name is too long'],
+  ] as const) {
+    expect(await callCli(['ls', '--store', `sqlite:${path}`], { columns })).toMatchObject({
+      code: 8,
+      err: `error STORE_UNAVAILABLE: cannot read ${path}: ${why}; check that this user may read and write it and its folder, or name another with --store\n`,
+    });
+  }
   vi.stubEnv('PERDURE_MASTER_KEY_FILE', full);
   onTestFinished(() => void vi.unstubAllEnvs());
   const secret = {

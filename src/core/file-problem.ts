@@ -6,8 +6,8 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is no folder',
   ELOOP: 'its links go round in a circle',
   ENAMETOOLONG: 'its name is too long',
-  EACCES: 'this user may not',
-  EPERM: 'this user may not',
+  EACCES: 'this user has no permission',
+  EPERM: 'this user has no permission',
   EROFS: 'the disk is read-only',
   ENOSPC: 'the disk is full',
 };

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -207,6 +216,18 @@ describe('wrong calls and faults', () => {
         /^error STORE_UNAVAILABLE: there is no store at \.perdure\/perdure\.db: `perdure open` makes one/,
       );
     }
+    writeFileSync(join(cwd, 'empty.db'), '');
+    expect(await callPerdure(['ls', '--store', 'sqlite:empty.db'])).toMatchObject({
+      code: 8,
+      err: expect.stringContaining('there is no store at empty.db: `perdure open` makes one'),
+    });
+    expect(statSync(join(cwd, 'empty.db')).size).toBe(0);
+    writeFileSync(join(cwd, 'empty.db-wal'), 'log');
+    expect(await callPerdure(['ls', '--store', 'sqlite:empty.db'])).toMatchObject({
+      code: 8,
+      err: expect.stringContaining('put the file back'),
+    });
+    for (const name of ['empty.db', 'empty.db-wal']) rmSync(join(cwd, name));
     for (const args of [
       ['open', '--metadata', '{'],
       ['open', '--metadata', '[1]'],

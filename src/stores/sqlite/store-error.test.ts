@@ -43,5 +43,8 @@ test('what only wrong code of ours can cause stays as it is', () => {
 test('[FAULT1] a folder that cannot be made is STORE_FULL or STORE_UNAVAILABLE', () => {
   const failure = (code: string) => Object.assign(new Error('no'), { code });
   expect(fileSystemError(failure('ENOSPC'), 'x')).toMatchObject({ code: 'STORE_FULL' });
-  expect(fileSystemError(failure('EACCES'), 'x')).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  expect(fileSystemError(failure('EACCES'), 'x')).toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+    message: expect.stringMatching(/^x: this user has no permission; check that .*this user may read and write/),
+  });
 });

@@ -4,8 +4,8 @@ import { asWorktreeError } from './worktree-error.ts';
 const denied = (path: string): Error => Object.assign(new Error(`EACCES: permission denied`), { code: 'EACCES', path });
 
 test.each([
-  ['/work', 'the worktree /work cannot be used: this user may not'],
-  ['/work/src/a.ts', 'the worktree /work cannot be used: /work/src/a.ts: this user may not'],
+  ['/work', 'the worktree /work cannot be used: this user has no permission'],
+  ['/work/src/a.ts', 'the worktree /work cannot be used: /work/src/a.ts: this user has no permission'],
 ])('[CLI1] what the file system says of %s is told in words, with what it is about', async (path, message) => {
   await expect(asWorktreeError('/work', () => Promise.reject(denied(path)))).rejects.toMatchObject({
     code: 'FILE_UNAVAILABLE',
