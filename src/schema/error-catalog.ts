@@ -49,9 +49,10 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
     details: '`nearby` has paths that look alike.',
   },
   ILLEGAL_TRANSITION: {
-    cause: 'The lifecycle does not allow this from the status that the session has, or a run is at work on it.',
+    cause:
+      'The lifecycle does not allow this from the status that the session has, or not while it has a run that is at work, waits or is paused.',
     remedy:
-      'Resume a session that is paused, reopen one that is closed, restore one that is archived; where a run is at work, pause or cancel it first.',
+      'Resume a session that is paused, reopen one that is closed, restore one that is archived; where a run is in the way, cancel it.',
     details: '`allowed` has what is allowed now, by the names of the library.',
   },
   STATE_INVALID: {

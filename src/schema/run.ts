@@ -9,6 +9,15 @@ export type InputPolicy = z.infer<typeof InputPolicy>;
 export const runEnds = ['succeeded', 'failed', 'cancelled'] as const;
 export const waitReasons = ['approval', 'question', 'budget', 'human', 'agent', 'model'] as const;
 export type WaitReason = (typeof waitReasons)[number];
+/** What a run waits for, in words. */
+export const awaited: Readonly<Record<WaitReason, string>> = {
+  approval: 'an approval',
+  question: 'an answer',
+  budget: 'its budget',
+  human: 'a person',
+  agent: 'a worker that holds its agent',
+  model: 'its model',
+};
 export type RunStatus = 'queued' | 'running' | 'waiting' | 'paused' | (typeof runEnds)[number];
 
 /** The call that a session works for, which is a child of the one that made it. */

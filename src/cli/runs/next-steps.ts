@@ -1,4 +1,5 @@
 import type { Session } from '../../core/service/session.ts';
+import { awaited } from '../../schema/run.ts';
 import type { Context } from '../command.ts';
 import { printableLine } from '../printable.ts';
 import { isoTime } from '../time.ts';
@@ -6,15 +7,6 @@ import { wrapCommand } from '../wrap-command.ts';
 import type { Rest, RunsView } from './runs-view.ts';
 
 type Waiting = Extract<Rest, { kind: 'waiting' }>['for'];
-
-const waits: Readonly<Record<Waiting, string>> = {
-  approval: 'an approval',
-  question: 'an answer',
-  budget: 'its budget',
-  human: 'a person',
-  agent: 'a worker that holds its agent',
-  model: 'its model',
-};
 
 const beginnings = (send: readonly string[], { queue: [next] }: RunsView): readonly string[] =>
   next?.notBefore === undefined
@@ -36,7 +28,7 @@ export const nextSteps = (context: Context, session: Session, view: RunsView, re
   if (rest.kind === 'ended') return rest.end ? [] : beginnings(typed(command('send', session.id, 'TEXT')), view);
   if (view.run?.waitsIn) {
     return [
-      `it waits for ${waits[rest.for]} in the session of a subagent:`,
+      `it waits for ${awaited[rest.for]} in the session of a subagent:`,
       ...typed(command('attach', view.run.waitsIn)),
     ];
   }

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { isPerdureError, type PerdureError } from '../../schema/error.ts';
 import { type Actor, newId } from '../../schema/ids.ts';
+import type { Message } from '../../schema/message.ts';
 import { emptyState } from '../../schema/state.ts';
 import { statuses } from '../../schema/statuses.ts';
-import { decide } from './decide.ts';
+import { decide, type SessionCommand } from './decide.ts';
 import { noFiles } from './files-fold.ts';
 import type { SessionFold } from './fold.ts';
 import { nothingSecret } from './redact.ts';
@@ -43,7 +45,17 @@ const run: ActiveRun = {
   repairs: 0,
 };
 
-describe('a decision about a session with a run at work', () => {
+const message: Message = { id: newId('msg'), role: 'user', content: [{ type: 'text', text: 'hi' }] };
+const failureOf = (decision: () => unknown): PerdureError => {
+  try {
+    decision();
+  } catch (error) {
+    if (isPerdureError(error)) return error;
+  }
+  throw new Error('it was allowed');
+};
+
+describe('a decision about a session with a run', () => {
   test('[LIFE1] a pause waits for the next safe point', () => {
     const { drafts, command } = decide(state({ run }), { type: 'pause' }, actor, nothingSecret);
     expect(drafts.map(({ type }) => type)).toEqual(['session.pausing']);
@@ -51,14 +63,48 @@ describe('a decision about a session with a run at work', () => {
     expect(decide(state(), { type: 'pause' }, actor, nothingSecret).drafts[0]!.type).toBe('session.paused');
   });
 
-  test('[REW2] a rewind is refused until the run has ended', () => {
-    expect(() => decide(state({ run }), { type: 'rewind', target: state() }, actor, nothingSecret)).toThrow(
-      /run is at work/,
-    );
+  const forbidden = {
+    close: { type: 'close', now: 0 },
+    rewind: { type: 'rewind', target: state() },
+    retry: { type: 'retry', turn: 2, message, target: state(), from: { member: 'ann', role: 'member' } as never },
+  } as const satisfies Record<string, SessionCommand>;
+
+  test.each([
+    ['active', undefined, 'is at work'],
+    ['pausing', undefined, 'is at work'],
+    ['active', 'approval', 'waits for an approval'],
+    ['active', 'question', 'waits for an answer'],
+    ['active', 'human', 'waits for a person'],
+    ['paused', undefined, 'is paused'],
+    ['paused', 'question', 'is paused'],
+  ] as const)(
+    '[LIFE1, REW2, CLI11] while %s and waiting for %s, it is told that the run %s',
+    (status, waitingFor, does) => {
+      const busy = state({ status, run: { ...run, waitingFor } });
+      for (const [name, command] of Object.entries(forbidden)) {
+        const error = failureOf(() => decide(busy, command, actor, nothingSecret));
+        expect(error).toMatchObject({ code: 'ILLEGAL_TRANSITION', details: { status, command: name, run: run.id } });
+        expect(error.message).toMatch(
+          new RegExp(`^cannot ${name} while a run ${does}: cancel it first; allowed now: `),
+        );
+        expect(error.details.allowed).toContain('fork');
+        expect(error.details.allowed).not.toContain('close');
+        expect(error.details.allowed).not.toContain('rewind');
+      }
+    },
+  );
+
+  test('[LIFE1] what else is refused names nothing as allowed that the run forbids', () => {
+    const allowed = (part: Partial<SessionFold>) =>
+      failureOf(() => decide(state(part), { type: 'archive' }, actor, nothingSecret)).details.allowed;
+    expect(allowed({})).toEqual(['append', 'send', 'describe', 'commit', 'pause', 'close', 'rewind', 'fork']);
+    expect(allowed({ run })).toEqual(['append', 'send', 'describe', 'commit', 'pause', 'fork']);
   });
 
-  test('[LIFE1] a close is refused until the run has ended', () => {
-    expect(() => decide(state({ run }), { type: 'close', now: 0 }, actor, nothingSecret)).toThrow(/run is at work/);
+  test('[LIFE1, RUN14] a retry that the status forbids is refused in its own name', () => {
+    const error = failureOf(() => decide(state({ status: 'paused' }), forbidden.retry, actor, nothingSecret));
+    expect(error.message).toMatch(/^cannot retry while the session is paused: resume it first; allowed now: /);
+    expect(error.details).toMatchObject({ status: 'paused', command: 'retry' });
   });
 
   test('[LIFE1] a session that is pausing can be resumed, and neither closed nor rewound', () => {

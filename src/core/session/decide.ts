@@ -12,7 +12,7 @@ import { decideCommit } from './decide-commit.ts';
 import { type CommitWithFiles, decideFiles, type FilesCommand, snapshotDraft } from './decide-files.ts';
 import type { Decision } from './decision.ts';
 import { isMidTurn, type SessionFold, sound } from './fold.ts';
-import { type Command, illegalTransition, lifecycle } from './lifecycle.ts';
+import { type Command, forbiddenByRun, illegalTransition, lifecycle } from './lifecycle.ts';
 import { isLive } from './live-lineage.ts';
 import type { Redactor } from './redact.ts';
 import { endRunningCalls, interruptedCalls, settleOpenCalls } from './settle-calls.ts';
@@ -61,8 +61,9 @@ export type SessionCommand =
   | { readonly type: 'keep'; readonly artifact: PayloadOf<'artifact.kept'> }
   | { readonly type: 'rewind'; readonly target: SessionFold; readonly reason?: string | undefined };
 
-const allow = (state: SessionFold, command: Command): Command => {
-  if (lifecycle[state.status][command] === undefined) throw illegalTransition(state.status, command);
+const allow = ({ status, run }: SessionFold, command: Command, asked?: string): Command => {
+  const isAllowed = lifecycle[status][command] !== undefined && !(run && forbiddenByRun.has(command));
+  if (!isAllowed) throw illegalTransition(status, command, { asked, run });
   return command;
 };
 
@@ -127,13 +128,6 @@ const refuseWhileBusy = ({ session, run, queue }: SessionFold, now: number): voi
   });
 };
 
-const refuseWhileRunning = ({ run, status }: SessionFold, command: Command): void => {
-  if (!run) return;
-  throw new PerdureError('ILLEGAL_TRANSITION', `cannot ${command} while a run is at work: pause or cancel it first`, {
-    details: { status, command, run: run.id },
-  });
-};
-
 /** Nobody would tell of what is under way any more: a tracker may be gone, and writes nothing to a closed session. */
 const decideClose = (
   state: SessionFold,
@@ -141,7 +135,6 @@ const decideClose = (
   actor: Actor,
 ): Decision => {
   const command = allow(state, 'close');
-  refuseWhileRunning(state, command);
   const ended = endRunningCalls(state, interruptedCalls, now);
   const closed: EventDraft = { type: 'session.closed', payload: { reason }, actor, turn: state.turn };
   return { drafts: [...ended, closed], command, ...(ended.length > 0 && { takesOver: true, raisesEpoch: true }) };
@@ -150,9 +143,14 @@ const decideClose = (
 const cancelQueued = ({ queue, turn }: SessionFold, actor: Actor): readonly EventDraft[] =>
   queue.map(({ run }) => ({ type: 'run.ended', payload: { status: 'cancelled' }, actor, turn, run }));
 
-const decideRewind = (state: SessionFold, target: SessionFold, actor: Actor, reason: string | undefined): Decision => {
-  const command = allow(state, 'rewind');
-  refuseWhileRunning(state, command);
+const decideRewind = (
+  state: SessionFold,
+  target: SessionFold,
+  actor: Actor,
+  reason: string | undefined,
+  asked?: string,
+): Decision => {
+  const command = allow(state, 'rewind', asked);
   const payload = { to: target.seq, reason, messages: target.messages, agent: target.agent ?? null };
   const cancelled = cancelQueued(state, actor);
   const rewound: EventDraft = { type: 'session.rewound', payload, actor, turn: target.turn };
@@ -219,8 +217,9 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       return one({ type: 'context.compacted', payload: command.overlay, ...common }, allowed);
     }
     case 'retry': {
-      const { drafts, ...rest } = decideRewind(state, command.target, actor, `tries turn ${command.turn} again`);
-      allow(state, 'append');
+      const reason = `tries turn ${command.turn} again`;
+      const { drafts, ...rest } = decideRewind(state, command.target, actor, reason, 'retry');
+      allow(state, 'append', 'retry');
       const { message, run, from, target, turn: retries } = command;
       const asked: EventDraft = run
         ? {

@@ -1,6 +1,8 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventType } from '../../schema/event.ts';
+import { awaited } from '../../schema/run.ts';
 import { type Status, statuses } from '../../schema/statuses.ts';
+import type { ActiveRun } from './run-fold.ts';
 
 /*
  *          append            requestPause         pause
@@ -155,15 +157,33 @@ const stepsBefore = (
 /** The one command that only the library and the server have by this name. */
 const inWords = (command: Command): string => (command === 'describe' ? 'change its title or metadata' : command);
 
-export const illegalTransition = (status: Status, command: Command): PerdureError => {
-  const asked = command === 'requestPause' ? 'pause' : command;
-  const allowed = allowedCommands(status).filter((each) => each !== 'requestPause' && each !== asked);
+/** What no status forbids while a run has begun and not ended, and the run does. */
+export const forbiddenByRun: ReadonlySet<Command> = new Set(['close', 'rewind']);
+
+interface Refused {
+  /** What was asked for, where that is more than the command. */
+  readonly asked?: string | undefined;
+  /** The run that has begun and not ended. */
+  readonly run?: Pick<ActiveRun, 'id' | 'waitingFor'> | undefined;
+}
+
+const whatRunDoes = (status: Status, { waitingFor }: Pick<ActiveRun, 'waitingFor'>): string => {
+  if (status === 'paused') return 'is paused';
+  return waitingFor ? `waits for ${awaited[waitingFor]}` : 'is at work';
+};
+
+export const illegalTransition = (status: Status, command: Command, { asked, run }: Refused = {}): PerdureError => {
+  const word = asked ?? (command === 'requestPause' ? 'pause' : command);
+  const isFree = (each: Command) => each !== 'requestPause' && each !== word && !(run && forbiddenByRun.has(each));
+  const allowed = allowedCommands(status).filter(isFree);
   const steps = stepsBefore(status, command);
   const advice = steps ? `: ${steps.join(' and ')} it first` : '';
+  const isByRun = run && forbiddenByRun.has(command);
+  const why = isByRun ? `a run ${whatRunDoes(status, run)}: cancel it first` : `the session is ${status}${advice}`;
   return new PerdureError(
     'ILLEGAL_TRANSITION',
-    `cannot ${asked} while the session is ${status}${advice}; allowed now: ${allowed.map(inWords).join(', ')}`,
-    { details: { status, command, allowed } },
+    `cannot ${word} while ${why}; allowed now: ${allowed.map(inWords).join(', ')}`,
+    { details: { status, command: asked ?? command, allowed, ...(isByRun && { run: run.id }) } },
   );
 };
 
