@@ -37,6 +37,21 @@ test('[CLI7] as much of a beginning as no other has will do, be it one letter', 
   expect(await call(['show', '0'])).toMatchObject({ code: 2, err: expect.stringContaining('fits several: ses_0') });
 });
 
+test('[CLI7] - passes over what is archived, as long as there is something else', async () => {
+  const { answered } = memoryCommandLine();
+  const [first, second] = [await idOf(answered, 'First'), await idOf(answered, 'Second')];
+  const shown = async () => (await answered(['show', '-'])).summary.id;
+  for (const [id, next] of [
+    [second, first],
+    [first, first],
+  ] as const) {
+    await answered(['close', id]);
+    expect(await shown()).toBe(id);
+    await answered(['archive', id]);
+    expect(await shown()).toBe(next);
+  }
+});
+
 test('[CLI7, CLI8] what fits several lists them, what fits none says where to look, and three letters are too few of an end', async () => {
   const { call, answered } = memoryCommandLine();
   const ids = [await idOf(answered, 'First'), await idOf(answered, 'Second')];

@@ -28,8 +28,9 @@ const kind = {
 
 const newestOf = async (sessions: Sessions): Promise<SessionId> => {
   const { sessions: last } = await sessions.list({ limit: pageSize });
-  // Those of subagents change with the session that they work for.
-  const found = last.find(({ calledBy }) => calledBy === undefined) ?? last[0];
+  // Those of subagents change with the session that they work for; what is archived, such as a replay, was put away.
+  const own = last.filter(({ calledBy }) => calledBy === undefined);
+  const found = own.find(({ status }) => status !== 'archived') ?? own[0] ?? last[0];
   if (found) return found.id;
   throw new PerdureError(
     'SESSION_NOT_FOUND',

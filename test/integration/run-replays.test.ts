@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Model, ModelFailure } from '../../src/core/ports/model.ts';
-import { defineScript, defineTool, type Script } from '../../src/index.ts';
+import { type AgentDefinition, defineAgent, defineScript, defineTool, type Script } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { startRuns } from '../start-runs.ts';
 
@@ -20,13 +20,23 @@ const ask = defineTool({
   question: () => ({ text: 'Which?' }),
   execute: () => undefined,
 });
-const tools = [act('look', { effects: 'none' }), act('pay'), act('wipe', { approval: true }), ask];
+let hangs = Promise.withResolvers<void>();
+const hang = defineTool({
+  name: 'hang',
+  input: z.object({ n: z.number() }),
+  execute: () => {
+    hangs.resolve();
+    return new Promise(() => undefined);
+  },
+});
+const tools = [hang, act('look', { effects: 'none' }), act('pay'), act('wipe', { approval: true }), ask];
 const script = (steps: Script['steps']) => scriptedModel(defineScript({ name: 'replayed', steps }));
 const calls = (...names: readonly string[]) => names.map((tool, index) => ({ tool, input: { n: index + 1 } }));
 
-const start = async (model: Model) => {
+const start = async (model: Model, more: Partial<AgentDefinition> = {}) => {
   ran = [];
-  const setup = await startRuns({ model, tools });
+  hangs = Promise.withResolvers();
+  const setup = await startRuns({ model, tools, ...more });
   undo.push(() => setup.runtime.close());
   return setup;
 };
@@ -93,6 +103,84 @@ test('[REPLAY1] failures of the model, and limits that were raised on the way, a
   const other = await start(broken);
   expect(await (await other.session.send('Go')).result()).toMatchObject({ error: { code: 'MODEL_UNAVAILABLE' } });
   expect((await other.session.replay({ turn: 1 })).departures).toEqual([]);
+});
+
+/** Cancelled at a question, in a call with one more to come, and while the model writes. */
+const cutOff = {
+  'at a question': async () => {
+    const { session } = await start(script([{ calls: calls('look', 'ask') }, { text: 'Done.' }]));
+    await (await session.send('Go')).result();
+    return session;
+  },
+  'in a call': async () => {
+    const { session } = await start(script([{ calls: calls('hang', 'pay') }, { text: 'Done.' }]));
+    await session.send('Go');
+    await hangs.promise;
+    return session;
+  },
+  'while the model writes': async () => {
+    const answers = script([{ calls: calls('look') }, { text: 'Done.' }]);
+    const written = Promise.withResolvers<void>();
+    let asked = 0;
+    const slow: Model = {
+      ...answers,
+      answer: (request, onDelta) => {
+        if (asked++ === 0) return answers.answer(request, onDelta);
+        written.resolve();
+        return new Promise(() => undefined);
+      },
+    };
+    const { session } = await start(slow);
+    await session.send('Go');
+    await written.promise;
+    return session;
+  },
+};
+
+test.each(Object.entries(cutOff))(
+  '[REPLAY1] a run that was cancelled %s departs nowhere up to there',
+  async (_, play) => {
+    const session = await play();
+    await session.cancel();
+    expect(await session.replay({ turn: 1 })).toMatchObject({ departures: [], upTo: 'cancelled' });
+  },
+);
+
+test('[REPLAY1] a run that is not over departs nowhere as far as it has come', async () => {
+  const session = await cutOff['at a question']();
+  const replay = await session.replay({ turn: 1 });
+  expect(replay).toMatchObject({ departures: [], upTo: 'under-way' });
+  expect((await session.replay({ turn: 1, model: script([{ text: 'Done.' }]) })).departures).not.toEqual([]);
+});
+
+test('[REPLAY1] where a run that had ended would ask on, its end is what it departs in', async () => {
+  const { session } = await start(script([{ calls: calls('look') }, { text: 'Done.' }]), { policies: { maxSteps: 1 } });
+  expect(await (await session.send('Go')).result()).toMatchObject({ error: { code: 'MAX_STEPS' } });
+  const agent = defineAgent({ name: 'tester', version: 2, model: script([{ text: 'Done.' }]), tools });
+  const replay = await session.replay({ turn: 1, agent });
+  const end = { status: 'failed', output: null, error: 'MAX_STEPS' };
+  expect(replay.departures).toEqual([{ step: 4, what: 'end', recorded: end, replayed: null }]);
+  expect(replay.upTo).toBeUndefined();
+});
+
+test('[REPLAY1] what a replay was played in is archived and can be looked at, also when it failed', async () => {
+  const { session, runtime } = await start(script([{ calls: calls('look', 'ask') }, { text: 'Done.' }]));
+  await (await session.send('Go')).result();
+  await session.cancel();
+  const before = await session.summary();
+  const { session: played } = await session.replay({ turn: 1 });
+  const fork = await runtime.sessions.get(played);
+  expect(await fork.summary()).toMatchObject({ status: 'archived', title: 'replay of turn 1' });
+  expect(await fork.transcript()).toHaveLength((await session.transcript()).length);
+  expect(await fork.verify()).toMatchObject({ ok: true });
+  await expect(session.replay({ turn: 1, model: 'nowhere/none' })).rejects.toMatchObject({
+    code: 'HOSTED_MODEL_UNAVAILABLE',
+  });
+  await session.limit({ tokens: 1 });
+  await session.replay({ turn: 1, model: script([{ text: 'Done.' }]) });
+  const { sessions } = await runtime.sessions.list();
+  expect(sessions.filter(({ status }) => status !== 'archived').map(({ id }) => id)).toEqual([session.id]);
+  expect(await session.summary()).toMatchObject({ ...before, seq: before.seq + 1, updatedAt: expect.any(Number) });
 });
 
 test('[REPLAY2] what was done besides is told by itself, and what is the same before and after is not', async () => {

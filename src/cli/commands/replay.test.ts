@@ -16,7 +16,7 @@ const start = async (asked: string) => {
   const session = await runtime.sessions.open({ agent: demoAgent });
   const run = await session.send(asked);
   await runtime.worker().runUntilIdle();
-  expect(await run.result()).toMatchObject({ status: 'succeeded' });
+  await run.result();
   const seqBefore = (await session.summary()).seq;
   await runtime.close();
   const cli = (...argv: readonly string[]) => callCli([...argv, '--store', 'memory'], { openRuntime: open });
@@ -34,6 +34,31 @@ test('[CLIR9] a turn that is played again by the same agent departs nowhere, and
     departures: [],
   });
   expect(JSON.parse((await cli('show', id, '--json')).out).summary.seq).toBe(seqBefore);
+});
+
+test('[CLIR9] a turn that was cancelled departs nowhere up to there', async () => {
+  const { id, cli } = await start('ask');
+  expect(await cli('replay', id, '1')).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/\nit departs nowhere, as far as the recorded run has come\n$/),
+  });
+  await cli('cancel', id);
+  expect(await cli('replay', id, '1')).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/\nit departs nowhere, up to where the recorded run was cancelled\n$/),
+  });
+  expect(JSON.parse((await cli('replay', id, '1', '--json')).out)).toMatchObject({ departures: [], upTo: 'cancelled' });
+});
+
+test('[CLI7, CLIR9] a replay does not become the session that changed last, and can be looked at', async () => {
+  const { id, cli } = await start('hello');
+  const json = async (...argv: readonly string[]) => JSON.parse((await cli(...argv, '--json')).out);
+  const { session } = await json('replay', '-', '1');
+  expect((await json('show', '-')).summary.id).toBe(id);
+  expect((await json('show', session)).summary).toMatchObject({ status: 'archived', title: 'replay of turn 1' });
+  expect((await cli('log', session)).code).toBe(0);
+  expect((await cli('diff', id, '1', session)).code).toBe(0);
+  expect((await cli('append', '-', 'go on')).out).toContain(id);
 });
 
 test('[CLIR9] with another model it tells where it departs, on lines that fit, and exits with 1', async () => {

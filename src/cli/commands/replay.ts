@@ -13,7 +13,7 @@ export const replay = defineCommand({
     live: flag('run calls for which nothing was recorded, unless somebody has to be asked'),
   },
   notes: [
-    'The session stays as it is. Without --live no tool is run: recorded outcomes answer the same calls.',
+    'The session stays as it is, and the fork is archived, for a closer look. Without --live no tool is run: recorded outcomes answer the same calls.',
     '+ was done now only, - was done then only, ~ was done otherwise; the number counts what the recorded run did. Exits with 1 where it departs.',
   ],
   examples: ['perdure replay ses_… 3', 'perdure replay ses_… 3 --model openai/NAME --json  # needs OPENAI_API_KEY'],

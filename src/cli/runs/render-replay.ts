@@ -34,12 +34,18 @@ const linesOf = (departure: Departure, width: number, out: Terminal): readonly s
   return hanging(`  ${step} ${sign} `, text, out.columns, `  ${out.style('dim', step)} ${out.style(style, sign)} `);
 };
 
+const howFar: Readonly<Record<NonNullable<Replay['upTo']>, string>> = {
+  cancelled: ', up to where the recorded run was cancelled',
+  'under-way': ', as far as the recorded run has come',
+};
+
 /** Where a turn that was played again departs from what was recorded of it, for people. */
-export const renderReplay = ({ session, departures }: Replay, out: Terminal): readonly string[] => {
+export const renderReplay = ({ session, departures, upTo }: Replay, out: Terminal): readonly string[] => {
+  const where = departures.length === 0 ? 'nowhere' : `in ${count(departures.length, 'place')}`;
   const width = Math.max(...departures.map(({ step }) => String(step).length));
   return [
     ...wrap(`played again in ${session}`, out.columns).map((line) => out.style('dim', line)),
-    departures.length === 0 ? 'it departs nowhere' : `it departs in ${count(departures.length, 'place')}`,
+    ...wrap(`it departs ${where}${upTo ? howFar[upTo] : ''}`, out.columns),
     ...departures.flatMap((each) => linesOf(each, width, out)),
   ];
 };

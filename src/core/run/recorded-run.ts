@@ -5,6 +5,7 @@ import type { ModelFailureKind } from '../../schema/run.ts';
 import { type Finish, type Model, type ModelAnswer, ModelFailure } from '../ports/model.ts';
 import type { Tool } from '../ports/tool.ts';
 import { type CallEnd, EndedAs, failedEnd } from '../session/call-end.ts';
+import { resultsIn } from '../session/departures.ts';
 
 type RecordedReply = ModelAnswer | { readonly failure: ModelFailureKind; readonly message: string };
 
@@ -24,6 +25,8 @@ const endOf = (events: readonly SessionEvent[], callId: string): CallEnd => {
       const { outcome, error } = event.payload;
       return { outcome, error };
     }
+    const settled = resultsIn(event).find((part) => part.callId === callId);
+    if (settled && settled.outcome !== 'ok') return failedEnd(settled.outcome, settled.outcome, String(settled.output));
   }
   return failedEnd('interrupted', 'Interrupted', 'its outcome was never recorded');
 };
@@ -60,8 +63,12 @@ export const recordedRun = (events: readonly SessionEvent[]): RecordedRun | unde
   return { input, model, replies, calls };
 };
 
-/** Gives what was recorded, one after another, whatever it is asked. */
-export const recordedModel = ({ model, replies }: RecordedRun, contextTokens: number): Model => {
+/** Gives what was recorded, one after another, whatever it is asked; then there is nothing to go on with. */
+export const recordedModel = (
+  { model, replies }: RecordedRun,
+  contextTokens: number,
+  onRecordingOver: () => void,
+): Model => {
   let next = 0;
   return {
     name: model,
@@ -69,7 +76,10 @@ export const recordedModel = ({ model, replies }: RecordedRun, contextTokens: nu
     price: { input: 0, output: 0 },
     answer: async () => {
       const reply = replies[next++];
-      if (!reply) throw new ModelFailure('refused', 'the recording has no further answer');
+      if (!reply) {
+        onRecordingOver();
+        throw new ModelFailure('refused', 'the recording has no further answer');
+      }
       if ('failure' in reply) throw new ModelFailure(reply.failure, reply.message);
       return reply;
     },

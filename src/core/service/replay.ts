@@ -6,13 +6,15 @@ import { placeOf } from '../files/disk/place.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { Conversation } from '../run/conversation.ts';
 import { driveRun } from '../run/drive-run.ts';
-import { recordedModel, recordedRun, recordedTools } from '../run/recorded-run.ts';
+import { type RecordedRun, recordedModel, recordedRun, recordedTools } from '../run/recorded-run.ts';
 import { RunFiles } from '../run/run-files.ts';
 import { RunWriter } from '../run/run-writer.ts';
 import { type Agent, agentName, isAgent } from '../session/agent.ts';
 import { beginDrafts } from '../session/begin-run.ts';
 import { type Departure, departuresBetween } from '../session/departures.ts';
 import { parseInput } from '../session/event-codec.ts';
+import type { QueuedInput } from '../session/run-fold.ts';
+import { cancelRun } from './cancel.ts';
 import { readEvents } from './events.ts';
 import { execute } from './execute.ts';
 import { forkSession } from './fork.ts';
@@ -39,9 +41,11 @@ export interface ReplayOptions {
 }
 
 export interface Replay {
-  /** The fork in which it was played, for a closer look. Nobody works on it. */
+  /** The fork in which it was played, for a closer look. It is archived. */
   readonly session: SessionId;
   readonly departures: readonly Departure[];
+  /** Where the recording ends before the run does, and it was played as far as that: the run was cancelled there, or is not over. */
+  readonly upTo?: 'cancelled' | 'under-way' | undefined;
 }
 
 /** Of its own run: inputs that came meanwhile stand in it too, and what became of those that were cancelled before they began. */
@@ -55,6 +59,13 @@ const eventsOfTurn = async (scope: Scope, key: SessionKey, turn: number): Promis
   }
   return events;
 };
+
+interface Recording {
+  readonly events: readonly SessionEvent[];
+  readonly recorded: RecordedRun;
+  /** Who asked for the run, as the input that it answers tells. */
+  readonly requested: QueuedInput | undefined;
+}
 
 const nothingToReplay = (key: SessionKey, turn: number): PerdureError =>
   new PerdureError(
@@ -76,55 +87,83 @@ const boundAgent = async (scope: Scope, key: SessionKey): Promise<Agent> => {
   );
 };
 
-/** Plays a turn again on a fork, with what was recorded of the model and the tools or with another model or agent, and tells where it departs. */
-export const replayTurn = async (scope: Scope, key: SessionKey, options: ReplayOptions): Promise<Replay> => {
-  const { turn, agent: otherAgent, model: otherModel, live } = parseInput('the replay', Options, options);
-  const events = await eventsOfTurn(scope, key, turn);
-  const recorded = recordedRun(events);
-  if (!recorded) throw nothingToReplay(key, turn);
-  const fork = keyOf(
-    scope,
-    await forkSession(scope, key, { at: { seq: events[0]!.seq - 1 }, title: `replay of turn ${turn}` }),
-  );
-  await handOver(scope, fork, { to: 'human', reason: `replays turn ${turn} of ${key.session}` });
+/** What the recording ends with, where that is no end that a run comes to by itself. */
+const cutOf = (events: readonly SessionEvent[]): Replay['upTo'] => {
+  const end = events.find((event) => event.type === 'run.ended');
+  if (!end) return 'under-way';
+  return end.payload.status === 'cancelled' ? 'cancelled' : undefined;
+};
+
+/** Plays it in a fork that was made for it, until it ends or there is nothing left to play; gives what it did. */
+const play = async (
+  scope: Scope,
+  fork: SessionKey,
+  { events, recorded, requested }: Recording,
+  { agent: otherAgent, model: otherModel, live }: z.output<typeof Options>,
+) => {
   if (otherAgent) await execute(scope, fork, { type: 'bind', agent: otherAgent });
   const agent = otherAgent ?? (await boundAgent(scope, fork));
   const isRecorded = otherModel === undefined;
+  const over = new AbortController();
   const model = isRecorded
-    ? recordedModel(recorded, (await scope.models(agent.model)).contextTokens)
+    ? recordedModel(recorded, (await scope.models(agent.model)).contextTokens, () => over.abort())
     : await scope.models(otherModel);
   if (isRecorded) await execute(scope, fork, { type: 'limit', limits: {}, reason: 'nothing is spent' });
-  const asked = (await scope.folds.at(key, events[0]!.seq - 1)).queue.find((input) => input.run === events[0]!.run);
   const { id: run } = await admitInput(scope, fork, contentOf(recorded.input));
   const writer = new RunWriter(scope, fork);
   await writer.claim((fold) => beginDrafts(fold, fold.queue.find((input) => input.run === run)!));
   const tools = recordedTools(agent.tools, recorded, live);
-  await driveRun(
+  const driving = driveRun(
     {
       scope: isRecorded ? { ...scope, timing: { ...scope.timing, modelBackoffMs: 0 } } : scope,
       writer,
       conversation: new Conversation(scope, writer),
       run,
-      requestedBy: asked?.by ?? scope.actor,
-      from: asked?.from,
+      requestedBy: requested?.by ?? scope.actor,
+      from: requested?.from,
       agent,
       tools,
       files: new RunFiles({ scope, writer, place: placeOf(scope.data, writer.key), run, tools }, await writer.fold()),
-      signal: scope.closing,
+      signal: AbortSignal.any([scope.closing, over.signal]),
       preview: (written) => scope.previews.tell(fork, written),
       isEnding: () => false,
       waitFor: () => ({ [Symbol.dispose]: () => undefined }),
     },
     model,
   );
+  await driving.catch((error) => {
+    if (!over.signal.aborted) throw error;
+  });
   const replayed = await Array.fromAsync(readEvents(scope, fork, { after: events[0]!.seq - 1 }));
-  return {
-    session: fork.session,
-    departures: departuresBetween(
-      events,
-      replayed.filter((event) => event.run === run),
-    ),
-  };
+  return { replayed: replayed.filter((event) => event.run === run), isOver: over.signal.aborted };
+};
+
+/** Nobody goes on with it, and no listing shows it as somebody's. */
+const putAway = async (scope: Scope, fork: SessionKey): Promise<void> => {
+  await cancelRun(scope, fork);
+  await execute(scope, fork, { type: 'close', now: scope.clock.now(), reason: 'it was played' });
+  await execute(scope, fork, { type: 'archive' });
+};
+
+/** Plays a turn again on a fork, with what was recorded of the model and the tools or with another model or agent, and tells where it departs. */
+export const replayTurn = async (scope: Scope, key: SessionKey, input: ReplayOptions): Promise<Replay> => {
+  const options = parseInput('the replay', Options, input);
+  const { turn } = options;
+  const events = await eventsOfTurn(scope, key, turn);
+  const recorded = recordedRun(events);
+  if (!recorded) throw nothingToReplay(key, turn);
+  const at = events[0]!.seq - 1;
+  const requested = (await scope.folds.at(key, at)).queue.find(({ run }) => run === events[0]!.run);
+  const fork = keyOf(scope, await forkSession(scope, key, { at: { seq: at }, title: `replay of turn ${turn}` }));
+  try {
+    await handOver(scope, fork, { to: 'human', reason: `replays turn ${turn} of ${key.session}` });
+    const { replayed, isOver } = await play(scope, fork, { events, recorded, requested }, options);
+    const upTo = isOver ? cutOf(events) : undefined;
+    const departures = departuresBetween(events, replayed, upTo !== undefined);
+    return { session: fork.session, departures, ...(upTo && { upTo }) };
+  } finally {
+    await putAway(scope, fork);
+  }
 };
 
 const contentOf = ({ content }: { readonly content: readonly object[] }) => content as Parameters<typeof admitInput>[2];

@@ -1,5 +1,6 @@
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Json } from '../../schema/json.ts';
+import type { ToolResultPart } from '../../schema/message.ts';
 
 /** Where a run that was played again did something else than the recorded one. */
 export interface Departure {
@@ -18,22 +19,30 @@ interface Act {
 
 type Outcomes = ReadonlyMap<string, Act>;
 
-const outcomesOf = (events: readonly SessionEvent[]): Outcomes =>
-  new Map(
-    events.flatMap((event): [string, Act][] => {
-      if (event.type !== 'tool.completed' && event.type !== 'tool.failed') return [];
-      const { tool, callId } = event.payload;
-      const of =
-        event.type === 'tool.completed'
-          ? { tool, outcome: 'ok', output: event.payload.outputHash }
-          : { tool, outcome: event.payload.outcome };
-      return [[callId, { what: 'outcome', of }]];
-    }),
-  );
+/** The results that a message gives. */
+export const resultsIn = (event: SessionEvent): readonly ToolResultPart[] =>
+  event.type === 'message.appended' && event.payload.message.role === 'tool' ? event.payload.message.content : [];
+
+/** What the journal tells of a call, and of one that never ran (it was cancelled while somebody was asked, say) what the model was told. */
+const outcomesOf = (events: readonly SessionEvent[]): Outcomes => {
+  const outcomes = new Map<string, Act>();
+  for (const event of events) {
+    for (const { callId, tool, outcome } of resultsIn(event)) {
+      if (outcome !== 'ok' && !outcomes.has(callId)) outcomes.set(callId, { what: 'outcome', of: { tool, outcome } });
+    }
+    if (event.type !== 'tool.completed' && event.type !== 'tool.failed') continue;
+    const { tool, callId } = event.payload;
+    const of =
+      event.type === 'tool.completed'
+        ? { tool, outcome: 'ok', output: event.payload.outputHash }
+        : { tool, outcome: event.payload.outcome };
+    outcomes.set(callId, { what: 'outcome', of });
+  }
+  return outcomes;
+};
 
 /** What a run did, each call with its outcome, without what differs from one time to the next: who worked on it, and how often it was tried. */
-const actsOf = (events: readonly SessionEvent[]): readonly Act[] => {
-  const outcomes = outcomesOf(events);
+const actsOf = (events: readonly SessionEvent[], outcomes: Outcomes): readonly Act[] => {
   let request: Act | undefined;
   return events.flatMap((event): Act[] => {
     switch (event.type) {
@@ -94,13 +103,17 @@ const departuresWithin = (old: readonly Numbered[], now: readonly Numbered[]): r
   return [...leftOut, ...done];
 };
 
+/** `isCut`: the recording ends in the middle of the run, and all that it could be compared with was played. */
 export const departuresBetween = (
   recorded: readonly SessionEvent[],
   replayed: readonly SessionEvent[],
+  isCut = false,
 ): readonly Departure[] => {
-  const [before, after] = [recorded, replayed].map((events) =>
-    actsOf(events).map((act, index): Numbered => ({ ...act, step: index + 1 })),
-  ) as [Numbered[], Numbered[]];
+  const known = outcomesOf(recorded);
+  const came = [...outcomesOf(replayed)].filter(([callId]) => !isCut || known.has(callId));
+  const numbered = (acts: readonly Act[]) => acts.map((act, index): Numbered => ({ ...act, step: index + 1 }));
+  const before = numbered(actsOf(recorded, known).filter(({ what }) => !isCut || what !== 'end'));
+  const after = numbered(actsOf(replayed, new Map(came)));
   const keysOf = (acts: readonly Numbered[]) => acts.map(({ what, of }) => JSON.stringify([what, of]));
   const agreed = [...commonPlaces(keysOf(before), keysOf(after)), [before.length, after.length] as const];
   return agreed.flatMap(([i, j], index) => {

@@ -191,6 +191,7 @@ export const ReplayView = z.strictObject({
       replayed: Json,
     }),
   ),
+  upTo: z.enum(['cancelled', 'under-way']).optional(),
 });
 
 export const CompactionView = z.strictObject({
