@@ -67,6 +67,25 @@ test('[CLIENT5] what reads, and what has a key, is asked again after a break or 
   expect(new Set(asked.map(({ headers }) => headers['idempotency-key'])).size).toBe(2);
 });
 
+test('[CLIENT5, KEY1] what is asked again is what was given, whatever became of it meanwhile', async () => {
+  const bodies: string[] = [];
+  const output = { v: 1 };
+  const bytes = Buffer.from('one');
+  const { session } = await startServer(async (request, response, count) => {
+    bodies.push(Buffer.concat(await Array.fromAsync(request)).toString());
+    if (count % 2 === 0) return json(response, { events: [] });
+    output.v = 2;
+    if (count > 2) bytes.fill(0);
+    return problem(response, 503, 'STORE_BUSY');
+  });
+  const part = { type: 'tool-result', callId: 'c', tool: 't', outcome: 'ok', output } as const;
+  await session.append({ role: 'tool', content: [part] });
+  await session.files.write('a', bytes);
+  expect(bodies[0]).toContain('{"v":1}');
+  expect(bodies[1]).toBe(bodies[0]);
+  expect(bodies.slice(2)).toEqual(['one', 'one']);
+});
+
 test('[CLIENT5] an answer that breaks off is asked for again, and after so many breaks it is told that nobody answers', async () => {
   const { client } = await startServer((_, response, count) => {
     if (count > 1) return json(response, { sessions: [] });

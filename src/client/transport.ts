@@ -19,7 +19,7 @@ export interface Asked {
   /** Sent as JSON. */
   readonly body?: unknown;
   /** Sent as it is. */
-  readonly content?: Uint8Array | string | AsyncIterable<Uint8Array>;
+  readonly content?: Uint8Array | string | AsyncIterable<Uint8Array> | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   /** By it the server does it once, so that it can be asked again. */
   readonly idempotencyKey?: string | undefined;
@@ -73,8 +73,16 @@ const streamOf = (chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
   });
 };
 
-const contentOf = ({ body, content }: Asked): RequestInit & { readonly duplex?: 'half' } => {
-  if (body !== undefined) return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+/** As it is now: what is asked again is the same, whatever its caller does with it meanwhile. */
+const asGiven = ({ body, content, ...asked }: Asked): Asked => {
+  if (body !== undefined) {
+    const headers = { 'content-type': 'application/json', ...asked.headers };
+    return { ...asked, content: JSON.stringify(body), headers };
+  }
+  return { ...asked, content: content instanceof Uint8Array ? new Uint8Array(content) : content };
+};
+
+const contentOf = ({ content }: Asked): RequestInit & { readonly duplex?: 'half' } => {
   if (content === undefined) return {};
   const headers = { 'content-type': 'application/octet-stream' };
   if (typeof content === 'string' || content instanceof Uint8Array)
@@ -165,7 +173,7 @@ export const transportTo = (options: ConnectOptions): Transport => {
 
   const ask = async <T>(path: string, given: Asked, read: (response: Response) => Promise<T>): Promise<T> => {
     refuseSteps(path);
-    const asked = withKey(given);
+    const asked = withKey(asGiven(given));
     for (let count = 1; ; count++) {
       const tried = await attempt(path, asked, read);
       if ('value' in tried) return tried.value;
