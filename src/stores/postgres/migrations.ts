@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { PerdureError } from '../../schema/error.ts';
 import { isBlobEvent } from '../blob-event-condition.ts';
 import { isNewerRelease } from '../release.ts';
+import { type Meta, metaAdvice, parseMeta, unreadableMeta } from '../stored-meta.ts';
 import { listingSpanMs } from './sessions.ts';
 import { tenantTable } from './tenant-table.ts';
 import { workSchema } from './work-schema.ts';
@@ -120,6 +121,19 @@ const projectionTables = {
   `,
 } as const;
 
+/** A cache of folds: it may be made anew with nothing in it. */
+const snapshotTable = `
+  create table perdure.snapshots (
+    workspace text collate "C" not null,
+    session text collate "C" not null,
+    fold_version integer not null,
+    seq bigint not null,
+    manifest text not null,
+    primary key (workspace, session, fold_version, seq)
+  );
+  ${tenantTable('snapshots')}
+`;
+
 /** Numbered from 1 by their place; never changed once released. */
 const migrations: readonly Migration[] = [
   {
@@ -195,16 +209,7 @@ const migrations: readonly Migration[] = [
       alter table perdure.blobs alter bytes set storage external;
       ${tenantTable('blobs')}
 
-      create table perdure.snapshots (
-        workspace text collate "C" not null,
-        session text collate "C" not null,
-        fold_version integer not null,
-        seq bigint not null,
-        manifest text not null,
-        primary key (workspace, session, fold_version, seq)
-      );
-      ${tenantTable('snapshots')}
-
+      ${snapshotTable}
       ${projectionTables.commit_paths}
       ${projectionTables.tool_calls}
       ${workSchema}
@@ -240,11 +245,6 @@ const metaTable = `
   insert into perdure.meta (schema, oldest_reader) values (0, '0.0.0');
 `;
 
-interface Meta {
-  readonly schema: number;
-  readonly oldest_reader: string;
-}
-
 /** Asks the catalog's rows: what to_regclass knows may be older than the lock that was waited for. */
 const exists = async (client: pg.Client, kind: 'tables' | 'namespace', condition: string): Promise<boolean> =>
   (await client.query(`select from pg_catalog.pg_${kind} where ${condition}`)).rows.length > 0;
@@ -252,8 +252,11 @@ const exists = async (client: pg.Client, kind: 'tables' | 'namespace', condition
 const isTable = (client: pg.Client, name: string): Promise<boolean> =>
   exists(client, 'tables', `schemaname = 'perdure' and tablename = '${name}'`);
 
-const readRow = async (client: pg.Client): Promise<Meta | undefined> =>
-  (await client.query<Meta>('select schema, oldest_reader from perdure.meta')).rows[0];
+const readRow = async (client: pg.Client): Promise<Meta> => {
+  const meta = parseMeta((await client.query('select schema, oldest_reader from perdure.meta')).rows[0]);
+  if (!meta) throw new PerdureError('STORE_CORRUPT', `the database: ${unreadableMeta}; ${metaAdvice}`);
+  return meta;
+};
 
 const readMeta = async (client: pg.Client): Promise<Meta | undefined> =>
   (await isTable(client, 'meta')) ? readRow(client) : undefined;
@@ -274,7 +277,7 @@ const lockMigrations = (client: pg.Client) => client.query('select pg_advisory_x
 
 /** In the transaction that is open: makes those that somebody dropped. */
 export const restoreProjectionTables = async (client: pg.Client): Promise<void> => {
-  for (const [name, sql] of Object.entries(projectionTables)) {
+  for (const [name, sql] of Object.entries({ ...projectionTables, snapshots: snapshotTable })) {
     if (await isTable(client, name)) continue;
     await lockMigrations(client);
     if (!(await isTable(client, name))) await client.query(sql);

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { type ErrorCode, PerdureError } from '../../schema/error.ts';
+import { metaAdvice } from '../stored-meta.ts';
 
 const sqlState = (error: unknown): string => (error instanceof pg.DatabaseError && error.code) || '';
 
@@ -85,9 +86,16 @@ const rules: readonly Rule[] = [
     says: "PostgreSQL's disk is full: free space, then try again",
   },
   {
-    matches: (error, state) => state === '42P01' && /"perdure\.(commit_paths|tool_calls)"/.test(String(error)),
+    matches: (error, state) =>
+      state === '42P01' && /"perdure\.(commit_paths|tool_calls|snapshots)"/.test(String(error)),
     code: 'STORE_CORRUPT',
-    says: 'what commits and calls are found by is gone: run `perdure repair --projections` in every workspace, which makes it anew from the logs',
+    says: 'what is kept beside the logs is gone: run `perdure repair --projections` in every workspace, which makes it anew from them',
+  },
+  {
+    // Schemas change by migrations alone, so somebody took away what they made, or their number.
+    matches: (_, state) => /^(3F000|42P01|42P07|42703|42704|42710|42723|42883)$/.test(state),
+    code: 'STORE_CORRUPT',
+    says: `the tables are not as migrations left them: ${metaAdvice}`,
   },
   {
     matches: (error) => isHeadBehind(error),

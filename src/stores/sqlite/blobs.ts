@@ -3,6 +3,7 @@ import type { BlobHash, LooseBlob, LooseBlobs } from '../../core/ports/blobs.ts'
 import { blobHash } from '../../core/session/chain.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { decodeBlobSync, type EncodedBlob, encodeBlobSync } from '../payload-codec.ts';
+import { prepareLater } from './prepare-later.ts';
 
 export interface Blobs {
   /** The content, or undefined when it is missing or not what its hash says. */
@@ -34,11 +35,17 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
     WHERE bytes <> excluded.bytes OR put_at < excluded.put_at - ${touchAfterMs}`);
   const age = db.prepare('SELECT put_at AS putAt FROM blobs WHERE workspace = ? AND hash = ?');
   const renew = db.prepare('UPDATE blobs SET put_at = ? WHERE workspace = ? AND hash = ?');
-  const loose = db.prepare(`SELECT lower(hex(hash)) AS hash, size, ${usedAt} AS usedAt FROM blobs
-    WHERE workspace = ?1 AND hash > unhex(?2) AND ${isLoose} ORDER BY blobs.hash LIMIT ?3`);
-  const remove = db.prepare(`DELETE FROM blobs
+  const loose = prepareLater(
+    db,
+    `SELECT lower(hex(hash)) AS hash, size, ${usedAt} AS usedAt FROM blobs
+    WHERE workspace = ?1 AND hash > unhex(?2) AND ${isLoose} ORDER BY blobs.hash LIMIT ?3`,
+  );
+  const remove = prepareLater(
+    db,
+    `DELETE FROM blobs
     WHERE workspace = ?1 AND hash IN (SELECT unhex(value) FROM json_each(?2)) AND ${usedAt} < ?3 AND ${isLoose}
-    RETURNING lower(hex(hash)) AS hash`);
+    RETURNING lower(hex(hash)) AS hash`,
+  );
   const write: Blobs['write'] = (workspace, { hash, size, encoding, stored }) => {
     insert.run(workspace, hash, Date.now(), size, encoding, stored);
   };
@@ -66,9 +73,13 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
       );
     },
     loose: (workspace, { after = '', limit }) =>
-      loose.all(workspace, after, limit).map((row) => ({ ...row }) as unknown as LooseBlob),
+      loose()
+        .all(workspace, after, limit)
+        .map((row) => ({ ...row }) as unknown as LooseBlob),
     remove: (workspace, hashes, usedBefore) =>
-      remove.all(workspace, JSON.stringify(hashes), usedBefore).map(({ hash }) => String(hash)),
+      remove()
+        .all(workspace, JSON.stringify(hashes), usedBefore)
+        .map(({ hash }) => String(hash)),
   };
 };
 

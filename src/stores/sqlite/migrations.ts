@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isBlobEvent } from '../blob-event-condition.ts';
 import { isNewerRelease } from '../release.ts';
+import { metaAdvice, parseMeta, unreadableMeta } from '../stored-meta.ts';
 import { inTransaction } from './in-transaction.ts';
 import { storeFailure } from './store-error.ts';
 
@@ -34,6 +35,15 @@ CREATE INDEX IF NOT EXISTS tool_calls_open ON tool_calls (workspace, session, ca
 CREATE INDEX IF NOT EXISTS tool_calls_by_tool ON tool_calls (workspace, tool, at, session, seq);
 CREATE INDEX IF NOT EXISTS tool_calls_by_actor ON tool_calls (workspace, actor, at, session, seq);
 CREATE INDEX IF NOT EXISTS tool_calls_by_time ON tool_calls (workspace, at, session, seq);
+`;
+
+/** A cache of folds: it may be made anew with nothing in it. */
+export const snapshotTable = `
+CREATE TABLE IF NOT EXISTS snapshots (
+  workspace TEXT NOT NULL, session TEXT NOT NULL, fold_version INTEGER NOT NULL, seq INTEGER NOT NULL,
+  manifest TEXT NOT NULL,
+  PRIMARY KEY (workspace, session, fold_version, seq)
+) STRICT, WITHOUT ROWID;
 `;
 
 /** The migration to schema n stands at index n - 1. What is released is never changed, only followed by another. */
@@ -78,12 +88,7 @@ CREATE TABLE blobs (
 ) STRICT;
 CREATE UNIQUE INDEX blobs_by_hash ON blobs (workspace, hash);
 
-CREATE TABLE snapshots (
-  workspace TEXT NOT NULL, session TEXT NOT NULL, fold_version INTEGER NOT NULL, seq INTEGER NOT NULL,
-  manifest TEXT NOT NULL,
-  PRIMARY KEY (workspace, session, fold_version, seq)
-) STRICT, WITHOUT ROWID;
-
+${snapshotTable}
 ${projectionTables}
 
 CREATE TABLE work (
@@ -134,10 +139,9 @@ export const isBegun = (db: DatabaseSync, file: string): boolean => {
 /** The number of the last migration; 0 for an empty file. */
 const schemaOf = (db: DatabaseSync, file: string, release: string): number => {
   if (!isBegun(db, file)) return 0;
-  const { schema, oldest_reader: needs } = db.prepare('SELECT schema, oldest_reader FROM meta').get() as {
-    schema: number;
-    oldest_reader: string;
-  };
+  const meta = parseMeta(db.prepare('SELECT schema, oldest_reader FROM meta').get());
+  if (!meta) throw storeFailure('STORE_CORRUPT', file, unreadableMeta, { advice: metaAdvice });
+  const { schema, oldest_reader: needs } = meta;
   if (!isNewerRelease(needs, release)) return schema;
   const what = `the database needs perdure ${needs} or newer, and this is ${release}`;
   throw storeFailure('STORE_NEWER', file, what, { details: { needs, release } });

@@ -1,8 +1,9 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { StoredEvent } from '../../core/ports/store.ts';
 import type { CallChange } from '../../core/session/projections.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { projectionOf } from '../projected-rows.ts';
+import { prepareLater } from './prepare-later.ts';
 
 /** What commits and calls are found by, written with the event that tells of them. */
 export interface ProjectionRows {
@@ -11,14 +12,7 @@ export interface ProjectionRows {
 }
 
 export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
-  /** Not before it is used: what makes the tables anew must open without them. */
-  const later = (sql: string): (() => StatementSync) => {
-    let statement: StatementSync | undefined;
-    return () => {
-      statement ??= db.prepare(sql);
-      return statement;
-    };
-  };
+  const later = (sql: string) => prepareLater(db, sql);
   const insertPath = later(`INSERT INTO commit_paths
     (workspace, session, seq, path, turn, at, actor, tool, provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertCall = later(`INSERT INTO tool_calls

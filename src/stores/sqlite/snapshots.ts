@@ -5,6 +5,7 @@ import { segmentsOf } from '../lineage.ts';
 import { parseManifest, partsIn, writeManifest } from '../snapshot-manifest.ts';
 import type { Blobs } from './blobs.ts';
 import { eachRow } from './each-row.ts';
+import { prepareLater } from './prepare-later.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface Snapshots {
@@ -19,10 +20,13 @@ interface Row {
 }
 
 export const openSnapshots = (db: DatabaseSync, sessions: Sessions, blobs: Blobs): Snapshots => {
-  const insert = db.prepare('INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)');
-  const clear = db.prepare('DELETE FROM snapshots WHERE workspace = ?');
-  const candidates = db.prepare(`SELECT seq, manifest FROM snapshots
-    WHERE workspace = ? AND session = ? AND fold_version = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC`);
+  const insert = prepareLater(db, 'INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)');
+  const clear = prepareLater(db, 'DELETE FROM snapshots WHERE workspace = ?');
+  const candidates = prepareLater(
+    db,
+    `SELECT seq, manifest FROM snapshots
+    WHERE workspace = ? AND session = ? AND fold_version = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC`,
+  );
 
   const writeBlob = (workspace: WorkspaceId, bytes: Uint8Array): string =>
     Buffer.from(blobs.writeBytes(workspace, bytes)).toString('hex');
@@ -36,12 +40,12 @@ export const openSnapshots = (db: DatabaseSync, sessions: Sessions, blobs: Blobs
       const [owner] = segmentsOf(sessions.lineage({ workspace, session }) ?? [], seq);
       if (!owner) return;
       const manifest = writeManifest(parts, (bytes) => writeBlob(workspace, bytes));
-      insert.run(workspace, owner.session, foldVersion, seq, manifest);
+      insert().run(workspace, owner.session, foldVersion, seq, manifest);
     },
-    clear: (workspace) => void clear.run(workspace),
+    clear: (workspace) => void clear().run(workspace),
     newest: (key, { seq: upTo, foldVersion }) => {
       for (const { session, from, to } of segmentsOf(sessions.lineage(key) ?? [], upTo)) {
-        const rows = eachRow<Row>(candidates, key.workspace, session, foldVersion, from, to);
+        const rows = eachRow<Row>(candidates(), key.workspace, session, foldVersion, from, to);
         for (const { seq, manifest } of rows) {
           const parts = readParts(key.workspace, manifest);
           if (parts) return { seq, foldVersion, parts };

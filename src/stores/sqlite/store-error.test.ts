@@ -28,6 +28,20 @@ test.each([
   expect(isPerdureError(error) && error.message).toMatch(/^\/data\/perdure\.db: it failed; .+/);
 });
 
+test.each([
+  ['no such table: keys', 'backup'],
+  ['no such column: epoch', 'backup'],
+  ['no such index: events_naming_blobs', 'backup'],
+  ['table meta already exists', 'backup'],
+  ['table sessions has no column named epoch', 'backup'],
+  ['no such table: tool_calls', 'perdure repair --projections'],
+  ['no such table: snapshots', 'perdure repair --projections'],
+])('[FAULT1] "%s" is STORE_CORRUPT: %s', (said, advice) => {
+  const cause = Object.assign(new Error(said), { errcode: 1 });
+  const message = expect.stringContaining(advice);
+  expect(storeError(cause, 'x')).toMatchObject({ code: 'STORE_CORRUPT', message, cause });
+});
+
 test('what only wrong code of ours can cause stays as it is', () => {
   const misuse = engineError(21);
   expect(storeError(misuse, 'x')).toBe(misuse);

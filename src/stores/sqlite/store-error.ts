@@ -3,6 +3,7 @@ import { fileProblem } from '../../core/file-problem.ts';
 import { FileInTheWay } from '../../core/make-folder.ts';
 import type { ErrorCode } from '../../schema/error.ts';
 import { PerdureError } from '../../schema/error.ts';
+import { metaAdvice } from '../stored-meta.ts';
 
 type StoreCode = Extract<ErrorCode, `STORE_${string}`>;
 interface EngineError extends Error {
@@ -74,14 +75,18 @@ const adviceForNoDatabase =
   'it is no Perdure store: name the file of one, or a new file for one to be made; if it was one, restore it from a backup';
 const notADatabase = 26;
 
+const repairs = 'run `perdure repair --projections`, which makes it anew from the logs';
 const isProjectionGone = ({ message }: Error): boolean =>
-  /^no such (table|index): (commit_paths|tool_calls)/.test(message);
+  /^no such (table|index): (commit_paths|tool_calls|snapshots)/.test(message);
+/** Schemas change by migrations alone, so somebody took away what they made, or their number. */
+const isSchemaDamaged = ({ message }: Error): boolean =>
+  /^no such (table|index|column): |^(table|index) .* already exists$|^table .* has no column named /.test(message);
 
 /** What the engine throws as a failure that a caller can branch on; everything else stays as it is. */
 export const storeError = (error: unknown, file: string): unknown => {
   if (!isEngineError(error)) return error;
-  if (isProjectionGone(error)) {
-    const advice = 'run `perdure repair --projections`, which makes it anew from the logs';
+  if (isSchemaDamaged(error)) {
+    const advice = isProjectionGone(error) ? repairs : metaAdvice;
     return storeFailure('STORE_CORRUPT', file, error.message, { cause: error, advice });
   }
   const code = extendedCodeOf[error.errcode] ?? codeOf[error.errcode & 0xff] ?? 'defect';
