@@ -1,10 +1,36 @@
+import { ownAncestor, sessionDamaged } from '../core/session/session-damaged.ts';
 import type { SessionId } from '../schema/ids.ts';
+import { isCount } from './is-count.ts';
 
 /** A session and the seq it was forked at; 0 for a root. */
 export interface LineageLink {
   readonly session: SessionId;
   readonly forkedAt: number;
 }
+
+/** What the row of a session says of where it was forked. */
+export interface Origin {
+  readonly parent: SessionId | null;
+  readonly forkedAt: number | null;
+}
+
+/** From the session to its root; undefined when there is no such session. */
+export const lineageOf = (
+  session: SessionId,
+  originOf: (session: SessionId) => Origin | undefined,
+): readonly LineageLink[] | undefined => {
+  const links = new Map<SessionId, LineageLink>();
+  for (let at: SessionId | null = session; at; ) {
+    const origin = originOf(at);
+    if (!origin) break;
+    if (links.has(at)) throw ownAncestor(session);
+    const forkedAt = origin.forkedAt ?? 0;
+    if (!isCount(forkedAt)) throw sessionDamaged(at, `the row of ${at} says forked_at ${forkedAt}, which cannot be`);
+    links.set(at, { session: at, forkedAt });
+    at = origin.parent;
+  }
+  return links.size > 0 ? [...links.values()] : undefined;
+};
 
 /** The events that one session of a lineage gives to the sequence. */
 export interface Segment {

@@ -7,7 +7,6 @@ export interface Meta {
   readonly oldest_reader: string;
 }
 
-export const unreadableMeta = 'what it says of its schema cannot be read';
 export const metaAdvice = 'restore it from a backup';
 
 const isRelease = (value: unknown): boolean => typeof value === 'string' && /^\d+\.\d+\.\d+(?:[-+]|$)/.test(value);

@@ -9,7 +9,7 @@ const isStatus = (value: unknown): value is Status => statuses.includes(value as
 const isTextIfAny = (value: unknown): boolean => value === undefined || typeof value === 'string';
 
 /** By hand: the schema would make the thread that reads start three times as slowly. */
-const isSummary = (value: Partial<SessionSummary> | null): value is SessionSummary =>
+export const isSummary = (value: Partial<SessionSummary> | null): value is SessionSummary =>
   typeof value === 'object' &&
   value !== null &&
   typeof value.id === 'string' &&
@@ -39,17 +39,23 @@ interface SummaryRow {
   readonly summary: unknown;
 }
 
-/** For a list, which leaves nobody out: of a session whose summary cannot be read it shows what else is known. */
-export const listedSummary = (row: SummaryRow): SessionSummary =>
-  parseSummary(row.summary) ?? {
-    id: row.id,
+const safe = (value: number): number => Math.min(Math.max(value, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+
+/**
+ * For a list, which leaves nobody out: of a session whose summary cannot be read it shows what else is known. Id and time are those of the
+ * row, which the next page goes on from, also where somebody made the summary say otherwise.
+ */
+export const listedSummary = (row: SummaryRow): SessionSummary => ({
+  ...(parseSummary(row.summary) ?? {
     title: `(unreadable: ${summaryAdvice})`,
     status: isStatus(row.status) ? row.status : 'closed',
     holder: 'agent',
-    seq: row.seq,
+    seq: safe(row.seq),
     turn: 0,
     lastTurn: 0,
     messages: 0,
-    createdAt: row.at,
-    updatedAt: row.updated_at,
-  };
+    createdAt: safe(row.at),
+  }),
+  id: row.id,
+  updatedAt: safe(row.updated_at),
+});

@@ -5,6 +5,7 @@ import type {
   AppendRequest,
   FoldSnapshot,
   Imported,
+  ListQuery,
   ReadRange,
   SessionCopy,
   SessionKey,
@@ -157,6 +158,13 @@ const snapshotFor = (
   return { ...newest, parts: Object.fromEntries(parts) };
 };
 
+type Listed = NonNullable<ListQuery['after']>;
+const byIdUpward = (a: Listed, b: Listed): number => (a.id === b.id ? 0 : a.id < b.id ? -1 : 1);
+const inOrder = {
+  id: byIdUpward,
+  change: (a: Listed, b: Listed): number => b.updatedAt - a.updatedAt || byIdUpward(b, a),
+};
+
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
 /** A store that keeps everything in memory, for tests. Stores opened on the same database share it, as processes would. */
@@ -205,16 +213,13 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         const session = sessions.get(key.session);
         return session && headOf(session);
       }),
-    list: (name, { status, limit, after }) =>
+    list: (name, { status, limit, after, by = 'change' }) =>
       within(name, ({ sessions }) =>
         [...sessions.values()]
           .map(({ head }) => head.summary)
           .filter((summary) => !status || status.includes(summary.status))
-          .sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? 1 : -1))
-          .filter(
-            ({ updatedAt, id }) =>
-              !after || updatedAt < after.updatedAt || (updatedAt === after.updatedAt && id < after.id),
-          )
+          .sort(inOrder[by])
+          .filter((summary) => !after || inOrder[by](after, summary) < 0)
           .slice(0, limit),
       ),
     read: (key, range) => within(key.workspace, (workspace) => readFrom(workspace, key.session, range)),
@@ -228,7 +233,8 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     family: (key) =>
       within(key.workspace, ({ sessions }) => {
         const root = sessions.get(key.session)?.head.root;
-        return inFamilyOrder([...sessions.values()].map(headOf).filter((head) => head.root === root));
+        const heads = [...sessions.values()].map(({ head }) => head).filter((head) => head.root === root);
+        return inFamilyOrder(heads.map(({ session, parent, summary }) => ({ session, parent, summary })));
       }),
     putBlobs: (name, blobs) =>
       within(name, (workspace) => {

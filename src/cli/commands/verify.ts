@@ -28,9 +28,10 @@ const CheckedView = z.union([
   }),
 ]);
 
+/** By ids: what listings go by is among what is checked. */
 async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
   for (let cursor: string | undefined; ; ) {
-    const page = await sessions.list({ limit: 1000, ...(cursor && { cursor }) });
+    const page = await sessions.list({ by: 'id', limit: 1000, ...(cursor && { cursor }) });
     for (const { id } of page.sessions) yield id;
     if (!page.cursor) return;
     cursor = page.cursor;
@@ -38,13 +39,12 @@ async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
 }
 
 /** One session that cannot be read does not keep the others from being checked. */
-const check = async ({ session: find }: Context, named: string, isQuick: boolean): Promise<Checked> => {
-  const session = await find(named);
-  const { id } = session;
+const check = async (sessions: Sessions, id: string, isQuick: boolean): Promise<Checked> => {
   try {
+    const session = await sessions.get(id);
     return { session: id, ...(await session.verify({ isQuick })) };
   } catch (error) {
-    if (!(error instanceof PerdureError)) throw error;
+    if (!(error instanceof PerdureError) || error.code === 'SESSION_NOT_FOUND') throw error;
     return { session: id, ok: false, error: { code: error.code, message: error.message } };
   }
 };
@@ -80,7 +80,8 @@ export const verify = defineCommand({
       context.err,
       () => `verifying, ${count(done.length, 'session')} done`,
       async () => {
-        for await (const id of all ? allIds(sessions) : args) done.push(await check(context, id, quick));
+        if (all) for await (const id of allIds(sessions)) done.push(await check(sessions, id, quick));
+        for (const named of args) done.push(await check(sessions, await context.sessionId(named), quick));
       },
     );
     const total = count(done.length, 'session');

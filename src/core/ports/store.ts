@@ -51,6 +51,9 @@ export interface Head extends SessionKey {
   readonly isListed: boolean;
 }
 
+/** What a family shows of each of its sessions, also of one that is damaged. */
+export type FamilyMember = Pick<Head, 'session' | 'parent' | 'summary'>;
+
 /** A run writer is fenced by its epoch; an outside writer is not, and may write none of `run.*`, `tool.*` and `model.*`. */
 export type Writer = { readonly kind: 'run'; readonly epoch: number } | { readonly kind: 'outside' };
 
@@ -108,6 +111,8 @@ export interface ReadRange {
 export interface ListQuery {
   readonly status?: readonly Status[] | undefined;
   readonly limit: number;
+  /** `change` without it. `id` goes by what nobody can have changed: it leaves no session out, whatever else its row says. */
+  readonly by?: 'change' | 'id' | undefined;
   /** The last summary of the page before. */
   readonly after?: { readonly updatedAt: number; readonly id: SessionId } | undefined;
 }
@@ -211,7 +216,7 @@ export interface Store {
    */
   append(request: AppendRequest): Promise<AppendOutcome>;
   head(key: SessionKey): Promise<Head | undefined>;
-  /** Newest change first, and of the same moment the higher id first. */
+  /** Newest change first, and of the same moment the higher id first; or the lowest id first. */
   list(workspace: WorkspaceId, query: ListQuery): Promise<readonly SessionSummary[]>;
   /** Events of the session as one sequence from 1, those inherited from its ancestors included. */
   read(key: SessionKey, range: ReadRange): Promise<readonly StoredEvent[]>;
@@ -221,7 +226,7 @@ export interface Store {
     range: { readonly from: number; readonly limit: number },
   ): Promise<readonly { readonly turn: number; readonly seq: number }[]>;
   /** All sessions of the family, the oldest first, but none before its parent. */
-  family(key: SessionKey): Promise<readonly Head[]>;
+  family(key: SessionKey): Promise<readonly FamilyMember[]>;
   /** A cache: may be lost, may be written twice; for a given seq and fold version the content is always the same. */
   putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void>;
   /** The newest at or before `seq`, of this session or of the ancestor that the event came from. */

@@ -1,6 +1,6 @@
-import { isPerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { isLive, type LiveRange } from '../session/live-lineage.ts';
+import { isSessionDamage } from '../session/session-damaged.ts';
 import { keyOf, type Scope } from './scope.ts';
 
 interface Place {
@@ -24,7 +24,7 @@ const liveRanges = async (scope: Scope, session: SessionId): Promise<readonly Li
   try {
     return (await scope.folds.head(keyOf(scope, session))).live;
   } catch (error) {
-    if (isPerdureError(error, 'EVENT_DAMAGED') || isPerdureError(error, 'EVENT_UNSUPPORTED')) return undefined;
+    if (isSessionDamage(error)) return undefined;
     throw error;
   }
 };
@@ -39,9 +39,14 @@ export const liveRecords = (scope: Scope): ((record: Place) => Promise<boolean>)
     const ranges = await rangesOf(session);
     return !ranges || isLive(ranges, seq);
   };
-  const isUntouched = once(
-    async (session: SessionId) => !(await scope.store.head(keyOf(scope, session)))?.summary.rewound,
-  );
+  const isUntouched = once(async (session: SessionId) => {
+    try {
+      return !(await scope.store.head(keyOf(scope, session)))?.summary.rewound;
+    } catch (error) {
+      if (isSessionDamage(error)) return false;
+      throw error;
+    }
+  });
   return async ({ session, seq }) => {
     if ((await isUntouched(session)) || (await isLiveIn(session, seq))) return true;
     const forks = await forksBySource(session);

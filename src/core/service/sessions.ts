@@ -18,6 +18,8 @@ const ListOptions = z.strictObject({
   status: z.union([Status, z.array(Status)]).optional(),
   limit: z.int().min(1).max(1000).default(50),
   cursor: z.string().optional(),
+  /** `change` by default, newest first. By `id` every session is met, also one whose time of change was damaged. */
+  by: z.enum(['change', 'id']).default('change'),
 });
 export type ListOptions = z.input<typeof ListOptions>;
 
@@ -37,7 +39,7 @@ export interface Sessions {
   open(options?: OpenOptions): Promise<Session>;
   /** A session by its id; fails with SESSION_NOT_FOUND when there is none. */
   get(id: string): Promise<Session>;
-  /** The sessions of the workspace, newest change first. */
+  /** The sessions of the workspace, newest change first, or by ids. */
   list(options?: ListOptions): Promise<SessionPage>;
   /** What sessions have used, in the order of `list`. */
   usage(options?: ListOptions): Promise<UsagePage>;
@@ -57,7 +59,7 @@ const cursorOf = ({ updatedAt, id }: SessionSummary): string => `${updatedAt}.${
 
 const parseCursor = (cursor: string | undefined) => {
   if (cursor === undefined) return undefined;
-  const [, updatedAt, id] = /^(\d{1,15})\.(.+)$/.exec(cursor) ?? [];
+  const [, updatedAt, id] = /^(-?\d{1,16})\.(.+)$/.exec(cursor) ?? [];
   const parsed = SessionId.safeParse(id);
   if (!parsed.success) {
     throw new PerdureError('INVALID_INPUT', 'the cursor is not one that a listing gave: leave it out to begin anew');
@@ -66,9 +68,9 @@ const parseCursor = (cursor: string | undefined) => {
 };
 
 const listSessions = async (scope: Scope, options: ListOptions = {}): Promise<SessionPage> => {
-  const { status, limit, cursor } = parseInput('the query', ListOptions, options);
+  const { status, limit, cursor, by } = parseInput('the query', ListOptions, options);
   const statuses = typeof status === 'string' ? [status] : status;
-  const query = { status: statuses, limit: limit + 1, after: parseCursor(cursor) };
+  const query = { status: statuses, limit: limit + 1, by, after: parseCursor(cursor) };
   const found = await scope.store.list(scope.workspace, query);
   const sessions = found.slice(0, limit);
   return { sessions, ...(found.length > limit && { cursor: cursorOf(sessions.at(-1)!) }) };

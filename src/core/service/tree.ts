@@ -1,5 +1,7 @@
+import type { SessionId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import type { SessionKey } from '../ports/store.ts';
+import type { FamilyMember, SessionKey } from '../ports/store.ts';
+import { ownAncestor, sessionDamaged } from '../session/session-damaged.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
@@ -9,12 +11,27 @@ export interface TreeNode {
   readonly forks: readonly TreeNode[];
 }
 
+/** The first of its ancestors: only a change by hand leaves none. */
+const rootOf = (family: ReadonlyMap<SessionId, FamilyMember>, session: SessionId): SessionId => {
+  const line = new Set<SessionId>();
+  for (let at = session; ; ) {
+    if (line.has(at)) throw ownAncestor(session);
+    line.add(at);
+    const parent = family.get(at)?.parent?.session;
+    if (!parent) return at;
+    if (!family.has(parent))
+      throw sessionDamaged(at, `${at} names ${parent} as its parent, which is not in its family`);
+    at = parent;
+  }
+};
+
 /** The whole family that the session belongs to, from its root. */
 export const readTree = async (scope: Scope, key: SessionKey): Promise<TreeNode> => {
-  const family = await scope.store.family(key);
-  const root = family.find(({ parent }) => parent === undefined);
-  if (!root) throw sessionNotFound(key);
-  const nodes = new Map(family.map(({ session, summary }) => [session, { summary, forks: [] as TreeNode[] }]));
-  for (const { session, parent } of family) if (parent) nodes.get(parent.session)?.forks.push(nodes.get(session)!);
-  return nodes.get(root.session)!;
+  const family = new Map((await scope.store.family(key)).map((member) => [member.session, member]));
+  if (!family.has(key.session)) throw sessionNotFound(key);
+  const root = rootOf(family, key.session);
+  const nodes = new Map(family.values().map(({ session, summary }) => [session, { summary, forks: [] as TreeNode[] }]));
+  for (const { session, parent } of family.values())
+    if (parent) nodes.get(parent.session)?.forks.push(nodes.get(session)!);
+  return nodes.get(root)!;
 };

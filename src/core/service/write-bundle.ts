@@ -6,6 +6,7 @@ import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { Head, StoredEvent } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
+import { ownAncestor } from '../session/session-damaged.ts';
 import { reachOf, readBlobEvents } from './blob-events.ts';
 import {
   type BundleHeader,
@@ -38,6 +39,7 @@ const withAncestors = async (scope: Scope, ids: readonly SessionId[]): Promise<r
     let seq = Number.POSITIVE_INFINITY;
     const line: Wanted[] = [];
     for (let next: SessionId | undefined = id; next; ) {
+      if (line.some(({ head }) => head.session === next)) throw ownAncestor(id);
       const head: Head | undefined = await scope.store.head(keyOf(scope, next));
       if (!head) throw sessionNotFound(keyOf(scope, next));
       const known = wanted.get(next);

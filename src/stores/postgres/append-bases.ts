@@ -2,9 +2,10 @@ import type pg from 'pg';
 import type { Appended, AppendRequest, Head, StoredKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { AppendBase } from '../plan-append.ts';
+import { type HeadRow, headOf } from '../stored-head.ts';
 import { hexOf } from './blobs.ts';
 import { exchange, prepared, type Statement } from './database.ts';
-import { type HeadRow, headColumns, headOf } from './head-rows.ts';
+import { headColumns } from './head-rows.ts';
 
 /** One at a time through the primary key, in the order asked for: the planner has no other way to go. */
 const lockHeads = prepared(

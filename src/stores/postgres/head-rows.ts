@@ -1,47 +1,9 @@
 import type pg from 'pg';
 import type { Head, SessionKey } from '../../core/ports/store.ts';
-import { PerdureError } from '../../schema/error.ts';
-import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import { parseSummary, summaryAdvice } from '../stored-summary.ts';
 import { prepared } from './database.ts';
 
-export interface HeadRow {
-  readonly id: SessionId;
-  readonly parent: SessionId | null;
-  readonly forked_at: number | null;
-  readonly root: SessionId;
-  readonly seq: number;
-  readonly hash: Uint8Array;
-  readonly at: number;
-  readonly epoch: number;
-  readonly summary: string;
-  readonly status: string;
-  readonly updated_at: number;
-}
-
 export const headColumns = 'id, parent, forked_at, root, seq, hash, at, epoch, summary, status, updated_at';
-
-export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
-  const summary = parseSummary(row.summary);
-  if (!summary) {
-    throw new PerdureError('STORE_CORRUPT', `the summary of ${row.id} cannot be read: ${summaryAdvice}`, {
-      details: { session: row.id },
-    });
-  }
-  return {
-    workspace,
-    session: row.id,
-    parent: row.parent && row.forked_at !== null ? { session: row.parent, seq: row.forked_at } : undefined,
-    root: row.root,
-    seq: row.seq,
-    hash: row.hash,
-    at: row.at,
-    epoch: row.epoch,
-    summary,
-    isListed: row.status === summary.status && row.updated_at === summary.updatedAt,
-  };
-};
 
 const describe = prepared(
   'describe_session',

@@ -1,26 +1,27 @@
 import type { EventRanges, Head, SessionKey } from '../../core/ports/store.ts';
+import { sessionDamaged } from '../../core/session/session-damaged.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
-import { type LineageLink, type Segment, segmentsOf, spansOf } from '../lineage.ts';
+import { isCount } from '../is-count.ts';
+import { type LineageLink, lineageOf, type Origin, type Segment, segmentsOf, spansOf } from '../lineage.ts';
 import { BoundedMap } from './bounded-map.ts';
 import { type Database, prepared } from './database.ts';
 
-interface LineageRow {
+interface LineageRow extends Origin {
   readonly id: SessionId;
-  readonly forked_at: number;
   readonly seq: number;
 }
 
+/** A row that was met before ends it, so that a session which somebody made its own ancestor is no loop without end. */
 const find = prepared(
   'find_lineage',
   `with recursive line as (
-     select id, parent, forked_at, seq, 0 as depth from perdure.sessions where workspace = $1 and id = $2
-     union all
-     select s.id, s.parent, s.forked_at, s.seq, line.depth + 1
-     from line cross join lateral (
+     select id, parent, forked_at, seq from perdure.sessions where workspace = $1 and id = $2
+     union
+     select s.* from line cross join lateral (
        select id, parent, forked_at, seq from perdure.sessions where workspace = $1 and id = line.parent limit 1
      ) s
    )
-   select id, coalesce(forked_at, 0) as forked_at, seq from line order by depth`,
+   select id, parent, forked_at as "forkedAt", seq from line`,
 );
 
 const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
@@ -41,11 +42,13 @@ export class Lineages {
 
   async withHead(key: SessionKey): Promise<{ lineage: readonly LineageLink[]; seq: number } | undefined> {
     const rows = await this.#database.read<LineageRow>(key.workspace, find(key.workspace, key.session));
-    const [own] = rows;
-    if (!own) return undefined;
-    const lineage = rows.map(({ id, forked_at }) => ({ session: id, forkedAt: forked_at }));
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    const lineage = lineageOf(key.session, (id) => byId.get(id));
+    if (!lineage) return undefined;
+    const { seq } = byId.get(key.session)!;
+    if (!isCount(seq)) throw sessionDamaged(key.session, `the row of ${key.session} says seq ${seq}, which cannot be`);
     this.#kept.set(nameOf(key), lineage);
-    return { lineage, seq: own.seq };
+    return { lineage, seq };
   }
 
   /** Where the events that a query looks among are kept, newest first. */

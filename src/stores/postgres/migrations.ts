@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { PerdureError } from '../../schema/error.ts';
 import { isBlobEvent } from '../blob-event-condition.ts';
 import { isNewerRelease } from '../release.ts';
-import { type Meta, metaAdvice, parseMeta, unreadableMeta } from '../stored-meta.ts';
+import { type Meta, metaAdvice, parseMeta } from '../stored-meta.ts';
 import { listingSpanMs } from './sessions.ts';
 import { tenantTable } from './tenant-table.ts';
 import { workSchema } from './work-schema.ts';
@@ -254,7 +254,8 @@ const isTable = (client: pg.Client, name: string): Promise<boolean> =>
 
 const readRow = async (client: pg.Client): Promise<Meta> => {
   const meta = parseMeta((await client.query('select schema, oldest_reader from perdure.meta')).rows[0]);
-  if (!meta) throw new PerdureError('STORE_CORRUPT', `the database: ${unreadableMeta}; ${metaAdvice}`);
+  if (!meta)
+    throw new PerdureError('STORE_CORRUPT', `what the database says of its schema cannot be read: ${metaAdvice}`);
   return meta;
 };
 

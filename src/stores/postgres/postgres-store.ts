@@ -9,6 +9,7 @@ import type {
   CallQuery,
   CallRecord,
   CommitQuery,
+  FamilyMember,
   FoldSnapshot,
   Head,
   Imported,
@@ -107,7 +108,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#run(() => findTurnStarts(this.#database, this.#lineages, key, range));
   }
 
-  family(key: SessionKey): Promise<readonly Head[]> {
+  family(key: SessionKey): Promise<readonly FamilyMember[]> {
     return this.#run(() => findFamily(this.#database, key));
   }
 

@@ -1,7 +1,8 @@
 import type { ReadRange, SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { clipSegments, type Segment, segmentsOf } from '../lineage.ts';
-import { decodePayload, payloadEncoding } from '../payload-codec.ts';
+import { payloadEncoding } from '../payload-codec.ts';
+import { bodyOf } from '../stored-body.ts';
 import { hexOf, readBlobs } from './blobs.ts';
 import { prepared, type Source } from './database.ts';
 import { type EventRow, eventColumns } from './event-rows.ts';
@@ -68,7 +69,7 @@ const eventOf = (row: EventRow, blob: Uint8Array | undefined): StoredEvent => ({
   type: row.type,
   version: row.version,
   actor: row.actor,
-  body: decodePayload(row.encoding, row.salt, row.payload, blob),
+  body: bodyOf(row, blob),
   hash: row.hash,
 });
 

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { callsForWork } from '../../core/ports/queue.ts';
 import type { SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import { isCount } from '../is-count.ts';
 import { RebuiltSession } from '../rebuilt-session.ts';
 import { parseSummary } from '../stored-summary.ts';
 import { workEntryOf } from '../work-entry.ts';
@@ -47,7 +48,7 @@ async function* ownPages(
   workspace: WorkspaceId,
   { session, forked_at }: Start,
 ): AsyncGenerator<readonly StoredEvent[], void> {
-  for (let from = forked_at + 1; ; ) {
+  for (let from = forked_at + 1; isCount(from); ) {
     const events = await readSegments(source, workspace, [{ session, from, to: Number.MAX_SAFE_INTEGER }], page);
     const last = events.at(-1);
     if (!last) return;

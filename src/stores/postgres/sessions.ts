@@ -1,11 +1,12 @@
-import type { Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
-import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import type { FamilyMember, Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { inFamilyOrder } from '../family-order.ts';
 import { segmentsOf } from '../lineage.ts';
+import { type HeadRow, headOf, memberOf } from '../stored-head.ts';
 import { listedSummary } from '../stored-summary.ts';
 import { type Database, prepared } from './database.ts';
-import { type HeadRow, headColumns, headOf } from './head-rows.ts';
+import { headColumns } from './head-rows.ts';
 import type { Lineages } from './lineages.ts';
 
 const find = prepared('find_head', `select ${headColumns} from perdure.sessions where workspace = $1 and id = $2`);
@@ -26,24 +27,34 @@ export const findHead = async (
 export const listingSpanMs = 600_000;
 
 /** Spans come from the index in order; only what shares one is sorted. */
-const list = prepared(
+const listByChange = prepared(
   'list_sessions',
   `select id, seq, at, status, updated_at, summary from perdure.sessions
    where workspace = $1 and ($2::text[] is null or status = any($2))
-     and updated_span <= $3::bigint / ${listingSpanMs} and (updated_at, id) < ($3, $4)
-   order by updated_span desc, updated_at desc, id desc limit $5`,
+     and updated_span <= $4::bigint / ${listingSpanMs} and (updated_at, id) < ($4, $5)
+   order by updated_span desc, updated_at desc, id desc limit $3`,
+);
+const listById = prepared(
+  'list_sessions_by_id',
+  `select id, seq, at, status, updated_at, summary from perdure.sessions
+   where workspace = $1 and ($2::text[] is null or status = any($2)) and id > $4
+   order by id limit $3`,
 );
 
-const afterAll = { updatedAt: Number.MAX_SAFE_INTEGER, id: '' };
+/** Behind all that a row can say, also one that somebody changed: the greatest bigint, and no id is greater than this one. */
+const behindAll = { updatedAt: '9223372036854775807', id: '\u{10ffff}' };
 
 export const listSessions = async (
   database: Database,
   workspace: WorkspaceId,
-  { status, limit, after = afterAll as { updatedAt: number; id: SessionId } }: ListQuery,
+  { status, limit, after, by }: ListQuery,
 ): Promise<readonly SessionSummary[]> => {
-  const statement = list(workspace, status ?? null, after.updatedAt, after.id, limit);
-  const rows = await database.read<Parameters<typeof listedSummary>[0]>(workspace, statement);
-  return rows.map(listedSummary);
+  const { updatedAt, id } = after ?? behindAll;
+  const statement =
+    by === 'id'
+      ? listById(workspace, status ?? null, limit, after?.id ?? '')
+      : listByChange(workspace, status ?? null, limit, updatedAt, id);
+  return (await database.read<HeadRow>(workspace, statement)).map(listedSummary);
 };
 
 const family = prepared(
@@ -52,9 +63,12 @@ const family = prepared(
    where workspace = $1 and root = (select root from perdure.sessions where workspace = $1 and id = $2)`,
 );
 
-export const findFamily = async (database: Database, { workspace, session }: SessionKey): Promise<readonly Head[]> => {
+export const findFamily = async (
+  database: Database,
+  { workspace, session }: SessionKey,
+): Promise<readonly FamilyMember[]> => {
   const rows = await database.read<HeadRow>(workspace, family(workspace, session));
-  return inFamilyOrder(rows.map((row) => headOf(workspace, row)));
+  return inFamilyOrder(rows.map(memberOf));
 };
 
 const starts = prepared(

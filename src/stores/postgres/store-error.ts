@@ -95,7 +95,7 @@ const rules: readonly Rule[] = [
     // Schemas change by migrations alone, so somebody took away what they made, or their number.
     matches: (_, state) => /^(3F000|42P01|42P07|42703|42704|42710|42723|42883)$/.test(state),
     code: 'STORE_CORRUPT',
-    says: `the tables are not as migrations left them: ${metaAdvice}`,
+    says: `the database is not as migrations left it: ${metaAdvice}`,
   },
   {
     matches: (error) => isHeadBehind(error),

@@ -4,6 +4,7 @@ import type { SessionKey } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { type AtWork, type KnownWorker, mayTake, pickWork } from '../pick-work.ts';
 import { isAmong, type QueuedWork } from '../queued-work.ts';
+import { eachRow } from './each-row.ts';
 import { inTransaction } from './in-transaction.ts';
 import { queuedWorkOf, type WorkColumns, type WorkRows, workColumns } from './work-rows.ts';
 
@@ -77,7 +78,7 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
   }
 
   function* rowsOf(statement: typeof ready, ...values: readonly string[]): Generator<Row, void> {
-    for (const row of statement.iterate(...values)) yield queuedWorkOf(row as unknown as WorkColumns);
+    for (const row of eachRow<WorkColumns>(statement, ...values)) yield queuedWorkOf(row);
   }
 
   function* foreignRows(own: readonly string[]): Generator<Row, void> {

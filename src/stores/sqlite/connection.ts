@@ -1,7 +1,8 @@
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { isBegun } from './migrations.ts';
 import { checkMark, type FileMark, newFileMark } from './opened-files.ts';
 import { refuseOrphanedLog } from './orphaned-log.ts';
+import { RoundingDatabase } from './rounding-database.ts';
 import { storeFailure } from './store-error.ts';
 
 export interface ConnectionOptions {
@@ -56,7 +57,7 @@ export const openConnection = (options: ConnectionOptions): DatabaseSync => {
   const { file, busyTimeoutMs, mark = newFileMark(), asIs = false } = options;
   checkMark(file, mark); // opening would make a new file in the place of one that is gone
   refuseOrphanedLog(file);
-  const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
+  const db = new RoundingDatabase(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
   try {
     if (isEmpty(db) && !asIs) db.exec(layout);
     retryWhileBusy(busyTimeoutMs, () => {

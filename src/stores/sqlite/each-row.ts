@@ -1,16 +1,22 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import { isTooLarge } from './rounding-database.ts';
 
 /**
  * Rows one by one. After a failure node:sqlite resets the statement only at its next use, which then fails with the old error: we spend
  * that use here, so that a damaged session does not fail the one that is read after it.
  */
 export function* eachRow<Row>(statement: StatementSync, ...values: SQLInputValue[]): Generator<Row, void> {
+  let given = 0;
   try {
-    yield* statement.iterate(...values) as Iterable<unknown> as Iterable<Row>;
+    for (const row of statement.iterate(...values)) {
+      given += 1;
+      yield row as Row;
+    }
   } catch (error) {
     try {
       statement.iterate(...values);
     } catch {}
-    throw error;
+    if (!isTooLarge(error)) throw error;
+    yield* statement.all(...values).slice(given) as Row[];
   }
 }

@@ -42,7 +42,7 @@ export const openEarlyReads = (options: ConnectionOptions & { readonly release: 
     opened = db;
     if (!isCurrent(db, file, release)) throw new Error('the schema is older');
     db.exec('PRAGMA query_only = 1');
-    const { operations } = openFirstReads(db, file, openFewBlobs(db));
+    const { operations } = openFirstReads(db, openFewBlobs(db));
     return { operations, close: () => db.close() };
   } catch {
     opened?.close();

@@ -11,8 +11,8 @@ import { openSessions } from './sessions.ts';
 import { openSnapshots } from './snapshots.ts';
 
 /** What is read to find a session and to go on with it: all of it by keys and in pages. */
-export const openFirstReads = (db: DatabaseSync, file: string, blobs: Blobs) => {
-  const sessions = openSessions(db, file);
+export const openFirstReads = (db: DatabaseSync, blobs: Blobs) => {
+  const sessions = openSessions(db);
   const events = openEventReader(db, sessions, blobs);
   const snapshots = openSnapshots(db, sessions, blobs);
   const records = openRecordRows(db);

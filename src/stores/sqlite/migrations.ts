@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isBlobEvent } from '../blob-event-condition.ts';
 import { isNewerRelease } from '../release.ts';
-import { metaAdvice, parseMeta, unreadableMeta } from '../stored-meta.ts';
+import { metaAdvice, parseMeta } from '../stored-meta.ts';
 import { inTransaction } from './in-transaction.ts';
 import { storeFailure } from './store-error.ts';
 
@@ -140,7 +140,8 @@ export const isBegun = (db: DatabaseSync, file: string): boolean => {
 const schemaOf = (db: DatabaseSync, file: string, release: string): number => {
   if (!isBegun(db, file)) return 0;
   const meta = parseMeta(db.prepare('SELECT schema, oldest_reader FROM meta').get());
-  if (!meta) throw storeFailure('STORE_CORRUPT', file, unreadableMeta, { advice: metaAdvice });
+  if (!meta)
+    throw storeFailure('STORE_CORRUPT', file, 'what it says of its schema cannot be read', { advice: metaAdvice });
   const { schema, oldest_reader: needs } = meta;
   if (!isNewerRelease(needs, release)) return schema;
   const what = `the database needs perdure ${needs} or newer, and this is ${release}`;

@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadRange, SessionKey, StoredBody, StoredEvent } from '../../core/ports/store.ts';
 import type { Actor, RunId, WorkspaceId } from '../../schema/ids.ts';
-import { clipSegments, segmentsOf } from '../lineage.ts';
-import { decodePayload, payloadEncoding } from '../payload-codec.ts';
+import { clipSegments, type Segment, segmentsOf } from '../lineage.ts';
+import { payloadEncoding } from '../payload-codec.ts';
+import { bodyOf } from '../stored-body.ts';
 import type { Blobs } from './blobs.ts';
 import { eachRow } from './each-row.ts';
 import { type EventRow, eventColumns } from './event-rows.ts';
@@ -10,6 +11,8 @@ import type { Sessions } from './sessions.ts';
 
 export interface EventReader {
   read(key: SessionKey, range: ReadRange): readonly StoredEvent[];
+  /** Of these ranges alone, in the order in which they are given. */
+  readSegments(workspace: WorkspaceId, segments: readonly Segment[], range: ReadRange): readonly StoredEvent[];
   turnStarts(
     key: SessionKey,
     range: { readonly from: number; readonly limit: number },
@@ -33,7 +36,7 @@ export const eventOf = (blobs: Blobs, workspace: WorkspaceId, row: EventRow): St
     version,
     actor: actor as Actor,
     opensTurn: opensTurn === 1,
-    body: decodePayload(encoding, salt, payload, blob),
+    body: bodyOf({ at, turn, version, encoding, salt, payload }, blob),
     hash,
   };
 };
@@ -49,22 +52,28 @@ export const openEventReader = (db: DatabaseSync, sessions: Sessions, blobs: Blo
   const turns = db.prepare(`SELECT turn, seq FROM events WHERE workspace = ? AND session = ? AND opens_turn = 1
     AND turn >= ? AND seq <= ? ORDER BY turn LIMIT ?`);
 
-  return {
-    read: (key, { after = 0, upTo = end, limit, order = 'ascending', maxBytes = end }) => {
-      const newestFirst = clipSegments(segmentsOf(sessions.lineage(key) ?? [], upTo), after, upTo);
-      const events: StoredEvent[] = [];
-      let bytes = 0;
-      for (const { session, from, to } of order === 'ascending' ? newestFirst.toReversed() : newestFirst) {
-        const rows = eachRow<EventRow>(pages[order], key.workspace, session, from, to, limit - events.length);
-        for (const row of rows) {
-          const event = eventOf(blobs, key.workspace, row);
-          bytes += bodyBytes(event.body);
-          if (bytes > maxBytes && events.length > 0) return events;
-          events.push(event);
-        }
-        if (events.length >= limit) break;
+  const readSegments: EventReader['readSegments'] = (workspace, segments, range) => {
+    const { limit, order = 'ascending', maxBytes = end } = range;
+    const events: StoredEvent[] = [];
+    let bytes = 0;
+    for (const { session, from, to } of segments) {
+      for (const row of eachRow<EventRow>(pages[order], workspace, session, from, to, limit - events.length)) {
+        const event = eventOf(blobs, workspace, row);
+        bytes += bodyBytes(event.body);
+        if (bytes > maxBytes && events.length > 0) return events;
+        events.push(event);
       }
-      return events;
+      if (events.length >= limit) break;
+    }
+    return events;
+  };
+
+  return {
+    readSegments,
+    read: (key, range) => {
+      const { after = 0, upTo = end, order } = range;
+      const newestFirst = clipSegments(segmentsOf(sessions.lineage(key) ?? [], upTo), after, upTo);
+      return readSegments(key.workspace, order === 'descending' ? newestFirst : newestFirst.toReversed(), range);
     },
     turnStarts: (key, { from, limit }) => {
       const starts: { turn: number; seq: number }[] = [];

@@ -12,13 +12,17 @@ import type { Tables } from './tables.ts';
 
 const page = { limit: 1000, maxBytes: 4 * 1024 * 1024 };
 
-function* ownEvents(reader: EventReader, key: SessionKey, forkedAt: number): Generator<StoredEvent, void> {
-  for (let after = forkedAt; ; ) {
-    const events = reader.read(key, { after, ...page });
+function* ownEvents(
+  reader: EventReader,
+  { workspace, session }: SessionKey,
+  forkedAt: number,
+): Generator<StoredEvent, void> {
+  for (let from = forkedAt + 1; ; ) {
+    const events = reader.readSegments(workspace, [{ session, from, to: Number.MAX_SAFE_INTEGER }], page);
     const last = events.at(-1);
     if (!last) return;
     yield* events;
-    after = last.seq;
+    from = last.seq + 1;
   }
 }
 

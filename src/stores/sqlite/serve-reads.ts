@@ -21,7 +21,7 @@ const openReader = (data: ThreadData) => {
   migrate(db, data.file, data.release);
   db.exec('PRAGMA query_only = 1');
   const blobs = openBlobs(db);
-  const { sessions, operations } = openFirstReads(db, data.file, blobs);
+  const { sessions, operations } = openFirstReads(db, blobs);
   const keys = openKeys(db);
   const commits = openCommitFinder(db, sessions, blobs);
   const calls = openCallFinder(db, sessions);

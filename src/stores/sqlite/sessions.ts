@@ -1,11 +1,11 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { EventRanges, Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import type { EventRanges, FamilyMember, Head, ListQuery, SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { inFamilyOrder } from '../family-order.ts';
-import { type LineageLink, type Segment, segmentsOf, spansOf } from '../lineage.ts';
-import { listedSummary, parseSummary, summaryAdvice } from '../stored-summary.ts';
-import { storeFailure } from './store-error.ts';
+import { type LineageLink, lineageOf, type Origin, type Segment, segmentsOf, spansOf } from '../lineage.ts';
+import { type HeadRow, headOf as headIn, memberOf } from '../stored-head.ts';
+import { listedSummary } from '../stored-summary.ts';
 
 /** A session with the seq that its own events follow, and the one that it names as its head. */
 export interface SessionStart extends LineageLink {
@@ -21,7 +21,7 @@ export interface Sessions {
   /** `before` is what stands there now. */
   update(head: Head, before: Head): void;
   list(workspace: WorkspaceId, query: ListQuery): readonly SessionSummary[];
-  family(key: SessionKey): readonly Head[];
+  family(key: SessionKey): readonly FamilyMember[];
   /** From the session to its root; undefined when there is no such session. */
   lineage(key: SessionKey): readonly LineageLink[] | undefined;
   /** Where the events that a query looks among are kept, newest first. */
@@ -35,10 +35,9 @@ export interface Sessions {
   forgetLineages(): void;
 }
 
-type Row = Record<string, SQLOutputValue>;
-interface Link {
-  readonly parent: SessionId | null;
-  readonly forkedAt: number | null;
+interface Row extends HeadRow {
+  readonly workspace: WorkspaceId;
+  readonly updated_span: number;
 }
 
 const columns =
@@ -52,33 +51,16 @@ const maxLinks = 100_000;
 const spanMs = 60_000;
 const spanOf = (updatedAt: number): number => Math.floor(updatedAt / spanMs);
 
-const headOf = (row: Row, file: string): Head => {
-  const summary = parseSummary(row.summary);
-  if (!summary) {
-    throw storeFailure('STORE_CORRUPT', file, `the summary of ${row.id} cannot be read`, { advice: summaryAdvice });
-  }
-  return {
-    workspace: row.workspace as WorkspaceId,
-    session: row.id as SessionId,
-    parent: row.parent ? { session: row.parent as SessionId, seq: row.forked_at as number } : undefined,
-    root: row.root as SessionId,
-    seq: row.seq as number,
-    hash: row.hash as Uint8Array,
-    at: row.at as number,
-    epoch: row.epoch as number,
-    summary,
-    isListed:
-      row.status === summary.status &&
-      row.updated_at === summary.updatedAt &&
-      row.updated_span === spanOf(summary.updatedAt),
-  };
+const headOf = (row: Row): Head => {
+  const head = headIn(row.workspace, row);
+  return { ...head, isListed: head.isListed && row.updated_span === spanOf(head.summary.updatedAt) };
 };
 
 /** What every append changes, in the order of both statements. */
 const movingColumns = ({ seq, hash, at, epoch, summary }: Pick<Head, 'seq' | 'hash' | 'at' | 'epoch' | 'summary'>) =>
   [seq, hash, at, epoch, JSON.stringify(summary), summary.status, summary.updatedAt] as const;
 
-export const openSessions = (db: DatabaseSync, file: string): Sessions => {
+export const openSessions = (db: DatabaseSync): Sessions => {
   const one = db.prepare(`SELECT ${columns} FROM sessions WHERE workspace = ? AND id = ?`);
   const insert = db.prepare(`INSERT INTO sessions (${columns})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
@@ -93,40 +75,35 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
   const starts = db.prepare(
     'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq, imported_to AS importedTo, summary FROM sessions WHERE workspace = ?',
   );
-  const children = db.prepare(
-    `SELECT ${columns} FROM sessions WHERE workspace = ? AND root = ? AND parent IS NOT NULL`,
-  );
+  const rootOf = db.prepare('SELECT root FROM sessions WHERE workspace = ? AND id = ?');
+  const family = db.prepare(`SELECT ${columns} FROM sessions WHERE workspace = ?1 AND id = ?2 AND parent IS NULL
+    UNION ALL SELECT ${columns} FROM sessions WHERE workspace = ?1 AND root = ?2 AND parent IS NOT NULL`);
   const link = db.prepare('SELECT parent, forked_at AS forkedAt FROM sessions WHERE workspace = ? AND id = ?');
-  const page = (status: string) =>
-    db.prepare(`SELECT id, seq, at, status, updated_at, summary FROM sessions
-      WHERE workspace = ? AND updated_span <= ? AND (updated_at, id) < (?, ?) ${status}
-      ORDER BY updated_span DESC, updated_at DESC, id DESC LIMIT ?`);
-  const anyStatus = page('');
-  const someStatus = page('AND status IN (SELECT value FROM json_each(?))');
-  const head: Sessions['head'] = ({ workspace, session }) => {
-    const row = one.get(workspace, session);
-    return row && headOf(row, file);
+  const page = (where: string, order: string) => {
+    const select = (status: string) =>
+      db.prepare(`SELECT id, seq, at, status, updated_at, summary FROM sessions
+        WHERE workspace = ? AND ${where} ${status} ORDER BY ${order} LIMIT ?`);
+    return { anyStatus: select(''), someStatus: select('AND status IN (SELECT value FROM json_each(?))') };
   };
-  const links = new Map<string, Link>();
+  const byChange = page(
+    'updated_span <= ? AND (updated_at, id) < (?, ?)',
+    'updated_span DESC, updated_at DESC, id DESC',
+  );
+  const byId = page('id > ?', 'id');
+  const head: Sessions['head'] = ({ workspace, session }) => {
+    const row = one.get(workspace, session) as Row | undefined;
+    return row && headOf(row);
+  };
+  const links = new Map<string, Origin>();
   /** Where a session was forked never changes: what was read once is kept, in a bounded number. */
-  const linkOf = (workspace: WorkspaceId, session: SessionId): Link | undefined => {
+  const linkOf = (workspace: WorkspaceId, session: SessionId): Origin | undefined => {
     const key = `${workspace}/${session}`;
-    const known = links.get(key) ?? (link.get(workspace, session) as Link | undefined);
+    const known = links.get(key) ?? (link.get(workspace, session) as Origin | undefined);
     if (links.size >= maxLinks) links.clear();
     if (known) links.set(key, known);
     return known;
   };
-  const lineage: Sessions['lineage'] = ({ workspace, session }) => {
-    const lineage: LineageLink[] = [];
-    for (let at: SessionId | null = session; at; ) {
-      const found = linkOf(workspace, at);
-      if (!found) break;
-      lineage.push({ session: at, forkedAt: found.forkedAt ?? 0 });
-      if (lineage.length > maxLinks) throw storeFailure('STORE_CORRUPT', file, `${session} is its own ancestor`);
-      at = found.parent;
-    }
-    return lineage.length > 0 ? lineage : undefined;
-  };
+  const lineage: Sessions['lineage'] = ({ workspace, session }) => lineageOf(session, (id) => linkOf(workspace, id));
 
   return {
     head,
@@ -141,18 +118,17 @@ export const openSessions = (db: DatabaseSync, file: string): Sessions => {
       if (isInPlace) update.run(...columns, head.workspace, head.session);
       else updateSpan.run(...columns, span, head.workspace, head.session);
     },
-    list: (workspace, { status, limit, after }) => {
-      const updatedAt = after?.updatedAt ?? Number.MAX_SAFE_INTEGER;
-      const from = [workspace, spanOf(updatedAt), updatedAt, after?.id ?? ''] as const;
+    list: (workspace, { status, limit, after, by = 'change' }) => {
+      const { anyStatus, someStatus } = by === 'id' ? byId : byChange;
+      const { updatedAt, id } = after ?? { updatedAt: Number.POSITIVE_INFINITY, id: '' };
+      const from = by === 'id' ? [workspace, id] : [workspace, spanOf(updatedAt), updatedAt, id];
       const rows = status ? someStatus.all(...from, JSON.stringify(status), limit) : anyStatus.all(...from, limit);
-      return rows.map((row) => listedSummary(row as unknown as Parameters<typeof listedSummary>[0]));
+      return rows.map((row) => listedSummary(row as unknown as Row));
     },
-    family: (key) => {
-      const root = head(key)?.root;
-      if (!root) return [];
-      const first = head({ workspace: key.workspace, session: root });
-      const rest = children.all(key.workspace, root).map((row) => headOf(row, file));
-      return inFamilyOrder(first ? [first, ...rest] : rest);
+    family: ({ workspace, session }) => {
+      const root = rootOf.get(workspace, session)?.root;
+      const rows = root === undefined ? [] : family.all(workspace, root);
+      return inFamilyOrder(rows.map((row) => memberOf(row as unknown as Row)));
     },
     lineage,
     spans: (workspace, { session, ranges }) =>

@@ -10,6 +10,7 @@ import type {
   CallQuery,
   CallRecord,
   CommitQuery,
+  FamilyMember,
   FoldSnapshot,
   Head,
   Imported,
@@ -76,7 +77,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#open(this.#reader).call('turnStarts', [key, range]);
   }
 
-  async family(key: SessionKey): Promise<readonly Head[]> {
+  async family(key: SessionKey): Promise<readonly FamilyMember[]> {
     return this.#open(this.#reader).call('family', [key]);
   }
 

@@ -25,7 +25,7 @@ export interface Tables {
 }
 
 export const openTables = (db: DatabaseSync, file: string): Tables => {
-  const sessions = openSessions(db, file);
+  const sessions = openSessions(db);
   const blobs = openBlobs(db);
   return {
     sessions,

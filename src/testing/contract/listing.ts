@@ -73,6 +73,21 @@ export const describeListings = (setup: ContractSetup) =>
       expect(await listed(undefined)).toEqual(of(0, 1, 2));
     });
 
+    test('[HASH4] a listing by ids gives every session once, in pages of any size and bound to statuses too', async () => {
+      const { store } = setup;
+      const workspace = newWorkspace();
+      const keys = Array.from({ length: 7 }, () => newKey(workspace));
+      await Promise.all(keys.map((key, i) => openSession(store, key, { at: 1_000 + (i % 2) })));
+      await mustAppend(store, keys[3]!, [event('session.closed', {})]);
+      const byId = keys.map(({ session }) => session).sort();
+      for (const limit of [1, 3, 7, 8]) {
+        expect(ids(await listAll(store, workspace, { limit, by: 'id' }))).toEqual(byId);
+      }
+      expect(ids(await listAll(store, workspace, { limit: 1, by: 'id', status: ['closed'] }))).toEqual([
+        keys[3]!.session,
+      ]);
+    });
+
     test('[FOLD5] the summary that a listing reads equals the fold of the log', async () => {
       const { store } = setup;
       const key = newKey();
@@ -122,7 +137,8 @@ export const describeListings = (setup: ContractSetup) =>
       }
       await mustAppend(store, root, [rawText('x')], { at: 9_000 });
       const heads = await Promise.all(made.map((key) => mustHead(store, key)));
-      for (const key of made) expect(await store.family(key)).toEqual(heads);
+      const members = heads.map(({ session, parent, summary }) => ({ session, parent, summary }));
+      for (const key of made) expect(await store.family(key)).toEqual(members);
     });
 
     test('[FORK1] in a family parents come before their children, also those that slow clocks made', async () => {

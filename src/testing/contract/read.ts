@@ -60,7 +60,6 @@ export const describeReads = (setup: ContractSetup) =>
         salts: (await readAll(store, key)).flatMap(({ body }) => (body.kind === 'bytes' ? [body.salt] : [])),
         hashes: (await readAll(store, key)).map(({ hash }) => hash),
         head: [(await mustHead(store, key)).hash],
-        family: (await store.family(key)).map(({ hash }) => hash),
         blobs: await Promise.all(blobs.map(async ({ hash }) => (await store.readBlob(workspace, hash))!)),
         parts: Object.values((await store.snapshot(key, { seq: 5, foldVersion: 1 }))!.parts),
       });

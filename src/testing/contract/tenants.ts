@@ -88,7 +88,7 @@ export const describeTenants = (setup: ContractSetup) =>
           expect(events).toHaveLength(at + 1);
           expect(textOf(events[1]!)).toBe(text);
           const family = await reader.family(root);
-          expect(family.map(({ workspace }) => workspace)).toEqual([root.workspace, root.workspace]);
+          expect(family.map(({ parent }) => parent?.seq)).toEqual([undefined, at]);
         }
         expect(await reader.snapshot({ ...other, session: child }, { seq: 3, foldVersion: 1 })).toBeUndefined();
       }

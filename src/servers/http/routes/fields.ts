@@ -31,6 +31,7 @@ export const sessionPage = {
   status: z.array(Status).optional(),
   limit: limitUpTo(1000).optional(),
   cursor: z.string().max(200).optional(),
+  by: z.enum(['change', 'id']).optional(),
 };
 
 export const atPoint = { at: PointText.optional() };

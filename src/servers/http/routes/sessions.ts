@@ -32,7 +32,7 @@ export const sessionRoutes = [
     path: '/v1/sessions',
     name: 'listSessions',
     verb: 'sessions.list',
-    summary: 'The sessions of the workspace, newest change first',
+    summary: 'The sessions of the workspace, newest change first or by ids',
     query: sessionPage,
     answer: SessionPageView,
     handle: ({ runtime, query }) => runtime.sessions.list(query),
