@@ -8,6 +8,7 @@ import type { ListQuery, SessionKey } from '../ports/store.ts';
 import { settledAlready } from '../session/decide-answer.ts';
 import { parseInput } from '../session/event-codec.ts';
 import type { ApprovalState } from '../session/run-fold.ts';
+import { isSessionDamage } from '../session/session-damaged.ts';
 import { execute } from './execute.ts';
 import { keyOf, type Scope } from './scope.ts';
 
@@ -38,11 +39,22 @@ async function* sessionsOf(scope: Scope, status?: ListQuery['status']): AsyncGen
   }
 }
 
+/** None of a session that is damaged: it cannot go on, and those of the others are to be found. */
+const approvalsIn = async (scope: Scope, session: SessionId): Promise<readonly ApprovalState[]> => {
+  try {
+    return Object.values((await scope.folds.head(keyOf(scope, session))).approvals);
+  } catch (error) {
+    if (isSessionDamage(error)) return [];
+    throw error;
+  }
+};
+
 async function* pendingApprovals(scope: Scope): AsyncGenerator<PendingApproval> {
   for await (const { id: session, waiting } of sessionsOf(scope, ['active', 'pausing', 'paused'])) {
     if (waiting !== 'approval' && waiting !== 'question') continue;
-    const { approvals } = await scope.folds.head(keyOf(scope, session));
-    for (const { settled, ...approval } of Object.values(approvals)) if (!settled) yield { session, ...approval };
+    for (const { settled, ...approval } of await approvalsIn(scope, session)) {
+      if (!settled) yield { session, ...approval };
+    }
   }
 }
 
