@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openRuntime, type Runtime, type Sessions } from '../../src/index.ts';
 import { callCli } from '../call-cli.ts';
+import { startTestServer } from '../http-server.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
 /** The first number that JavaScript does not hold, and the last that the databases do. */
@@ -195,6 +196,17 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
         expect([...(await listed())].sort()).toEqual([damaged, fork, sound].sort());
       }
     });
+  });
+
+  test('[HASH4, CLIENT8] through a server verify meets and names the same', async () => {
+    await editSession(`updated_at = ${unsafe}, seq = ${greatest}, at = ${greatest}`);
+    await editSession(`summary = 'zzz', at = ${greatest}, seq = ${greatest}`, fork);
+    const { server, keys } = await startTestServer({}, { store: place.address }, { hasWorker: false });
+    const afar = (...args: string[]) =>
+      callCli([...args, '--json', '--server', server.url], { env: { PERDURE_KEY: keys.admin } });
+    const { code, out } = await afar('verify', '--all');
+    expect({ code, ...JSON.parse(out) }).toEqual({ code: 1, sessions: [...(await verifyAll()).values()] });
+    expect(JSON.parse((await afar('ls')).out).sessions).toHaveLength(3);
   });
 
   describe('a lineage that leads back to itself', () => {

@@ -3,6 +3,7 @@ export const parameterTexts: Readonly<Record<string, string>> = {
   actor: 'Only by this actor, such as `member:ann` or `agent:coder`.',
   after: 'Goes on after what has this id; `Last-Event-ID` counts first.',
   callId: 'Only this call.',
+  by: '`id` lists by ids, and so also a session whose time of change was damaged; else the newest change comes first.',
   cursor: 'Goes on where the page that told it ended.',
   expect: 'The hash that the file must have now; `none` for no file at all.',
   follow: '`false`: what there is now, and no more.',

@@ -24,7 +24,7 @@ const cases: readonly (readonly [ErrorCode, readonly Error[]])[] = [
     'STORE_BUSY',
     [...['55P03', '57014', '40001', '40P01'].map(engineError), new Error('timeout exceeded when trying to connect')],
   ],
-  ['STORE_CORRUPT', ['XX001', 'XX002', '42P01', '42703', '42P07', '42883', '3F000'].map(engineError)],
+  ['STORE_CORRUPT', ['XX001', 'XX002', '42P01', '42703', '42P07', '42883', '3F000', '22003'].map(engineError)],
 ];
 
 describe('failures of the engine', () => {

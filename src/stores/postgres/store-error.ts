@@ -103,6 +103,11 @@ const rules: readonly Rule[] = [
     says: "a session's row and its events disagree: find it with `perdure verify --all`, and run `perdure repair --projections`, which puts rows right where the logs tell",
   },
   {
+    matches: (_, state) => state === '22003',
+    code: 'STORE_CORRUPT',
+    says: 'a row holds a number that no release writes: find its session with `perdure verify --all`, and restore it from an export or a backup',
+  },
+  {
     matches: (_, state) => /^XX00[12]$/.test(state),
     code: 'STORE_CORRUPT',
     says: 'PostgreSQL found damaged pages: restore the database from a backup',
