@@ -12,9 +12,11 @@ interface BodyRow {
   readonly payload: Uint8Array;
 }
 
+const numbers = ['at', 'turn', 'version'] as const;
+
 /** Whoever reads without the hashes must not take for an event what no release can have written. */
 export const bodyOf = (row: BodyRow, blob: Uint8Array | undefined): StoredBody => {
-  const wrong = (['at', 'turn', 'version'] as const).find((name) => !isCount(row[name]));
+  const wrong = numbers.find((name) => !isCount(row[name]));
   if (wrong) return { kind: 'damaged', reason: `its row says ${wrong} ${row[wrong]}, which cannot be` };
   return decodePayload(row.encoding, row.salt, row.payload, blob);
 };
