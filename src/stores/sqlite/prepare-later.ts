@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** Not before it is used: what makes lost tables anew must open without them. */
+/** Not before it is used: where a table or an index is lost, all that needs none of it goes on, and makes it anew. */
 export const prepareLater = (db: DatabaseSync, sql: string): (() => StatementSync) => {
   let statement: StatementSync | undefined;
   return () => {

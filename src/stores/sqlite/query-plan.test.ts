@@ -9,6 +9,7 @@ import { callsOfSpan, callsOfWorkspace } from './find-calls.ts';
 import { commitsOfSpan, commitsOfWorkspace } from './find-commits.ts';
 import { migrate } from './migrations.ts';
 import { recordQueries } from './record-rows.ts';
+import { familyQuery } from './sessions.ts';
 
 const workspace = newWorkspace();
 const before = { at: 5_000, session: newId('ses'), seq: 5 };
@@ -101,6 +102,14 @@ describe('query plans', () => {
     ]);
     expect(planned({ tool: 'edit', since: 1_000, until: 2_000 })).toEqual([
       'SEARCH tool_calls USING INDEX tool_calls_by_tool (workspace=? AND tool=? AND at>? AND at<?)',
+    ]);
+  });
+
+  test('[FORK1] a family is found by its root, however many sessions there are', () => {
+    const plan = planOf({ text: familyQuery, values: [workspace, span.session] });
+    expect(plan.filter((step) => step.startsWith('SEARCH'))).toEqual([
+      'SEARCH sessions USING PRIMARY KEY (workspace=? AND id=?)',
+      'SEARCH sessions USING INDEX sessions_by_root (workspace=? AND root=?)',
     ]);
   });
 

@@ -6,6 +6,7 @@ import { inFamilyOrder } from '../family-order.ts';
 import { type LineageLink, lineageOf, type Origin, type Segment, segmentsOf, spansOf } from '../lineage.ts';
 import { type HeadRow, headOf as headIn, memberOf } from '../stored-head.ts';
 import { listedSummary } from '../stored-summary.ts';
+import { prepareLater } from './prepare-later.ts';
 
 /** A session with the seq that its own events follow, and the one that it names as its head. */
 export interface SessionStart extends LineageLink {
@@ -56,6 +57,11 @@ const headOf = (row: Row): Head => {
   return { ...head, isListed: head.isListed && row.updated_span === spanOf(head.summary.updatedAt) };
 };
 
+/** Left to itself, the engine would walk along all sessions of the workspace. */
+export const familyQuery = `SELECT ${columns} FROM sessions WHERE workspace = ?1 AND id = ?2 AND parent IS NULL
+  UNION ALL SELECT ${columns} FROM sessions INDEXED BY sessions_by_root
+    WHERE workspace = ?1 AND root = ?2 AND parent IS NOT NULL`;
+
 /** What every append changes, in the order of both statements. */
 const movingColumns = ({ seq, hash, at, epoch, summary }: Pick<Head, 'seq' | 'hash' | 'at' | 'epoch' | 'summary'>) =>
   [seq, hash, at, epoch, JSON.stringify(summary), summary.status, summary.updatedAt] as const;
@@ -76,8 +82,7 @@ export const openSessions = (db: DatabaseSync): Sessions => {
     'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq, imported_to AS importedTo, summary FROM sessions WHERE workspace = ?',
   );
   const rootOf = db.prepare('SELECT root FROM sessions WHERE workspace = ? AND id = ?');
-  const family = db.prepare(`SELECT ${columns} FROM sessions WHERE workspace = ?1 AND id = ?2 AND parent IS NULL
-    UNION ALL SELECT ${columns} FROM sessions WHERE workspace = ?1 AND root = ?2 AND parent IS NOT NULL`);
+  const family = prepareLater(db, familyQuery);
   const link = db.prepare('SELECT parent, forked_at AS forkedAt FROM sessions WHERE workspace = ? AND id = ?');
   const page = (where: string, order: string) => {
     const select = (status: string) =>
@@ -127,7 +132,7 @@ export const openSessions = (db: DatabaseSync): Sessions => {
     },
     family: ({ workspace, session }) => {
       const root = rootOf.get(workspace, session)?.root;
-      const rows = root === undefined ? [] : family.all(workspace, root);
+      const rows = root === undefined ? [] : family().all(workspace, root);
       return inFamilyOrder(rows.map((row) => memberOf(row as unknown as Row)));
     },
     lineage,
