@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId, type SessionId } from '../schema/ids.ts';
-import { clipSegments, type LineageLink, type Segment, segmentsOf } from './lineage.ts';
+import { clipSegments, type LineageLink, lineageOf, type Segment, segmentsOf } from './lineage.ts';
 
 const [child, middle, root] = [newId('ses'), newId('ses'), newId('ses')];
 
@@ -10,6 +10,34 @@ const ownersOf = (segments: readonly Segment[], head: number): readonly (Session
   Array.from({ length: head }, (_, i) => segments.find(({ from, to }) => from <= i + 1 && i + 1 <= to)?.session);
 
 describe('lineage', () => {
+  const originsOf =
+    (...origins: readonly (readonly [SessionId, SessionId | null, number | null])[]) =>
+    (id: SessionId) =>
+      origins
+        .map(([session, parent, forkedAt]) => ({ session, parent, forkedAt }))
+        .find(({ session }) => session === id);
+
+  test('[FORK1] leads from a session to its root, or to where nobody is known', () => {
+    const known = originsOf([child, middle, 7], [middle, root, 4], [root, null, null]);
+    expect(lineageOf(child, known)).toEqual([
+      { session: child, forkedAt: 7 },
+      { session: middle, forkedAt: 4 },
+      { session: root, forkedAt: 0 },
+    ]);
+    expect(lineageOf(child, originsOf([child, middle, 7]))).toEqual([{ session: child, forkedAt: 7 }]);
+    expect(lineageOf(child, originsOf())).toBeUndefined();
+  });
+
+  test.each([
+    ['its own parent', originsOf([child, child, 1])],
+    ['its own ancestor', originsOf([child, middle, 7], [middle, root, 4], [root, middle, 2])],
+    ['forked at less than nothing', originsOf([child, middle, -1], [middle, null, null])],
+    ['forked beyond what can be', originsOf([child, middle, 2 ** 53], [middle, null, null])],
+  ])('[FAULT1, FAULT2] of a session that is %s is STORE_CORRUPT, which names it', (_, known) => {
+    const damage = expect.objectContaining({ code: 'STORE_CORRUPT', details: { session: child } });
+    expect(() => lineageOf(child, known)).toThrow(damage);
+  });
+
   test('[FORK1] a root is one segment', () => {
     expect(segmentsOf([{ session: root, forkedAt: 0 }], 5)).toEqual([{ session: root, from: 1, to: 5 }]);
   });

@@ -86,8 +86,11 @@ export const openSessions = (db: DatabaseSync): Sessions => {
   const link = db.prepare('SELECT parent, forked_at AS forkedAt FROM sessions WHERE workspace = ? AND id = ?');
   const page = (where: string, order: string) => {
     const select = (status: string) =>
-      db.prepare(`SELECT id, seq, at, status, updated_at, summary FROM sessions
-        WHERE workspace = ? AND ${where} ${status} ORDER BY ${order} LIMIT ?`);
+      prepareLater(
+        db,
+        `SELECT id, seq, at, status, updated_at, summary FROM sessions
+        WHERE workspace = ? AND ${where} ${status} ORDER BY ${order} LIMIT ?`,
+      );
     return { anyStatus: select(''), someStatus: select('AND status IN (SELECT value FROM json_each(?))') };
   };
   const byChange = page(
@@ -127,7 +130,7 @@ export const openSessions = (db: DatabaseSync): Sessions => {
       const { anyStatus, someStatus } = by === 'id' ? byId : byChange;
       const { updatedAt, id } = after ?? { updatedAt: Number.POSITIVE_INFINITY, id: '' };
       const from = by === 'id' ? [workspace, id] : [workspace, spanOf(updatedAt), updatedAt, id];
-      const rows = status ? someStatus.all(...from, JSON.stringify(status), limit) : anyStatus.all(...from, limit);
+      const rows = status ? someStatus().all(...from, JSON.stringify(status), limit) : anyStatus().all(...from, limit);
       return rows.map((row) => listedSummary(row as unknown as Row));
     },
     family: ({ workspace, session }) => {
