@@ -113,3 +113,8 @@ test('[CLI14] an entry that is too long is told by its end, with how many more t
   });
   expect(line).toMatch(/^ {2}56 {2}~….*registry\.ts, 2 more$/);
 });
+
+test('[CLI1] any number of commits is told', () => {
+  const commits = Array.from({ length: 130_000 }, () => commit());
+  expect(commitTable(commits, contextOf(Number.POSITIVE_INFINITY), { withSession: false })).toHaveLength(130_001);
+});

@@ -4,7 +4,7 @@ import type { Context } from './command.ts';
 import { committedBy } from './committed-by.ts';
 import { displayWidth, truncate, truncateStart } from './display-width.ts';
 import { printableLine } from './printable.ts';
-import { type Column, layOutTable } from './table.ts';
+import { type Column, highest, layOutTable } from './table.ts';
 import { age, isoTime } from './time.ts';
 
 const columns: readonly Column[] = [
@@ -105,7 +105,7 @@ export const commitTable = (
     const entries = signedEntries(commit, path);
     return displayWidth(`${entries[0] ?? ''}${moreText(entries, 1)}`);
   });
-  const wants = Math.min(Math.max(...least), Math.max(enoughOfEntry, Math.floor(out.columns * 0.4)));
+  const wants = Math.min(highest(least), Math.max(enoughOfEntry, Math.floor(out.columns * 0.4)));
   const within: Column['within'] = (row, width) => gistWithin(commits[row]!, width, path);
   const own = columns.map((column) => (column.flexible ? { ...column, wants, within } : column));
   return layOutTable(own.slice(from), rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));

@@ -24,8 +24,8 @@ export const contextFor = (
   const backing = server === undefined ? storeBacking(world, call, watch) : serverBacking(world, call, server);
   const { given, shown, close, ...backed } = backing;
   const sessions: Context['sessions'] = async () => (await backed.runtime()).sessions;
-  const sessionId: Context['sessionId'] = async (named) => {
-    const id = await findSession(sessions, named);
+  const sessionId: Context['sessionId'] = async (named, lastOf) => {
+    const id = await findSession(sessions, named, lastOf);
     if (named === mostRecent && err.isTerminal) await context.note(`the most recent session is ${id}`);
     return id;
   };
@@ -46,8 +46,8 @@ export const contextFor = (
     hiddenLine,
     sessions,
     sessionId,
-    session: async (named) => {
-      const id = await sessionId(named);
+    session: async (named, lastOf) => {
+      const id = await sessionId(named, lastOf);
       return (await sessions()).get(id);
     },
     person: ({ anyInput } = { anyInput: false }) => (json && !anyInput ? undefined : world.person(anyInput)),

@@ -2,8 +2,8 @@ import { type ErrorCode, PerdureError } from '../schema/error.ts';
 import { printableLine } from './printable.ts';
 import { wrongCall } from './wrong-call.ts';
 
-/** Of an end, which ids that are made together do not share: enough to be meant, few enough to be typed. */
-const leastOfEnd = 4;
+/** Enough to be meant, few enough to be typed: of an end, and of the beginning of what is answered, revoked or removed. */
+const leastLetters = 4;
 const maxShown = 5;
 
 export interface Named<Id extends string = string> {
@@ -18,6 +18,8 @@ export interface IdKind<Id extends string> {
   /** What the ids begin with, such as `ses_`. */
   readonly prefix: string;
   readonly isWhole: (text: string) => boolean;
+  /** However little of a beginning will do, where no other has it: ids begin with their time, so that one letter says nothing where there is but one. */
+  readonly takesAnyBeginning?: true;
   readonly notFound: ErrorCode;
   /** What lists them. */
   readonly listing: string;
@@ -42,22 +44,24 @@ type Kind = Omit<IdKind<string>, 'among' | 'notFound'>;
 /** Where something else may stand as well: whether it is meant as an id, or as the beginning or the end of one. */
 export const isIdPart = ({ prefix }: Kind, given: string): boolean => {
   if (given.startsWith(prefix)) return true;
-  return isOwnWord.test(given) && !anyPrefix.test(given) && (given.length >= leastOfEnd || isBeginning.test(given));
+  return isOwnWord.test(given) && !anyPrefix.test(given) && (given.length >= leastLetters || isBeginning.test(given));
 };
 
 /** Before anything is opened. */
 export const checkIdPart = (kind: Kind, given: string): void => {
+  const { noun, prefix, listing, takesAnyBeginning } = kind;
   const body = bodyOf(kind, given);
   const isForeign = body === given && anyPrefix.test(given);
-  if (isWord.test(body) && !isForeign) return;
-  const { noun, prefix, listing } = kind;
-  throw wrongCall(
-    `"${given}" is no ${noun}: give its id, ${prefix}…, the beginning of it, or ${leastOfEnd} letters or more of its end; \`${listing}\` lists those there are`,
-  );
+  const isEnough = takesAnyBeginning || body.length >= leastLetters;
+  if (isWord.test(body) && !isForeign && isEnough) return;
+  const parts = takesAnyBeginning
+    ? `the beginning of it, or ${leastLetters} letters or more of its end`
+    : `or ${leastLetters} letters or more of its beginning or its end`;
+  throw wrongCall(`"${given}" is no ${noun}: give its id, ${prefix}…, ${parts}; \`${listing}\` lists those there are`);
 };
 
 const fits = (id: string, part: string): boolean =>
-  id.startsWith(part) || (part.length >= leastOfEnd && id.endsWith(part));
+  id.startsWith(part) || (part.length >= leastLetters && id.endsWith(part));
 
 /** The one whose id is this, or begins or ends with it. */
 export const findId = async <Id extends string>(kind: IdKind<Id>, given: string): Promise<Id> => {
@@ -73,8 +77,8 @@ export const findId = async <Id extends string>(kind: IdKind<Id>, given: string)
   const [only, ...others] = found.values();
   if (!only) {
     const how =
-      body.length < leastOfEnd
-        ? `begins with "${given}", and an end takes ${leastOfEnd} letters`
+      body.length < leastLetters
+        ? `begins with "${given}", and an end takes ${leastLetters} letters`
         : `begins or ends with "${given}"`;
     throw new PerdureError(notFound, `no ${noun} ${how}: \`${listing}\` lists those there are`, { details: { given } });
   }

@@ -49,6 +49,8 @@ test('[CLI7] - passes over what is archived, as long as there is something else'
     expect(await shown()).toBe(id);
     await answered(['archive', id]);
     expect(await shown()).toBe(next);
+    expect((await answered(['restore', '-'])).id).toBe(id);
+    await answered(['archive', id]);
   }
 });
 

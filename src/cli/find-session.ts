@@ -1,6 +1,7 @@
 import type { Sessions } from '../core/service/sessions.ts';
 import { PerdureError } from '../schema/error.ts';
 import { SessionId } from '../schema/ids.ts';
+import { type Status, statuses } from '../schema/statuses.ts';
 import { checkIdPart, findId, isIdPart, type Named } from './find-id.ts';
 
 /** The session that changed last. */
@@ -22,16 +23,21 @@ async function* newest(sessions: Sessions): AsyncGenerator<Named<SessionId>, voi
 const kind = {
   noun: 'session',
   prefix: 'ses_',
+  takesAnyBeginning: true,
   isWhole: (text: string) => SessionId.safeParse(text).success,
   listing: 'perdure ls',
 } as const;
 
-const newestOf = async (sessions: Sessions): Promise<SessionId> => {
-  const { sessions: last } = await sessions.list({ limit: pageSize });
-  // Those of subagents change with the session that they work for; what is archived, such as a replay, was put away.
-  const own = last.filter(({ calledBy }) => calledBy === undefined);
-  const found = own.find(({ status }) => status !== 'archived') ?? own[0] ?? last[0];
-  if (found) return found.id;
+/** What is archived, such as a replay, was put away. */
+const inUse = statuses.filter((status) => status !== 'archived');
+
+const newestOf = async (sessions: Sessions, lastOf: readonly Status[]): Promise<SessionId> => {
+  for (const status of [lastOf, statuses]) {
+    const { sessions: last } = await sessions.list({ limit: pageSize, status: [...status] });
+    // Those of subagents change with the session that they work for.
+    const found = last.find(({ calledBy }) => calledBy === undefined) ?? last[0];
+    if (found) return found.id;
+  }
   throw new PerdureError(
     'SESSION_NOT_FOUND',
     'there is no session yet, so none is the most recent: `perdure open` makes one',
@@ -45,10 +51,14 @@ export const checkSessionName = (named: string): void => {
   if (named !== mostRecent) checkIdPart(kind, named);
 };
 
-/** By its id, by the beginning or the end of that, or `-` for the one that changed last. */
-export const findSession = async (open: () => Promise<Sessions>, named: string): Promise<SessionId> => {
+/** By its id, by the beginning or the end of that, or `-` for the one that changed last, where there is one among those with such a status. */
+export const findSession = async (
+  open: () => Promise<Sessions>,
+  named: string,
+  lastOf: readonly Status[] = inUse,
+): Promise<SessionId> => {
   checkSessionName(named);
-  if (named === mostRecent) return newestOf(await open());
+  if (named === mostRecent) return newestOf(await open(), lastOf);
   if (kind.isWhole(named)) return named as SessionId;
   const sessions = await open();
   return findId<SessionId>({ ...kind, notFound: 'SESSION_NOT_FOUND', among: () => newest(sessions) }, named);

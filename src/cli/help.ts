@@ -81,7 +81,7 @@ export const overview = (version: string, out: Terminal): readonly string[] => {
     ...twoColumns(optionRows(commonOptions), width),
     ...title('to know', out),
     ...wrap(
-      'A SESSION is named by its id, by as much of its beginning as no other has, by 4 letters or more of its end, or by - for the one that changed last. So are runs, approvals, keys and webhooks, but for the -.',
+      'A SESSION is named by its id, by as much of its beginning as no other has, by 4 letters or more of its end, or by - for the one that changed last. Runs, approvals, keys and webhooks are named by 4 letters or more of either.',
       width - 2,
     ).map((line) => `  ${line}`),
     ...title('more', out),

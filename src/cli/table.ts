@@ -27,7 +27,7 @@ const leastFlexible = 8;
 const enoughFlexible = 16;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
-const highest = (numbers: readonly number[]): number => numbers.reduce((max, each) => Math.max(max, each), 0);
+export const highest = (numbers: readonly number[]): number => numbers.reduce((max, each) => Math.max(max, each), 0);
 
 interface Fit {
   /** By index, in their order. */

@@ -42,7 +42,7 @@ interface SummaryRow {
 const safe = (value: number): number => Math.min(Math.max(value, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 
 /**
- * For a list, which leaves nobody out: of a session whose summary cannot be read it shows what else is known. Id and time are those of the
+ * For a list: of a session whose summary cannot be read it shows what else is known. Id and time are those of the
  * row, which the next page goes on from, also where somebody made the summary say otherwise.
  */
 export const listedSummary = (row: SummaryRow): SessionSummary => ({

@@ -346,6 +346,8 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
       [() => runtime.sessions.get('ses_01jd3v8m9k5x7q2w4e6r8t0y1a'), 'SESSION_NOT_FOUND', /perdure ls/],
       [() => runtime.sessions.list({ limit: 0 }), 'INVALID_INPUT', /limit/],
       [() => runtime.sessions.list({ cursor: 'x' }), 'INVALID_INPUT', /cursor/],
+      [() => runtime.sessions.list({ cursor: `1.${session.id}`, by: 'id' }), 'INVALID_INPUT', /cursor/],
+      [() => runtime.sessions.list({ cursor: `id.${session.id}` }), 'INVALID_INPUT', /cursor/],
       [async () => runtime.as({ workspace: 'No Way', member: 'x' }), 'INVALID_INPUT', /workspace/],
     ];
     for (const [work, code, message] of cases) {

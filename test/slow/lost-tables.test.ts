@@ -66,6 +66,15 @@ describe.each(storeKinds)('what migrations made and somebody took away on %s', (
     },
   );
 
+  test('[FAULT1, QRY4] an index, which holds nothing by itself, is made anew by a repair', async () => {
+    const index = { sqlite: 'sessions_by_root', postgres: 'perdure.sessions_root' }[kind];
+    await change(() => `drop index ${index}`);
+    const { code, err } = await perdure('tree', id);
+    if (code !== 0) expect(err).toMatch(/^error STORE_CORRUPT: .*run `perdure repair --projections`/);
+    expect(await perdure('repair', '--projections')).toMatchObject({ code: 0 });
+    expect(await perdure('tree', id)).toMatchObject({ code: 0, out: expect.stringContaining(id) });
+  });
+
   test('[FOLD2, QRY4] that of snapshots, only a cache, is made anew by a repair', async () => {
     await change((prefix) => `drop table ${prefix}snapshots`);
     expect(await perdure('show', id)).toMatchObject({

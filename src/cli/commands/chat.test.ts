@@ -33,3 +33,14 @@ test('[CLIR7, CLIR2] a chat whose lines end before what it asks is answered says
     code: 0,
   });
 });
+
+test('[CLIR7] a chat that waits for its first line from a pipe ends at Ctrl-C, and opens no session', async () => {
+  const database = newMemoryDatabase();
+  const onInterrupt = (listener: (how: 'interrupt') => void) => {
+    setImmediate(() => listener('interrupt'));
+    return () => undefined;
+  };
+  const person = () => personAt(new PassThrough(), new PassThrough() as never);
+  expect(await callCliOn(database, ['chat'], { person, columns, onInterrupt })).toMatchObject({ code: 0 });
+  expect(JSON.parse((await callCliOn(database, ['ls', '--json'])).out).sessions).toEqual([]);
+});

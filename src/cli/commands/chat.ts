@@ -2,17 +2,21 @@ import { z } from 'zod';
 import { SessionId } from '../../schema/ids.ts';
 import { runEnds } from '../../schema/run.ts';
 import { RunResultView } from '../../schema/views/session.ts';
-import { defineCommand } from '../command.ts';
+import { type Context, defineCommand } from '../command.ts';
 import type { Ending } from '../exit-codes.ts';
 import { refuseText } from '../refuse-text.ts';
 import { newSessionOptions, openerOfNew, sessionFor } from '../runs/new-session.ts';
 import type { Person } from '../runs/person.ts';
 import { wrongCall } from '../wrong-call.ts';
 
-/** With its first line read already; undefined where there is none. */
-const beginning = async (person: Person): Promise<Person | undefined> => {
-  let first = await person.nextLine();
-  while (first?.trim() === '') first = await person.nextLine();
+/** With its first line read already; undefined where there is none, or who waits for it is interrupted. */
+const beginning = async (person: Person, onInterrupt: Context['onInterrupt']): Promise<Person | undefined> => {
+  const { promise: interrupted, resolve } = Promise.withResolvers<undefined>();
+  const stopListening = onInterrupt(() => resolve(undefined));
+  const nextLine = () => Promise.race([person.nextLine(), interrupted]);
+  let first = await nextLine();
+  while (first?.trim() === '') first = await nextLine();
+  stopListening();
   if (first === undefined) return undefined;
   const read = [first];
   return { ...person, nextLine: async () => read.pop() ?? person.nextLine() };
@@ -53,7 +57,7 @@ export const chat = defineCommand({
     const person = context.person({ anyInput: true });
     if (!person) throw wrongCall('chat needs an input to read from');
     try {
-      const talking = mayBeSilent ? await beginning(person) : person;
+      const talking = mayBeSilent ? await beginning(person, context.onInterrupt) : person;
       if (talking) return await chatOn(context, await open(), talking);
       await context.note('nothing was said, so no session was opened');
       return undefined;

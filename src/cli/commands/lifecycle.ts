@@ -1,4 +1,5 @@
 import type { Session } from '../../core/service/session.ts';
+import type { Status } from '../../schema/statuses.ts';
 import { SummaryView } from '../../schema/views/session.ts';
 import { type Command, defineCommand, type Options, text } from '../command.ts';
 
@@ -7,6 +8,8 @@ interface Transition {
   readonly takesReason?: true;
   /** What waited for it may go on. */
   readonly letsRun?: true;
+  /** Those that `-` is looked for among. */
+  readonly lastOf?: readonly Status[];
   readonly apply: (session: Session, about: { reason?: string }) => Promise<void>;
 }
 
@@ -20,13 +23,17 @@ const transitions: Readonly<Record<string, Transition>> = {
   close: { summary: 'end a session', takesReason: true, apply: (session, about) => session.close(about) },
   reopen: { summary: 'go on with a closed session', apply: (session) => session.reopen() },
   archive: { summary: 'put a closed session away', apply: (session) => session.archive() },
-  restore: { summary: 'take an archived session back; it is closed then', apply: (session) => session.restore() },
+  restore: {
+    summary: 'take an archived session back; it is closed then',
+    lastOf: ['archived'],
+    apply: (session) => session.restore(),
+  },
 };
 
 const reasonOption = { reason: text('TEXT', 'why, for the log') };
 
 export const lifecycleCommands: readonly Command[] = Object.entries(transitions).map(
-  ([name, { summary, takesReason, letsRun, apply }]) =>
+  ([name, { summary, takesReason, letsRun, lastOf, apply }]) =>
     defineCommand<Options>({
       name,
       summary,
@@ -35,7 +42,7 @@ export const lifecycleCommands: readonly Command[] = Object.entries(transitions)
       examples: [`perdure ${name} ses_…${takesReason ? ` --reason 'waiting for review'` : ''}`],
       json: SummaryView,
       run: async (context, { args, options: { reason } }) => {
-        const session = await context.session(args[0]!);
+        const session = await context.session(args[0]!, lastOf);
         await apply(session, typeof reason === 'string' ? { reason } : {});
         const after = await session.summary();
         await context.answer(after, () => `${session.id} is ${after.status}`);

@@ -99,6 +99,10 @@ describe('members, keys, workspaces and the audit log', () => {
     expect(key.id).toBe(id);
     expect(await runtime.authenticate(out.trim())).toBeUndefined();
     expect(await runtime.authenticate(token)).toBeDefined();
+    expect(await cli(['keys', 'revoke', id.slice(4, 7)])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('is no key: give its id, key_…, or 4 letters'),
+    });
     expect((await cli(['keys', 'revoke', id])).out).toBe(`${id} of local is revoked\n`);
     expect(await runtime.authenticate(token)).toBeUndefined();
     const secrets = [out, token].map((each: string) => each.trim().split('.')[2]!);

@@ -31,5 +31,9 @@ export async function* unsealed(source: AsyncIterable<Uint8Array>): AsyncGenerat
     digest.update(bytes);
     yield bytes;
   }
-  if (!heldBack.equals(sealOf(digest))) throw bundleInvalid('it is damaged or cut off');
+  if (heldBack.equals(sealOf(digest))) return;
+  const isSealed = heldBack.subarray(0, sealStart.length).equals(sealStart);
+  throw bundleInvalid(
+    isSealed ? 'it is damaged' : 'it has no seal: it was cut off, compressed anew or written by an older release',
+  );
 }

@@ -1,14 +1,11 @@
 import { pointerOf } from '../../schema/state.ts';
 import type { SessionKey } from '../ports/store.ts';
-import type { CommitRecord } from '../session/commit-record.ts';
 import { diffStates, type StateDiff } from '../session/diff.ts';
-import { liveWithin } from '../session/live-lineage.ts';
-import { commitsWithin } from './commits.ts';
+import { type EntryCommit, entryCommits } from './entry-commits.ts';
 import { type DiffPlace, type FoundPlace, foldAtPlace, type PlaceRef } from './places.ts';
 import type { Scope } from './scope.ts';
 
-/** The commit that made an entry what it is: when, by whom or by which tool, and why. */
-export type EntryCommit = Pick<CommitRecord, 'session' | 'seq' | 'turn' | 'at' | 'actor' | 'cause' | 'why'>;
+export type { EntryCommit };
 
 export interface SessionDiff extends StateDiff {
   readonly from: PlaceRef;
@@ -20,31 +17,21 @@ export interface SessionDiff extends StateDiff {
 const maxEntries = 100;
 const toldParts = ['decisions', 'facts', 'pins', 'plan', 'pendingActions', 'progress', 'own', 'scratch'] as const;
 
-/** The newest that gave the entry its value there, or took it away. */
-const commitOf = async (scope: Scope, { place, fold }: FoundPlace, path: string): Promise<EntryCommit | undefined> => {
-  const within = { session: place.session, ranges: liveWithin(fold.live, 0, place.seq) };
-  for await (const commit of commitsWithin(scope, within, path)) {
-    const { session, seq, turn, at, actor, cause, why, origin, entries } = commit;
-    const isItsValue = entries.includes(path) && origin?.kind !== 'lift';
-    if (isItsValue)
-      return { session, seq, turn, at, actor, ...(cause && { cause }), ...(why !== undefined && { why }) };
-  }
-  return undefined;
-};
-
 const commitsOf = async (
   scope: Scope,
   diff: StateDiff,
   from: FoundPlace,
   to: FoundPlace,
 ): Promise<SessionDiff['commits']> => {
-  const paths = toldParts.flatMap((part) => diff[part].map(({ id }) => pointerOf(part, id)));
-  const commits: Record<string, SessionDiff['commits'][string]> = {};
-  for (const path of paths.slice(0, maxEntries)) {
-    const [before, after] = await Promise.all([commitOf(scope, from, path), commitOf(scope, to, path)]);
-    commits[path] = { ...(before && { before }), ...(after && { after }) };
-  }
-  return commits;
+  const all = toldParts.flatMap((part) => diff[part].map(({ id }) => pointerOf(part, id)));
+  const paths = all.slice(0, maxEntries);
+  const [before, after] = await Promise.all([entryCommits(scope, from, paths), entryCommits(scope, to, paths)]);
+  return Object.fromEntries(
+    paths.map((path) => {
+      const [was, is] = [before.get(path), after.get(path)];
+      return [path, { ...(was && { before: was }), ...(is && { after: is }) }];
+    }),
+  );
 };
 
 /** What was decided, learnt, planned and changed between two places, by whom and why. */

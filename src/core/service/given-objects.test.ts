@@ -77,3 +77,11 @@ test('[AUD1] what a privileged verb does is what the audit log says it was asked
   member.id = 'bob';
   expect(await adding).toMatchObject({ id: 'ann' });
 });
+
+test('[KEY1, AUD1] so is what lies deeper in its options', async () => {
+  const { runtime } = await begin();
+  const asked = { areas: ['sessions'] as 'sessions'[] };
+  const creating = runtime.keys.create(asked);
+  asked.areas.push('vault' as never);
+  expect((await creating).key.areas).toEqual(['sessions']);
+});

@@ -58,15 +58,22 @@ const targetOf = ([first]: readonly unknown[]): string | undefined => {
   return typeof target === 'string' ? target : undefined;
 };
 
+/** Options have few levels; what is deeper is no option of ours, and refused where it is looked at. */
+const maxLevels = 8;
+
 /** What is asked for is done after it was written down: what the caller does with its options meanwhile changes nothing. */
-const ownOptions = (arg: unknown): unknown =>
-  typeof arg === 'object' && arg !== null && Object.getPrototypeOf(arg) === Object.prototype ? { ...arg } : arg;
+const ownOptions = (arg: unknown, levels = maxLevels): unknown => {
+  if (levels === 0) return arg;
+  if (Array.isArray(arg)) return arg.map((item) => ownOptions(item, levels - 1));
+  if (typeof arg !== 'object' || arg === null || Object.getPrototypeOf(arg) !== Object.prototype) return arg;
+  return Object.fromEntries(Object.entries(arg).map(([name, value]) => [name, ownOptions(value, levels - 1)]));
+};
 
 export const guardWith = (table: PermissionTable, caller: Caller, audited: Audited): GiveHandle => {
   const guarded =
     (verb: string, permission: Permission, call: Call): Call =>
     (...given) => {
-      const args = isAudited(permission) ? given.map(ownOptions) : given;
+      const args = isAudited(permission) ? given.map((arg) => ownOptions(arg)) : given;
       const refusal = refusalOf(caller, verb, permission);
       const work = async () => {
         if (refusal) throw refusal;

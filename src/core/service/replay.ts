@@ -138,7 +138,7 @@ const play = async (
   return { replayed: replayed.filter((event) => event.run === run), isOver: over.signal.aborted };
 };
 
-/** Nobody goes on with it, and no listing shows it as somebody's. */
+/** Nobody goes on with it; whoever wants to look at it finds it archived. */
 const putAway = async (scope: Scope, fork: SessionKey): Promise<void> => {
   await cancelRun(scope, fork);
   await execute(scope, fork, { type: 'close', now: scope.clock.now(), reason: 'it was played' });

@@ -3,7 +3,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { Status } from '../../schema/lifecycle.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import type { CallRecord, Imported } from '../ports/store.ts';
+import type { CallRecord, Imported, ListQuery } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { type CallFilter, type CommitFilter, type CommitRecord, findCalls, findCommits } from './commits.ts';
 import { importBundle } from './import-bundle.ts';
@@ -55,25 +55,30 @@ export interface Sessions {
   rebuildProjections(): Promise<number>;
 }
 
-const cursorOf = ({ updatedAt, id }: SessionSummary): string => `${updatedAt}.${id}`;
+type Order = NonNullable<ListQuery['by']>;
 
-const parseCursor = (cursor: string | undefined) => {
+/** It names its order, so that no other is gone on with by it. */
+const cursorOf = ({ updatedAt, id }: SessionSummary, by: Order): string =>
+  by === 'id' ? `id.${id}` : `${updatedAt}.${id}`;
+
+const parseCursor = (cursor: string | undefined, by: Order): ListQuery['after'] => {
   if (cursor === undefined) return undefined;
-  const [, updatedAt, id] = /^(-?\d{1,16})\.(.+)$/.exec(cursor) ?? [];
-  const parsed = SessionId.safeParse(id);
-  if (!parsed.success) {
-    throw new PerdureError('INVALID_INPUT', 'the cursor is not one that a listing gave: leave it out to begin anew');
+  const [, place, id] = (by === 'id' ? /^(id)\.(.+)$/ : /^(-?\d{1,16})\.(.+)$/).exec(cursor) ?? [];
+  // By ids also one that was damaged is gone on from.
+  const isOne = by === 'id' ? id !== undefined : SessionId.safeParse(id).success;
+  if (!isOne) {
+    throw new PerdureError('INVALID_INPUT', 'the cursor is not one that this listing gave: leave it out to begin anew');
   }
-  return { updatedAt: Number(updatedAt), id: parsed.data };
+  return { updatedAt: by === 'id' ? 0 : Number(place), id: id as SessionId };
 };
 
 const listSessions = async (scope: Scope, options: ListOptions = {}): Promise<SessionPage> => {
   const { status, limit, cursor, by } = parseInput('the query', ListOptions, options);
   const statuses = typeof status === 'string' ? [status] : status;
-  const query = { status: statuses, limit: limit + 1, by, after: parseCursor(cursor) };
+  const query = { status: statuses, limit: limit + 1, by, after: parseCursor(cursor, by) };
   const found = await scope.store.list(scope.workspace, query);
   const sessions = found.slice(0, limit);
-  return { sessions, ...(found.length > limit && { cursor: cursorOf(sessions.at(-1)!) }) };
+  return { sessions, ...(found.length > limit && { cursor: cursorOf(sessions.at(-1)!, by) }) };
 };
 
 export const sessionsOf = (scope: Scope): Sessions => ({

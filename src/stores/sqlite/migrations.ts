@@ -46,6 +46,17 @@ CREATE TABLE IF NOT EXISTS snapshots (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** They hold nothing that the tables do not. */
+export const logIndexes = `
+CREATE INDEX IF NOT EXISTS sessions_by_change ON sessions (workspace, updated_span);
+CREATE INDEX IF NOT EXISTS sessions_by_root ON sessions (workspace, root) WHERE parent IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS events_by_seq ON events (workspace, session, seq);
+CREATE INDEX IF NOT EXISTS events_by_turn ON events (workspace, session, turn, seq) WHERE opens_turn = 1;
+CREATE INDEX IF NOT EXISTS events_by_blob ON events (workspace, payload) WHERE encoding = 2;
+CREATE INDEX IF NOT EXISTS events_naming_blobs ON events (workspace, session, seq) WHERE ${isBlobEvent};
+CREATE UNIQUE INDEX IF NOT EXISTS blobs_by_hash ON blobs (workspace, hash);
+`;
+
 /** The migration to schema n stands at index n - 1. What is released is never changed, only followed by another. */
 export const migrations: readonly Migration[] = [
   {
@@ -61,8 +72,6 @@ CREATE TABLE sessions (
   imported_to INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX sessions_by_change ON sessions (workspace, updated_span);
-CREATE INDEX sessions_by_root ON sessions (workspace, root) WHERE parent IS NOT NULL;
 
 CREATE TABLE events (
   id INTEGER PRIMARY KEY,
@@ -70,10 +79,6 @@ CREATE TABLE events (
   turn INTEGER NOT NULL, opens_turn INTEGER NOT NULL, run TEXT, type TEXT NOT NULL, version INTEGER NOT NULL,
   actor TEXT NOT NULL, salt BLOB, hash BLOB NOT NULL, encoding INTEGER NOT NULL, payload BLOB NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX events_by_seq ON events (workspace, session, seq);
-CREATE INDEX events_by_turn ON events (workspace, session, turn, seq) WHERE opens_turn = 1;
-CREATE INDEX events_by_blob ON events (workspace, payload) WHERE encoding = 2;
-CREATE INDEX events_naming_blobs ON events (workspace, session, seq) WHERE ${isBlobEvent};
 
 CREATE TABLE keys (
   workspace TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, body_hash TEXT NOT NULL,
@@ -86,10 +91,11 @@ CREATE TABLE blobs (
   workspace TEXT NOT NULL, hash BLOB NOT NULL, put_at INTEGER NOT NULL, size INTEGER NOT NULL, encoding INTEGER NOT NULL,
   bytes BLOB NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX blobs_by_hash ON blobs (workspace, hash);
 
 ${snapshotTable}
 ${projectionTables}
+
+${logIndexes}
 
 CREATE TABLE work (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

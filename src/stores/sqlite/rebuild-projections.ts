@@ -5,7 +5,7 @@ import type { WorkspaceId } from '../../schema/ids.ts';
 import { RebuiltSession } from '../rebuilt-session.ts';
 import { parseSummary } from '../stored-summary.ts';
 import { inTransaction } from './in-transaction.ts';
-import { projectionTables, snapshotTable } from './migrations.ts';
+import { logIndexes, projectionTables, snapshotTable } from './migrations.ts';
 import type { EventReader } from './read-events.ts';
 import type { SessionStart } from './sessions.ts';
 import type { Tables } from './tables.ts';
@@ -64,7 +64,7 @@ const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema WHERE name
 /** The workspaces that lost theirs with the tables; none when the tables are there. Snapshots come again by themselves. */
 const restoreTables = (db: DatabaseSync): readonly WorkspaceId[] => {
   const { found } = db.prepare(projectionsThere).get() as { found: number };
-  db.exec(`${projectionTables} ${snapshotTable}`);
+  db.exec(`${projectionTables} ${snapshotTable} ${logIndexes}`);
   if (found === 2) return [];
   const rows = db.prepare('SELECT DISTINCT workspace FROM sessions').all() as { workspace: WorkspaceId }[];
   return rows.map(({ workspace }) => workspace);

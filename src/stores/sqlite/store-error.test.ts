@@ -31,7 +31,7 @@ test.each([
 test.each([
   ['no such table: keys', 'backup'],
   ['no such column: epoch', 'backup'],
-  ['no such index: events_naming_blobs', 'backup'],
+  ['no such index: events_naming_blobs', 'repair --projections'],
   ['table meta already exists', 'backup'],
   ['table sessions has no column named epoch', 'backup'],
   ['no such table: tool_calls', 'perdure repair --projections'],

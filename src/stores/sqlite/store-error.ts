@@ -76,8 +76,8 @@ const adviceForNoDatabase =
 const notADatabase = 26;
 
 const repairs = 'run `perdure repair --projections`, which makes it anew from the logs';
-const isProjectionGone = ({ message }: Error): boolean =>
-  /^no such (table|index): (commit_paths|tool_calls|snapshots)/.test(message);
+const isMadeAnew = ({ message }: Error): boolean =>
+  /^no such (table: (commit_paths|tool_calls|snapshots)|index: )/.test(message);
 /** Schemas change by migrations alone, so somebody took away what they made, or their number. */
 const isSchemaDamaged = ({ message }: Error): boolean =>
   /^no such (table|index|column): |^(table|index) .* already exists$|^table .* has no column named /.test(message);
@@ -86,7 +86,7 @@ const isSchemaDamaged = ({ message }: Error): boolean =>
 export const storeError = (error: unknown, file: string): unknown => {
   if (!isEngineError(error)) return error;
   if (isSchemaDamaged(error)) {
-    const advice = isProjectionGone(error) ? repairs : metaAdvice;
+    const advice = isMadeAnew(error) ? repairs : metaAdvice;
     return storeFailure('STORE_CORRUPT', file, error.message, { cause: error, advice });
   }
   const code = extendedCodeOf[error.errcode] ?? codeOf[error.errcode & 0xff] ?? 'defect';
