@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { askPostgres } from './ask-postgres.ts';
 import type { PostgresAddress, PostgresReply, PostgresRequest } from './postgres-process.ts';
 
 export interface PostgresServer extends PostgresAddress {
@@ -53,4 +54,11 @@ export async function startPostgres(): Promise<PostgresServer> {
     await close();
     throw error;
   }
+}
+
+/** The one database of such a server; gives the URL of the ordinary role that owns it. */
+export async function createOnlyDatabase({ adminUrl, host, port }: PostgresAddress): Promise<string> {
+  await askPostgres(adminUrl, `create role app login nosuperuser nobypassrls password 'app'`);
+  await askPostgres(adminUrl, 'create database app owner app');
+  return `postgres://app:app@${host}:${port}/app`;
 }

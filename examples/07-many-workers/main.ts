@@ -18,10 +18,13 @@ if (!process.env.PERDURE_STORE && !existsSync(brought)) {
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-many-workers-'));
 process.env.PERDURE_DATA = folder.path;
-const server = process.env.PERDURE_STORE
-  ? undefined
-  : await (await import(pathToFileURL(brought).href)).startPostgres();
-process.env.PERDURE_STORE ??= server?.adminUrl;
+const startServer = async () => {
+  const { startPostgres, createOnlyDatabase } = await import(pathToFileURL(brought).href);
+  const started = await startPostgres();
+  process.env.PERDURE_STORE = await createOnlyDatabase(started); // as an ordinary role that owns it, never as the superuser
+  return started;
+};
+const server = process.env.PERDURE_STORE ? undefined : await startServer();
 
 const startWorker = (name: string) => {
   const worker = fork(join(import.meta.dirname, 'worker.ts'), { env: { ...process.env, WORKER: name } });

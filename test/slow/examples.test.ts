@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,9 +21,10 @@ beforeEach(() => {
 afterEach(() => rmSync(place, { recursive: true, force: true }));
 
 /** In a folder of its own, with another as the machine's temporary one; gives what it printed. */
-const run = async (example: string, store: string): Promise<string> => {
+const run = async (example: string, store: string | undefined): Promise<string> => {
   const cwd = mkdtempSync(join(place, 'cwd-'));
   const temporary = mkdtempSync(join(place, 'tmp-'));
+  for (const path of [place, temporary]) chmodSync(path, 0o755); // root starts PostgreSQL as another user
   const file = example.endsWith('.ts') ? example : join(example, 'main.ts');
   const { ANTHROPIC_API_KEY, OPENAI_API_KEY, ...others } = process.env;
   const env = { ...others, TMPDIR: temporary, PERDURE_STORE: store, PERDURE_DATA: join(place, 'data') };
@@ -148,6 +149,10 @@ test.each(examples)('[TRACK1] %s does what it tells, and leaves nothing behind',
   } finally {
     await database?.drop();
   }
+});
+
+test('[TEN2] the example of many workers takes an ordinary role also on the server that it starts', async () => {
+  expect(await run('07-many-workers', undefined)).toMatch(/6 runs succeeded/);
 });
 
 test('an example whose reader has enough goes on to its end and tells of no error', async () => {

@@ -3,8 +3,7 @@ import { openPostgresStore } from '../../src/stores/postgres/index.ts';
 import { askPostgres } from '../ask-postgres.ts';
 import { claimCost, fillQueue, kindsOfClaims } from '../claim-cost.ts';
 import { newPgClient } from '../pg-client.ts';
-import { createOnlyDatabase } from '../postgres.ts';
-import { startPostgres } from '../start-postgres.ts';
+import { createOnlyDatabase, startPostgres } from '../start-postgres.ts';
 
 test('[QUEUE13] when 20,000 sessions were finished and nothing has cleaned up after them, claims read at most thrice as many pages as while those waited, or 50', async ({
   onTestFinished,

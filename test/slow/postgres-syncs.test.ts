@@ -2,8 +2,7 @@ import type pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
 import { openRuntime } from '../../src/index.ts';
 import { newPgClient } from '../pg-client.ts';
-import { createOnlyDatabase } from '../postgres.ts';
-import { type PostgresServer, startPostgres } from '../start-postgres.ts';
+import { createOnlyDatabase, type PostgresServer, startPostgres } from '../start-postgres.ts';
 
 let server: PostgresServer | undefined;
 afterEach(() => server?.close());

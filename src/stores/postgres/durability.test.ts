@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { askPostgres } from '../../../test/ask-postgres.ts';
-import { createDatabase, createOnlyDatabase, type TestDatabase } from '../../../test/postgres.ts';
-import { startPostgres } from '../../../test/start-postgres.ts';
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
+import { createOnlyDatabase, startPostgres } from '../../../test/start-postgres.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { idempotencyKey, rawText } from '../../testing/contract/new-events.ts';
 import { copiesOf, sendCopies } from '../../testing/contract/session-copies.ts';

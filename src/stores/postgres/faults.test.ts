@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { askPostgres } from '../../../test/ask-postgres.ts';
 import { newPgClient } from '../../../test/pg-client.ts';
-import { createDatabase, createOnlyDatabase, type TestDatabase } from '../../../test/postgres.ts';
-import { type PostgresServer, startPostgres } from '../../../test/start-postgres.ts';
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
+import { createOnlyDatabase, type PostgresServer, startPostgres } from '../../../test/start-postgres.ts';
 import { hashOf } from '../../core/files/tree.ts';
 import type { SessionKey, Store } from '../../core/ports/store.ts';
 import { isPerdureError } from '../../schema/error.ts';

@@ -30,7 +30,7 @@ export interface PostgresStoreOptions {
   readonly keepAliveMs?: number;
   /** How long one statement may take. */
   readonly statementTimeoutMs?: number;
-  /** Told that hints do not come, and why. By default a process warning. */
+  /** Told that hints do not come, and why, and that row-level security does not bind the role. By default a process warning. */
   readonly onWarning?: ((problem: Error) => void) | undefined;
   /** For tests: the release that opens the database. */
   readonly release?: string;
@@ -65,6 +65,11 @@ const refuseOtherEncodings = (encoding: string): void => {
   );
 };
 
+const unboundRole = (role: string, why: string): Error =>
+  new Error(
+    `row-level security does not bind ${role}, ${why}, so only Perdure's own checks keep workspaces apart: use an ordinary role that owns its database, as "PostgreSQL" in docs/guides/many-workers.md says`,
+  );
+
 export const openPostgresStore = async (options: PostgresStoreOptions): Promise<RuntimeStore> => {
   const unknown = fieldProblem(options, fields);
   if (unknown) throw new PerdureError('INVALID_INPUT', `openPostgresStore: ${unknown}`);
@@ -77,19 +82,23 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
   if (options.listenUrl !== undefined) refuseNoAddress(options.listenUrl);
   const database = new Database({ url, poolSize, statementTimeoutMs });
   try {
-    const { writeLog, pooled } = await database.use(async (client) => {
+    const { writeLog, pooled, role, unbound } = await database.use(async (client) => {
       const { rows } = await client.query(
         `select current_setting('fsync') as fsync, current_setting('server_encoding') as encoding, pg_backend_pid() as process,
-          to_regclass('perdure.meta') is not null as begun`,
+          to_regclass('perdure.meta') is not null as begun, current_user as role,
+          (select case when rolsuper then 'a superuser' when rolbypassrls then 'which has BYPASSRLS' end
+            from pg_roles where rolname = current_user) as unbound`,
       );
       refuseNoSync(rows[0].fsync);
       refuseOtherEncodings(rows[0].encoding);
+      const { role, unbound } = rows[0];
       const pooled = isPooled(client, rows[0].process);
       if (pooled && (await losesStatements(client))) database.sendStatementsWhole(client);
       const release = options.release ?? currentRelease();
       await migrate(client, { release, waitMs: statementTimeoutMs, isBegun: rows[0].begun });
-      return { pooled, writeLog: await openWriteLog(client, statementTimeoutMs) };
+      return { pooled, role, unbound, writeLog: await openWriteLog(client, statementTimeoutMs) };
     });
+    if (unbound) onWarning(unboundRole(role, unbound));
     const onListen = () => {
       if (pooled && options.listenUrl === undefined) onWarning(noHints(fallbackPollMs));
     };

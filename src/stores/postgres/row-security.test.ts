@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { askPostgres } from '../../../test/ask-postgres.ts';
+import { callCli } from '../../../test/call-cli.ts';
 import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase } from '../../../test/postgres.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
@@ -122,5 +124,32 @@ describe('row-level security', () => {
     expect((await dispatching('update perdure.work set ready = false')).rowCount).toBeGreaterThan(0);
     const { rows } = await client.query('select count(*)::int as n from perdure.work');
     expect(rows).toEqual([{ n: 0 }]);
+  });
+
+  test('[TEN2] a superuser and a role with BYPASSRLS are told once at opening that it does not bind them, an ordinary role is not', async () => {
+    const keeper = `passes_${new URL(database.url).pathname.slice(1)}`;
+    await askPostgres(database.adminUrl, `create role ${keeper} login bypassrls in role perdure_app password 'kept'`);
+    const passing = Object.assign(new URL(database.url), { username: keeper, password: 'kept' }).href;
+    const told = async (url: string) => {
+      const warnings: string[] = [];
+      const store = await openPostgresStore({ url, onWarning: ({ message }) => warnings.push(message) });
+      await openSession(store, newKey());
+      await store.close();
+      return warnings;
+    };
+    const warning = (role: string) =>
+      expect.stringMatching(
+        `does not bind ${role}, so only Perdure's own checks keep workspaces apart: use an ordinary`,
+      );
+    expect(await told(database.url)).toEqual([]);
+    expect(await told(database.adminUrl)).toEqual([warning('postgres, a superuser')]);
+    expect(await told(passing)).toEqual([warning(`${keeper}, which has BYPASSRLS`)]);
+    await askPostgres(database.adminUrl, `drop role ${keeper}`);
+  });
+
+  test('[TEN2] a command as a superuser does what it was asked, and warns on stderr', async () => {
+    const { code, err } = await callCli(['ls', '--store', database.adminUrl]);
+    expect(code).toBe(0);
+    expect(err).toMatch(/^warning: row-level security does not bind postgres, a superuser, .*\n$/);
   });
 });
