@@ -1,9 +1,13 @@
 import type { Context, Surroundings } from '../command.ts';
+import { wrap } from '../display-width.ts';
+import { hanging } from '../hanging.ts';
 import { shellWord } from '../shell-word.ts';
 import { linesText, type Terminal } from '../terminal.ts';
 import { Claims } from './claims.ts';
 
-const columns = 80;
+const pipeColumns = 80;
+
+type Told = Pick<Context, 'out' | 'json' | 'call'>;
 
 /** A word that the shell puts in place of a longer one. */
 export interface Variable {
@@ -25,38 +29,51 @@ const silent = (heard: (text: string) => void): Terminal => ({
 /** Tells the story on stdout: each command as a person types it, and what that very command writes. */
 export class Narrator {
   readonly claims = new Claims();
-  readonly #context: Context;
+  readonly #context: Told;
   readonly #surroundings: Partial<Surroundings>;
   /** Laid out for people, also in a pipe. */
   readonly #terminal: Terminal;
   #steps = 0;
 
-  constructor(context: Context, surroundings: Partial<Surroundings>) {
+  constructor(context: Told, surroundings: Partial<Surroundings>) {
     const { out, json } = context;
     this.#context = context;
     this.#surroundings = surroundings;
     this.#terminal = json
       ? silent(() => {})
-      : { isTerminal: true, columns: Math.min(columns, out.columns), write: out.write, style: out.style };
+      : {
+          isTerminal: true,
+          columns: out.isTerminal ? out.columns : pipeColumns,
+          write: out.write,
+          style: out.style,
+        };
   }
 
+  /** Prose, wrapped. */
   say(...lines: readonly string[]): Promise<void> {
+    return this.show(...lines.flatMap((line) => wrap(line, this.#terminal.columns)));
+  }
+
+  /** Lines that stay whole, so that they can be copied. */
+  show(...lines: readonly string[]): Promise<void> {
     return this.#terminal.write(linesText(lines));
   }
 
   step(title: string): Promise<void> {
     this.#steps += 1;
-    const { style } = this.#terminal;
-    return this.say('', style(['bold', 'cyan'], `${this.#steps}. ${title}`));
+    const { style, columns } = this.#terminal;
+    const lines = hanging(`${this.#steps}. `, title, columns);
+    return this.show('', ...lines.map((line) => style(['bold', 'cyan'], line)));
   }
 
   typed(line: string): Promise<void> {
-    return this.say(`${this.#terminal.style('dim', '$')} ${this.#terminal.style('bold', line)}`);
+    return this.show(`${this.#terminal.style('dim', '$')} ${this.#terminal.style('bold', line)}`);
   }
 
   async claim(name: string, holds: boolean): Promise<void> {
     this.claims.check(name, holds);
-    await this.say(`${this.#terminal.style('green', '✓')} ${name}`);
+    const { style, columns } = this.#terminal;
+    await this.show(...hanging('✓ ', name, columns, `${style('green', '✓')} `));
   }
 
   /** Types a command of ours, runs it, and shows what it writes as it comes. */

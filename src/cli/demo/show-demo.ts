@@ -7,8 +7,10 @@ import { makeFolder } from '../../core/make-folder.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { Context, Surroundings } from '../command.ts';
 import type { Ending } from '../exit-codes.ts';
+import { hanging } from '../hanging.ts';
 import { withProgress } from '../progress.ts';
 import { shellWord } from '../shell-word.ts';
+import { linesText } from '../terminal.ts';
 import type { Env } from '../world.ts';
 import { ClaimFailed } from './claims.ts';
 import { Narrator } from './narrator.ts';
@@ -73,19 +75,22 @@ const tell = async (
     context.json ? work() : withProgress(context.err, () => what, work);
   try {
     await narrator.say(
-      'What answers here is a script, not a model. All else is real:',
-      'each command is run as it is shown, and each claim is checked.',
+      'What answers here is a script, not a model. All else is real: each command is run as it is shown, and each claim is checked.',
       '',
     );
     await narrator.typed(`cd ${shellWord(folder)}`);
     const [{ value: session }] = await tellStory({ narrator, workers, waiting });
     const next = await lookAround(folder, session, process.env);
-    await narrator.say('', 'That was all. It stays there for you to look around:', '', ...next, '');
-    await narrator.say(`To remove it: rm -r ${shellWord(folder)}`);
+    await narrator.say('', 'That was all. It stays there for you to look around:', '');
+    await narrator.show(...next, '');
+    await narrator.say('To remove it:', '');
+    await narrator.show(`  rm -r ${shellWord(folder)}`);
     return 'success';
   } catch (error) {
     if (!(error instanceof ClaimFailed)) throw error;
-    await context.err.write(`${context.err.style('red', '✗')} this does not hold: ${error.message}; see ${folder}\n`);
+    const { err } = context;
+    const problem = `this does not hold: ${error.message}; see ${folder}`;
+    await err.write(linesText(hanging('✗ ', problem, err.columns, `${err.style('red', '✗')} `)));
     return 'failure';
   } finally {
     if (context.json) await context.answer({ folder, claims: narrator.claims.made }, () => []);

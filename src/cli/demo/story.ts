@@ -29,7 +29,7 @@ const untilReleasing = async ({ workers }: Teller): Promise<void> => {
 const showReleases = async ({ narrator }: Teller): Promise<readonly string[]> => {
   await narrator.typed(`cat ${releases}`);
   const lines = (await released()).split('\n').filter(Boolean);
-  await narrator.say(...lines);
+  await narrator.show(...lines);
   return lines;
 };
 

@@ -1,0 +1,43 @@
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import { recorder } from '../../../test/call-cli.ts';
+import { Narrator } from './narrator.ts';
+
+const prose =
+  'What answers here is a script, not a model. All else is real: each command is run as it is shown, and each claim is checked.';
+const title = 'Its worker is killed in the middle of a call that may happen once';
+const claim = 'the call happened once: its tool was asked what became of it, not run again';
+const message = 'The counts must survive a restart, and so must everything else that somebody relies on.';
+
+/** What a terminal of so many columns, or a pipe, is shown, and how wide the command is told that it is. */
+const told = async (columns: number) => {
+  const out = recorder(columns);
+  let given = 0;
+  const call = async (_: readonly string[], surroundings: { out?: { columns: number } } = {}) => {
+    given = surroundings.out!.columns;
+    return 0;
+  };
+  const narrator = new Narrator({ out, json: false, call }, {});
+  await narrator.say(prose);
+  await narrator.step(title);
+  await narrator.type('send', { name: 'id', value: 'ses_1' }, message);
+  await narrator.claim(claim, true);
+  return { given, lines: stripVTControlCharacters(out.bytes().toString()).trimEnd().split('\n') };
+};
+
+test.each([
+  [40, 40],
+  [120, 120],
+  [Number.POSITIVE_INFINITY, 80],
+])(
+  '[CLIR8] with %d columns what is said is wrapped between words, commands have %d, and what is typed stays whole',
+  async (columns, width) => {
+    const { given, lines } = await told(columns);
+    expect(given).toBe(width);
+    const typed = `$ perdure send $id '${message}'`;
+    expect(lines).toContain(typed);
+    const said = lines.filter((line) => line !== typed);
+    expect(Math.max(...said.map((line) => line.length))).toBeLessThanOrEqual(width);
+    expect(said.join(' ').replaceAll(/ +/g, ' ')).toBe(`${prose} 1. ${title} ✓ ${claim}`);
+  },
+);
