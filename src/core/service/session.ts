@@ -168,7 +168,7 @@ export interface Session {
 const pinProblem = (fact: string): PerdureError =>
   new PerdureError('STATE_INVALID', `there is no fact ${fact} to pin: commit it first`, { details: { fact } });
 
-const Messages = z.array(Message);
+const Messages = z.strictObject({ messages: z.array(Message) });
 const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional() });
 const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
@@ -199,7 +199,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     append: async (input, options = {}) => {
       const { idempotencyKey } = parseInput('the append', AppendOptions, options);
       const inputs = Array.isArray(input) ? (input as readonly MessageInput[]) : [input as MessageInput];
-      const messages = parseInput('the messages', Messages, inputs.map(messageOf));
+      const { messages } = parseInput('the append', Messages, { messages: inputs.map(messageOf) });
       const encoded = messages.map((message) => encodeValid('message.appended', { message }));
       const events = await run({ type: 'append', messages, encoded }, { idempotencyKey, body: inputs });
       return events as readonly SessionEvent<'message.appended'>[];

@@ -293,3 +293,24 @@ test('[HTTP1] secrets are put in, listed by name and removed; no answer tells a 
   await json('/v1/secrets/github', { method: 'DELETE' });
   expect((await ask('/v1/secrets/github', { method: 'DELETE' })).status).toBe(404);
 });
+
+test('[HTTP1] what is wrong with an input or a message is told by its path in the body', async () => {
+  const server = await startTestServer({}, {}, { hasWorker: false });
+  const session = await openSession(server, { agent: { name: 'tester' } });
+  const detailOf = async (route: string, body: unknown) => {
+    const answer = await server.ask(`${session}/${route}`, post(body));
+    expect(answer.status).toBe(400);
+    return (await answer.json()).detail;
+  };
+  const message = (written: unknown) => detailOf('messages', { messages: [written] });
+  expect(await detailOf('runs', { input: [{ type: 'text', txt: 'x' }] })).toMatch(
+    /input\.0\.text: .*expected string.*input\.0: Unrecognized key: "txt"/,
+  );
+  expect(await detailOf('runs', { input: [{ type: 'txt' }] })).toMatch(/input\.0\.type: .*'text' \| 'file'/);
+  expect(await detailOf('runs', { input: 5 })).toContain('input: expected text, or a list of parts');
+  expect(await message({ role: 'usr', content: 'x' })).toMatch(/messages\.0\.role: .*'user'/);
+  expect(await message('x')).toContain('messages.0: expected { role, content }');
+  expect(await message({ role: 'user', content: [{ type: 'txt' }] })).toMatch(
+    /messages\.0\.content\.0\.type: .*'text'/,
+  );
+});

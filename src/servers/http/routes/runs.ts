@@ -14,7 +14,10 @@ import { atPoint, Flag, inRun, limitUpTo, nothing, ofCall, Whole } from './field
 import { lastId } from './last-id.ts';
 import { defineSessionRoute } from './session-route.ts';
 
-const content = z.union([Text, z.array(UserPart).min(1)]);
+const content = z.union([Text, z.array(UserPart).min(1)], {
+  error: ({ input }) =>
+    typeof input === 'string' || Array.isArray(input) ? undefined : 'expected text, or a list of parts',
+});
 /** Room for the largest payload that a log takes, and what is around it. */
 const maxBytes = maxPayloadBytes + 1024 * 1024;
 
