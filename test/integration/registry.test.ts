@@ -128,16 +128,17 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
     });
 
     test('[MEM3] anybody may ask who they are, and is told the profile that the workspace knows', async () => {
-      const { token, key } = await withKey({ of: 'viewer', areas: ['usage'] });
+      const { workspace, token, key } = await withKey({ of: 'viewer', areas: ['usage'] });
       const { members } = await signIn(token);
       expect(await members.me()).toEqual({
+        workspace,
         member: 'ann',
         role: 'viewer',
         key: key.id,
         areas: ['usage'],
         profile: { name: 'Ann' },
       });
-      expect(await admin().members.me()).toEqual({ member: 'root', role: 'admin' });
+      expect(await admin().members.me()).toMatchObject({ member: 'root', role: 'admin' });
     });
   });
 
@@ -298,9 +299,10 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
     });
 
     test('[PDK6] in effect is the lower role of key and member, now', async () => {
-      const { scoped, token } = await withKey({ of: 'approver', role: 'admin' });
+      const { scoped, token } = await withKey();
+      await scoped.members.add({ id: 'bob', role: 'admin' });
       const roleNow = async () => (await other.authenticate(token))?.identity.role;
-      expect(await roleNow()).toBe('approver');
+      expect(await roleNow()).toBe('admin');
       await scoped.members.change('ann', { role: 'viewer' });
       expect(await roleNow()).toBe('viewer');
       await expect((await signIn(token)).sessions.open()).rejects.toMatchObject({ code: 'FORBIDDEN' });
@@ -310,6 +312,17 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect((await other.authenticate(low.token))?.identity.role).toBe('viewer');
       const own = await scoped.keys.create({ member: 'ann' });
       expect(own.key.role).toBe('admin');
+    });
+
+    test('[PDK6] no key is made above its member, who has it as it was when they may do more', async () => {
+      const { scoped, token } = await withKey({ of: 'member' });
+      await expect(scoped.keys.create({ member: 'ann', role: 'admin' })).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining('ann has the role member'),
+      });
+      expect(await scoped.keys.list()).toHaveLength(1);
+      await scoped.members.change('ann', { role: 'admin' });
+      expect((await other.authenticate(token))?.identity.role).toBe('member');
     });
 
     test('[PDK6] nobody makes or takes over a key that can do more than their own', async () => {

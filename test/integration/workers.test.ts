@@ -108,13 +108,38 @@ test('[WORKER2] workers are listed with what they have in hand, to each workspac
   const run = await session.send('look');
   await begun;
   const common = { concurrency: 3, busy: 1, agents: ['coder@1'], status: 'working', process: process.pid };
-  expect(await runtime.workers()).toMatchObject([{ ...common, holds: [session.id], isOwn: false }]);
+  expect(await runtime.workers()).toMatchObject([{ ...common, holds: [session.id], isOwn: false, hasRoom: true }]);
   expect(await runtime.as(acme).workers()).toMatchObject([{ ...common, holds: [] }]);
   expect(worker.state()).toMatchObject({ holds: 1, isEnding: false });
   calls[0]!.end();
   await run.ended();
   await worker.stop();
   expect(await runtime.workers()).toEqual([]);
+});
+
+test('[WORKER2] who came by a key is not told what a worker has of others, nor where it is, but whether it has room', async () => {
+  const { agent, open, calls, begun } = newCluster();
+  const runtime = await open();
+  const byKey = async (workspace: string) => {
+    const { token } = await runtime.as({ workspace, member: 'ann', role: 'admin' }).keys.create();
+    return runtime.as((await runtime.authenticate(token))!.identity);
+  };
+  const [mine, theirs] = [await byKey('local'), await byKey('acme')];
+  const session = await mine.sessions.open({ agent });
+  const worker = runtime.worker({ concurrency: 1 });
+  await worker.start();
+  const run = await session.send('look');
+  await begun;
+  const [seenByMe, seenByThem] = [(await mine.workers())[0]!, (await theirs.workers())[0]!];
+  expect(seenByMe).toMatchObject({ busy: 1, holds: [session.id], hasRoom: false });
+  expect(seenByThem).toMatchObject({ busy: 0, holds: [], hasRoom: false });
+  for (const seen of [seenByMe, seenByThem]) {
+    expect(Object.keys(seen)).not.toEqual(expect.arrayContaining(['machine']));
+    expect(Object.keys(seen)).not.toEqual(expect.arrayContaining(['process']));
+  }
+  calls[0]!.end();
+  await run.ended();
+  await worker.stop();
 });
 
 /** A worker of the first of two runtimes, in the middle of a call. */

@@ -655,6 +655,9 @@ describe('where webhooks may go', () => {
       'http://example.org/hooks',
       'https://127.0.0.1/hooks',
       'https://[::1]/hooks',
+      'https://localhost/hooks',
+      'https://LOCALHOST./',
+      'https://a.localhost/',
       'https://2130706433/',
       'https://0x7f.1/',
       'https://[::ffff:10.0.0.1]/',
@@ -667,6 +670,8 @@ describe('where webhooks may go', () => {
       await expect(adding, url).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     }
     const { webhook } = await runtime.webhooks.add({ url: 'https://example.org/hooks', events: ['run.ended'] });
+    const named = await runtime.webhooks.add({ url: 'https://notlocalhost.example.org/', events: ['run.ended'] });
+    await runtime.webhooks.remove(named.webhook.id);
     const changing = runtime.webhooks.change(webhook.id, { url: 'https://10.0.0.1/' });
     await expect(changing).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect(await runtime.webhooks.list()).toEqual([webhook]);

@@ -58,6 +58,17 @@ describe('setup', () => {
     expect(admitted?.payload).toMatchObject({ from: { profile: { name: 'Ann', about: 'Likes tea.' } } });
   });
 
+  test('[CLIM1, AUD1] looks before it writes: the audit log tells of nothing that failed', async () => {
+    await json('setup', '--name', 'Ann');
+    await json('setup', '--name', 'Ann Smith');
+    const { entries } = await json('audit');
+    const changes = entries.filter(({ verb }: { verb: string }) => verb !== 'members.list' && verb !== 'audit.list');
+    expect(changes.map(({ verb, outcome }: Record<string, string>) => `${verb} ${outcome}`)).toEqual([
+      'members.change done',
+      'members.add done',
+    ]);
+  });
+
   test('[CLIM1, CLI1] keeps nothing without a name', async () => {
     expect((await cli(['setup'])).code).toBe(2);
     expect((await cli(['setup'], { person: () => typing('') })).code).toBe(2);

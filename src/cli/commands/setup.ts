@@ -1,4 +1,3 @@
-import { isPerdureError } from '../../schema/error.ts';
 import { Member } from '../../schema/member.ts';
 import { type Context, defineCommand, text } from '../command.ts';
 import { printableLine } from '../printable.ts';
@@ -34,10 +33,10 @@ export const setup = defineCommand({
     const name = given ?? (await askName(context));
     const { members } = await context.runtime();
     const profile = { name, ...(about !== undefined && { about }) };
-    const member = await members.change('local', { profile }).catch((error) => {
-      if (!isPerdureError(error, 'MEMBER_NOT_FOUND')) throw error;
-      return members.add({ id: 'local', role: 'admin', profile });
-    });
+    const isKnown = (await members.list()).some(({ id }) => id === 'local');
+    const member = await (isKnown
+      ? members.change('local', { profile })
+      : members.add({ id: 'local', role: 'admin', profile }));
     await context.answer(member, () => `agents are told that they work for ${printableLine(name)}`);
     return undefined;
   },

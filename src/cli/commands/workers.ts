@@ -7,30 +7,23 @@ import { printableLine } from '../printable.ts';
 import { type Column, layOutTable } from '../table.ts';
 import { age } from '../time.ts';
 
-const columns: readonly Column[] = [
-  { title: 'WORKER', shortens: 0 },
-  { title: 'STATUS' },
-  { title: 'BUSY', align: 'right' },
-  { title: 'SEEN', align: 'right', leaves: 1 },
-  { title: 'UP', align: 'right', leaves: 2 },
-  { title: 'PROCESS', align: 'right', leaves: 4 },
-  { title: 'MACHINE', leaves: 3 },
-  { title: 'AGENTS', flexible: true, leaves: 5 },
+const columns: readonly (Column & { readonly of: (worker: WorkerInfo, at: number) => string })[] = [
+  { title: 'WORKER', shortens: 0, of: ({ worker }) => worker },
+  { title: 'STATUS', of: ({ status }) => status },
+  { title: 'BUSY', align: 'right', of: ({ busy, concurrency }) => `${busy}/${concurrency}` },
+  { title: 'SEEN', align: 'right', leaves: 1, of: ({ seenAt }, at) => age(seenAt, at) },
+  { title: 'UP', align: 'right', leaves: 2, of: ({ startedAt }, at) => age(startedAt, at) },
+  { title: 'PROCESS', align: 'right', leaves: 4, of: ({ process = '' }) => String(process) },
+  { title: 'MACHINE', leaves: 3, of: ({ machine = '' }) => printableLine(machine) },
+  { title: 'AGENTS', flexible: true, leaves: 5, of: ({ agents }) => printableLine(agents.join(', ')) },
 ];
 
+/** A server does not tell where its workers are. */
 const tableOf = (workers: readonly WorkerInfo[], { out, now }: Context): readonly string[] => {
   const at = now();
-  const rows = workers.map((each) => [
-    each.worker,
-    each.status,
-    `${each.busy}/${each.concurrency}`,
-    age(each.seenAt, at),
-    age(each.startedAt, at),
-    String(each.process),
-    printableLine(each.machine),
-    printableLine(each.agents.join(', ')),
-  ]);
-  return layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
+  const told = columns.filter(({ of }) => workers.some((each) => of(each, at) !== ''));
+  const rows = workers.map((each) => told.map(({ of }) => of(each, at)));
+  return layOutTable(told, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
 };
 
 const linesOf = (workers: readonly WorkerInfo[], context: Context): readonly string[] => {
@@ -50,7 +43,9 @@ export const workers = defineCommand({
   summary: 'list the workers that are there, and what each has in hand',
   args: [],
   options: {},
-  notes: ['BUSY counts the sessions of all workspaces; those listed below are of this one.'],
+  notes: [
+    'BUSY counts the sessions of all workspaces, with a server those of its own; those listed below are of this one.',
+  ],
   examples: ['perdure workers', 'perdure workers --store postgres://…', 'perdure workers --json'],
   json: WorkersView,
   run: async (context) => {

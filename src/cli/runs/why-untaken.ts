@@ -19,7 +19,7 @@ export const whyUntaken = async (context: Context, session: Session): Promise<st
   const [workers, { agent }] = await Promise.all([workersOf(context), session.summary()]);
   const held = agent ? nameOf(agent) : '';
   const able = workers?.filter(({ status, agents }) => status === 'working' && agents.includes(held));
-  if (able?.some(({ busy, concurrency }) => busy < concurrency)) return undefined;
+  if (able?.some(({ hasRoom }) => hasRoom)) return undefined;
   const why = able === undefined ? '' : able.length === 0 ? `: there is none that holds ${held}` : ': all are busy';
   return `no worker has taken it yet${why}; \`perdure worker\` starts one where the store is`;
 };

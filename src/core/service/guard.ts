@@ -19,6 +19,8 @@ export interface Permission {
   readonly role: MemberRole;
   /** A key must not leave out any of them; without one, a key of any area will do. */
   readonly areas?: readonly Area[] | undefined;
+  /** Whom to ask where the role alone does not decide; without it, anybody who has the role. */
+  readonly whom?: string | undefined;
   /** Kept in the audit log whatever its role; those that take more than a member are in any case. */
   readonly isAudited?: true | undefined;
   /** Its answer is no promise: a refusal is thrown at once. */
@@ -37,9 +39,9 @@ const forbidden = (verb: string, message: string, details: object): PerdureError
   new PerdureError('FORBIDDEN', message, { details: { verb, ...details } });
 
 export const refusalOf = (caller: Caller, verb: string, permission: Permission): PerdureError | undefined => {
-  const { role, areas = [] } = permission;
+  const { role, areas = [], whom = 'somebody who has it' } = permission;
   if (!isAtLeast(caller.role, role)) {
-    const message = `${verb} takes the role ${role}, and ${caller.member} acts as ${caller.role}: ask somebody who has it`;
+    const message = `${verb} takes the role ${role}, and ${caller.member} acts as ${caller.role}: ask ${whom}`;
     return forbidden(verb, message, { needs: role, role: caller.role });
   }
   const area = areas.find((each) => caller.areas?.includes(each) === false);

@@ -48,6 +48,16 @@ describe('permissions', () => {
     }
   });
 
+  test('[ROLE1] who may not answer approvals is sent to those whom an approval takes, not to any member', async () => {
+    const { approvals } = await handlesOf('viewer');
+    for (const method of ['approve', 'deny']) {
+      const failure = await failureOf(() => approvals![method]!());
+      expect(failure?.message).toMatch(
+        /acts as viewer: ask somebody whose role the approval takes, by default approver or admin$/,
+      );
+    }
+  });
+
   test('[ROLE1] what a refused verb was to change stays as it is', async () => {
     const runtime = await openRuntime({ store: openMemoryStore() });
     const session = await runtime.sessions.open({ title: 'before' });

@@ -39,7 +39,11 @@ const takeAway = direct('member', 'sessions', 'files');
 const readFile = take('viewer', 'files');
 const changeFile = take('member', 'files');
 /** The approval's own rule decides further. */
-const settle = { ...take('member', 'approvals'), isAudited: true } as const;
+const settle = {
+  ...take('member', 'approvals'),
+  whom: 'somebody whose role the approval takes, by default approver or admin',
+  isAudited: true,
+} as const;
 const maintain = take('admin', 'maintenance');
 const manageMembers = take('admin', 'members');
 const manageKeys = take('admin', 'keys');

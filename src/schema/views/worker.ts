@@ -4,12 +4,13 @@ import { SessionId } from '../ids.ts';
 export const WorkerView = z
   .strictObject({
     worker: z.string(),
-    machine: z.string(),
-    process: z.int(),
+    machine: z.string().optional(),
+    process: z.int().optional(),
     isOwn: z.boolean(),
     agents: z.array(z.string()),
     concurrency: z.int(),
     busy: z.int(),
+    hasRoom: z.boolean(),
     holds: z.array(SessionId),
     status: z.enum(['working', 'draining', 'lost']),
     startedAt: z.number(),

@@ -83,6 +83,9 @@ const methodsAt = ({ routes: served }: Hono<Env>, address: string): string => {
   return [...new Set(here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(', ');
 };
 
+const optionsAt = (allow: string): Response =>
+  new Response(null, { status: 204, ...(allow && { headers: { allow } }) });
+
 const nothingHere = (method: string, allow: string): PerdureError =>
   allow
     ? new PerdureError('METHOD_NOT_ALLOWED', `${method} is not done here, but ${allow}`, { details: { allow } })
@@ -123,7 +126,7 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     context.set('requestId', id);
     try {
       refuseOdd(context, rules);
-      if (request.method === 'OPTIONS') context.res = new Response(null, { status: 204 });
+      if (request.method === 'OPTIONS') context.res = optionsAt(methodsAt(app, new URL(request.url).pathname));
       else await next();
     } catch (error) {
       context.res = failure(error, context, observer);

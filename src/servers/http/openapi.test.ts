@@ -48,6 +48,25 @@ test('[HTTP2] every header that counts is described where it does, and nowhere e
   expect(keyless).toEqual(['importSessions', 'createKey', 'rotateKey', 'setSecret', 'addWebhook', 'rotateWebhook']);
 });
 
+test('[HTTP2, HTTP3] an idempotency key is described with its least and its greatest length', () => {
+  const { paths } = openApi(routes, '0.0.1') as {
+    paths: Record<string, Record<string, { parameters: { name: string; schema: object }[] }>>;
+  };
+  const [key] = paths['/v1/sessions']!.post!.parameters.filter(({ name }) => name === 'Idempotency-Key');
+  expect(key).toMatchObject({
+    description: expect.stringContaining('done once'),
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  });
+});
+
+test("[HTTP2] who answers an approval is told that the approval's own rule decides", () => {
+  const { paths } = openApi(routes, '0.0.1') as { paths: Record<string, Record<string, { description: string }>> };
+  for (const answer of ['approve', 'deny']) {
+    const { description } = paths[`/v1/approvals/{approval}/${answer}`]!.post!;
+    expect(description).toContain('the rule of the approval itself decides');
+  }
+});
+
 test('[HTTP2] every parameter of a query says what it means', () => {
   const { paths } = openApi(routes, '0.0.1') as {
     paths: Record<string, Record<string, { parameters: { in: string; name: string; description?: string }[] }>>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { permissionFor } from '../../core/service/permissions.ts';
+import { CallersKey } from '../../schema/idempotency-key.ts';
 import { parameterTexts } from './parameter-texts.ts';
 import { isList } from './read-query.ts';
 import { bytes, type Route, stream } from './route.ts';
@@ -68,15 +69,17 @@ const parameters = (components: Components, place: 'path' | 'query', shape: z.Zo
     };
   });
 
-const headerTexts = {
-  'Idempotency-Key': 'The same key with the same request is done once, and answered the same again.',
-  'If-None-Match': 'Answers 304 when the state still has this ETag.',
-  'If-Match': 'Refuses with 412 when the state has another ETag.',
-  'Last-Event-ID': 'Goes on after the frame with this id.',
+const headerFields = {
+  'Idempotency-Key': CallersKey.describe(
+    'The same key with the same request is done once, and answered the same again.',
+  ),
+  'If-None-Match': z.string().describe('Answers 304 when the state still has this ETag.'),
+  'If-Match': z.string().describe('Refuses with 412 when the state has another ETag.'),
+  'Last-Event-ID': z.string().describe('Goes on after the frame with this id.'),
 } as const;
-const headerNames = Object.keys(headerTexts) as (keyof typeof headerTexts)[];
+const headerNames = Object.keys(headerFields) as (keyof typeof headerFields)[];
 
-const headers = ({ method, keyKeptBy, condition, answer }: Route): readonly Schema[] => {
+const headers = (components: Components, { method, keyKeptBy, condition, answer }: Route): readonly Schema[] => {
   const counting = {
     'Idempotency-Key': method !== 'GET' && keyKeptBy !== 'nobody',
     'If-None-Match': condition === 'if-none-match',
@@ -85,13 +88,10 @@ const headers = ({ method, keyKeptBy, condition, answer }: Route): readonly Sche
   };
   return headerNames
     .filter((name) => counting[name])
-    .map((name) => ({
-      name,
-      in: 'header',
-      required: false,
-      description: headerTexts[name],
-      schema: { type: 'string' },
-    }));
+    .map((name) => {
+      const { description, ...schema } = components.of(headerFields[name], 'input');
+      return { name, in: 'header', required: false, description, schema };
+    });
 };
 
 const binary = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
@@ -161,7 +161,7 @@ const operation = (components: Components, route: Route): Schema => {
     parameters: [
       ...parameters(components, 'path', params),
       ...parameters(components, 'query', query),
-      ...headers(route),
+      ...headers(components, route),
     ],
     ...(body && {
       requestBody: {

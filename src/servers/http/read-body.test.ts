@@ -33,6 +33,15 @@ test('[HTTP6] a body of another type is refused', async () => {
   });
 });
 
+test('[HTTP6] a body that is declared in another charset than UTF-8 is refused', async () => {
+  const declared = (charset: string) =>
+    readJson(asked('{}', { 'content-type': `application/json; v=1; charset=${charset}` }), 10);
+  for (const charset of ['latin1', '"iso-8859-1"', 'utf-16', 'utf-80', '']) {
+    await expect(declared(charset)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  }
+  for (const charset of ['utf-8', 'UTF-8', '"utf-8"', 'utf8']) expect(await declared(charset)).toEqual({});
+});
+
 test('[HTTP6] a body that is said to be compressed is refused', async () => {
   const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
   await expect(readJson(asked('{}', headers), 10)).rejects.toMatchObject({ code: 'INVALID_INPUT' });

@@ -57,13 +57,18 @@ const parsed = (text: string): unknown => {
   }
 };
 
+const isUtf8 = /^charset=("?)utf-?8\1$/;
+
 /** No body is an empty object: most routes need nothing. */
 export const readJson = async (request: Request, maxBytes: number): Promise<unknown> => {
   const content = Buffer.concat(await Array.fromAsync(limited(request, maxBytes)));
   if (content.length === 0) return {};
-  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  const declared = (request.headers.get('content-type') ?? '').toLowerCase().split(';');
+  const [type, ...parameters] = declared.map((each) => each.trim());
   if (type !== 'application/json' && type !== 'application/json-patch+json') {
     throw invalid('is not declared as JSON: send content-type: application/json');
   }
+  const charset = parameters.find((each) => each.startsWith('charset='));
+  if (charset && !isUtf8.test(charset)) throw invalid('is declared in a charset other than UTF-8: send JSON in UTF-8');
   return parsed(textOf(content));
 };

@@ -300,7 +300,7 @@ test('[HTTP1] what is wrong with an input or a message is told by its path in th
   const detailOf = async (route: string, body: unknown) => {
     const answer = await server.ask(`${session}/${route}`, post(body));
     expect(answer.status).toBe(400);
-    return (await answer.json()).detail;
+    return ((await answer.json()) as { detail: string }).detail;
   };
   const message = (written: unknown) => detailOf('messages', { messages: [written] });
   expect(await detailOf('runs', { input: [{ type: 'text', txt: 'x' }] })).toMatch(

@@ -118,6 +118,8 @@ test('[HTTP1] what is not done at an address is told with what is', async () => 
   expect(await allowed('DELETE', '/v1/docs')).toEqual([405, 'GET, HEAD']);
   expect(await allowed('POST', '/')).toEqual([405, 'GET, HEAD']);
   expect(await allowed('PUT', '/v1/session')).toEqual([404, null]);
+  expect(await allowed('OPTIONS', '/v1/sessions')).toEqual([204, 'GET, HEAD, POST']);
+  expect(await allowed('OPTIONS', '/v1/session')).toEqual([204, null]);
 });
 
 test('[HTTP9] a stream ends soon after its key was revoked', async () => {

@@ -3,7 +3,7 @@ import { Area } from '../../../schema/areas.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { KeyId, MemberId, newId } from '../../../schema/ids.ts';
 import { KeyInfo } from '../../../schema/key-info.ts';
-import { MemberRole } from '../../../schema/member.ts';
+import { type Member, MemberRole } from '../../../schema/member.ts';
 import { isAtLeast, lowerRole } from '../../../schema/member-roles.ts';
 import { parseInput } from '../../session/event-codec.ts';
 import { refuseSecrets } from '../refuse-secrets.ts';
@@ -57,6 +57,13 @@ const refuseWider = ({ caller }: Scope, { role, areas }: Pick<KeyInfo, 'role' | 
   });
 };
 
+/** It would say more than it can do, and could do more once the member may. */
+const refuseAboveMember = ({ id, role: most }: Member, role: MemberRole): void => {
+  if (isAtLeast(most, role)) return;
+  const message = `a key for ${id} cannot have the role ${role}, since ${id} has the role ${most}: ask for that or less, or give ${id} the role first`;
+  throw new PerdureError('INVALID_INPUT', message, { details: { member: id, role: most } });
+};
+
 /** What outlives the key that made it would make its end mean nothing. */
 const refuseLonger = (own: KeyInfo | undefined, { expiresAt = Number.POSITIVE_INFINITY }: KeyInfo): void => {
   if (own?.expiresAt === undefined || expiresAt <= own.expiresAt) return;
@@ -105,6 +112,7 @@ export const keysOf = (scope: Scope): Keys => {
         const { member, version } = await holderOf(request.member ?? caller.member, now);
         const role = request.role ?? lowerRole(member.role, caller.role);
         const made: StoredKey = { ...request, id, member: member.id, role, createdAt: now, secretHash };
+        refuseAboveMember(member, role);
         refuseWider(scope, made);
         refuseLonger(await ownKey(), made);
         // The member is written too, so that none who is removed meanwhile gets a key.

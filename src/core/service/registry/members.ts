@@ -17,8 +17,8 @@ export type NewMember = Omit<z.input<typeof NewMember>, 'id'> & { readonly id: s
 export type MemberChange = z.input<typeof MemberChange>;
 
 export interface Members {
-  /** Who calls, with the profile that the workspace knows where none was brought. */
-  me(): Promise<Caller & { readonly profile?: Profile | undefined }>;
+  /** Who calls, in which workspace, with the profile that it knows where none was brought. */
+  me(): Promise<Caller & { readonly workspace: WorkspaceId; readonly profile?: Profile | undefined }>;
   /** All of them, by id. */
   list(): Promise<readonly Member[]>;
   /** Adds a user to the workspace, with a role. */
@@ -60,7 +60,7 @@ const anotherAdmin = async (records: Records, workspace: WorkspaceId, { id, role
 export const membersOf = ({ records, workspace, clock, caller, requester, secrets }: Scope): Members => ({
   me: async () => {
     const profile = requester.profile ?? (await findMember(records, workspace, caller.member))?.member.profile;
-    return { ...caller, ...(profile && { profile }) };
+    return { workspace, ...caller, ...(profile && { profile }) };
   },
   list: async () => (await allRecords(records, workspace, 'member')).map(({ body }) => Member.parse(body)),
   add: async (input) => {

@@ -36,6 +36,9 @@ const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1
 const notPublic = (address: string): string =>
   `${address} is not a public address: webhooks go to private ones only where that is allowed`;
 
+/** What every resolver takes for this machine (RFC 6761). */
+const isLocalName = /(^|\.)localhost\.?$/;
+
 /** What is wrong with an address before its name is looked up. */
 export const urlProblem = (text: string, { allowPrivate }: Pick<PostRules, 'allowPrivate'>): string | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -45,7 +48,7 @@ export const urlProblem = (text: string, { allowPrivate }: Pick<PostRules, 'allo
   if (allowPrivate) return undefined;
   if (url.protocol !== 'https:') return 'webhooks go over https only';
   const host = hostOf(url);
-  return isIP(host) && !isPublicAddress(host) ? notPublic(host) : undefined;
+  return isLocalName.test(host) || (isIP(host) && !isPublicAddress(host)) ? notPublic(host) : undefined;
 };
 
 /** The one address that was checked is the one that is connected to, whatever the name leads to a moment later. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Area } from '../../../schema/areas.ts';
-import { AuditId, KeyId, MemberId } from '../../../schema/ids.ts';
+import { AuditId, KeyId, MemberId, WorkspaceId } from '../../../schema/ids.ts';
 import { KeyInfo } from '../../../schema/key-info.ts';
 import { Member, MemberRole, Profile } from '../../../schema/member.ts';
 import { AuditPageView, NewKeyView } from '../../../schema/views/registry.ts';
@@ -16,8 +16,9 @@ export const registryRoutes = [
     path: '/v1/me',
     name: 'readMe',
     verb: 'members.me',
-    summary: 'Whom this key stands for, and what it may do',
+    summary: 'Whom this key stands for, in which workspace, and what it may do',
     answer: z.strictObject({
+      workspace: WorkspaceId,
       member: MemberId,
       role: MemberRole,
       key: KeyId.optional(),

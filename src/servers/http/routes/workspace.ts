@@ -21,6 +21,9 @@ async function* hints(
   for await (const { after, ...change } of changes) yield { id: String(after), event: 'changed', data: change };
 }
 
+const whoSettles =
+  'Beside the role that the route takes, the rule of the approval itself decides: it takes the roles that it names, by default approver or admin, and where it says so nobody who asked for the call.';
+
 export const workspaceRoutes = [
   defineRoute({
     method: 'GET',
@@ -52,7 +55,7 @@ export const workspaceRoutes = [
     path: '/v1/workers',
     name: 'listWorkers',
     verb: 'runtime.workers',
-    summary: 'The workers that work for the workspace, with what each has in hand',
+    summary: 'The workers that work for the workspace, with what each has in hand for it',
     answer: WorkersView,
     handle: async ({ runtime }) => ({ workers: [...(await runtime.workers())] }),
   }),
@@ -90,6 +93,7 @@ export const workspaceRoutes = [
     name: 'approveCall',
     verb: 'approvals.approve',
     summary: 'Allows the call; once for good',
+    about: whoSettles,
     params: ofApproval,
     body: nothing,
     keyKeptBy: 'library',
@@ -102,6 +106,7 @@ export const workspaceRoutes = [
     name: 'denyCall',
     verb: 'approvals.deny',
     summary: 'Forbids the call; once for good',
+    about: whoSettles,
     params: ofApproval,
     body: z.strictObject({ reason: Text.max(2000).optional() }),
     keyKeptBy: 'library',
