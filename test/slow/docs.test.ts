@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readFiles } from '../../scripts/read-files.ts';
-import { type Block, blocksOf, inPlace } from '../docs/blocks.ts';
+import { type Block, blocksOf, inPlace, piecesOf } from '../docs/blocks.ts';
 import { startCommandsHere } from '../docs/commands-here.ts';
 import { packageSources } from '../docs/package-sources.ts';
 import { putPrograms, runProgram, runShell } from '../docs/run-shell.ts';
@@ -20,8 +20,8 @@ const files = [...readFiles('README.md', 'docs/**/*.md')].filter(([, text]) => !
 const blocks = files.flatMap(([file, text]) => blocksOf(file, text));
 const commands = blocks.filter(({ language, needs }) => language === 'sh' && needs === undefined);
 const byFile = Map.groupBy(commands, ({ file }) => file);
-const pieces = blocks.filter(({ language }) => language === 'ts');
-const nameOf = ({ file, line }: Block) => `${file.replaceAll('/', '-')}-${line}.ts`;
+const pieces = piecesOf(blocks.filter(({ language }) => language === 'ts'));
+const nameOf = ([{ file, line }]: readonly [Block, ...Block[]]) => `${file.replaceAll('/', '-')}-${line}.ts`;
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // processes, perhaps on a busy machine
 let root: string;
@@ -69,7 +69,6 @@ declare global {
   const runtime: Runtime;
   const session: Session;
   const branch: Session;
-  const key: string;
 }
 `;
 
@@ -79,7 +78,7 @@ const checkTypes = () => {
   symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(folder, 'known.ts'), known);
-  for (const piece of pieces) writeFileSync(join(folder, nameOf(piece)), inPlace([piece]));
+  for (const piece of pieces) writeFileSync(join(folder, nameOf(piece)), inPlace(piece));
   const { compilerOptions } = JSON.parse(readFileSync(join(checkout, 'tsconfig.json'), 'utf8'));
   const paths = Object.fromEntries(Object.entries(packageSources).map(([name, url]) => [name, [fileURLToPath(url)]]));
   const options = { ...compilerOptions, paths, noUnusedLocals: false, noUnusedParameters: false };
@@ -146,11 +145,12 @@ describe('[DOC1] every command of the documents runs', () => {
 });
 
 describe('[DOC2] every program of the documents', () => {
-  test.each(pieces.filter(({ isProgram }) => isProgram).map((piece) => [nameOf(piece), piece] as const))(
+  test.each(pieces.filter(([{ isProgram }]) => isProgram).map((piece) => [nameOf(piece), piece] as const))(
     '%s runs',
     async (name, piece) => {
       const folder = folderFor(`program-${name}`);
-      writeFileSync(join(folder, 'program.ts'), inPlace([piece]));
+      const port = await freePort();
+      writeFileSync(join(folder, 'program.ts'), inPlace(piece).replaceAll('4730', String(port)));
       const { code, told } = await runProgram(process.execPath, ['--import', here('import-sources.ts'), 'program.ts'], {
         cwd: folder,
         env: environment,
