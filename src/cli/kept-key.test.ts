@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { keepKey, keptKeyFile, readKeptKey } from './kept-key.ts';
 import { serverKey } from './server-key.ts';
 
-test('[CLIENT9] the key that a server keeps is found for servers of this machine alone, and not where others may read it', async () => {
+test('[CLIENT9, ST9] the key that a server keeps is found for servers of this machine alone, and not where others may read it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-kept-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const data = join(folder, '.perdure');
@@ -14,6 +14,7 @@ test('[CLIENT9] the key that a server keeps is found for servers of this machine
   expect(() => serverKey(here, undefined, world)).toThrow('PERDURE_KEY');
   for (const key of ['pdk_older', 'pdk_kept']) await keepKey(data, key);
   expect(statSync(keptKeyFile(data)).mode & 0o777).toBe(0o600);
+  expect(statSync(data).mode & 0o777).toBe(0o700);
   for (const own of [here, 'http://localhost:1', 'http://[::1]:1'])
     expect(serverKey(own, undefined, world)).toBe('pdk_kept');
   for (const other of ['http://127.0.0.1.example.org', 'https://example.org', 'http://localhost.example.org:4730'])

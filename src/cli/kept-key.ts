@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../core/make-folder.ts';
+import { makePrivateFolder } from '../core/make-folder.ts';
 
 /** Of the server that the data folder belongs to. Whoever may read there has its sessions anyway. */
 export const keptKeyFile = (data: string): string => join(data, 'api-key');
@@ -26,7 +26,7 @@ export const readKeptKey = (data: string): string | undefined => {
 export const keepKey = async (data: string, token: string): Promise<void> => {
   const file = keptKeyFile(data);
   const part = `${file}.${process.pid}.part`;
-  await makeFolder(dirname(file));
+  await makePrivateFolder(dirname(file));
   await writeFile(part, `${token}\n`, { mode: 0o600 });
   await rename(part, file);
 };

@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,6 +50,15 @@ describe('an output', () => {
       expect(read).toBe('through');
       expect(lstatSync(at('pipe')).isFIFO()).toBe(true);
     }
+  });
+
+  test('[ST9] is new with the mode that is asked for, and in the place of another with that of the other', async () => {
+    const modeOf = (name: string): number => statSync(at(name)).mode & 0o777;
+    await writeOutput(at('bundle'), bytes('a'), 0o600);
+    expect(modeOf('bundle')).toBe(0o600);
+    chmodSync(at('bundle'), 0o640);
+    await writeOutput(at('bundle'), bytes('b'), 0o600);
+    expect(modeOf('bundle')).toBe(0o640);
   });
 
   test('[CLI1] that fails leaves what was there', async () => {

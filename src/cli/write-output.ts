@@ -21,8 +21,8 @@ const ifThere = async <T>(asked: Promise<T>): Promise<T | undefined> =>
     return undefined;
   });
 
-const writeInto = async (file: string, flags: 'w' | 'wx', chunks: Chunks): Promise<number> => {
-  const handle = await open(file, flags);
+const writeInto = async (file: string, flags: 'w' | 'wx', chunks: Chunks, mode?: number): Promise<number> => {
+  const handle = await open(file, flags, mode);
   let bytes = 0;
   try {
     for await (const chunk of chunks) {
@@ -37,10 +37,10 @@ const writeInto = async (file: string, flags: 'w' | 'wx', chunks: Chunks): Promi
 };
 
 /** Under its name only once it is whole and on the disk. */
-const writeWhole = async (file: string, chunks: Chunks): Promise<number> => {
+const writeWhole = async (file: string, chunks: Chunks, mode: number | undefined): Promise<number> => {
   const part = join(dirname(file), `.perdure-export-${process.pid}.part`);
   try {
-    const bytes = await writeInto(part, 'wx', chunks);
+    const bytes = await writeInto(part, 'wx', chunks, mode);
     await rename(part, file);
     return bytes;
   } catch (error) {
@@ -56,12 +56,12 @@ const targetOf = async (file: string, there: Stats | undefined): Promise<string>
   return link?.isSymbolicLink() ? resolve(dirname(file), await readlink(file)) : file;
 };
 
-/** Puts a file in the place of another; a link stays, and what is no file, such as a named pipe, is written to as it is. */
-export const writeOutput = async (file: string, chunks: Chunks): Promise<number> => {
+/** Puts a file in the place of another, with its mode; a link stays, and what is no file, such as a named pipe, is written to as it is. */
+export const writeOutput = async (file: string, chunks: Chunks, newMode?: number): Promise<number> => {
   try {
     const there = await ifThere(stat(file));
     if (there && !there.isFile()) return await writeInto(file, 'w', chunks);
-    return await writeWhole(await targetOf(file, there), chunks);
+    return await writeWhole(await targetOf(file, there), chunks, there ? there.mode & 0o777 : newMode);
   } catch (error) {
     throw fileError(error, 'write', file);
   }

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeFolder } from './make-folder.ts';
+import { makeFolder, makePrivateFolder } from './make-folder.ts';
 
 const root = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-make-folder-'));
@@ -17,6 +17,15 @@ test('a folder is made with those above it, several times and by several at once
   for (const each of [folder, join(folder, '..'), join(folder, '..', '..')]) {
     expect(statSync(each).mode & 0o777).toBe(0o700);
   }
+});
+
+test('[ST9] one for its user alone leaves those above it to the umask, and one that is there as it is', async () => {
+  const before = process.umask(0o022);
+  onTestFinished(() => void process.umask(before));
+  const above = join(root(), 'a', 'b');
+  await Promise.all(Array.from({ length: 8 }, () => makePrivateFolder(join(above, 'c'))));
+  await makePrivateFolder(above);
+  expect([join(above, 'c'), above].map((each) => statSync(each).mode & 0o777)).toEqual([0o700, 0o755]);
 });
 
 test('where a file stands, and below it, none can be made, and the file is named', async () => {

@@ -44,16 +44,19 @@ const makeOne = async (folder: string, mode: number | undefined): Promise<void> 
   }
 };
 
-const make = async (folder: string, mode: number | undefined): Promise<void> => {
+const make = async (folder: string, mode: number | undefined, modeAbove: number | undefined): Promise<void> => {
   try {
     await makeOne(folder, mode);
   } catch (error) {
     const above = dirname(folder);
     if (!isCode(error, 'ENOENT') || above === folder) throw error;
-    await make(above, mode);
+    await make(above, modeAbove, modeAbove);
     await makeOne(folder, mode);
   }
 };
 
 /** With those above it. Node's own way, `recursive`, asks without end below a folder that takes none, such as /proc. */
-export const makeFolder = (folder: string, mode?: number): Promise<void> => make(resolve(folder), mode);
+export const makeFolder = (folder: string, mode?: number): Promise<void> => make(resolve(folder), mode, mode);
+
+/** For its user alone; those above it are made as any are. One that is there stays as it is. */
+export const makePrivateFolder = (folder: string): Promise<void> => make(resolve(folder), 0o700, undefined);

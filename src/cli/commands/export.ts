@@ -45,7 +45,7 @@ export const exportCommand = defineCommand({
     const bytes = await withProgress(
       err,
       () => `exporting to ${shown}`,
-      () => writeOutput(target, bundle),
+      () => writeOutput(target, bundle, 0o600),
     );
     await context.answer({ file: target, sessions: ids, bytes }, () => `${shown}  ${count(bytes, 'byte')}`);
   },

@@ -1,6 +1,5 @@
-import { stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
-import { makeFolder } from '../../core/make-folder.ts';
+import { makePrivateFolder } from '../../core/make-folder.ts';
 import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { fieldProblem } from '../../schema/field-problem.ts';
@@ -9,16 +8,17 @@ import { currentRelease } from '../release.ts';
 import { Watchers } from '../watchers.ts';
 import { openEarlyReads } from './early-reads.ts';
 import { followFile } from './follow-file.ts';
+import { makeFile } from './make-file.ts';
 import { newFileMark } from './opened-files.ts';
 import { earlyMs, Reader } from './reader.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import type { WriterOperations } from './serve-writes.ts';
 import { SqliteStore } from './sqlite-store.ts';
-import { fileSystemError, isFolder, storeFailure } from './store-error.ts';
+import { fileSystemError, storeFailure } from './store-error.ts';
 import { ThreadClient } from './thread-client.ts';
 
 export interface SqliteOptions {
-  /** Made when it is not there, with its folders. */
+  /** Made when it is not there, with its folders; it and the folder that it is in are then for this user alone. */
   readonly file: string;
   /** How long to wait for other processes before STORE_BUSY. */
   readonly busyTimeoutMs?: number;
@@ -41,10 +41,10 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeSt
   const problem = fieldProblem(options, fields);
   if (problem) throw new PerdureError('INVALID_INPUT', `openSqliteStore: ${problem}`);
   const file = resolve(options.file);
-  await makeFolder(dirname(file)).catch((error) => {
+  await makePrivateFolder(dirname(file)).catch((error) => {
     throw fileSystemError(error, file);
   });
-  if ((await stat(file).catch(() => undefined))?.isDirectory()) throw isFolder(file);
+  makeFile(file);
   const { busyTimeoutMs = 10_000, fallbackPollMs = 1000, release = currentRelease() } = options;
   const data = { file, busyTimeoutMs: timerMs(busyTimeoutMs), fallbackPollMs, release, mark: newFileMark() };
   const lost = (cause: unknown) =>

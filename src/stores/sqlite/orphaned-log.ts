@@ -5,7 +5,7 @@ import { fileSystemError, storeFailure } from './store-error.ts';
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Where links lead, also when nothing is there. */
-const targetOf = (path: string): string => {
+export const targetOf = (path: string): string => {
   try {
     return realpathSync(path);
   } catch {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -22,12 +22,13 @@ test('[FILE29] a machine stays what it is when it gets another name, and is no o
   expect(await isThisMachine(two, machine)).toBe(false);
 });
 
-test('[FILE29] processes that begin at once are one machine; who only asks makes nothing', async () => {
+test('[FILE29, ST9] processes that begin at once are one machine, in a folder for their user alone; who only asks makes nothing', async () => {
   const data = join(folder, 'data');
   expect(await isThisMachine(data, 'twin')).toBe(false);
   expect(readdirSync(folder)).toEqual([]);
   const machines = await Promise.all(Array.from({ length: 20 }, () => thisMachine(data)));
   expect(new Set(machines).size).toBe(1);
+  expect(statSync(data).mode & 0o777).toBe(0o700);
   expect(readdirSync(data)).toEqual(['machine']);
 });
 

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
 import { fileProblem } from '../../file-problem.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makePrivateFolder } from '../../make-folder.ts';
 import { createWhole } from './create-whole.ts';
 
 const fileIn = (data: string): string => join(data, 'machine');
@@ -21,7 +21,7 @@ const known = async (data: string): Promise<string | undefined> => {
 const knownOrNew = async (data: string): Promise<string> => {
   const machine = await known(data);
   if (machine) return machine;
-  await makeFolder(data);
+  await makePrivateFolder(data);
   await createWhole(fileIn(data), `${hostname()}-${randomBytes(8).toString('hex')}\n`);
   return knownOrNew(data);
 };

@@ -3,7 +3,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
 import { fileProblem } from '../../file-problem.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makePrivateFolder } from '../../make-folder.ts';
 import { keyBytes, newSealingKey, type SealingKey, sealingKey } from './seal.ts';
 
 export const vaultLocked = (why: string): PerdureError =>
@@ -106,7 +106,7 @@ const writeKeyFile = async (file: string): Promise<SealingKey> => {
 };
 
 export const makeMasterKey = async (file: string): Promise<void> => {
-  await makeFolder(dirname(file), 0o700).catch(unwritable(file));
+  await makePrivateFolder(dirname(file)).catch(unwritable(file));
   await writeKeyFile(file).catch((error) => {
     if (!isCode(error, 'EEXIST')) return unwritable(file)(error);
     throw new PerdureError('CONFLICT', `there is a master key already: ${file}`, { details: { file } });
