@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,6 +71,7 @@ test('[START2] where the usual port is taken it takes the next and says so, and 
   onTestFinished(() => void taken.close());
   const refused = await serve(folder, '--port', '4730');
   expect(refused.url).toBe('ended with 2');
+  expect(await readdir(folder)).toEqual([]);
   const next = startPerdure(['serve'], { cwd: folder });
   onTestFinished(() => void next.kill('SIGKILL'));
   const [line] = await once(createInterface({ input: next.stdout }), 'line');

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { callCli } from '../../../test/call-cli.ts';
 import { PerdureError } from '../../schema/error.ts';
 
@@ -13,6 +15,23 @@ test.each([
   expect(err.replaceAll(/\s+/g, ' ')).toContain(
     `with --no-worker there is no worker that ${named} could be for: leave out one or the other`,
   );
+});
+
+test('[START2, CLI4] where it cannot listen it makes no store', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  onTestFinished(() => void taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const refused = async (...given: readonly string[]) =>
+    callCli(['serve', ...given], { openRuntime: () => Promise.reject(new Error('a store was made')) });
+  expect(await refused('--port', String(port))).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(`port ${port} is taken: give another`),
+  });
+  expect(await refused('--host', '192.0.2.1')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('cannot listen at 192.0.2.1'),
+  });
 });
 
 test('[OBS1] warnings of the runtime are entries of the log like all else, without the password of the store', async () => {

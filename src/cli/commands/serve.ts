@@ -36,6 +36,19 @@ const parsePort = (given: string | undefined): number | undefined => {
   throw wrongCall(`--port is a number up to ${2 ** 16 - 1}; got "${given}"`);
 };
 
+/** Before there is a store: where nobody can listen, none is made. Of the usual ports another is taken. */
+const checkPlace = async ({
+  host = '127.0.0.1',
+  port,
+}: {
+  readonly host?: string | undefined;
+  readonly port?: string | undefined;
+}) => {
+  const wanted = parsePort(port);
+  const { checkListening } = await import('../../servers/http/listen.ts');
+  await checkListening(host, wanted ?? 0);
+};
+
 const listen = async (
   runtime: Runtime,
   context: Context,
@@ -81,7 +94,7 @@ export const serve = defineCommand({
   backingOptions: ['store', 'config', 'workspace'],
   json: z.strictObject({ url: z.string(), key: z.string().optional() }),
   run: async (context, call) => {
-    parsePort(call.options.port); // before there is a store
+    await checkPlace(call.options);
     if (call.options['no-worker']) refuseWithoutWorker(call.options);
     const wanted = await parseWorkerOptions(context, call.options);
     const observing = await observe(context, call.options.log ?? (context.err.isTerminal ? 'warn' : 'info'));

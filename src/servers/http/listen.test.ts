@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
-import { listenHttp } from './listen.ts';
+import { checkListening, listenHttp } from './listen.ts';
 
 test.each([
   ['127.0.0.1', 99_999],
   ['999.1.1.1', 0],
   ['192.0.2.1', 0],
 ])('[START2] where it cannot listen, at %s and port %i, that is told with what to do', async (host, port) => {
-  await expect(listenHttp(() => new Response(), { host, port })).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
-    message: expect.stringMatching(`^cannot listen at ${host}, port ${port} \\(.+\\): give `),
-  });
+  for (const listen of [() => listenHttp(() => new Response(), { host, port }), () => checkListening(host, port)]) {
+    await expect(listen()).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringMatching(`^cannot listen at ${host}, port ${port} \\(.+\\): give `),
+    });
+  }
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { PerdureError } from '../../schema/error.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
@@ -41,7 +41,7 @@ export interface ListenOptions {
   readonly onStop?: (() => void) | undefined;
 }
 
-const bind = async (server: Server, host: string, port: number): Promise<number> => {
+const bind = async (server: NetServer, host: string, port: number): Promise<number> => {
   const failed = once(server, 'error').then(([error]) => {
     throw error;
   });
@@ -64,6 +64,14 @@ const bind = async (server: Server, host: string, port: number): Promise<number>
   }
   const address = server.address();
   return typeof address === 'object' && address ? address.port : port;
+};
+
+/** Fails as a server there would, which is then not begun. */
+export const checkListening = async (host: string, port: number): Promise<void> => {
+  const server = createServer();
+  await bind(server, host, port);
+  server.close();
+  await once(server, 'close');
 };
 
 export const nameOfHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
