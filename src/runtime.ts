@@ -102,6 +102,21 @@ const storeOf = async (given: unknown, onWarning: (problem: unknown) => void): P
   return 'append' in store ? store : openStore(store, onWarning);
 };
 
+/** Whether the address is that of a SQLite database with nothing in it. Makes none, and nothing in it. */
+export const isBlankStore = async (address: string): Promise<boolean> => {
+  const file = sqliteFileIn(address);
+  return file !== undefined && (await import('./stores/sqlite/is-blank.ts')).isBlank(file);
+};
+
+/** Copies all of a store on SQLite into a new file, while others work on it; gives its size in bytes. */
+export const backUpStore = async (store: RuntimeOptions['store'], target: string): Promise<number> => {
+  const given = parseStore(store);
+  if ('file' in given) return (await import('./stores/sqlite/back-up.ts')).backUpSqlite(given.file, target);
+  const remedy =
+    'url' in given ? '`pg_dump` backs up PostgreSQL: see docs/guides/back-up.md' : 'back this one up by its own means';
+  throw new PerdureError('INVALID_INPUT', `backup copies a store on SQLite; ${remedy}`);
+};
+
 const places = ({ data = process.env.PERDURE_DATA, store }: RuntimeOptions) => {
   const file = typeof store === 'string' ? sqliteFileIn(store) : undefined;
   return { data: resolve(data || (file ? dirname(file) : '.perdure')), storeFile: file && resolve(file) };

@@ -4,7 +4,7 @@ import type { Context } from './command.ts';
 export interface Backing
   extends Pick<
     Context,
-    'server' | 'config' | 'wholeRuntime' | 'runtime' | 'storeName' | 'workspaces' | 'worker' | 'startWorker'
+    'server' | 'config' | 'wholeRuntime' | 'runtime' | 'storeName' | 'backUp' | 'workspaces' | 'worker' | 'startWorker'
   > {
   /** What a command to type next has to be told again. */
   readonly given: Readonly<Record<string, string | undefined>>;

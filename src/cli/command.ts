@@ -111,6 +111,8 @@ export interface Context {
   readonly wholeRuntime: (watching?: Watching) => Promise<Runtime>;
   /** The store's address, without its password. */
   readonly storeName: () => string;
+  /** Copies the store itself into a new file, and opens nothing else of it; gives its size in bytes. */
+  readonly backUp: (file: string) => Promise<number>;
   readonly config: () => Promise<Config>;
   /** Whoever sits at the terminal; a pipe counts when a command reads lines from anyone. */
   readonly person: (options?: { readonly anyInput: boolean }) => Person | undefined;

@@ -139,6 +139,11 @@ test('[CLI6] every command writes JSON of the shape that it promises', async () 
   await json(['import', join(folder, 'loop.perdure')]);
   await json(['repair', '--projections']);
   await json(['gc', '--dry-run']);
+  const onFile = ['--json', '--store', `sqlite:${join(folder, 'own.db')}`];
+  for (const call of [['open'], ['backup', join(folder, 'copy.db')]]) {
+    expect(await callCli([...call, ...onFile])).toMatchObject({ code: 0 });
+    asked.add(call[0]!);
+  }
 
   const runtime = await open();
   for (const text of ['delete it', 'delete it', 'ask me']) {

@@ -66,6 +66,7 @@ export const serverBacking = (world: World, { options }: RunCall, server: string
     }),
     wholeRuntime: notHere,
     workspaces: notHere,
+    backUp: notHere,
     storeName: () => server,
     worker: notHere,
     startWorker: () => {},

@@ -30,10 +30,13 @@ const isEmpty = (file: string): boolean => {
   }
 };
 
+/** So is a database without tables, as a copy of nothing has been: only an engine can tell. */
+const isBlank = async (address: string): Promise<boolean> => (await import('../runtime.ts')).isBlankStore(address);
+
 /** Opening SQLite would make the file: only the commands that begin a store may do so. Of a log without its file the store itself tells. */
-export const refuseMissingStore = (address: string): void => {
+export const refuseMissingStore = async (address: string): Promise<void> => {
   const file = fileOf(address);
-  if (!file || !isEmpty(file) || !isEmpty(`${file}-wal`)) return;
+  if (!file || !(isEmpty(file) || (await isBlank(address))) || !isEmpty(`${file}-wal`)) return;
   throw new PerdureError(
     'STORE_UNAVAILABLE',
     `there is no store at ${file}: \`perdure open\` makes one; if yours is elsewhere, go to its folder or name it with --store`,

@@ -74,15 +74,19 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
   const config = configLoader(world, call, watch);
   let address = storeOf(options.store, env);
   const tell = (message: string): void => void err.write(`warning: ${printable(message)}\n`).catch(() => {});
-  const open = async ({ warn = tell, ...watching }: Watching): Promise<Runtime> => {
+  const findStore = async () => {
     const hasNone = command.needsNoAgents && findConfig(folder, options.config) === undefined;
-    const { agents, models, store: configured, data }: Config = hasNone ? { agents: [] } : await config();
+    const { store: configured, ...found }: Config = hasNone ? { agents: [] } : await config();
     const store = givenStore(options.store, env) ?? configured ?? defaultStore;
     if (typeof store === 'string') {
       address = store;
       watch.onStore(store);
-      if (!makesStore(call)) refuseMissingStore(store);
+      if (!makesStore(call)) await refuseMissingStore(store);
     }
+    return { ...found, store };
+  };
+  const open = async ({ warn = tell, ...watching }: Watching): Promise<Runtime> => {
+    const { store, agents, models, data } = await findStore();
     return world.openRuntime({
       store,
       agents,
@@ -116,6 +120,7 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
     wholeRuntime,
     runtime,
     storeName: () => withoutSecrets(address, address),
+    backUp: async (file) => (await import('../runtime.ts')).backUpStore((await findStore()).store, file),
     workspaces: async () => (await wholeRuntime()).workspaces,
     worker: async (wanted) => {
       const isNamed = options.workspace !== undefined || Boolean(env.PERDURE_WORKSPACE) || wanted.session !== undefined;

@@ -228,6 +228,16 @@ describe('wrong calls and faults', () => {
       err: expect.stringContaining('put the file back'),
     });
     for (const name of ['empty.db', 'empty.db-wal']) rmSync(join(cwd, name));
+    new DatabaseSync(':memory:').exec("VACUUM INTO 'blank.db'");
+    const blank = readFileSync(join(cwd, 'blank.db'));
+    for (const args of [['verify', '--all'], ['ls'], ['backup', 'copy.db']]) {
+      expect(await callPerdure([...args, '--store', 'sqlite:blank.db'])).toMatchObject({
+        code: 8,
+        err: expect.stringContaining('there is no store at blank.db: `perdure open` makes one'),
+      });
+    }
+    expect(readFileSync(join(cwd, 'blank.db'))).toEqual(blank);
+    rmSync(join(cwd, 'blank.db'));
     for (const args of [
       ['open', '--metadata', '{'],
       ['open', '--metadata', '[1]'],

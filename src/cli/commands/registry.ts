@@ -7,6 +7,7 @@ import { approvals } from './approvals.ts';
 import { artifacts } from './artifacts.ts';
 import { attach } from './attach.ts';
 import { audit } from './audit.ts';
+import { backup } from './backup.ts';
 import { calls } from './calls.ts';
 import { cancel } from './cancel.ts';
 import { chat } from './chat.ts';
@@ -85,7 +86,7 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: 'store',
     about: 'move sessions, and look after the store',
-    commands: [exportCommand, importCommand, repair, gc, help, completion],
+    commands: [exportCommand, importCommand, backup, repair, gc, help, completion],
   },
 ];
 

@@ -3,7 +3,7 @@ import type { ConnectionOptions } from './connection.ts';
 
 /** What a thread is started with. */
 export interface ThreadData extends ConnectionOptions {
-  readonly role: 'reader' | 'writer';
+  readonly role: 'reader' | 'writer' | 'backUp';
   readonly port: MessagePort;
   /** Rung after every message to the port. */
   readonly bell: Int32Array;
