@@ -1,3 +1,5 @@
+import type { Imported } from '../core/ports/store.ts';
+import type { ImportOptions } from '../core/service/import-bundle.ts';
 import type { OpenOptions } from '../core/service/open-session.ts';
 import type { Sessions } from '../core/service/sessions.ts';
 import { SessionId } from '../schema/ids.ts';
@@ -11,9 +13,11 @@ import { notFromAfar } from './not-from-afar.ts';
 import { type ClientSession, sessionAfar } from './session.ts';
 import { freshKey, type Transport } from './transport.ts';
 
-export interface ClientSessions extends Omit<Sessions, 'open' | 'get'> {
+export interface ClientSessions extends Omit<Sessions, 'open' | 'get' | 'import'> {
   open(options?: Omit<OpenOptions, 'agent'> & { readonly agent?: AgentRef | undefined }): Promise<ClientSession>;
   get(id: string): Promise<ClientSession>;
+  /** Its limits are the server's. */
+  import(bundle: AsyncIterable<Uint8Array>, options?: Pick<ImportOptions, 'signal'>): Promise<Imported>;
 }
 
 export const sessionsAfar = (transport: Transport): ClientSessions => ({
@@ -35,7 +39,7 @@ export const sessionsAfar = (transport: Transport): ClientSessions => ({
   list: (query) => transport.json('/v1/sessions', { query: { ...query } }),
   usage: (query) => transport.json('/v1/usage', { query: { ...query } }),
   export: (ids) => transport.chunks('/v1/export', { query: { session: ids } }),
-  import: (bundle) => transport.json('/v1/import', { method: 'POST', content: bundle }),
+  import: (bundle, { signal } = {}) => transport.json('/v1/import', { method: 'POST', content: bundle, signal }),
   commits: async (filter) => {
     const query = filterQuery(filter);
     return (await transport.json<Listed<'commits', Sessions['commits']>>('/v1/commits', { query })).commits;

@@ -60,7 +60,16 @@ export class ServerProcess {
 
   /** Of the whole process, as the system counts it. */
   residentBytes(): number {
-    const [, kilobytes = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${this.#child!.pid}/status`, 'utf8')) ?? [];
+    return this.#statusBytes(/^VmRSS:\s+(\d+)/m);
+  }
+
+  /** The most that it ever was. */
+  peakBytes(): number {
+    return this.#statusBytes(/^VmHWM:\s+(\d+)/m);
+  }
+
+  #statusBytes(line: RegExp): number {
+    const [, kilobytes = '0'] = line.exec(readFileSync(`/proc/${this.#child!.pid}/status`, 'utf8')) ?? [];
     return 1024 * Number(kilobytes);
   }
 

@@ -1,9 +1,10 @@
+import { createHash, type Hash } from 'node:crypto';
 import { isPerdureError } from '../../schema/error.ts';
 import { maxPathChars } from '../files/path.ts';
-import { decodeTree, emptyTree, hashContent, type Tree, type TreeEntry } from '../files/tree.ts';
+import { decodeTree, emptyTree, type Tree, type TreeEntry } from '../files/tree.ts';
 import type { BlobHash, NewBlob } from '../ports/blobs.ts';
 import type { NamedBlob } from '../session/blob-events.ts';
-import { type BundleLine, bundleInvalid, maxTreeBytes } from './bundle-format.ts';
+import { type BundleLine, bundleInvalid, bundleTooLarge, maxBlobBytes } from './bundle-format.ts';
 
 type Announced = Extract<BundleLine, { blob: unknown }>['blob'];
 
@@ -16,35 +17,57 @@ interface Extent {
 /** Trees can name each other so that a few would fill any disk. */
 const maxTreeEntries = 10_000_000;
 
+export interface BlobOptions {
+  /** Gives them as they are, to be put; without it they are only judged. */
+  readonly givesBlobs?: boolean | undefined;
+  readonly maxTreeBytes?: number | undefined;
+}
+
+interface Coming {
+  readonly announced: Announced;
+  readonly digest: Hash;
+  /** Of what is to be given or read; the rest passes by. */
+  readonly bytes: Uint8Array | undefined;
+  left: number;
+}
+
 /** The blobs of a bundle as they come: whole, each once, and a tree after all that it names. Keeps only their hashes. */
 export class BundleBlobs {
+  readonly #givesBlobs: boolean;
+  readonly #maxTreeBytes: number;
   readonly #contents = new Map<BlobHash, number>();
   readonly #trees = new Map<BlobHash, Extent>([[emptyTree.hash, { entries: 0, pathChars: 0 }]]);
   #isEnded = false;
-  #coming: { readonly announced: Announced; readonly pieces: Uint8Array[]; left: number } | undefined;
+  #coming: Coming | undefined;
+
+  constructor({ givesBlobs = false, maxTreeBytes = maxBlobBytes.tree }: BlobOptions = {}) {
+    this.#givesBlobs = givesBlobs;
+    this.#maxTreeBytes = Math.min(maxTreeBytes, maxBlobBytes.tree);
+  }
 
   /** The pieces of this one come next. */
-  announce(announced: Announced): Promise<NewBlob | undefined> {
+  announce(announced: Announced): NewBlob | undefined {
     this.#refuseUnfinished();
     if (this.#isEnded) throw bundleInvalid(`the blob ${announced.hash} comes after the events`);
     const { hash, kind, size } = announced;
     const known = kind === 'tree' ? this.#trees : this.#contents;
     if (known.has(hash)) throw bundleInvalid(`the blob ${hash} comes twice`);
-    if (kind === 'tree' && size > maxTreeBytes)
-      throw bundleInvalid(`the tree ${hash} has more than ${maxTreeBytes} bytes`);
-    this.#coming = { announced, pieces: [], left: size };
+    if (size > maxBlobBytes[kind]) throw bundleInvalid(`the blob ${hash} has more than ${maxBlobBytes[kind]} bytes`);
+    if (kind === 'tree' && size > this.#maxTreeBytes) throw bundleTooLarge(`the folder ${hash}`, this.#maxTreeBytes);
+    const bytes = this.#givesBlobs || kind === 'tree' ? Buffer.alloc(size) : undefined;
+    this.#coming = { announced, digest: createHash('sha256'), bytes, left: size };
     return this.#finish();
   }
 
   /** The blob, when this was its last piece. */
-  add(piece: string): Promise<NewBlob | undefined> {
+  add(piece: string): NewBlob | undefined {
     if (!this.#coming) throw bundleInvalid('it has bytes of no blob');
-    const bytes = Buffer.from(piece, 'base64');
-    this.#coming.pieces.push(bytes);
-    this.#coming.left -= bytes.length;
-    if (bytes.length === 0 || this.#coming.left < 0) {
-      throw bundleInvalid(`the blob ${this.#coming.announced.hash} has other bytes than its hash says`);
-    }
+    const { announced, digest, bytes, left } = this.#coming;
+    const added = Buffer.from(piece, 'base64');
+    if (added.length === 0 || added.length > left) throw otherBytes(announced.hash);
+    digest.update(added);
+    bytes?.set(added, announced.size - left);
+    this.#coming.left -= added.length;
     return this.#finish();
   }
 
@@ -64,16 +87,15 @@ export class BundleBlobs {
     if (this.#coming) throw bundleInvalid(`the blob ${this.#coming.announced.hash} is not whole`);
   }
 
-  async #finish(): Promise<NewBlob | undefined> {
+  #finish(): NewBlob | undefined {
     if (!this.#coming || this.#coming.left > 0) return undefined;
-    const { announced, pieces } = this.#coming;
+    const { announced, digest, bytes } = this.#coming;
     this.#coming = undefined;
     const { hash, kind, size } = announced;
-    const bytes = Buffer.concat(pieces);
-    if ((await hashContent(bytes)) !== hash) throw bundleInvalid(`the blob ${hash} has other bytes than its hash says`);
-    if (kind === 'tree') this.#trees.set(hash, this.#extentOf(hash, treeOf(hash, bytes)));
+    if (digest.digest('hex') !== hash) throw otherBytes(hash);
+    if (bytes && kind === 'tree') this.#trees.set(hash, this.#extentOf(hash, treeOf(hash, bytes)));
     else this.#contents.set(hash, size);
-    return { hash, bytes };
+    return bytes && this.#givesBlobs ? { hash, bytes } : undefined;
   }
 
   #extentOf(hash: BlobHash, tree: Tree): Extent {
@@ -105,6 +127,8 @@ export class BundleBlobs {
     return known === size ? undefined : `the content ${hash} has ${known} bytes and not ${size}`;
   }
 }
+
+const otherBytes = (hash: BlobHash) => bundleInvalid(`the blob ${hash} has other bytes than its hash says`);
 
 const treeOf = (hash: BlobHash, bytes: Uint8Array): Tree => {
   try {

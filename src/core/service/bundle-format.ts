@@ -4,6 +4,8 @@ import { PerdureError } from '../../schema/error.ts';
 import { eventHeader } from '../../schema/event.ts';
 import { IdempotencyKeyText } from '../../schema/idempotency-key.ts';
 import { SessionId } from '../../schema/ids.ts';
+import { maxContentBytes } from '../files/content-bytes.ts';
+import { maxPayloadBytes } from '../ports/store.ts';
 
 /*
  * A bundle is JSON lines, compressed with zstd: a header that names its sessions, parents before children; then every blob that their
@@ -12,16 +14,26 @@ import { SessionId } from '../../schema/ids.ts';
  * seal, the SHA-256 of their bytes.
  */
 export const bundleVersion = 3;
-export const maxLineChars = 128 * 1024 * 1024;
-/** One blob at a time is in memory. */
-export const maxBlobBytes = 512 * 1024 * 1024;
+/** An event whose payload is as large as any and has to be escaped byte for byte. */
+export const maxLineBytes = 2 * maxPayloadBytes + 1024 * 1024;
+/** Of a folder with about a million files. */
 export const maxTreeBytes = 128 * 1024 * 1024;
+/** What no release has written is nothing to make room for. */
+export const maxBlobBytes = { content: maxContentBytes, tree: maxTreeBytes };
 
 export const bundleInvalid = (why: string, cause?: unknown): PerdureError =>
   new PerdureError(
     'BUNDLE_INVALID',
     `the bundle is not valid: ${why}; nothing was imported, export it again from its source`,
     { cause },
+  );
+
+/** For who reads from somebody else, and so within limits. */
+export const bundleTooLarge = (what: string, maxBytes: number): PerdureError =>
+  new PerdureError(
+    'PAYLOAD_TOO_LARGE',
+    `${what} has more than the ${maxBytes} bytes that are taken here, when it is decompressed; nothing was imported: export fewer sessions at once, or import it on the store itself, without --server`,
+    { details: { maxBytes } },
   );
 
 const Hex32 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -52,7 +64,7 @@ export const BundleLine = z.union([
     blob: z.strictObject({
       hash: Hex32,
       kind: z.enum(['tree', 'content']),
-      size: z.int().nonnegative().max(maxBlobBytes),
+      size: z.int().nonnegative(),
     }),
   }),
   z.strictObject({ event: eventHeader.extend({ opensTurn: z.boolean(), body: Body, hash: Hex32 }) }),

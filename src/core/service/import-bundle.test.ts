@@ -2,7 +2,9 @@ import { readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { zstdDecompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { bundleBomb, mebibyte } from '../../../test/bundle-bomb.ts';
 import { openRuntime } from '../../runtime.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 
@@ -62,6 +64,74 @@ describe('an import', () => {
     });
     await mkdir(folder);
     expect((await runtime.sessions.import(source())).sessions).toHaveLength(1);
+    await runtime.close();
+  });
+
+  test('[BUN6] ends with its signal while its source keeps it waiting, and its source with it', async () => {
+    const { runtime, bundle } = await exported();
+    const ending = new AbortController();
+    const over = Promise.withResolvers<void>();
+    const source = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => {
+          setImmediate(() => ending.abort());
+          return new Promise<never>(() => {});
+        },
+        return: async () => {
+          over.resolve();
+          return { done: true as const, value: undefined };
+        },
+      }),
+    };
+    const copies = runtime.as({ workspace: 'copy', member: 'ann', role: 'admin' }).sessions;
+    const importing = copies.import(source, { signal: ending.signal });
+    await expect(importing).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+    await over.promise;
+    const whole = async function* () {
+      yield bundle;
+    };
+    const late = copies.import(whole(), { signal: ending.signal });
+    await expect(late).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+    expect((await copies.list()).sessions).toEqual([]);
+    await runtime.close();
+  });
+
+  test('[BUN6] ends with its signal and with its runtime while there is much left to be read', async () => {
+    const { runtime } = await exported();
+    const bomb = await bundleBomb({ contents: 8, mebibytes: 32 });
+    const ending = new AbortController();
+    const source = async function* (then: () => void) {
+      yield bomb;
+      setImmediate(then);
+    };
+    const ended = runtime.sessions.import(
+      source(() => ending.abort()),
+      { signal: ending.signal },
+    );
+    await expect(ended).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+    const closed = runtime.sessions.import(source(() => void runtime.close()));
+    await expect(closed).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+    await runtime.close();
+  });
+
+  test('[BUN6] of more than its limits allow is refused, and says which', async () => {
+    const { runtime, bundle } = await exported();
+    const source = async function* (bytes: Uint8Array) {
+      yield bytes;
+    };
+    const copies = runtime.as({ workspace: 'copy', member: 'ann', role: 'admin' }).sessions;
+    const bomb = await bundleBomb({ contents: 1, mebibytes: 32 });
+    await expect(copies.import(source(bomb), { maxBytes: mebibyte })).rejects.toMatchObject({
+      code: 'PAYLOAD_TOO_LARGE',
+      message: expect.stringMatching(/1048576 bytes.*nothing was imported/),
+      details: { maxBytes: mebibyte },
+    });
+    const { length } = zstdDecompressSync(bundle);
+    await expect(copies.import(source(bundle), { maxBytes: length - 1 })).rejects.toMatchObject({
+      code: 'PAYLOAD_TOO_LARGE',
+    });
+    await expect(copies.import(source(bundle), { maxBytes: 0 })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect((await copies.import(source(bundle), { maxBytes: length })).sessions).toHaveLength(1);
     await runtime.close();
   });
 

@@ -1,8 +1,10 @@
+import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { Uploads } from '../files/disk/uploads.ts';
 import type { Imported, SessionCopy } from '../ports/store.ts';
+import { parseInput } from '../session/event-codec.ts';
 import { CopiedStates } from './copied-states.ts';
-import { type BundleItem, readBundle } from './read-bundle.ts';
+import { type BundleItem, importEnded, type ReadBundleOptions, readBundle } from './read-bundle.ts';
 import type { Scope } from './scope.ts';
 import { ScratchFile } from './scratch-file.ts';
 
@@ -12,10 +14,37 @@ const needsBytes = (): PerdureError =>
     'an import needs the bytes of a bundle: pass a stream of them, such as createReadStream(file)',
   );
 
-async function* bytesOf(bundle: AsyncIterable<unknown>): AsyncGenerator<Uint8Array, void, void> {
-  for await (const chunk of bundle) {
-    if (!(chunk instanceof Uint8Array)) throw needsBytes();
-    yield chunk;
+export const ImportOptions = z.strictObject({
+  /** Ends it before it is done; then nothing was imported. */
+  signal: z.instanceof(AbortSignal).optional(),
+  /** What the bundle may have when it is decompressed. Without it, anything: set it for one from somebody you do not know. */
+  maxBytes: z.int().positive().optional(),
+  /** The same of the list of one folder, which takes some 25 times as much memory. 128 MiB unless told. */
+  maxTreeBytes: z.int().positive().optional(),
+});
+export type ImportOptions = z.input<typeof ImportOptions>;
+
+/** The next of them, or the end of the import: a source may keep it waiting. */
+const nextOf = async <T>(items: AsyncIterator<T>, signal: AbortSignal | undefined): Promise<IteratorResult<T>> => {
+  if (!signal) return items.next();
+  const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<T>>();
+  const end = () => reject(importEnded());
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  items.next().then(resolve, reject);
+  return promise.finally(() => signal.removeEventListener('abort', end));
+};
+
+async function* bytesOf(bundle: AsyncIterable<unknown>, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+  const chunks = bundle[Symbol.asyncIterator]();
+  try {
+    for (let next = await nextOf(chunks, signal); !next.done; next = await nextOf(chunks, signal)) {
+      if (!(next.value instanceof Uint8Array)) throw needsBytes();
+      yield next.value;
+    }
+  } finally {
+    // Not waited for: a source that is slow to give its next bytes is as slow to end.
+    chunks.return?.()?.catch(() => undefined);
   }
 }
 
@@ -40,12 +69,16 @@ async function* copiesFrom(first: SessionCopy | undefined, items: Items): AsyncG
 }
 
 /** Reads and checks a bundle to its end, and keeps it to be read again. */
-export const checkBundle = async (bundle: AsyncIterable<Uint8Array>): Promise<ScratchFile> => {
+export const checkBundle = async (
+  bundle: AsyncIterable<Uint8Array>,
+  options: ReadBundleOptions = {},
+): Promise<ScratchFile> => {
   if (typeof bundle?.[Symbol.asyncIterator] !== 'function') throw needsBytes();
   const kept = await ScratchFile.open();
   try {
     const states = new CopiedStates();
-    for await (const item of readBundle(kept.keep(bytesOf(bundle)))) if ('copy' in item) states.add(item.copy);
+    const items = readBundle(kept.keep(bytesOf(bundle, options.signal)), options);
+    for await (const item of items) if ('copy' in item) states.add(item.copy);
     return kept;
   } catch (error) {
     await kept.close();
@@ -57,9 +90,15 @@ export const checkBundle = async (bundle: AsyncIterable<Uint8Array>): Promise<Sc
  * A bundle is checked before anything is written: what it comes from may be slow, and the store's other writers
  * must not wait for it. Then come its blobs, which nobody sees before an event names them, and all events in one transaction.
  */
-export const importBundle = async (scope: Scope, bundle: AsyncIterable<Uint8Array>): Promise<Imported> => {
-  const kept = await checkBundle(bundle);
-  const items = readBundle(kept.read());
+export const importBundle = async (
+  scope: Scope,
+  bundle: AsyncIterable<Uint8Array>,
+  options: ImportOptions = {},
+): Promise<Imported> => {
+  const { signal = scope.closing, ...limits } = parseInput('the options of the import', ImportOptions, options);
+  const ending = { ...limits, signal: AbortSignal.any([scope.closing, signal]) };
+  const kept = await checkBundle(bundle, ending);
+  const items = readBundle(kept.read(), { ...ending, givesBlobs: true });
   try {
     const first = await putBlobs(scope, items);
     return await scope.store.importCopies(scope.workspace, copiesFrom(first, items));

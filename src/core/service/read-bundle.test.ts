@@ -1,8 +1,11 @@
-import { zstdDecompressSync } from 'node:zlib';
+import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { bundleBomb } from '../../../test/bundle-bomb.ts';
+import { sealedLines } from '../../../test/made-bundle.ts';
 import { openRuntime } from '../../runtime.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
+import { sealed } from './bundle-seal.ts';
 import { readBundle } from './read-bundle.ts';
 
 const exported = async (): Promise<Buffer> => {
@@ -72,4 +75,38 @@ test.each([
   const at = text.lastIndexOf(from);
   expect(at).toBeGreaterThan(0);
   expect(await isTaken(Buffer.from(text.slice(0, at) + to + text.slice(at + from.length)))).toBe(false);
+});
+
+const refusal = (bytes: Uint8Array): Promise<unknown> =>
+  Array.fromAsync(readBundle(inPieces(bytes, 65_536))).then(
+    () => 'taken',
+    (error: Error) => error.message,
+  );
+
+test('[BUN6] a content larger than any that is kept is refused before its bytes come, and the largest is read', async () => {
+  expect(await refusal(await bundleBomb({ contents: 1, mebibytes: 33 }))).toContain('more than 33554432 bytes');
+  expect(await refusal(await bundleBomb({ contents: 1, mebibytes: 32 }))).toContain('its end is missing');
+});
+
+test('[BUN6] a line longer than any is refused, by its bytes', async () => {
+  for (const [character, count] of [
+    ['x', 36],
+    ['\u6f22', 12],
+  ] as const) {
+    const line = JSON.stringify({ piece: character.repeat(count * 1024 * 1024) });
+    expect(await refusal(sealedLines([line]))).toContain('a line has more than');
+  }
+});
+
+test('[BUN6] a window larger than every reader holds is refused', async () => {
+  const plain = zstdDecompressSync(await exported());
+  const withWindow = async (log: number): Promise<Uint8Array> => {
+    const params = { [constants.ZSTD_c_windowLog]: log, [constants.ZSTD_c_contentSizeFlag]: 0 };
+    const compress = createZstdCompress({ params });
+    compress.write(plain);
+    compress.flush(() => compress.end());
+    return Buffer.concat(await Array.fromAsync(sealed(compress)));
+  };
+  expect(await isTaken(await withWindow(23))).toBe(true);
+  expect(await isTaken(await withWindow(24))).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createZstdDecompress } from 'node:zlib';
+import { constants, createZstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
@@ -8,14 +8,17 @@ import type { SessionCopy, StoredEvent, StoredKey } from '../ports/store.ts';
 import { type BlobNaming, blobNamedBy, isBlobEvent, type NamedBlob } from '../session/blob-events.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
 import { decodePayload, invalidInput } from '../session/event-codec.ts';
-import { BundleBlobs } from './bundle-blobs.ts';
-import { BundleHeader, BundleLine, bundleInvalid, endLine, maxLineChars } from './bundle-format.ts';
+import { type BlobOptions, BundleBlobs } from './bundle-blobs.ts';
+import { BundleHeader, BundleLine, bundleInvalid, bundleTooLarge, endLine, maxLineBytes } from './bundle-format.ts';
 import { unsealed } from './bundle-seal.ts';
 import { transformed } from './transformed.ts';
 import { zstdMagic } from './zstd-frame.ts';
 
 const pieceEvents = 256;
 const pieceBytes = 4 * 1024 * 1024;
+
+/** More than any release has used, and the most that every reader of zstd is asked to hold (RFC 8878). */
+const decompression = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
 const isCompressed = (start: Uint8Array): boolean => zstdMagic.equals(start.subarray(0, zstdMagic.length));
 
@@ -40,25 +43,43 @@ async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<
   try {
     const start = await firstBytes(chunks);
     const bytes = whole(start, chunks);
-    yield* isCompressed(start) ? transformed(unsealed(bytes), createZstdDecompress()) : bytes;
+    yield* isCompressed(start) ? transformed(unsealed(bytes), createZstdDecompress(decompression)) : bytes;
   } finally {
     // Not waited for: a source that is slow to give its next bytes is as slow to end.
     chunks.return?.()?.catch(() => undefined);
   }
 }
 
+async function* within(
+  source: AsyncIterable<Uint8Array>,
+  { signal, maxBytes = Number.POSITIVE_INFINITY }: ReadBundleOptions,
+): AsyncGenerator<Uint8Array, void, void> {
+  let bytes = 0;
+  for await (const chunk of source) {
+    if (signal?.aborted) throw importEnded();
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw bundleTooLarge('the bundle', maxBytes);
+    yield chunk;
+  }
+}
+
 async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
+  let restBytes = 0;
   for await (const chunk of source) {
+    const end = chunk.lastIndexOf(lineFeed);
+    restBytes = end < 0 ? restBytes + chunk.length : chunk.length - end - 1;
+    if (restBytes > maxLineBytes) throw bundleInvalid(`a line has more than ${maxLineBytes} bytes`);
     const parts = decoder.decode(chunk, { stream: true }).split('\n');
     parts[0] = rest + parts[0];
     rest = parts.pop()!;
-    if (rest.length > maxLineChars) throw bundleInvalid(`a line is longer than ${maxLineChars} characters`);
     yield* parts;
   }
   if (rest + decoder.decode() !== '') throw bundleInvalid('it is cut off in the middle of a line');
 }
+
+const lineFeed = 10;
 
 const parseLine = <S extends z.ZodType>(schema: S, line: string, number: number): z.infer<S> => {
   try {
@@ -151,14 +172,27 @@ const namedBy = (event: StoredEvent): NamedBlob | undefined => {
   }
 };
 
-/** A blob, or own events of a session; all blobs come first. */
+export interface ReadBundleOptions extends BlobOptions {
+  /** Ends it, whatever is left to be read. */
+  readonly signal?: AbortSignal | undefined;
+  /** Of all its lines: a few compressed bytes can stand for any number. */
+  readonly maxBytes?: number | undefined;
+}
+
+export const importEnded = (): PerdureError =>
+  new PerdureError('RUNTIME_CLOSED', 'the import was ended, or its runtime closed: nothing was imported, import again');
+
+/** A blob, where they are wanted, or own events of a session; all blobs come first. */
 export type BundleItem = { readonly blob: NewBlob } | { readonly copy: SessionCopy };
 
-async function* itemsOf(lines: AsyncGenerator<string, void, void>): AsyncGenerator<BundleItem, void, void> {
+async function* itemsOf(
+  lines: AsyncGenerator<string, void, void>,
+  options: BlobOptions,
+): AsyncGenerator<BundleItem, void, void> {
   const digest = createHash('sha256');
   let count = 0;
   let check: ChainCheck | undefined;
-  const blobs = new BundleBlobs();
+  const blobs = new BundleBlobs(options);
   let ended = false;
   let events: StoredEvent[] = [];
   let bytes = 0;
@@ -176,7 +210,7 @@ async function* itemsOf(lines: AsyncGenerator<string, void, void>): AsyncGenerat
     } else {
       const content = parseLine(BundleLine, line, count);
       if ('blob' in content || 'piece' in content) {
-        const blob = await ('blob' in content ? blobs.announce(content.blob) : blobs.add(content.piece));
+        const blob = 'blob' in content ? blobs.announce(content.blob) : blobs.add(content.piece);
         if (blob) yield { blob };
       } else if ('event' in content) {
         blobs.end();
@@ -209,9 +243,12 @@ async function* itemsOf(lines: AsyncGenerator<string, void, void>): AsyncGenerat
 }
 
 /** What is in a bundle, checked as it comes. A fault at its very end still throws: the import is one transaction and takes all back. */
-export async function* readBundle(source: AsyncIterable<Uint8Array>): AsyncGenerator<BundleItem, void, void> {
+export async function* readBundle(
+  source: AsyncIterable<Uint8Array>,
+  options: ReadBundleOptions = {},
+): AsyncGenerator<BundleItem, void, void> {
   try {
-    yield* itemsOf(linesOf(decompressed(source)));
+    yield* itemsOf(linesOf(within(decompressed(source), options)), options);
   } catch (cause) {
     if (cause instanceof PerdureError) throw cause;
     const { code } = cause as NodeJS.ErrnoException;

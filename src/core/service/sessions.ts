@@ -6,7 +6,7 @@ import type { SessionSummary } from '../../schema/summary.ts';
 import type { CallRecord, Imported, ListQuery } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
 import { type CallFilter, type CommitFilter, type CommitRecord, findCalls, findCommits } from './commits.ts';
-import { importBundle } from './import-bundle.ts';
+import { type ImportOptions, importBundle } from './import-bundle.ts';
 import { type OpenOptions, openSession } from './open-session.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { type Session, sessionHandle } from './session.ts';
@@ -46,7 +46,7 @@ export interface Sessions {
   /** One portable file with these sessions and the lineage they need. */
   export(ids: readonly string[]): AsyncIterable<Uint8Array>;
   /** Takes over the sessions of such a file, whole or not at all; the same one twice changes nothing. */
-  import(bundle: AsyncIterable<Uint8Array>): Promise<Imported>;
+  import(bundle: AsyncIterable<Uint8Array>, options?: ImportOptions): Promise<Imported>;
   /** Across the workspace: which sessions touched a path, in which turn, by which tool. Newest first. */
   commits(filter?: Omit<CommitFilter, 'turns' | 'last'>): Promise<readonly CommitRecord[]>;
   /** Across the workspace: which sessions called which tool, and with what outcome. Newest first. */
@@ -94,7 +94,7 @@ export const sessionsOf = (scope: Scope): Sessions => ({
     return { ...page, usage: await Promise.all(sessions.map(({ id }) => usageOf(scope, keyOf(scope, id)))) };
   },
   export: (ids) => writeBundle(scope, parseInput('the session ids', z.array(SessionId).min(1), ids)),
-  import: (bundle) => importBundle(scope, bundle),
+  import: (bundle, options) => importBundle(scope, bundle, options),
   commits: (filter) => findCommits(scope, undefined, filter),
   toolCalls: (filter) => findCalls(scope, undefined, filter),
   rebuildProjections: async () => {

@@ -8,14 +8,7 @@ import type { Head, StoredEvent } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/chain.ts';
 import { ownAncestor } from '../session/session-damaged.ts';
 import { reachOf, readBlobEvents } from './blob-events.ts';
-import {
-  type BundleHeader,
-  type BundleLine,
-  bundleVersion,
-  endLine,
-  maxBlobBytes,
-  maxTreeBytes,
-} from './bundle-format.ts';
+import { type BundleHeader, type BundleLine, bundleVersion, endLine, maxBlobBytes } from './bundle-format.ts';
 import { sealed } from './bundle-seal.ts';
 import { readForward } from './read-log.ts';
 import { keyOf, type Scope } from './scope.ts';
@@ -103,10 +96,10 @@ async function* sessionLines(scope: Scope, { head, seq: upTo }: Wanted): AsyncGe
 }
 
 function* blobLines(kind: 'tree' | 'content', hash: BlobHash, bytes: Uint8Array): Generator<BundleLine> {
-  if (bytes.length > (kind === 'tree' ? maxTreeBytes : maxBlobBytes)) {
+  if (bytes.length > maxBlobBytes[kind]) {
     throw new PerdureError(
       'PAYLOAD_TOO_LARGE',
-      `the blob ${hash} has ${bytes.length} bytes: a bundle takes ${maxBlobBytes}`,
+      `the blob ${hash} has ${bytes.length} bytes: a bundle takes ${maxBlobBytes[kind]}`,
     );
   }
   yield { blob: { hash, kind, size: bytes.length } };

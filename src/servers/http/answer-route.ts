@@ -108,12 +108,32 @@ async function* untilBroken(
   }
 }
 
+/** Does one at a time for each workspace; another is refused before anything of it is read. */
+const oneAtATime = (path: string) => {
+  const underWay = new Set<string>();
+  return async <T>(workspace: string, work: () => Promise<T>): Promise<T> => {
+    if (underWay.has(workspace)) {
+      throw new PerdureError(
+        'STORE_BUSY',
+        `another request to ${path} is under way in this workspace: try again when it has ended`,
+      );
+    }
+    underWay.add(workspace);
+    try {
+      return await work();
+    } finally {
+      underWay.delete(workspace);
+    }
+  };
+};
+
 /** Answers one route: who may is asked before anything is read, and a key for the request is kept with its answer. */
 export const answering = (route: Route, options: AnswerOptions): ((asking: Asking) => Promise<Response>) => {
   const { query = {}, body, answer, status = 200, maxBytes = defaultMaxBytes, keyKeptBy = 'server' } = route;
   const Params = z.strictObject(route.params ?? {});
   const Query = z.strictObject(query);
   const hasJson = body !== undefined && body !== bytes;
+  const alone = route.isOneAtATime && oneAtATime(route.path);
   const keepsAnswers = route.method !== 'GET' && keyKeptBy === 'server';
 
   const responseTo = (value: unknown): Response => {
@@ -146,8 +166,9 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
     };
     const events = streaming(asking, options, signal);
     const call: AnyCall = { ...asked, runtime, headers, idempotencyKey, signal, content, lasting, events };
+    const handle = () => route.handle(call as RouteCall<never, never, never>);
     const work = () =>
-      whileKeyCounts(asking, options, revoked, () => route.handle(call as RouteCall<never, never, never>));
+      whileKeyCounts(asking, options, revoked, alone ? () => alone(identity.workspace, handle) : handle);
     if (idempotencyKey === undefined || !keepsAnswers) return responseTo(await work());
     const of = `${route.name} ${url.pathname} ${headers.get('if-match') ?? ''}`;
     return responseTo(await runtime.once({ key: idempotencyKey, of, body: asked as never }, work as never));
