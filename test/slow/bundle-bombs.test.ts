@@ -10,6 +10,9 @@ const importInto = (server: ServerProcess, body: Buffer, signal?: AbortSignal): 
     ...(signal && { signal }),
   });
 
+const ask = (server: ServerProcess, path: string): Promise<Response> =>
+  fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${server.key}` } });
+
 const codeOf = async (answer: Response): Promise<string> => ((await answer.json()) as { code: string }).code;
 
 test.each([
@@ -28,9 +31,7 @@ test.each([
   let longestMs = 0;
   while (!isOver) {
     const began = performance.now();
-    const answer = await fetch(`${server.url}${server.session}`, {
-      headers: { authorization: `Bearer ${server.key}` },
-    });
+    const answer = await ask(server, server.session);
     await answer.json();
     longestMs = Math.max(longestMs, performance.now() - began);
     expect(answer.status).toBe(200);
@@ -46,7 +47,8 @@ test('[HTTP14] an import ends with its client, and until then is the only one of
   const client = new AbortController();
   const left = importInto(server, body, client.signal).catch((error: Error) => error.name);
   const small = Buffer.from('no bundle\n');
-  await expect.poll(async () => codeOf(await importInto(server, small))).toBe('STORE_BUSY');
+  await expect.poll(async () => (await ask(server, '/v1/audit')).text()).toContain('sessions.import');
+  expect(await codeOf(await importInto(server, small))).toBe('STORE_BUSY');
   client.abort();
   expect(await left).toBe('AbortError');
   const began = performance.now();

@@ -6,7 +6,7 @@ import type { SessionCopy, StoredEvent } from '../ports/store.ts';
 import { decodePayload } from '../session/event-codec.ts';
 import { ledgerProblems } from '../session/ledger-problems.ts';
 import { tryDelta } from '../session/state-change.ts';
-import { bundleInvalid } from './bundle-format.ts';
+import { bundleInvalid, bundleTooLarge } from './bundle-format.ts';
 
 /** A session of a bundle after an event. Undefined is what is not known: the event that tells was redacted, or is of a release to come. */
 interface Place {
@@ -53,6 +53,12 @@ const isSame = (place: Place, change: Partial<Place>): boolean =>
 export class CopiedStates {
   readonly #places = new Map<SessionId, Place[]>();
   readonly #parents = new Map<SessionId, SessionCopy['parent']>();
+  readonly #maxCommitBytes: number;
+  #commitBytes = 0;
+
+  constructor({ maxCommitBytes = Number.POSITIVE_INFINITY }: { readonly maxCommitBytes?: number | undefined } = {}) {
+    this.#maxCommitBytes = maxCommitBytes;
+  }
 
   add({ session, parent, events }: SessionCopy): void {
     this.#parents.set(session, parent);
@@ -74,6 +80,7 @@ export class CopiedStates {
       case 'message.appended':
         return { messages: before.messages === undefined ? undefined : before.messages + 1 };
       case 'state.committed': {
+        this.#count(event);
         const commit = payloadIfKnown(event, 'state.committed');
         return { state: commit && before.state && stateAfter(before.state, event, commit) };
       }
@@ -92,6 +99,12 @@ export class CopiedStates {
       default:
         return {};
     }
+  }
+
+  /** A fork or a rewind may go back to any of their states: all are held. */
+  #count({ body }: StoredEvent): void {
+    if (body.kind === 'bytes') this.#commitBytes += body.bytes.length;
+    if (this.#commitBytes > this.#maxCommitBytes) throw bundleTooLarge('all that it commits', this.#maxCommitBytes);
   }
 
   #at(session: SessionId, seq: number): Place {

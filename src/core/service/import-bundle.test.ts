@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bundleBomb, mebibyte } from '../../../test/bundle-bomb.ts';
+import { madeBundle } from '../../../test/made-bundle.ts';
 import { openRuntime } from '../../runtime.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 
@@ -130,6 +131,22 @@ describe('an import', () => {
     await expect(copies.import(source(bundle), { maxBytes: length - 1 })).rejects.toMatchObject({
       code: 'PAYLOAD_TOO_LARGE',
     });
+    const commits = madeBundle([
+      { type: 'session.opened', payload: {} },
+      ...['a', 'b', 'c'].map((name) => ({
+        type: 'state.committed',
+        payload: {
+          delta: [{ op: 'add', path: `/facts/${name}`, value: 'x'.repeat(1000) }],
+          inverse: [{ op: 'remove', path: `/facts/${name}` }],
+          provenance: 'human',
+        },
+      })),
+    ]);
+    await expect(copies.import(source(commits.bytes), { maxCommitBytes: 3000 })).rejects.toMatchObject({
+      code: 'PAYLOAD_TOO_LARGE',
+      details: { maxBytes: 3000 },
+    });
+    expect((await copies.import(source(commits.bytes), { maxCommitBytes: 4000 })).sessions).toHaveLength(1);
     await expect(copies.import(source(bundle), { maxBytes: 0 })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect((await copies.import(source(bundle), { maxBytes: length })).sessions).toHaveLength(1);
     await runtime.close();

@@ -21,6 +21,8 @@ export const ImportOptions = z.strictObject({
   maxBytes: z.int().positive().optional(),
   /** The same of the list of one folder, which takes some 25 times as much memory. 128 MiB unless told. */
   maxTreeBytes: z.int().positive().optional(),
+  /** The same of all its commits together, whose states are held while it is judged. */
+  maxCommitBytes: z.int().positive().optional(),
 });
 export type ImportOptions = z.input<typeof ImportOptions>;
 
@@ -71,12 +73,12 @@ async function* copiesFrom(first: SessionCopy | undefined, items: Items): AsyncG
 /** Reads and checks a bundle to its end, and keeps it to be read again. */
 export const checkBundle = async (
   bundle: AsyncIterable<Uint8Array>,
-  options: ReadBundleOptions = {},
+  options: ReadBundleOptions & ImportOptions = {},
 ): Promise<ScratchFile> => {
   if (typeof bundle?.[Symbol.asyncIterator] !== 'function') throw needsBytes();
   const kept = await ScratchFile.open();
   try {
-    const states = new CopiedStates();
+    const states = new CopiedStates(options);
     const items = readBundle(kept.keep(bytesOf(bundle, options.signal)), options);
     for await (const item of items) if ('copy' in item) states.add(item.copy);
     return kept;

@@ -18,7 +18,11 @@ import { defineSessionRoute } from './session-route.ts';
 /** What of a bundle one request may bring. */
 const maxBundleBytes = 1024 * 1024 * 1024;
 /** What is taken from whoever has a key: the process is everybody's. */
-const bundleLimits = { maxBytes: 8 * maxBundleBytes, maxTreeBytes: 8 * 1024 * 1024 };
+const bundleLimits = {
+  maxBytes: 8 * maxBundleBytes,
+  maxTreeBytes: 8 * 1024 * 1024,
+  maxCommitBytes: 64 * 1024 * 1024,
+};
 
 const bundle = (content: AsyncIterable<Uint8Array>, name: string): Response =>
   new Response(ReadableStream.from(content) as unknown as ReadableStream, {
@@ -137,7 +141,7 @@ export const sessionRoutes = [
     verb: 'sessions.import',
     summary: 'Takes over the sessions of a bundle, whole or not at all',
     about:
-      'An Idempotency-Key does not count here: events that are there are not added again, and the answer tells how many were. A workspace has one import at a time; another is STORE_BUSY. Decompressed it may have 8 GiB, and the list of one folder 8 MiB.',
+      'An Idempotency-Key does not count here: events that are there are not added again, and the answer tells how many were. A workspace has one import at a time; another is STORE_BUSY. Decompressed it may have 8 GiB, the list of one folder 8 MiB, and all its commits 64 MiB.',
     body: bytes,
     maxBytes: maxBundleBytes,
     isOneAtATime: true,

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { bundleBomb } from '../../../test/bundle-bomb.ts';
+import { startTestServer, type TestServer } from '../../../test/http-server.ts';
+import { madeBlob, madeBundle } from '../../../test/made-bundle.ts';
+
+const importInto = ({ server, keys }: TestServer, body: unknown, key = keys.admin): Promise<Response> =>
+  fetch(`${server.url}/v1/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/octet-stream' },
+    body,
+    duplex: 'half',
+  } as RequestInit);
+
+const codeOf = async (importing: Promise<Response>): Promise<string | undefined> =>
+  ((await (await importing).json()) as { code?: string }).code;
+
+/** What is under way is in the audit log. */
+const begun = ({ json }: TestServer): Promise<void> =>
+  expect
+    .poll(async () => (await json('/v1/audit')).entries.map(({ verb }: { verb: string }) => verb))
+    .toContain('sessions.import');
+
+const bundleOf = () => madeBundle([{ type: 'session.opened', payload: {} }]).bytes;
+
+/** The first half of a bundle; the rest when it is told. */
+const slowBundle = (bundle: Uint8Array) => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const first = writer.write(bundle.subarray(0, 20));
+  const sendRest = async () => {
+    await first;
+    await writer.write(bundle.subarray(20));
+    await writer.close();
+  };
+  return { readable, sendRest };
+};
+
+test('[HTTP14] a workspace has one import at a time, and others have theirs', async () => {
+  const server = await startTestServer();
+  const slow = slowBundle(bundleOf());
+  const first = importInto(server, slow.readable);
+  await begun(server);
+  expect(await codeOf(importInto(server, 'no bundle\n'))).toBe('STORE_BUSY');
+  expect((await importInto(server, bundleOf(), server.foreignKeys.admin)).status).toBe(200);
+  await slow.sendRest();
+  expect((await first).status).toBe(200);
+  expect((await importInto(server, bundleOf())).status).toBe(200);
+});
+
+test.each(['much is left to be read', 'the rest does not come'])(
+  '[HTTP10, HTTP14] a server that stops ends an import of which %s',
+  async (what) => {
+    const server = await startTestServer({ drainMs: 3_600_000 });
+    const { readable } = slowBundle(bundleOf());
+    const isSlow = what === 'the rest does not come';
+    const importing = importInto(server, isSlow ? readable : await bundleBomb({ contents: 8, mebibytes: 32 }));
+    const outcome = importing.then(({ status }) => status).catch(() => 'cut off');
+    await begun(server);
+    expect(await codeOf(importInto(server, 'no bundle\n'))).toBe('STORE_BUSY');
+    await server.server.stop();
+    expect([503, 'cut off']).toContain(await outcome);
+  },
+);
+
+test('[HTTP14] the list of a folder over 8 MiB is refused with 413', async () => {
+  const server = await startTestServer();
+  const { bytes } = madeBundle([{ type: 'session.opened', payload: {} }], madeBlob('tree', Buffer.alloc(9_000_000)));
+  const answer = await importInto(server, bytes);
+  expect(answer.status).toBe(413);
+  expect(await answer.json()).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', details: { maxBytes: 8 * 1024 * 1024 } });
+});
