@@ -38,18 +38,19 @@ export const bundleTooLarge = (what: string, maxBytes: number): PerdureError =>
 
 const Hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 
+const SessionEntry = z.strictObject({
+  session: SessionId,
+  parent: z.strictObject({ session: SessionId, seq: z.int().positive() }).optional(),
+  /** The last event of the session that the bundle holds. */
+  seq: z.int().positive(),
+  hash: Hex32,
+});
+
 export const BundleHeader = z.strictObject({
   bundle: z.literal('perdure'),
   version: z.literal(bundleVersion),
-  sessions: z.array(
-    z.strictObject({
-      session: SessionId,
-      parent: z.strictObject({ session: SessionId, seq: z.int().positive() }).optional(),
-      /** The last event of the session that the bundle holds. */
-      seq: z.int().positive(),
-      hash: Hex32,
-    }),
-  ),
+  // Up to the first that is wrong: what is told of each of millions would fill any memory.
+  sessions: z.array(z.unknown()).transform((entries) => entries.map((entry) => SessionEntry.parse(entry))),
 });
 export type BundleHeader = z.infer<typeof BundleHeader>;
 

@@ -5,6 +5,7 @@ import { sealedLines } from '../../../test/made-bundle.ts';
 import { openRuntime } from '../../runtime.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
+import { bundleVersion } from './bundle-format.ts';
 import { sealed } from './bundle-seal.ts';
 import { readBundle } from './read-bundle.ts';
 
@@ -109,4 +110,14 @@ test('[BUN6] a window larger than every reader holds is refused', async () => {
   };
   expect(await isTaken(await withWindow(23))).toBe(true);
   expect(await isTaken(await withWindow(24))).toBe(false);
+});
+
+test('[BUN6] of a header with any number of wrong sessions the first alone is told', async () => {
+  const header = { bundle: 'perdure', version: bundleVersion, sessions: Array.from({ length: 1000 }, () => 1) };
+  const reading = Array.fromAsync(readBundle(inPieces(sealedLines([JSON.stringify(header)]), 65_536)));
+  await expect(reading).rejects.toMatchObject({
+    code: 'BUNDLE_INVALID',
+    message: expect.stringContaining('expected object'),
+    cause: { issues: { length: 1 } },
+  });
 });
