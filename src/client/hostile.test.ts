@@ -145,6 +145,17 @@ test('[CLIENT5] what the server says of itself is no reason to ask again, but th
   expect(asked).toHaveLength(3);
 });
 
+test('[CLIENT5] a stream is sent once, also to a server that was too busy for it', async () => {
+  const { client, asked } = await startServer((_, response) =>
+    problem(response, 429, 'RATE_LIMITED', { 'retry-after': '0' }),
+  );
+  const bundle = async function* () {
+    yield Buffer.from('bytes');
+  };
+  await expect(client.sessions.import(bundle())).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  expect(asked).toHaveLength(1);
+});
+
 test('[CLIENT5] while the first attempt is under way the next waits for its answer', async () => {
   const { client, asked } = await startServer((request, response, count) => {
     if (count === 1) return request.socket.destroy();

@@ -106,7 +106,16 @@ const readingFailure = (server: string, cause: unknown): Failure => {
   return { error, isPassing: false };
 };
 
-const mayRepeat = ({ error, isPassing }: Failure, { method = 'GET', idempotencyKey }: Asked, attempt: number) => {
+/** A stream can be sent once: a second time it would go on where it was left. */
+const isStream = (content: Asked['content']): boolean =>
+  typeof content === 'object' && !(content instanceof Uint8Array);
+
+const mayRepeat = (
+  { error, isPassing }: Failure,
+  { method = 'GET', idempotencyKey, content }: Asked,
+  attempt: number,
+) => {
+  if (isStream(content)) return false;
   if (isPerdureError(error, 'RATE_LIMITED')) return true; // it was not begun
   if (method !== 'GET' && method !== 'PUT' && idempotencyKey === undefined) return false;
   return isPassing || (attempt > 1 && isPerdureError(error, 'KEY_IN_USE')); // the first attempt may be under way
