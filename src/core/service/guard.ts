@@ -63,11 +63,18 @@ const targetOf = ([first]: readonly unknown[]): string | undefined => {
 /** Options have few levels; what is deeper is no option of ours, and refused where it is looked at. */
 const maxLevels = 8;
 
+/** What does something, such as a stream, has more than names and values. */
+const isPlainData = (arg: unknown): arg is object =>
+  typeof arg === 'object' &&
+  arg !== null &&
+  Object.getPrototypeOf(arg) === Object.prototype &&
+  Object.getOwnPropertySymbols(arg).length === 0;
+
 /** What is asked for is done after it was written down: what the caller does with its options meanwhile changes nothing. */
 const ownOptions = (arg: unknown, levels = maxLevels): unknown => {
   if (levels === 0) return arg;
   if (Array.isArray(arg)) return arg.map((item) => ownOptions(item, levels - 1));
-  if (typeof arg !== 'object' || arg === null || Object.getPrototypeOf(arg) !== Object.prototype) return arg;
+  if (!isPlainData(arg)) return arg;
   return Object.fromEntries(Object.entries(arg).map(([name, value]) => [name, ownOptions(value, levels - 1)]));
 };
 
