@@ -1,5 +1,5 @@
 import type { Imported } from '../core/ports/store.ts';
-import type { ImportOptions } from '../core/service/import-bundle.ts';
+import type { ImportOptions } from '../core/service/import-options.ts';
 import type { OpenOptions } from '../core/service/open-session.ts';
 import type { Sessions } from '../core/service/sessions.ts';
 import { SessionId } from '../schema/ids.ts';

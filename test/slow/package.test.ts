@@ -89,7 +89,7 @@ describe('the tarball', () => {
         posix.join(posix.dirname(path), place!, '..', `${name}.js`),
       ),
     );
-    expect(started).toHaveLength(5);
+    expect(started).toHaveLength(6);
     expect(started.filter((to) => !packed.some(({ path }) => path === to))).toEqual([]);
   });
 
