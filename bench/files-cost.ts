@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Worktrees } from '../src/core/files/disk/worktrees.ts';
+import { Worktrees } from '../src/core/files/disk/worktrees.ts';
 import { type BlobTable, openBlobTable } from './blob-table.ts';
 import { type Figure, show } from './figure.ts';
 import { median, timeOf } from './statistics.ts';
 import { realContent } from './workload.ts';
 
-const fileCount = 10_000;
 const changedCount = 20;
 const filesPerFolder = 20;
 const nanosPerMs = 1e6;
@@ -22,7 +21,7 @@ const pathOf = (index: number): string => {
   return `part-${folder % 25}/module-${folder}/file-${index}.ts`;
 };
 
-const makeTree = (folder: string): void => {
+const makeTree = (folder: string, fileCount: number): void => {
   const { source } = realContent();
   for (let index = 0; index < fileCount; index++) {
     const path = join(folder, pathOf(index));
@@ -32,7 +31,7 @@ const makeTree = (folder: string): void => {
 };
 
 /** Others in each round, all over the tree. */
-const change = (folder: string, round: number): void => {
+const change = (folder: string, fileCount: number, round: number): void => {
   for (let each = 0; each < changedCount; each++) {
     const index = (round * 131 + each * (fileCount / changedCount)) % fileCount;
     writeFileSync(join(folder, pathOf(index)), `// changed in round ${round}\n${'x'.repeat(1000 + each)}`);
@@ -143,6 +142,7 @@ class LoopWatch {
 
 class FilesBench {
   readonly #worktrees: Worktrees;
+  readonly #fileCount: number;
   readonly #home = mkdtempSync(join(tmpdir(), 'perdure-bench-'));
   readonly #loops: LoopUse[] = [];
   #places = 0;
@@ -151,21 +151,26 @@ class FilesBench {
   readonly #treeOfGit = this.#newPlace();
   #blobs: BlobTable | undefined;
 
-  constructor(worktrees: Worktrees) {
+  constructor(worktrees: Worktrees, fileCount: number) {
     this.#worktrees = worktrees;
+    this.#fileCount = fileCount;
   }
 
   async run(rounds: number): Promise<readonly Figure[]> {
-    for (const tree of [this.#tree, this.#treeOfGit]) makeTree(tree);
+    for (const tree of [this.#tree, this.#treeOfGit]) makeTree(tree, this.#fileCount);
     await pause(settleMs);
     const first = await this.#first(Math.ceil(rounds / 3));
     const warm = await this.#warm(rounds);
+    const all = show(this.#fileCount, '');
     const detail = `; walking and looking at each alone ${show(warm.walked, 'ms')}`;
     return [
-      figureOf('first snapshot of 10,000 files against git', first, { target: { atMost: 1.5 } }),
-      figureOf('snapshot after 20 of 10,000 changed against git', warm.snapshot, { target: { atMost: 1 }, detail }),
-      figureOf('restore of 20 of 10,000 against git', warm.restore, { target: { atMost: 1 } }),
-      figureOf('a new worktree of 10,000 files against git', await this.#fork(Math.ceil(rounds / 3))),
+      figureOf(`first snapshot of ${all} files against git`, first, { target: { atMost: 1.5 } }),
+      figureOf(`snapshot after ${changedCount} of ${all} changed against git`, warm.snapshot, {
+        target: { atMost: 1 },
+        detail,
+      }),
+      figureOf(`restore of ${changedCount} of ${all} against git`, warm.restore, { target: { atMost: 1 } }),
+      figureOf(`a new worktree of ${all} files against git`, await this.#fork(Math.ceil(rounds / 3))),
       {
         name: 'longest turn of the event loop meanwhile, in CPU time',
         value: Math.max(...this.#loops.map(({ turnMs }) => turnMs)),
@@ -225,7 +230,7 @@ class FilesBench {
     let { root: base } = await this.#worktrees.snapshot(ours, blobs);
     const [root, tree] = [base, git.snapshot()];
     for (let round = 0; round < rounds; round++) {
-      for (const each of [this.#tree, this.#treeOfGit]) change(each, round);
+      for (const each of [this.#tree, this.#treeOfGit]) change(each, this.#fileCount, round);
       await pause(settleMs);
       walked.push(await timeOf(() => walk(this.#tree)));
       await inTurns(
@@ -266,11 +271,9 @@ class FilesBench {
 }
 
 /** Against real git on the same tree: `git add -A && git write-tree` in a git directory of its own. */
-export const filesCost = async (libraryUrl: string, quick: boolean): Promise<readonly Figure[]> => {
-  const url = new URL('./core/files/disk/worktrees.js', libraryUrl).href;
-  const { Worktrees: Built } = (await import(url)) as { Worktrees: typeof Worktrees };
-  const worktrees = new Built();
-  const bench = new FilesBench(worktrees);
+export const filesCost = async (quick: boolean): Promise<readonly Figure[]> => {
+  const worktrees = new Worktrees();
+  const bench = new FilesBench(worktrees, quick ? 1000 : 10_000);
   try {
     return await bench.run(quick ? 6 : 15);
   } finally {

@@ -4,7 +4,7 @@ import { engineCases } from './cases/index.ts';
 import type { Engine, EngineName } from './engines/engine.ts';
 import { postgresEngine } from './engines/postgres.ts';
 import { sqliteEngine } from './engines/sqlite.ts';
-import { type Result, resultOf } from './figure.ts';
+import { type Figure, type Result, resultOf } from './figure.ts';
 import { filesCost } from './files-cost.ts';
 import { Histories } from './histories.ts';
 import { importCost } from './import-cost.ts';
@@ -28,10 +28,22 @@ const progress = (what: string): void =>
 
 const engines: Record<EngineName, () => Promise<Engine>> = { sqlite: sqliteEngine, postgres: postgresEngine };
 
-const runEngine = async (library: Library, name: EngineName): Promise<readonly Result[]> => {
-  const results: Result[] = [];
+const results: Result[] = [];
+const failed: string[] = [];
+
+/** What fails takes no figure of the others away. */
+const measure = async (name: string, engine: string, figures: () => Promise<readonly Figure[]>): Promise<void> => {
+  try {
+    for (const figure of await figures()) results.push(resultOf(name, engine, figure));
+  } catch (error) {
+    failed.push([engine, name].filter(Boolean).join(': '));
+    console.error(error);
+  }
+};
+
+const runEngine = async (library: Library, name: EngineName): Promise<void> => {
   const cases = Object.entries(engineCases).filter(([each]) => (options.cases as readonly string[]).includes(each));
-  if (cases.length === 0) return results;
+  if (cases.length === 0) return;
   const tell = (what: string) => progress(`${name}: ${what}`);
   tell('start');
   const engine = await engines[name]();
@@ -40,29 +52,25 @@ const runEngine = async (library: Library, name: EngineName): Promise<readonly R
   const turns = quick ? [100, 1000] : [100, 1000, 10_000];
   const bench: Bench = { library, engine, histories, quick, turns, progress: tell };
   try {
-    for (const [each, measure] of cases) {
-      results.push(...(await measure(bench)).map((figure) => resultOf(each, name, figure)));
-    }
+    for (const [each, figures] of cases) await measure(each, name, () => figures(bench));
     await histories.remove();
   } finally {
     await engine.close();
   }
-  return results;
 };
 
 leaveMemoryFileSystems();
 progress('building the library');
 const library = await buildLibrary();
-const results: Result[] = [];
 try {
-  for (const name of options.engines) results.push(...(await runEngine(library, name)));
+  for (const name of options.engines) await runEngine(library, name);
   if (options.cases.includes('files')) {
     progress('files');
-    results.push(...(await filesCost(library.url, options.quick)).map((each) => resultOf('files', '', each)));
+    await measure('files', '', () => filesCost(options.quick));
   }
   if (options.cases.includes('import')) {
     progress('import');
-    results.push(...(await importCost(library.url, options.quick)).map((each) => resultOf('import', '', each)));
+    await measure('import', '', () => importCost(library.url, options.quick));
   }
 } finally {
   await library.remove();
@@ -78,4 +86,8 @@ if (options.json) {
   console.log(
     `\n${met.length} of ${withTarget.length} targets met. Node ${process.version}, ${availableParallelism()} cores.`,
   );
+}
+if (failed.length > 0) {
+  console.error(`not measured: ${failed.join(', ')}; what went wrong stands above`);
+  process.exitCode = 1;
 }

@@ -142,7 +142,6 @@ export const atOnce = async (
   const names = sessions.map(({ id }) => id);
   const rows = new BareRows();
   const perRound = perWriter * writers;
-  const groups = await place.openGroupSizes(names);
   const ours: Round = ({ operations }) => {
     const inputs = sessions.map(() => Array.from({ length: perWriter }, () => oneEvent(content)));
     const appendAll = async (session: Session, at: number): Promise<void> => {
@@ -154,8 +153,13 @@ export const atOnce = async (
       await Promise.all(sessions.map(appendAll));
     };
   };
-  // Before anything is measured: the bare loop takes as many into a transaction.
-  for (let round = 0; round < warmUpRounds; round++) await ours(emptySide())();
+  const warmUp = async (): Promise<void> => {
+    for (let round = 0; round < warmUpRounds; round++) await ours(emptySide())();
+  };
+  // The bare loop takes as many into a transaction as ours does once its code is compiled.
+  await warmUp();
+  const groups = await place.openGroupSizes(names);
+  await warmUp();
   const size = Math.round(await groups.mean());
   const inGroups =
     <Input>(make: (session: string) => Input, rowsOf: (group: readonly Input[]) => readonly BareRow[]): Round =>
