@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bounded, listOf } from './bounded.ts';
 import { Description } from './description.ts';
 import { PerdureError } from './error.ts';
 import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
@@ -34,7 +35,7 @@ const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 /** What a commit is, when it is not simply a change. */
 const CommitOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('revert'), seq: Seq }),
-  z.strictObject({ kind: z.literal('lift'), paths: z.array(Pointer).min(1) }),
+  z.strictObject({ kind: z.literal('lift'), paths: listOf(Pointer, { min: 1 }) }),
   z.strictObject({ kind: z.literal('adopt'), session: SessionId, seq: Seq }),
   z.strictObject({ kind: z.literal('carry'), session: SessionId, seq: Seq }),
   z.strictObject({ kind: z.literal('migrate'), from: z.int().positive(), to: z.int().positive() }),
@@ -45,7 +46,7 @@ const Cause = z.strictObject({ tool: Text.max(200), callId: Text.max(200) });
 const DurationMs = z.number().nonnegative();
 const Count = z.int().nonnegative();
 const leftOutReasons = ['ignored', 'too-big', 'unreadable', 'special', 'secret'] as const;
-const LeftOut = z.strictObject({ count: Count, paths: z.array(Text) });
+const LeftOut = z.strictObject({ count: Count, paths: listOf(Text) });
 /** Where files came from, when no call and nobody's hand made them. */
 const FilesOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('folder'), path: Text }),
@@ -115,18 +116,18 @@ export const eventDefinitions = {
   'agent.bound': event(z.strictObject({ agent: AgentRef, schemaHash: Hash })),
   'state.committed': event(
     z.strictObject({
-      delta: z.array(StoredOperation),
+      delta: listOf(StoredOperation),
       /** The delta that takes it back. */
-      inverse: z.array(StoredOperation),
+      inverse: listOf(StoredOperation),
       provenance: Provenance,
       /** Of entries that keep or get back one of their own; the commit's is the lowest of them. */
-      entryProvenance: z.record(Pointer, Provenance).optional(),
+      entryProvenance: bounded(z.record(Pointer, Provenance)).optional(),
       /** The call whose work this is; without it, the actor's own. */
       cause: Cause.optional(),
       inputHash: Hash.optional(),
       outputSummary: Text.max(2000).optional(),
       /** The events it was concluded from. */
-      derivedFrom: z.array(Seq).optional(),
+      derivedFrom: listOf(Seq).optional(),
       why: Reason,
       origin: CommitOrigin.optional(),
     }),
@@ -156,7 +157,7 @@ export const eventDefinitions = {
       to: Seq,
       summary: Text,
       /** What was left out and can be recalled. */
-      evicted: z.array(Text.max(300)),
+      evicted: listOf(Text.max(300)),
       /** How many calls that is, listed or not. */
       calls: z.int().nonnegative().optional(),
       summarizer: Text.max(200),
@@ -204,7 +205,7 @@ export const eventDefinitions = {
       /** The id that the answer will have. */
       message: MessageId,
       settings: Json,
-      tools: z.array(Text.max(200)),
+      tools: listOf(Text.max(200)),
       instructionsHash: Hash,
       /** An estimate of the request; with what the answer may take it is reserved from the budget. */
       requestTokens: z.int().nonnegative(),
@@ -236,7 +237,7 @@ export const eventDefinitions = {
       /** For the person who is asked. */
       summary: Text.max(2000),
       requestedBy: Actor,
-      roles: z.array(Text.max(50)).optional(),
+      roles: listOf(Text.max(50)).optional(),
       notRequester: z.boolean().optional(),
       expiresAt: z.int().positive().optional(),
     }),
@@ -249,7 +250,7 @@ export const eventDefinitions = {
     }),
   ),
   'question.asked': event(
-    z.strictObject({ ...CallRef, question: Text.max(10_000), options: z.array(Text.max(500)).optional() }),
+    z.strictObject({ ...CallRef, question: Text.max(10_000), options: listOf(Text.max(500)).optional() }),
   ),
   'question.answered': event(z.strictObject({ callId: Text.max(200), answer: Text.max(100_000) })),
   /** A session in which another agent works for a call of this one. */
@@ -268,13 +269,13 @@ export const eventDefinitions = {
       /** Of files that changed since the snapshot before. */
       changed: z.strictObject({ created: Count, modified: Count, deleted: Count, renamed: Count }),
       /** What no snapshot holds, and why. */
-      leftOut: z.partialRecord(z.enum(leftOutReasons), LeftOut),
+      leftOut: bounded(z.partialRecord(z.enum(leftOutReasons), LeftOut)),
       cause: Cause.optional(),
       origin: FilesOrigin.optional(),
     }),
   ),
   /** Changes that the session's files do not have, because others took their place: `tree` has them. */
-  'files.conflicted': event(z.strictObject({ tree: Hash, paths: z.array(Text), conflicts: Count })),
+  'files.conflicted': event(z.strictObject({ tree: Hash, paths: listOf(Text), conflicts: Count })),
   /** The session works in a person's own folder. */
   'files.bound': event(z.strictObject({ path: Text, machine: Text.max(300) })),
   /** What snapshots leave out was made anew. */

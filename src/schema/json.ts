@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bounded } from './bounded.ts';
 import { jsonProblem, textProblem } from './json-problem.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -37,7 +38,7 @@ export const Metadata = z
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, '__proto__')) return;
     context.addIssue({ code: 'custom', path: ['__proto__'], message: 'cannot be a key: choose another name' });
   })
-  .pipe(z.record(Text.max(200), Json))
+  .pipe(bounded(z.record(Text.max(200), Json)))
   .refine((metadata) => JSON.stringify(metadata).length <= maxMetadataChars, {
     error: `is longer than ${maxMetadataChars} characters of JSON: keep what is large in messages or facts`,
   });

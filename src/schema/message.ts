@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from './bounded.ts';
 import { MessageId } from './ids.ts';
 import { Json, Text } from './json.ts';
 
@@ -60,12 +61,18 @@ export type FilePart = z.infer<typeof FilePart>;
 export type ToolCallPart = z.infer<typeof ToolCallPart>;
 export type ToolResultPart = z.infer<typeof ToolResultPart>;
 
+const maxParts = 10_000;
+export const someParts = { min: 1, max: maxParts } as const;
+
 /** A result names its call by the id alone. */
-const AssistantParts = z.array(AssistantPart).superRefine((parts, context) => {
+const AssistantParts = listOf(AssistantPart, { max: maxParts }).superRefine((parts, context) => {
   const seen = new Set<string>();
   for (const [place, part] of parts.entries()) {
     if (part.type !== 'tool-call') continue;
-    if (seen.has(part.callId)) context.addIssue({ code: 'custom', path: [place, 'callId'], message: 'is used twice' });
+    if (seen.has(part.callId)) {
+      context.addIssue({ code: 'custom', path: [place, 'callId'], message: 'is used twice' });
+      return;
+    }
     seen.add(part.callId);
   }
 });
@@ -75,10 +82,10 @@ export const Message = z
   .discriminatedUnion(
     'role',
     [
-      z.strictObject({ id: MessageId, role: z.literal('system'), content: z.array(TextPart).min(1) }),
-      z.strictObject({ id: MessageId, role: z.literal('user'), content: z.array(UserPart).min(1) }),
+      z.strictObject({ id: MessageId, role: z.literal('system'), content: listOf(TextPart, someParts) }),
+      z.strictObject({ id: MessageId, role: z.literal('user'), content: listOf(UserPart, someParts) }),
       z.strictObject({ id: MessageId, role: z.literal('assistant'), content: AssistantParts }),
-      z.strictObject({ id: MessageId, role: z.literal('tool'), content: z.array(ToolResultPart).min(1) }),
+      z.strictObject({ id: MessageId, role: z.literal('tool'), content: listOf(ToolResultPart, someParts) }),
     ],
     { error: ({ input }) => (typeof input === 'object' && input ? undefined : 'expected { role, content }') },
   )

@@ -21,9 +21,16 @@ const withinUnions = (issue: Issue): readonly Issue[] => {
   return nearest(issue.errors).flatMap((each) => withinUnions({ ...each, path: [...issue.path, ...each.path] }));
 };
 
+/** A name or a list of names of what was sent may be as long as all of it. */
+const maxChars = 300;
+const clipped = (text: string): string =>
+  text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;
+
 /** Where and what, in one line, for the person who sent it. */
 export const invalidInput = (subject: string, error: z.ZodError): PerdureError => {
-  const issues = error.issues.flatMap(withinUnions).map(({ path, message }) => ({ path: path.join('.'), message }));
+  const issues = error.issues
+    .flatMap(withinUnions)
+    .map(({ path, message }) => ({ path: clipped(path.join('.')), message: clipped(message) }));
   const lines = issues.slice(0, 5).map(({ path, message }) => (path ? `${path}: ${message}` : message));
   return new PerdureError(
     'INVALID_INPUT',

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { listOf } from '../../schema/bounded.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
@@ -18,7 +19,7 @@ import type { Scope } from './scope.ts';
 const Options = z.strictObject({
   why: Text.max(2000).optional(),
   provenance: Provenance.optional(),
-  derivedFrom: z.array(z.int().positive()).max(1000).optional(),
+  derivedFrom: listOf(z.int().positive(), { max: 1000 }).optional(),
   by: z.enum(['member', 'model']).default('member'),
   /** The tag of the state that the change was made for (`stateTag`); of another it is refused with PRECONDITION_FAILED. */
   onState: z.string().max(100).optional(),
@@ -32,7 +33,7 @@ export type CommitOptions = z.input<typeof Options>;
 /** A function that changes a draft of the state, and is run again when the state has changed meanwhile; or an RFC 6902 patch. */
 export type Change = Mutation | readonly PatchOperation[];
 
-const Patch = z.array(PatchOperation, { error: 'expected a function on a draft, or a list of RFC 6902 operations' });
+const Patch = listOf(PatchOperation, { error: 'expected a function on a draft, or a list of RFC 6902 operations' });
 
 const parseChange = (change: Change): Change =>
   typeof change === 'function' ? change : parseInput('the patch', Patch, change);
@@ -115,7 +116,7 @@ export const liftProvenance = async (
   input: z.input<typeof Lift>,
 ): Promise<CommitRecord> => {
   const { to, why } = parseInput('the lift', Lift, input);
-  const paths = parseInput('the paths', z.array(Pointer).min(1), typeof path === 'string' ? [path] : path);
+  const paths = parseInput('the paths', listOf(Pointer, { min: 1 }), typeof path === 'string' ? [path] : path);
   const { state } = await scope.folds.head(key);
   const missing = paths.filter((each) => each.split('/').length !== 3 || valueAt(state, each) === undefined);
   if (missing.length > 0) {

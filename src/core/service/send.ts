@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { listOf } from '../../schema/bounded.ts';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, type RunId } from '../../schema/ids.ts';
-import { type Message, UserPart } from '../../schema/message.ts';
+import { type Message, someParts, UserPart } from '../../schema/message.ts';
 import { InputPolicy } from '../../schema/run.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/event-codec.ts';
@@ -22,7 +23,7 @@ export interface SendOptions {
   readonly notBefore?: Date | number | undefined;
 }
 
-const Content = z.array(UserPart, { error: 'expected text, or a list of parts' }).min(1);
+const Content = listOf(UserPart, { ...someParts, error: 'expected text, or a list of parts' });
 const Options = z
   .strictObject({
     idempotencyKey: CallersKey.optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../../schema/bounded.ts';
 import { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
@@ -168,7 +169,7 @@ export interface Session {
 const pinProblem = (fact: string): PerdureError =>
   new PerdureError('STATE_INVALID', `there is no fact ${fact} to pin: commit it first`, { details: { fact } });
 
-const Messages = z.strictObject({ messages: z.array(Message) });
+const Messages = z.strictObject({ messages: listOf(Message) });
 const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional() });
 const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });

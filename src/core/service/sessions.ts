@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../../schema/bounded.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { Status } from '../../schema/lifecycle.ts';
@@ -94,7 +95,7 @@ export const sessionsOf = (scope: Scope): Sessions => ({
     const { sessions, ...page } = await listSessions(scope, options);
     return { ...page, usage: await Promise.all(sessions.map(({ id }) => usageOf(scope, keyOf(scope, id)))) };
   },
-  export: (ids) => writeBundle(scope, parseInput('the session ids', z.array(SessionId).min(1), ids)),
+  export: (ids) => writeBundle(scope, parseInput('the session ids', listOf(SessionId, { min: 1 }), ids)),
   import: (bundle, options) => importBundle(scope, bundle, options),
   commits: (filter) => findCommits(scope, undefined, filter),
   toolCalls: (filter) => findCalls(scope, undefined, filter),

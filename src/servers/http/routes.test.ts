@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../../../test/http-server.ts';
+import { unbounded } from '../../../test/unbounded.ts';
 import { EventPage } from '../../schema/views/event.ts';
 import { StateView } from '../../schema/views/session.ts';
+import { bytes } from './route.ts';
+import { routes } from './routes/index.ts';
 
 const post = (body: unknown = {}) => ({ method: 'POST', body });
 
@@ -313,4 +316,20 @@ test('[HTTP1] what is wrong with an input or a message is told by its path in th
   expect(await message({ role: 'user', content: [{ type: 'txt' }] })).toMatch(
     /messages\.0\.content\.0\.type: .*'text'/,
   );
+});
+
+test('[IN6] no body is judged entry by entry without looking ahead', () => {
+  const found = routes.flatMap(({ name, body }) => (body && body !== bytes ? unbounded(body as never, name) : []));
+  expect(found).toEqual([]);
+});
+
+test('[IN6] sixteen megabytes of entries that are all wrong are refused at once, and the answer is short', async () => {
+  const server = await startTestServer();
+  const session = await openSession(server);
+  const wrong = Array.from({ length: 8_000_000 }, () => 0);
+  for (const messages of [wrong, [{ role: 'user', content: wrong }]]) {
+    const response = await server.ask(`${session}/messages`, post({ messages }));
+    expect(response.status).toBe(400);
+    expect((await response.text()).length).toBeLessThan(2000);
+  }
 });

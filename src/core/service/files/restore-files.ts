@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../../../schema/bounded.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { Text } from '../../../schema/json.ts';
 import { changedFiles, type FileChange } from '../../files/changes.ts';
@@ -19,7 +20,7 @@ import { fileNotFound } from './find-file.ts';
 
 const Options = ChangeOptions.extend({
   /** Only these, and what is below them. */
-  paths: z.array(Text).min(1).max(1000).readonly().optional(),
+  paths: listOf(Text, { min: 1, max: 1000 }).readonly().optional(),
   /** Only tells what would change. */
   isDryRun: z.boolean().default(false),
 });

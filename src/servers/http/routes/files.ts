@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../../../schema/bounded.ts';
 import { ArtifactName } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
 import { Place, PlaceText } from '../../../schema/place.ts';
@@ -139,7 +140,7 @@ export const fileRoutes = [
     summary: 'The files become those of a place; a dry run tells what would change',
     body: z.strictObject({
       to: Place,
-      paths: z.array(Path).min(1).max(1000).optional(),
+      paths: listOf(Path, { min: 1, max: 1000 }).optional(),
       isDryRun: z.boolean().optional(),
       why: Text.max(2000).optional(),
     }),

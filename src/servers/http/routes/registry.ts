@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Area } from '../../../schema/areas.ts';
+import { listOf } from '../../../schema/bounded.ts';
 import { AuditId, KeyId, MemberId, WorkspaceId } from '../../../schema/ids.ts';
 import { KeyInfo } from '../../../schema/key-info.ts';
 import { Member, MemberRole, Profile } from '../../../schema/member.ts';
@@ -22,7 +23,7 @@ export const registryRoutes = [
       member: MemberId,
       role: MemberRole,
       key: KeyId.optional(),
-      areas: z.array(Area).optional(),
+      areas: listOf(Area, { max: 100 }).optional(),
       profile: Profile.optional(),
     }),
     handle: async ({ runtime }) => await runtime.members.me(),
@@ -87,7 +88,7 @@ export const registryRoutes = [
       member: MemberId.optional(),
       name: KeyInfo.shape.name,
       role: MemberRole.optional(),
-      areas: z.array(Area).min(1).optional(),
+      areas: listOf(Area, { min: 1, max: 100 }).optional(),
       expiresAt: KeyInfo.shape.expiresAt,
     }),
     keyKeptBy: 'nobody',

@@ -3,9 +3,10 @@ import { maxPayloadBytes } from '../../../core/ports/store.ts';
 import { refuseBeyond } from '../../../core/service/points.ts';
 import { hasEnded, type Run } from '../../../core/service/runs.ts';
 import type { Session } from '../../../core/service/session.ts';
+import { listOf } from '../../../schema/bounded.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
-import { Message, type MessageInput, UserPart } from '../../../schema/message.ts';
+import { Message, type MessageInput, someParts, UserPart } from '../../../schema/message.ts';
 import { InputPolicy } from '../../../schema/run.ts';
 import { EventPage, EventView } from '../../../schema/views/event.ts';
 import { InputsView, RunResultView, RunView } from '../../../schema/views/session.ts';
@@ -14,7 +15,7 @@ import { atPoint, Flag, inRun, limitUpTo, nothing, ofCall, Whole } from './field
 import { lastId } from './last-id.ts';
 import { defineSessionRoute } from './session-route.ts';
 
-const content = z.union([Text, z.array(UserPart).min(1)], {
+const content = z.union([Text, listOf(UserPart, someParts)], {
   error: ({ input }) =>
     typeof input === 'string' || Array.isArray(input) ? undefined : 'expected text, or a list of parts',
 });
@@ -53,7 +54,7 @@ export const runRoutes = [
     name: 'appendMessages',
     verb: 'session.append',
     summary: 'Adds messages of a loop of your own; a user message opens a turn',
-    body: z.strictObject({ messages: z.array(MessageBody).min(1).max(1000) }),
+    body: z.strictObject({ messages: listOf(MessageBody, { min: 1, max: 1000 }) }),
     maxBytes,
     keyKeptBy: 'library',
     status: 201,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { stateTag } from '../../../core/service/commit.ts';
+import { listOf } from '../../../schema/bounded.ts';
 import { RunId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { toolOutcomes } from '../../../schema/message.ts';
@@ -93,10 +94,10 @@ export const stateRoutes = [
     verb: 'session.commit',
     summary: 'Changes the state by an RFC 6902 patch; with `if-match`, only the state that has this ETag',
     body: z.strictObject({
-      patch: z.array(PatchOperation).min(1).max(10_000),
+      patch: listOf(PatchOperation, { min: 1, max: 10_000 }),
       why: Text.max(2000).optional(),
       provenance: Provenance.optional(),
-      derivedFrom: z.array(z.int().positive()).max(1000).optional(),
+      derivedFrom: listOf(z.int().positive(), { max: 1000 }).optional(),
       by: z.enum(['member', 'model']).optional(),
     }),
     condition: 'if-match',
@@ -113,7 +114,7 @@ export const stateRoutes = [
     verb: 'session.lift',
     summary: 'Says who vouches for entries from now on, and why',
     body: z.strictObject({
-      paths: z.array(Pointer).min(1).max(1000),
+      paths: listOf(Pointer, { min: 1, max: 1000 }),
       to: Provenance,
       why: Text.min(1).max(2000),
     }),

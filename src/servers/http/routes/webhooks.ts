@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../../../schema/bounded.ts';
 import { WebhookId } from '../../../schema/ids.ts';
 import { DeliveryPageView, NewWebhookView } from '../../../schema/views/registry.ts';
 import { Delivery, DeliveryId, Webhook, WebhookEvent } from '../../../schema/webhook.ts';
@@ -6,7 +7,7 @@ import { defineRoute } from '../route.ts';
 import { limitUpTo, nothing } from './fields.ts';
 
 const ofWebhook = { webhook: WebhookId };
-const events = z.array(WebhookEvent).min(1);
+const events = listOf(WebhookEvent, { min: 1, max: 100 });
 
 export const webhookRoutes = [
   defineRoute({
