@@ -36,4 +36,6 @@ test('[FAULT2, QRY2] a session that cannot be read leaves the others findable, a
   const later = await openRuntime({ store: damaged });
   const found = await later.sessions.commits({ path: '/facts/port' });
   expect(found.map(({ session }) => session)).toEqual([broken.id, sound.id]);
+  const { usage, damaged: unread } = await later.sessions.usage();
+  expect([usage.map(({ session }) => session), unread]).toEqual([[sound.id], [broken.id]]);
 });

@@ -13,7 +13,7 @@ import { type OpenOptions, openSession } from './open-session.ts';
 import { keyOf, type Scope } from './scope.ts';
 import { type Session, sessionHandle } from './session.ts';
 import { sessionNotFound } from './session-folds.ts';
-import { type SessionUsage, usageOf } from './usage.ts';
+import { type SessionUsage, usageUnlessDamaged } from './usage.ts';
 import { writeBundle } from './write-bundle.ts';
 
 const ListOptions = z.strictObject({
@@ -33,6 +33,8 @@ export interface SessionPage {
 
 export interface UsagePage {
   readonly usage: readonly SessionUsage[];
+  /** Those whose log cannot be read: what they have used is in none of the figures. */
+  readonly damaged: readonly SessionId[];
   readonly cursor?: string;
 }
 
@@ -93,7 +95,9 @@ export const sessionsOf = (scope: Scope): Sessions => ({
   list: (options) => listSessions(scope, options),
   usage: async (options) => {
     const { sessions, ...page } = await listSessions(scope, options);
-    return { ...page, usage: await Promise.all(sessions.map(({ id }) => usageOf(scope, keyOf(scope, id)))) };
+    const found = await Promise.all(sessions.map(({ id }) => usageUnlessDamaged(scope, keyOf(scope, id))));
+    const usage = found.filter((each) => typeof each !== 'string');
+    return { ...page, usage, damaged: found.filter((each) => typeof each === 'string') };
   },
   export: (ids) => writeBundle(scope, parseInput('the session ids', listOf(SessionId, { min: 1 }), ids)),
   import: (bundle, options) => importBundle(scope, bundle, options),

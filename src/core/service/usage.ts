@@ -1,6 +1,7 @@
 import type { SessionId } from '../../schema/ids.ts';
 import type { Limits, Spent } from '../../schema/run.ts';
 import type { SessionKey } from '../ports/store.ts';
+import { isSessionDamage } from '../session/session-damaged.ts';
 import type { Scope } from './scope.ts';
 
 /** What a session has used, and may use in all. */
@@ -19,4 +20,14 @@ export const usageOf = async (scope: Scope, key: SessionKey): Promise<SessionUsa
     spent,
     limits,
   };
+};
+
+/** The session alone, where its log cannot be read: that of the others can. */
+export const usageUnlessDamaged = async (scope: Scope, key: SessionKey): Promise<SessionUsage | SessionId> => {
+  try {
+    return await usageOf(scope, key);
+  } catch (error) {
+    if (isSessionDamage(error)) return key.session;
+    throw error;
+  }
 };

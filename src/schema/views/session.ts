@@ -231,7 +231,11 @@ export const UsageView = z
     limits: Limits,
   })
   .meta({ id: 'SessionUsage' });
-export const UsagePageView = z.strictObject({ usage: z.array(UsageView), cursor: z.string().optional() });
+export const UsagePageView = z.strictObject({
+  usage: z.array(UsageView),
+  damaged: z.array(SessionId),
+  cursor: z.string().optional(),
+});
 
 export const AgentsView = z.strictObject({
   agents: z.array(
