@@ -2,7 +2,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { commands, findCommand } from './commands/registry.ts';
 import { commandHelp, groupHelp, overview, type Topic, topics } from './help.ts';
 import { commandsView } from './help-view.ts';
-import { commandNamed, groupOf, meantBy } from './name-command.ts';
+import { commandNamed, groupOf, isLikeCommand } from './name-command.ts';
 import { nearest } from './nearest.ts';
 import { wrongCall } from './wrong-call.ts';
 
@@ -18,7 +18,9 @@ export const helpOn = (words: readonly string[]): Topic => {
   if (group.length > 0) return { lines: (out) => groupHelp(group, out), json: () => commandsView(group) };
   if (more.length === 0 && topicNames.includes(first) && !findCommand(first)) return topics[first]!;
   const topic = nearest(first, topicNames);
-  if (topic && !meantBy(first, more[0] ?? ''))
+  if (topic === first && groupOf(first).length === 0 && !findCommand(first))
+    throw wrongCall(`help is about one command, group or topic: leave out "${more[0]}"`);
+  if (topic && topic !== first && !isLikeCommand(first))
     throw wrongCall(`there is no help on "${first}": did you mean \`perdure help ${topic}\`?`);
   const { command, words: named } = commandNamed(words);
   if (words.length > named) throw wrongCall(`help is about one command: leave out "${words[named]}"`);

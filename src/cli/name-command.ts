@@ -6,14 +6,17 @@ import { wrongCall } from './wrong-call.ts';
 /** Commands of two words that begin with the same one, such as `files ls`. */
 export const groupOf = (word: string): readonly Command[] => commands.filter(({ name }) => name.startsWith(`${word} `));
 
-/** What people type who know other tools. */
-const otherWords: Readonly<Record<string, string>> = {
+/** What people type who know other tools, and the command that does it here. */
+export const otherWords: Readonly<Record<string, string>> = {
   list: 'ls',
   sessions: 'ls',
   status: 'show',
+  runs: 'show',
   history: 'log',
   events: 'log',
   transcript: 'show',
+  cost: 'usage',
+  rename: 'title',
   new: 'open',
   create: 'open',
   run: 'send',
@@ -24,36 +27,60 @@ const otherWords: Readonly<Record<string, string>> = {
   undo: 'rewind',
   branch: 'fork',
   merge: 'adopt',
+  init: 'setup',
   start: 'serve',
   login: 'keys create',
   secrets: 'vault ls',
-  backup: 'export',
   check: 'verify',
   version: '--version',
 };
 
-export const meantBy = (first: string, second: string): string | undefined => {
-  const names = commands.map(({ name }) => name);
-  const heads = names.flatMap((name) => (name.includes(' ') ? [name.split(' ')[0]!] : []));
-  const [whole, head] = [nearest(`${first} ${second}`.trim(), names), nearest(first, heads)];
-  if (whole) return whole;
-  return Object.hasOwn(otherWords, first) ? otherWords[first] : (nearest(first, names) ?? head);
+const noDeleting =
+  'nothing deletes a session yet: close it with `perdure close`, then put it away with `perdure archive`';
+
+/** What no single command does, and what to do instead. */
+export const otherWishes: Readonly<Record<string, string>> = {
+  delete: noDeleting,
+  rm: noDeleting,
+  config:
+    '`perdure help environment` lists the variables that are read, and `perdure help agents` describes perdure.config.ts',
+  search:
+    '`perdure log --all` finds commits by file, path or time, `perdure calls` finds tool calls, and `perdure files history` shows the changes of a file',
 };
 
-const unknownCommand = (first: string, second: string, help: string): Error => {
+const own = (words: Readonly<Record<string, string>>, word: string): string | undefined =>
+  Object.hasOwn(words, word) ? words[word] : undefined;
+
+/** The command that was probably meant. */
+const meantBy = (first: string, second: string): string | undefined => {
+  const known = own(otherWords, first);
+  if (known?.startsWith('--') || (known && findCommand(known))) return known;
+  const names = commands.map(({ name }) => name);
+  const heads = names.flatMap((name) => (name.includes(' ') ? [name.split(' ')[0]!] : []));
+  return nearest(`${first} ${second}`.trim(), names) ?? nearest(first, names) ?? nearest(first, heads);
+};
+
+/** Whether anything can be said about a word that names no command. */
+export const isLikeCommand = (word: string): boolean =>
+  own(otherWishes, word) !== undefined || meantBy(word, '') !== undefined;
+
+const unknownCommand = (first: string, second: string): Error => {
+  const wish = own(otherWishes, first);
+  if (wish) return wrongCall(`there is no command "${first}": ${wish}`);
   const meant = meantBy(first, second);
   const advice = meant ? `did you mean \`perdure ${meant}\`? ` : '';
-  return wrongCall(
-    `there is no command "${meant?.includes(' ') ? `${first} ${second}`.trim() : first}": ${advice}${help}`,
-  );
+  const given = meant?.includes(' ') ? `${first} ${second}`.trim() : first;
+  return wrongCall(`there is no command "${given}": ${advice}\`perdure help\` lists them all`);
 };
 
 const unknownOf = (group: readonly Command[], first: string, second: string): Error => {
   const help = `\`perdure help ${first}\` tells what each does`;
-  const words = group.map(({ name }) => name.slice(first.length + 1)).join(', ');
-  return second === ''
-    ? wrongCall(`${first} is followed by ${words}: ${help}`)
-    : unknownCommand(first, second, `there is ${words}; ${help}`);
+  const seconds = group.map(({ name }) => name.slice(first.length + 1));
+  const words = seconds.join(', ');
+  if (second === '') return wrongCall(`${first} is followed by ${words}: ${help}`);
+  const meant = nearest(second, seconds);
+  const advice = meant ? `did you mean \`perdure ${first} ${meant}\`? ` : '';
+  return wrongCall(`there is no command "${first} ${second}": ${advice}${first} is followed by ${words}; ${help}`);
 };
 
 interface Named {
@@ -68,7 +95,5 @@ export const commandNamed = ([first = '', second = '']: readonly string[]): Name
   const command = findCommand(first);
   if (command) return { command, words: 1 };
   const group = groupOf(first);
-  throw group.length > 0
-    ? unknownOf(group, first, second)
-    : unknownCommand(first, second, '`perdure help` lists them all');
+  throw group.length > 0 ? unknownOf(group, first, second) : unknownCommand(first, second);
 };

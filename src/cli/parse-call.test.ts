@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { commands } from './commands/registry.ts';
+import { commands, findCommand } from './commands/registry.ts';
 import { commonOptions } from './common-options.ts';
+import { groupOf, otherWishes, otherWords } from './name-command.ts';
 import { looseOptions, parseCall } from './parse-call.ts';
 
 const run = (...argv: string[]) => {
@@ -69,6 +70,16 @@ test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and
     [['keys', 'creat'], /did you mean `perdure keys create`/],
     [['list'], /no command "list": did you mean `perdure ls`/],
     [['version'], /did you mean `perdure --version`/],
+    [['-v'], /^there is no option -v: did you mean --version\?/],
+    [['events'], /no command "events": did you mean `perdure log`/],
+    [['status'], /no command "status": did you mean `perdure show`/],
+    [['runs', 'ses_x'], /no command "runs": did you mean `perdure show`/],
+    [['init'], /no command "init": did you mean `perdure setup`/],
+    [['delete', 'ses_x'], /no command "delete": nothing deletes a session yet: .*`perdure close`.*`perdure archive`$/],
+    [['rm', 'ses_x'], /no command "rm": nothing deletes a session yet/],
+    [['config'], /no command "config": `perdure help environment` .*perdure\.config\.ts$/],
+    [['search', 'x'], /no command "search": `perdure log --all` finds .* `perdure files history`/],
+    [['files', 'foo'], /no command "files foo": files is followed by ls, cat, .*; `perdure help files`/],
     [['ls', '--status', 'opne'], /--status is open, .*; got "opne": did you mean open\?/],
     [['keys', 'create', '--area', 'sessions', '--area', 'filez'], /--area is .*"filez": did you mean files\?/],
     [['constructor'], /no command/],
@@ -93,6 +104,11 @@ test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and
     expect(() => parseCall(argv), argv.join(' ')).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
     expect(() => parseCall(argv), argv.join(' ')).toThrow(problem);
   }
+});
+
+test('[CLI8] what other tools call a command is no command here', () => {
+  const words = Object.keys({ ...otherWords, ...otherWishes });
+  expect(words.filter((word) => findCommand(word) || groupOf(word).length > 0)).toEqual([]);
 });
 
 test('[CLI13] no option of a command hides one of every command, and every example parses', () => {

@@ -153,7 +153,7 @@ const unknownOption = (given: readonly string[]): Error | undefined => {
     (option) => !isOfMost(option) && !commands.some(({ options }) => isAmong(options, option)),
   );
   if (unknown === undefined) return undefined;
-  const meant = nearest(unknown.replace(/^-+/, ''), Object.keys(looseSpec));
+  const meant = /^-v$/i.test(unknown) ? 'version' : nearest(unknown.replace(/^-+/, ''), Object.keys(looseSpec));
   const advice = meant ? `did you mean --${meant}? ` : '';
   return wrongCall(`there is no option ${unknown}: ${advice}\`perdure help\` lists what there is`);
 };

@@ -115,6 +115,9 @@ describe('on a terminal of 80 columns', () => {
     [['exitcodes'], /did you mean `perdure help exit-codes`/],
     [['files', 'gte'], /did you mean `perdure files get`/],
     [['ls', 'show'], /help is about one command: leave out "show"/],
+    [['files', 'foo'], /no command "files foo": files is followed by/],
+    [['look', 'foo'], /help is about one command, group or topic: leave out "foo"/],
+    [['events'], /did you mean `perdure log`/],
   ])('[CLI8] help on %j is told with what was probably meant', async (words, problem) => {
     const { code, err } = await cli(['help', ...words]);
     expect(code).toBe(2);
