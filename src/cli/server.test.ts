@@ -155,14 +155,39 @@ test('[CLIR10] whoever waits for a run that no worker takes is told so, and how 
     return { sending, text: () => err.bytes().toString() };
   };
   const [one, other] = [told(keys.admin), told(keys.member)];
-  const next = '`perdure worker` starts one where the store is';
+  const next = 'start one with `perdure worker` where the store is';
   await expect
     .poll(one.text, { timeout: 20_000 })
-    .toContain(`no worker has taken it yet: there is none that holds tester@1; ${next}\n`);
+    .toContain(`no worker has taken it yet: none has the agent tester@1; ${next}\n`);
   await expect.poll(other.text, { timeout: 20_000 }).toContain(`no worker has taken it yet; ${next}\n`);
   await runtime.worker().start();
   expect(await Promise.all([one.sending, other.sending])).toMatchObject([{ code: 0 }, { code: 0 }]);
   expect(one.text().match(/no worker/g)).toHaveLength(1);
+}, 60_000);
+
+test('[CLIR10] whoever leaves an input that no worker takes is told that it waits, and so is whoever retries', async () => {
+  const { afar, runtime } = await start({}, { hasWorker: false });
+  const err = recorder(Number.POSITIVE_INFINITY);
+  let leave: ((how: 'interrupt' | 'leave') => void) | undefined;
+  const sending = afar(['send', '--new', 'Hello'], {
+    err,
+    onInterrupt: (listener) => {
+      leave = listener;
+      return () => {};
+    },
+  });
+  const text = () => err.bytes().toString();
+  await expect.poll(text, { timeout: 20_000 }).toContain('no worker has taken it yet');
+  leave!('leave');
+  expect(await sending).toMatchObject({ code: 130 });
+  expect(text()).toContain('the input is stored and waits for a worker; to come back:\n');
+  expect(text()).not.toContain('goes on');
+  expect(text().match(/no worker/g)).toHaveLength(1);
+  const [session] = (await runtime.sessions.list()).sessions;
+  await runtime.worker().runUntilIdle();
+  const retried = await afar(['retry', session!.id, '1']);
+  expect(retried).toMatchObject({ code: 0, out: 'turn 1 is tried again\n' });
+  expect(retried.err).toMatch(/^no worker has taken it yet: none has the agent tester@1; start one with/);
 }, 60_000);
 
 test('[CLIR2, FORK6] whoever waits for a run that a rewind from elsewhere cancels is told so', async () => {

@@ -99,6 +99,16 @@ test('[CLIENT5] an answer that breaks off is asked for again, and after so many 
   expect(dead.asked.length).toBeGreaterThan(3);
 });
 
+test('[CLIENT5] where plain HTTP is spoken, whoever asks by https is told to try http', async () => {
+  const { url } = await startServer((_, response) => json(response, { sessions: [] }));
+  const secure = url.replace('http:', 'https:');
+  const failed = connect({ url: secure, key }).sessions.list();
+  await expect(failed).rejects.toMatchObject({
+    code: 'SERVER_UNAVAILABLE',
+    message: `${secure} does not answer (ERR_SSL_WRONG_VERSION_NUMBER): it does not speak TLS: try ${url}`,
+  });
+});
+
 test('[CLIENT5] what changes something without a key is sent once, and it is told that its outcome is not known', async () => {
   const { client, asked } = await startServer((request) => request.socket.destroy());
   const unknown = {

@@ -90,12 +90,18 @@ const contentOf = ({ content }: Asked): RequestInit & { readonly duplex?: 'half'
   return { body: streamOf(content), headers, duplex: 'half' };
 };
 
+/** What a server that expects plain HTTP gives in answer to TLS. */
+const notTls = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
+
 /** Why there is no answer, or not all of it. */
 const brokenBy = (server: string, cause: unknown): PerdureError => {
   const { message, cause: inner } = cause instanceof Error ? cause : new Error(String(cause));
   const code = (inner as { code?: unknown } | undefined)?.code;
   const why = typeof code === 'string' ? code : message;
-  return unavailable(`${server} does not answer (${why}): is the server there, and can it be reached?`, { cause });
+  const advice = notTls.test(why)
+    ? `it does not speak TLS: try ${server.replace(/^https:/, 'http:')}`
+    : 'check that the server runs and can be reached';
+  return unavailable(`${server} does not answer (${why}): ${advice}`, { cause });
 };
 
 const readingFailure = (server: string, cause: unknown): Failure => {

@@ -70,7 +70,11 @@ export const keyCommands: readonly Command[] = [
     options: {
       name: text('NAME', 'what it is for'),
       role: choice('ROLE', memberRoles, `${memberRoles.join(', ')}; without it the member's`),
-      area: choicesOf('AREA', areas, `limit it to ${areas.join(', ')}; without it to nothing`),
+      area: choicesOf(
+        'AREA',
+        areas,
+        `limit it to ${areas.join(', ')}; by default it reaches every area that its role allows`,
+      ),
       expires: text('TIME', 'when it ends: 90d, or a date; without it never'),
     },
     notes: ['Without MEMBER for yourself. In effect is the lower role of key and member.'],

@@ -5,7 +5,8 @@ import { type Command, defineCommand, type Options, text } from '../command.ts';
 
 interface Transition {
   readonly summary: string;
-  readonly takesReason?: true;
+  /** An example of one, where it takes any. */
+  readonly reason?: string;
   /** What waited for it may go on. */
   readonly letsRun?: true;
   /** Those that `-` is looked for among. */
@@ -16,11 +17,11 @@ interface Transition {
 const transitions: Readonly<Record<string, Transition>> = {
   pause: {
     summary: 'pause a session: no message is appended until it is resumed',
-    takesReason: true,
+    reason: 'waiting for review',
     apply: (session, about) => session.pause(about),
   },
   resume: { summary: 'let a paused session go on', letsRun: true, apply: (session) => session.resume() },
-  close: { summary: 'end a session', takesReason: true, apply: (session, about) => session.close(about) },
+  close: { summary: 'end a session', reason: 'done', apply: (session, about) => session.close(about) },
   reopen: { summary: 'go on with a closed session', apply: (session) => session.reopen() },
   archive: { summary: 'put a closed session away', apply: (session) => session.archive() },
   restore: {
@@ -33,13 +34,13 @@ const transitions: Readonly<Record<string, Transition>> = {
 const reasonOption = { reason: text('TEXT', 'why, for the log') };
 
 export const lifecycleCommands: readonly Command[] = Object.entries(transitions).map(
-  ([name, { summary, takesReason, letsRun, lastOf, apply }]) =>
+  ([name, { summary, reason: example, letsRun, lastOf, apply }]) =>
     defineCommand<Options>({
       name,
       summary,
       args: ['SESSION'],
-      options: takesReason ? reasonOption : {},
-      examples: [`perdure ${name} ses_…${takesReason ? ` --reason 'waiting for review'` : ''}`],
+      options: example ? reasonOption : {},
+      examples: [`perdure ${name} ses_…${example ? ` --reason '${example}'` : ''}`],
       json: SummaryView,
       run: async (context, { args, options: { reason } }) => {
         const session = await context.session(args[0]!, lastOf);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SessionEvent } from '../../schema/event.ts';
+import { eventDefinitions, type SessionEvent } from '../../schema/event.ts';
 import { EventView } from '../../schema/views/event.ts';
 import { CommitView } from '../../schema/views/session.ts';
 import { type Context, defineCommand, flag, text, type Values } from '../command.ts';
@@ -26,7 +26,9 @@ const maxGist = 200;
 const charsOfColumn = 16;
 const leastForActor = 70;
 const leastForTime = 60;
-const typeWidth = 17;
+const typeWidth = Math.max(...Object.keys(eventDefinitions).map(({ length }) => length));
+/** Enough for those of the built-in agent and its tools. */
+const actorWidth = 14;
 /** Enough to tell all types apart. */
 const leastForType = 14;
 const enoughForGist = 16;
@@ -43,7 +45,8 @@ const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal
   const isNarrow = columns < leastForTime;
   const time = isNarrow ? '' : `${isTerminal ? localTime(at) : isoTime(at)}  `;
   const place = `${String(seq).padStart(isNarrow ? 4 : 5)}  ${time}${`t${turn}`.padEnd(isNarrow ? 3 : 4)}`;
-  const who = columns < leastForActor ? '' : `${printable(actor).padEnd(12)}  `;
+  const actorText = isTerminal ? truncate(printable(actor), actorWidth) : printable(actor);
+  const who = columns < leastForActor ? '' : `${actorText.padEnd(actorWidth)}  `;
   const kind = typeCell(type, columns - `${place}    ${who}`.length - enoughForGist);
   const fixed = `${place}  ${kind}  ${who}`;
   const room = isTerminal ? Math.max(8, Math.min(columns - fixed.length, maxGist)) : Number.POSITIVE_INFINITY;

@@ -108,7 +108,7 @@ export const serve = defineCommand({
       await working?.start();
       const { url } = server;
       const key = await firstKey(context, runtime);
-      const greeting = await greetingOf(context, runtime, { url, takenPort, key });
+      const greeting = await greetingOf(context, runtime, { url, takenPort, worksHere: working !== undefined, key });
       await context.answer({ url, ...(key && { key: key.token }) }, () => greeting);
       await stopped;
     } finally {

@@ -20,7 +20,7 @@ const start = async () => {
   await runtime.worker().runUntilIdle();
   const call = (...argv: readonly string[]) => callCliOn(database, argv);
   const json = async (...argv: readonly string[]) => JSON.parse((await call(...argv, '--json')).out);
-  return { runtime, session, id: session.id, call, json };
+  return { runtime, session, id: session.id, database, call, json };
 };
 
 test('[CLIR12] show tells how many inputs wait, behind a run that waits and in a pause too', async () => {
@@ -48,6 +48,16 @@ test.each([
   const waiting = (await program.session.inputs()).map(({ run }) => run);
   expect((await text.call(command, text.id, ...rest)).out).toMatch(/; cancelled: 2\s+inputs\s+that\s+waited\n$/);
   expect((await program.json(command, program.id, ...rest)).cancelled).toEqual(waiting);
+});
+
+test('[CLIR5] a turn that is tried again goes on in the background', async () => {
+  const { session, id, database } = await start();
+  const started: (readonly string[])[] = [];
+  const told = await callCliOn(database, ['retry', id, '1'], { startDetached: (args) => void started.push(args) });
+  expect(told).toMatchObject({ code: 0, out: 'turn 1 is tried again\n' });
+  expect(told.err.replaceAll(/\s+/g, ' ')).toContain(`it goes on in the background: perdure attach ${id}`);
+  expect(started).toEqual([['worker', '--session', id, '--once']]);
+  expect(await session.inputs()).toHaveLength(1);
 });
 
 test('[CLIR12] fork tells how many inputs that were there at its point wait on in the other session', async () => {

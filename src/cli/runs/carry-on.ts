@@ -3,14 +3,16 @@ import type { Context } from '../command.ts';
 import { holdsAgentOf } from '../config/choose-agent.ts';
 import { readRuns } from './read-runs.ts';
 import { restOf } from './runs-view.ts';
+import { whyUntaken } from './why-untaken.ts';
 import { workingRoot } from './working-root.ts';
 
-/** After something a run waited for has come: whoever has its agent here goes on with it in the background. */
+/** After something a run waited for has come: whoever has its agent here goes on with it in the background, else it waits for a worker that has. */
 export const carryOn = async (context: Context, session: Session): Promise<void> => {
   const { view } = await readRuns(session);
   const root = await workingRoot(context, session);
   if (restOf(view)) return;
-  if (context.server === undefined && !holdsAgentOf(await context.config(), await root.summary())) return;
-  context.startWorker(root);
-  await context.note(`it goes on in the background: ${context.commandText('attach', root.id)}`);
+  const isOurs = context.server === undefined && holdsAgentOf(await context.config(), await root.summary());
+  if (isOurs) context.startWorker(root);
+  const why = isOurs ? undefined : await whyUntaken(context, root);
+  await context.note(why ?? `it goes on in the background: ${context.commandText('attach', root.id)}`);
 };

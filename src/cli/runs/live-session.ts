@@ -73,6 +73,8 @@ export class LiveSession {
   #isDetached = false;
   #isCancelling = false;
   #hasSent = false;
+  /** It was said why no worker takes it. */
+  #isUntakenTold = false;
 
   constructor(context: Context, options: LiveOptions) {
     this.#context = context;
@@ -178,7 +180,9 @@ export class LiveSession {
       await sleep(untakenMs, undefined, { signal: this.#leaving.signal });
       if (!waiting || this.#untaken !== waiting) continue;
       const why = await whyUntaken(this.#context, this.#options.session);
-      if (why && this.#untaken === waiting) return this.printer.note(why, 'yellow');
+      if (!why || this.#untaken !== waiting) continue;
+      this.#isUntakenTold = true;
+      return this.printer.note(why, 'yellow');
     }
   }
 
@@ -199,12 +203,21 @@ export class LiveSession {
     if (rest) return this.leave(talk ? 'success' : endingOf(rest));
     if (this.#isDetached) return this.#cancel();
     await this.#detach();
-    this.printer.note('the run goes on without this terminal; to come back:');
+    await this.#tellLeft();
     this.printer.note(`  ${this.#context.commandText(talk ? 'chat' : 'attach', session.id)}`);
     if (how === 'leave') return this.leave('detached');
     this.printer.note('Ctrl-C again cancels it');
     await sleep(cancelWithinMs, undefined, { signal: this.#leaving.signal }).catch(() => undefined);
     if (!this.#isCancelling) this.leave('detached');
+  }
+
+  /** What becomes of it without this terminal. */
+  async #tellLeft(): Promise<void> {
+    const isUntaken = !this.#worker && this.#untaken !== undefined;
+    const why = isUntaken ? await whyUntaken(this.#context, this.#options.session) : undefined;
+    if (why && !this.#isUntakenTold) this.printer.note(why, 'yellow');
+    const left = why ? 'the input is stored and waits for a worker' : 'the run goes on without this terminal';
+    this.printer.note(`${left}; to come back:`);
   }
 
   async #cancel(): Promise<void> {

@@ -20,6 +20,6 @@ export const whyUntaken = async (context: Context, session: Session): Promise<st
   const held = agent ? nameOf(agent) : '';
   const able = workers?.filter(({ status, agents }) => status === 'working' && agents.includes(held));
   if (able?.some(({ hasRoom }) => hasRoom)) return undefined;
-  const why = able === undefined ? '' : able.length === 0 ? `: there is none that holds ${held}` : ': all are busy';
-  return `no worker has taken it yet${why}; \`perdure worker\` starts one where the store is`;
+  const why = able === undefined ? '' : able.length === 0 ? `: none has the agent ${held}` : ': all are busy';
+  return `no worker has taken it yet${why}; start one with \`perdure worker\` where the store is`;
 };

@@ -19,14 +19,14 @@ afterEach(() => {
 });
 
 /** Starts a server, asks it with the key that is kept once it has greeted, and stops it. */
-const greeted = async (database: ReturnType<typeof newMemoryDatabase>, columns: number) => {
+const greeted = async (database: ReturnType<typeof newMemoryDatabase>, columns: number, ...more: readonly string[]) => {
   const greeting = Promise.withResolvers<string>();
   const out = {
     ...recorder(columns),
     write: async (text: string | Uint8Array) => greeting.resolve(stripVTControlCharacters(String(text))),
   };
   let stop: (interrupt: Interrupt) => void = () => {};
-  const serving = callCliOn(database, ['serve', '--port', '0'], {
+  const serving = callCliOn(database, ['serve', '--port', '0', ...more], {
     columns,
     out,
     program: './bin/perdure',
@@ -58,6 +58,13 @@ test('[START1] every start names three commands with the key that is kept, and o
   }
   expect(first.err).toBe('');
   expect(JSON.parse(again.err.split('\n')[0]!)).toMatchObject({ level: 'info', route: '/v1/me', status: 200 });
+});
+
+test('[START1] a server without a worker says so, and how one is started', async () => {
+  const database = newMemoryDatabase();
+  const line = 'no worker runs here: start one with `./bin/perdure worker --store memory`';
+  expect((await greeted(database, 200, '--no-worker')).said).toContain(line);
+  expect((await greeted(database, 200)).said).not.toContain('no worker');
 });
 
 test('[START1] where the key that is kept does not count any more, that is said with what to do', async () => {

@@ -11,6 +11,7 @@ import type { FirstKey } from './first-key.ts';
 export interface Served {
   readonly url: string;
   readonly takenPort: number | undefined;
+  readonly worksHere: boolean;
   /** Of the first start alone. */
   readonly key: FirstKey | undefined;
 }
@@ -54,7 +55,7 @@ const tryNext = async (context: Context, url: string, { file }: Key): Promise<re
 export const greetingOf = async (
   context: Context,
   runtime: Runtime,
-  { url, takenPort, key: first }: Served,
+  { url, takenPort, worksHere, key: first }: Served,
 ): Promise<readonly string[]> => {
   const config = await context.config();
   const taken = takenPort === undefined ? '' : `, since port ${takenPort} is taken`;
@@ -63,6 +64,7 @@ export const greetingOf = async (
   const about = [
     `serving ${context.storeName()} at ${url}${taken}`,
     scriptNote(config) ?? `agents: ${models}`,
+    ...(worksHere ? [] : [`no worker runs here: start one with \`${context.commandText('worker')}\``]),
     key.line,
   ];
   return [

@@ -230,4 +230,17 @@ test('[CTX5] a fact and a part of the state are recalled by their names, and wha
   for (const key of ['constructor', 'fact:constructor', 'fact:', 'call:x', 'output:1', 'output:-1', 'turn:7', '']) {
     await expect(session.recall(key), key).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
   }
+  const parts = 'try one of turn:3, turns:1-4, call:ID, output:SEQ, fact:KEY, summary, toolsUsed, filesModified, decisions';
+  for (const [key, advice] of [
+    ['foo', parts],
+    ['constructor', parts],
+    ['turn:7', 'there is no turn yet'],
+    ['call:x', 'give the id of a call'],
+    ['output:1', 'give the seq'],
+    ['fact:x', 'try facts'],
+    ['summary', 'nothing was compacted yet'],
+  ] as const)
+    await expect(session.recall(key)).rejects.toThrow(`there is nothing to recall under "${key}": ${advice}`);
+  await session.append({ role: 'user', content: 'hello' });
+  await expect(session.recall('turn:7')).rejects.toThrow('"turn:7": give a turn up to 1');
 });

@@ -48,6 +48,19 @@ const recallCall = async (
   return entries.length > 0 ? entries : trackedCall(scope, key, callId);
 };
 
+/** What else could be asked for. */
+const adviceOn = (kind: string, { turn, parts }: { turn: number; parts: readonly string[] }): string => {
+  const known: Readonly<Record<string, string>> = {
+    turn: turn > 0 ? `give a turn up to ${turn}` : 'there is no turn yet: send an input first',
+    call: 'give the id of a call in this session',
+    output: 'give the seq of an event tool.completed',
+    fact: 'try facts, which has them all',
+    summary: 'nothing was compacted yet; try turn:1',
+  };
+  const all = ['turn:3', 'turns:1-4', 'call:ID', 'output:SEQ', 'fact:KEY', 'summary', ...parts].join(', ');
+  return Object.hasOwn(known, kind) ? known[kind]! : `try one of ${all}`;
+};
+
 /** What was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `output:SEQ`, `fact:KEY`, `summary`, or the name of a part of the state. */
 export const recallKey = async (
   scope: Scope,
@@ -68,11 +81,11 @@ export const recallKey = async (
     const found = await recallCall(scope, key, rest);
     if (found) return found;
   }
-  const { state, compaction } = await scope.folds.head(key);
+  const { state, compaction, turn } = await scope.folds.head(key);
   if (wanted === 'summary' && compaction) return compaction.summary;
   if (kind === 'fact' && Object.hasOwn(state.facts, rest)) return state.facts[rest];
   if (!kind && Object.hasOwn(state, wanted)) return state[wanted as keyof typeof state];
-  const advice = kind === 'fact' ? 'try facts, which has them all' : 'keys look like turn:3, call:ID, fact:KEY';
+  const advice = adviceOn(turns ? 'turn' : (kind ?? wanted), { turn, parts: Object.keys(state) });
   throw new PerdureError('POINT_NOT_FOUND', `there is nothing to recall under "${wanted}": ${advice}`, {
     details: { key: wanted },
   });

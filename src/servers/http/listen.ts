@@ -41,6 +41,12 @@ export interface ListenOptions {
   readonly onStop?: (() => void) | undefined;
 }
 
+const adviceOn = (code = ''): string => {
+  if (code === 'EACCES') return 'give a port that this user may take, such as one above 1023';
+  if (code === 'ERR_SOCKET_BAD_PORT') return 'give a port up to 65535';
+  return 'give an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them';
+};
+
 const bind = async (server: NetServer, host: string, port: number): Promise<number> => {
   const failed = once(server, 'error').then(([error]) => {
     throw error;
@@ -58,7 +64,7 @@ const bind = async (server: NetServer, host: string, port: number): Promise<numb
     }
     throw new PerdureError(
       'INVALID_INPUT',
-      `cannot listen at ${host}, port ${port} (${code}): give an address of this machine, and a port up to 65535 that this user may take`,
+      `cannot listen at ${host}${port === 0 ? '' : `, port ${port}`} (${code}): ${adviceOn(code)}`,
       { cause, details: { host } },
     );
   }
