@@ -14,7 +14,7 @@ import type { SnapshotPolicy } from './core/service/session-folds.ts';
 import { masterKeySource } from './core/service/vault/master-key.ts';
 import type { PostRules } from './core/service/webhooks/post.ts';
 import { type Agent, agentRegistry } from './core/session/agent.ts';
-import { checkModels } from './models/check-models.ts';
+import { checkModels, modelsFields } from './models/check-models.ts';
 import type { ModelsConfig } from './models/models-config.ts';
 import { PerdureError } from './schema/error.ts';
 import type { SessionEvent } from './schema/event.ts';
@@ -149,7 +149,7 @@ const checkSettings = async ({ snapshots, timing }: RuntimeOptions): Promise<voi
 
 /** Before anything is opened: a runtime that is refused makes no store. Gives the agents by name and version. */
 const checkOptions = async (options: RuntimeOptions): Promise<ReadonlyMap<string, Agent>> => {
-  const unknown = fieldProblem(options, fields);
+  const unknown = fieldProblem(options, fields, { models: modelsFields });
   if (unknown) throw new PerdureError('INVALID_INPUT', `openRuntime: ${unknown}`);
   const { models = {}, agents = [], data } = options;
   checkModels(models);

@@ -3,7 +3,7 @@ import { fieldProblem } from '../schema/field-problem.ts';
 import type { ModelConfig, ModelsConfig, ProviderConfig } from './models-config.ts';
 import { defineScript } from './script.ts';
 
-const fields: Record<keyof ModelsConfig, true> = {
+export const modelsFields: Record<keyof ModelsConfig, true> = {
   providers: true,
   models: true,
   scripts: true,
@@ -71,7 +71,7 @@ const checkScripts = (scripts: unknown): void => {
 
 /** What a program says of models, before anything is opened. */
 export const checkModels = (given: unknown): void => {
-  checkFields('models', given, fields);
+  checkFields('models', given, modelsFields);
   const { providers, models, scripts } = given as { readonly [Name in keyof ModelsConfig]: unknown };
   if (providers !== undefined) checkProviders(providers);
   if (models !== undefined) checkEach('models.models', models, modelFields);

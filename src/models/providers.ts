@@ -53,12 +53,15 @@ const isAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.p
 /** What has to be set before the provider can be asked; undefined when nothing is missing. */
 export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsKey }: Provider): string | undefined => {
   if (baseUrl && !isAddress(baseUrl))
-    return `its base URL is not a URL of http or https: correct ${urlName} or perdure.config.ts`;
+    return `its base URL is not an http or https URL: correct ${urlName} or perdure.config.ts`;
   if (baseUrl && new URL(baseUrl).password)
     return `its base URL holds a password, which no request can: take it out of ${urlName} or perdure.config.ts and set ${keyName}, or headers`;
-  if (needsKey) return apiKey ? undefined : `set ${keyName}, or providers.${name}.apiKey in perdure.config.ts`;
+  if (needsKey)
+    return apiKey
+      ? undefined
+      : `set ${keyName}, or models.providers.${name}.apiKey in perdure.config.ts or openRuntime`;
   if (baseUrl) return undefined;
-  return `set ${urlName} (and ${keyName} if it wants a key), or in perdure.config.ts providers: { ${name}: { baseUrl: '…', api: '${api}' } }`;
+  return `set ${urlName} (and ${keyName} if it wants a key), or models.providers.${name} in perdure.config.ts or openRuntime: { baseUrl: '…', api: '${api}' }`;
 };
 
 /** What no message may tell: those that are long enough to be told from ordinary words. */

@@ -33,7 +33,9 @@ test.each([
 
 test('[MODEL8] an empty or blank key is no key', async () => {
   for (const key of ['', ' ', '\n']) {
-    expect(await refusalOf('openai/gpt-5', { env: { OPENAI_API_KEY: key } })).toContain('set OPENAI_API_KEY');
+    expect(await refusalOf('openai/gpt-5', { env: { OPENAI_API_KEY: key } })).toContain(
+      'set OPENAI_API_KEY, or models.providers.openai.apiKey in perdure.config.ts or openRuntime',
+    );
     expect(await refusalOf('openai/gpt-5', { env: {}, providers: { openai: { apiKey: key } } })).toContain(
       'set OPENAI',
     );
@@ -43,7 +45,7 @@ test('[MODEL8] an empty or blank key is no key', async () => {
 test('[MODEL8] an address that is none is told by where it was set', async () => {
   const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'not a url' };
   expect(await refusalOf('anthropic/claude-sonnet-5', { env })).toContain(
-    'its base URL is not a URL of http or https: correct ANTHROPIC_BASE_URL',
+    'its base URL is not an http or https URL: correct ANTHROPIC_BASE_URL',
   );
 });
 

@@ -24,6 +24,15 @@ test.each([[[]], [['', ' ']]])('[CLIR7] a chat in which nothing is said, but %j,
   expect(misspelt).toMatchObject({ code: 2, err: expect.stringContaining('did you mean demo?') });
 });
 
+test('[CLIR7] a chat begins with three lines: the session and its agent, what to type, and that a script answers', async () => {
+  const database = newMemoryDatabase();
+  const { err } = await callCliOn(database, ['chat'], piped('hello'));
+  const [first, second, third] = err.split('\n');
+  expect(first).toMatch(/^session ses_\w{26}, agent demo@1$/);
+  expect(second).toBe('/help lists the commands, Ctrl-D leaves');
+  expect(third).toMatch(/^the agent demo is a script, not a model: /);
+});
+
 test('[CLIR7, CLIR2] a chat whose lines end before what it asks is answered says what answers it', async () => {
   const database = newMemoryDatabase();
   const { code, err } = await callCliOn(database, ['chat'], piped('', 'ask me'));

@@ -1,7 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import { agentRegistry } from '../../core/session/agent.ts';
-import { checkModels } from '../../models/check-models.ts';
+import { checkModels, modelsFields } from '../../models/check-models.ts';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { deeperText } from '../../schema/field-problem.ts';
 import { parseStore } from '../../stores/parse-store.ts';
 import { suggestion } from '../one-of.ts';
 import { wrongCall } from '../wrong-call.ts';
@@ -51,8 +52,8 @@ const checkAgents = (shown: string, agents: unknown): readonly Agent[] => {
 const checkFields = (shown: string, given: object): void => {
   const unknown = Object.keys(given).find((name) => !fields.includes(name));
   if (unknown === undefined) return;
-  const meant = suggestion(unknown, fields, (name) => `"${name}"`);
-  throw wrongCall(`${shown} has ${fields.join(', ')}, and not "${unknown}"${meant}`);
+  const meant = deeperText(unknown, { models: modelsFields }) || suggestion(unknown, fields, (name) => `"${name}"`);
+  throw wrongCall(`${shown} takes ${fields.join(', ')}, but not "${unknown}"${meant}`);
 };
 
 const checkText = (shown: string, name: string, value: unknown): void => {

@@ -59,6 +59,10 @@ test.each([
   ['{ agents: [a], models: { scripts: 3 } }', 'INVALID_INPUT: FILE: models.scripts: expected a list'],
   ['{ agents: [a], models: { provider: {} } }', 'INVALID_INPUT: FILE: models: "provider" is not one of providers,'],
   [
+    '{ agents: [a], providers: {} }',
+    'INVALID_INPUT: FILE takes agents, models, store, data, but not "providers": did you mean models.providers?',
+  ],
+  [
     `{ agents: [a], models: { providers: { x: { baseURL: 'y' } } } }`,
     'INVALID_INPUT: FILE: models.providers.x: "baseURL" is not one of baseUrl,',
   ],

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { callCli } from '../../../test/call-cli.ts';
+import { callCli, recorder } from '../../../test/call-cli.ts';
 
-import { lookAround } from './show-demo.ts';
+import { lookAround, tellLeft } from './show-demo.ts';
 
 const noFolder = import.meta.filename;
 
@@ -15,6 +15,14 @@ test.each([
   expect(code).toBe(1);
   expect(err.replaceAll('\n', ' ')).toMatch(
     /^error FILE_UNAVAILABLE: cannot write .*: --in names a new or empty folder/,
+  );
+});
+
+test('[CLIR8] who leaves it in the middle is told where it is and how to remove it, on lines of their own', async () => {
+  const err = recorder(80);
+  await tellLeft({ json: false, err }, '/a demo');
+  expect(err.bytes().toString()).toBe(
+    "\nStopped in the middle. What was done until then is in /a demo\n\nTo remove it:\n\n  rm -r '/a demo'\n",
   );
 });
 

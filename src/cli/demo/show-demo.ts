@@ -6,6 +6,7 @@ import { fileProblem } from '../../core/file-problem.ts';
 import { makeFolder } from '../../core/make-folder.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { Context, Surroundings } from '../command.ts';
+import { wrap } from '../display-width.ts';
 import type { Ending } from '../exit-codes.ts';
 import { hanging } from '../hanging.ts';
 import { withProgress } from '../progress.ts';
@@ -64,6 +65,15 @@ export const lookAround = async (folder: string, session: string, env: Env): Pro
   ].map((line) => `  ${line}`);
 };
 
+const removing = (folder: string): string => `  rm -r ${shellWord(folder)}`;
+
+/** Ctrl-C may come in the middle of a line. */
+export const tellLeft = async ({ json, err }: Pick<Context, 'json' | 'err'>, folder: string): Promise<void> => {
+  if (json) return;
+  const said = wrap(`Stopped in the middle. What was done until then is in ${folder}`, err.columns);
+  await err.write(linesText(['', ...said, '', 'To remove it:', '', removing(folder)]));
+};
+
 const tell = async (
   context: Context,
   folder: string,
@@ -84,7 +94,7 @@ const tell = async (
     await narrator.say('', 'That was all. It stays there for you to look around:', '');
     await narrator.show(...next, '');
     await narrator.say('To remove it:', '');
-    await narrator.show(`  rm -r ${shellWord(folder)}`);
+    await narrator.show(removing(folder));
     return 'success';
   } catch (error) {
     if (!(error instanceof ClaimFailed)) throw error;
@@ -105,7 +115,7 @@ export const showDemo = async (context: Context, named: string | undefined): Pro
   const workers = new WorkerProcesses(folder, env);
   const left = Promise.withResolvers<Ending>();
   const release = context.onInterrupt(() => {
-    left.resolve(context.note(`left in the middle: what was done until then is in ${folder}`).then(() => 'detached'));
+    left.resolve(tellLeft(context, folder).then(() => 'detached'));
   });
   const surroundings: Partial<Surroundings> = {
     env,

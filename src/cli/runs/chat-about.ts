@@ -1,20 +1,27 @@
 import type { Session } from '../../core/service/session.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { Context } from '../command.ts';
+import { nameOf } from '../config/choose-agent.ts';
 import { scriptNote } from '../config/script-note.ts';
+import { wrap } from '../display-width.ts';
 import type { Ending } from '../exit-codes.ts';
-import { printable } from '../printable.ts';
+import { printable, printableLine } from '../printable.ts';
+import { linesText } from '../terminal.ts';
 import { attachTo } from './attach.ts';
 import { type ChatCommand, chatCommands } from './chat-commands.ts';
 import type { LiveSession } from './live-session.ts';
 import type { Person } from './person.ts';
 
-const greeting = async (context: Context, session: Session): Promise<string> => {
+const greet = async (context: Context, session: Session): Promise<void> => {
+  const { agent } = await session.summary();
+  const { columns, write } = context.err;
+  const lines = [
+    `session ${session.id}${agent ? `, agent ${nameOf(agent)}` : ''}`,
+    '/help lists the commands, Ctrl-D leaves',
+  ];
+  await write(linesText(lines.flatMap((line) => wrap(printableLine(line), columns))));
   const note = context.server === undefined ? scriptNote(await context.config()) : undefined;
-  return [
-    `${session.id}: /help lists what can be typed; to come back: ${context.commandText('chat', session.id)}`,
-    ...(note ? [note] : []),
-  ].join('; ');
+  if (note) await context.note(note);
 };
 
 const say = async (session: Session, line: string, live: LiveSession): Promise<void> => {
@@ -32,7 +39,7 @@ const commandIn = (line: string): ChatCommand | undefined => {
 /** Goes on, in this session and in those that are forked from it, until whoever types leaves. */
 export const chatAbout = async (context: Context, first: Session, person: Person): Promise<Ending> => {
   let session = first;
-  await context.note(await greeting(context, session));
+  await greet(context, session);
   for (;;) {
     let next: Session | undefined;
     const talk = async (line: string | undefined, live: LiveSession): Promise<void> => {
@@ -55,7 +62,11 @@ export const chatAbout = async (context: Context, first: Session, person: Person
     const { seq } = await session.summary();
     const isFork = session !== first;
     const ending = await attachTo(context, session, { person, talk, ...(isFork && { after: seq }) });
-    if (!next) return ending;
+    if (!next) {
+      const isTold = ending === 'detached' || !person.isTerminal;
+      if (!isTold) await context.note(`to come back: ${context.commandText('chat', session.id)}`);
+      return ending;
+    }
     session = next;
   }
 };

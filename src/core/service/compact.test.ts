@@ -230,7 +230,8 @@ test('[CTX5] a fact and a part of the state are recalled by their names, and wha
   for (const key of ['constructor', 'fact:constructor', 'fact:', 'call:x', 'output:1', 'output:-1', 'turn:7', '']) {
     await expect(session.recall(key), key).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
   }
-  const parts = 'try one of turn:3, turns:1-4, call:ID, output:SEQ, fact:KEY, summary, toolsUsed, filesModified, decisions';
+  const parts =
+    'try one of turn:3, turns:1-4, call:ID, output:SEQ, fact:KEY, summary, toolsUsed, filesModified, decisions';
   for (const [key, advice] of [
     ['foo', parts],
     ['constructor', parts],

@@ -39,6 +39,18 @@ describe('failures of the engine', () => {
   }
 
   test.each([
+    ['database "nowhere" does not exist', 'nowhere'],
+    ['Datenbank »nowhere« existiert nicht', 'nowhere'],
+    ['no such database', 'of this name'],
+  ])('[FAULT1] name a database that does not exist, and how to make it: %s', (message, name) => {
+    const cause = Object.assign(new pg.DatabaseError(message, 0, 'error'), { code: '3D000' });
+    expect(storeError(cause)).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: `there is no database ${name}: make it, for example with createdb (${message})`,
+    });
+  });
+
+  test.each([
     ['25P03', 'idle_in_transaction_session_timeout'],
     ['25P04', 'transaction_timeout'],
     ['57P05', 'idle_session_timeout'],

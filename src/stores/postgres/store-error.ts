@@ -44,8 +44,11 @@ const timeLimits: Readonly<Record<string, string>> = {
 interface Rule {
   readonly matches: (error: unknown, state: string) => boolean;
   readonly code: ErrorCode;
-  readonly says: string;
+  readonly says: string | ((error: unknown) => string);
 }
+
+/** As PostgreSQL names it, in whatever language: between quotation marks. */
+const databaseIn = (error: unknown): string => /["“«»„](.+)["”»«“]/.exec(String(error))?.[1] ?? 'of this name';
 
 const rules: readonly Rule[] = [
   {
@@ -71,9 +74,14 @@ const rules: readonly Rule[] = [
     says: 'PostgreSQL cannot be reached: check that it runs and takes connections, then try again',
   },
   {
-    matches: (_, state) => /^(28...|3D000|42501)$/.test(state),
+    matches: (_, state) => state === '3D000',
     code: 'STORE_UNAVAILABLE',
-    says: 'PostgreSQL refused the role: check user, password, database and rights in the URL',
+    says: (error) => `there is no database ${databaseIn(error)}: make it, for example with createdb`,
+  },
+  {
+    matches: (_, state) => /^(28...|42501)$/.test(state),
+    code: 'STORE_UNAVAILABLE',
+    says: 'PostgreSQL refused the role: check the user, password and database in the URL, and what the role may do',
   },
   {
     matches: (_, state) => /^(26000|42P05)$/.test(state),
@@ -120,7 +128,8 @@ export const storeError = (error: unknown): unknown => {
   const rule = rules.find(({ matches }) => matches(error, state));
   if (!rule || !(error instanceof Error)) return error;
   const reason = error.message || ('code' in error && String(error.code)) || 'no reason given';
-  return new PerdureError(rule.code, `${rule.says} (${reason})`, {
+  const says = typeof rule.says === 'string' ? rule.says : rule.says(error);
+  return new PerdureError(rule.code, `${says} (${reason})`, {
     details: state ? { sqlState: state } : {},
     cause: error,
   });
