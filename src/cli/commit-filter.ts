@@ -6,14 +6,14 @@ import { parseWindow, windowOptions } from './record-window.ts';
 import { wrongCall } from './wrong-call.ts';
 
 export const commitOptions = {
-  commits: flag('list commits of the state instead of events; so do all options below'),
+  commits: flag('list commits of the state instead of events; every option below implies this'),
   path: text('PATTERN', 'only what touched /facts/port, /plan/*/status or /filesModified/src~1*'),
   file: text('FILE', 'only what touched this file'),
   tool: text('TOOL', 'only what this tool did'),
   actor: text('ACTOR', 'only what this actor did, such as member:local'),
-  provenance: text('LEVEL', `only ${provenances.join(', ')}; several with commas between`),
+  provenance: text('LEVEL', `only ${provenances.join(', ')}; separate several with commas`),
   ...windowOptions,
-  all: flag('of all sessions of the workspace'),
+  all: flag('search all sessions of the workspace'),
 } as const;
 
 type CommitValues = Values<typeof commitOptions>;
@@ -34,7 +34,7 @@ const parsePattern = (path: string): string => {
 };
 
 const pathOf = ({ path, file }: CommitValues): string | undefined => {
-  if (path !== undefined && file !== undefined) throw wrongCall('--file is a --path of its own: leave out one of them');
+  if (path !== undefined && file !== undefined) throw wrongCall('--file is a kind of --path: leave out one of them');
   if (file !== undefined) return pointerOf('filesModified', file);
   return path === undefined ? undefined : parsePattern(path);
 };

@@ -59,7 +59,7 @@ test('[CLI1] a table of commits fits 80 columns, with and without the session', 
   ];
   for (const withSession of [true, false]) {
     const lines = commitTable(commits, contextOf(80), { withSession });
-    expect(lines.filter((line) => !/left out|by their end/.test(line))).toHaveLength(3);
+    expect(lines.filter((line) => !/left out|only their end/.test(line))).toHaveLength(3);
     for (const line of lines) {
       expect(displayWidth(line), line).toBeLessThanOrEqual(80);
       expect(line).not.toMatch(/[\p{Cc}\u202e]/u);

@@ -34,7 +34,7 @@ test('[CLI14] a deep line takes nothing from the others', () => {
 test('[CLI14] what is left out of all lines alike is said so', () => {
   expect(drawn(session(1, session(2)), 38).slice(2)).toEqual([
     'left out: turn; see --json',
-    'ids are shown by their end; see --json',
+    'ids show only their end; see --json',
   ]);
 });
 

@@ -4,17 +4,20 @@ import { stackOf, thrownText } from './thrown-text.ts';
 
 /** How a call can end. Scripts branch on the number, so none is ever given another meaning. */
 export const exitTable = {
-  success: { code: 0, about: 'done as asked; the run that was followed succeeded' },
-  failure: { code: 1, about: 'it failed: a run, a check that found something, a file that cannot be used, damage' },
-  wrongCall: { code: 2, about: 'the call is wrong, or what it gives is not valid: mend it' },
+  success: { code: 0, about: 'done; the run that was followed succeeded' },
+  failure: { code: 1, about: 'a failure: a failed run, a check that found something, an unusable file, damage' },
+  wrongCall: { code: 2, about: 'the call is wrong, or a value in it is not valid: fix it' },
   cancelled: { code: 3, about: 'the run that was followed was cancelled' },
-  waiting: { code: 4, about: 'the run waits for somebody, or is paused' },
+  waiting: { code: 4, about: 'the run is waiting for a person, or is paused' },
   notFound: { code: 5, about: 'there is no such session, point, file, member, key, …' },
-  conflict: { code: 6, about: 'not as things stand now: somebody was faster, or something has to come first' },
+  conflict: {
+    code: 6,
+    about: 'not possible right now: somebody else was faster, or something else has to happen first',
+  },
   forbidden: { code: 7, about: 'this key, role or password does not allow it' },
-  unavailable: { code: 8, about: 'the store, the server or a model cannot be had: look to it, then try again' },
+  unavailable: { code: 8, about: 'the store, the server or a model is unavailable: check it, then try again' },
   defect: { code: 70, about: 'a defect of Perdure: please report it' },
-  detached: { code: 130, about: 'left with Ctrl-C; the run goes on by itself' },
+  detached: { code: 130, about: 'left with Ctrl-C; the run goes on in the background' },
 } as const satisfies Record<string, { readonly code: number; readonly about: string }>;
 export type ExitClass = keyof typeof exitTable;
 

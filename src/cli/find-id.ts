@@ -3,7 +3,7 @@ import { printableLine } from './printable.ts';
 import { wrongCall } from './wrong-call.ts';
 
 /** Enough to be meant, few enough to be typed: of an end, and of the beginning of what is answered, revoked or removed. */
-const leastLetters = 4;
+const leastChars = 4;
 const maxShown = 5;
 
 export interface Named<Id extends string = string> {
@@ -44,7 +44,7 @@ type Kind = Omit<IdKind<string>, 'among' | 'notFound'>;
 /** Where something else may stand as well: whether it is meant as an id, or as the beginning or the end of one. */
 export const isIdPart = ({ prefix }: Kind, given: string): boolean => {
   if (given.startsWith(prefix)) return true;
-  return isOwnWord.test(given) && !anyPrefix.test(given) && (given.length >= leastLetters || isBeginning.test(given));
+  return isOwnWord.test(given) && !anyPrefix.test(given) && (given.length >= leastChars || isBeginning.test(given));
 };
 
 /** Before anything is opened. */
@@ -52,16 +52,16 @@ export const checkIdPart = (kind: Kind, given: string): void => {
   const { noun, prefix, listing, takesAnyBeginning } = kind;
   const body = bodyOf(kind, given);
   const isForeign = body === given && anyPrefix.test(given);
-  const isEnough = takesAnyBeginning || body.length >= leastLetters;
+  const isEnough = takesAnyBeginning || body.length >= leastChars;
   if (isWord.test(body) && !isForeign && isEnough) return;
   const parts = takesAnyBeginning
-    ? `the beginning of it, or ${leastLetters} letters or more of its end`
-    : `or ${leastLetters} letters or more of its beginning or its end`;
-  throw wrongCall(`"${given}" is no ${noun}: give its id, ${prefix}…, ${parts}; \`${listing}\` lists those there are`);
+    ? `its first characters, or its last ${leastChars} or more`
+    : `or its first or last ${leastChars} characters or more`;
+  throw wrongCall(`"${given}" names no ${noun}: give its id, ${prefix}…, ${parts}; \`${listing}\` lists them`);
 };
 
 const fits = (id: string, part: string): boolean =>
-  id.startsWith(part) || (part.length >= leastLetters && id.endsWith(part));
+  id.startsWith(part) || (part.length >= leastChars && id.endsWith(part));
 
 /** The one whose id is this, or begins or ends with it. */
 export const findId = async <Id extends string>(kind: IdKind<Id>, given: string): Promise<Id> => {
@@ -77,15 +77,15 @@ export const findId = async <Id extends string>(kind: IdKind<Id>, given: string)
   const [only, ...others] = found.values();
   if (!only) {
     const how =
-      body.length < leastLetters
-        ? `begins with "${given}", and an end takes ${leastLetters} letters`
+      body.length < leastChars
+        ? `begins with "${given}", and an end takes ${leastChars} characters`
         : `begins or ends with "${given}"`;
-    throw new PerdureError(notFound, `no ${noun} ${how}: \`${listing}\` lists those there are`, { details: { given } });
+    throw new PerdureError(notFound, `no ${noun} ${how}: \`${listing}\` lists them`, { details: { given } });
   }
   if (others.length === 0) return only.id;
   const all = [only, ...others];
   const more = all.length > maxShown ? ' and more' : '';
   throw wrongCall(
-    `"${given}" fits several: ${all.slice(0, maxShown).map(shown).join(', ')}${more}; give more letters of the ${noun} that is meant`,
+    `"${given}" fits several: ${all.slice(0, maxShown).map(shown).join(', ')}${more}; give more characters of the ${noun} you mean`,
   );
 };

@@ -54,21 +54,21 @@ test('[CLI7] - passes over what is archived, as long as there is something else'
   }
 });
 
-test('[CLI7, CLI8] what fits several lists them, what fits none says where to look, and three letters are too few of an end', async () => {
+test('[CLI7, CLI8] what fits several lists them, what fits none says where to look, and three characters are too few of an end', async () => {
   const { call, answered } = memoryCommandLine();
   const ids = [await idOf(answered, 'First'), await idOf(answered, 'Second')];
   const several = await call(['close', ids[0]!.slice(0, 10)]);
-  expect(several).toMatchObject({ code: 2, err: expect.stringMatching(/fits several: .*give more letters/) });
+  expect(several).toMatchObject({ code: 2, err: expect.stringMatching(/fits several: .*give more characters/) });
   for (const [index, title] of ['First', 'Second'].entries()) expect(several.err).toContain(`${ids[index]} (${title})`);
   for (const named of ['7zzzzzzz', 'nope', 'NOPE', 'ses_nonsense', 'ses_x', 'yes']) {
     expect(await call(['show', named])).toMatchObject({ code: 5, err: expect.stringContaining('`perdure ls`') });
   }
   expect(await call(['show', `z${ids[0]!.slice(-2)}`])).toMatchObject({
     code: 5,
-    err: expect.stringContaining('an end takes 4 letters'),
+    err: expect.stringContaining('an end takes 4 characters'),
   });
   for (const named of ['ses_', 'my session', 'no-session', ids[0]!.replace('ses_', 'run_')]) {
-    expect(await call(['show', named])).toMatchObject({ code: 2, err: expect.stringContaining('is no session') });
+    expect(await call(['show', named])).toMatchObject({ code: 2, err: expect.stringContaining('names no session') });
   }
 });
 
@@ -98,6 +98,6 @@ test('[CLI7] no more is looked at than tells that something is not clear', async
     listing: 'ls',
     among,
   } as const;
-  await expect(findId(kind, '0000')).rejects.toThrow('and more; give more letters');
+  await expect(findId(kind, '0000')).rejects.toThrow('and more; give more characters');
   expect(looked).toBeLessThan(10);
 });

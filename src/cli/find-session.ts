@@ -38,10 +38,7 @@ const newestOf = async (sessions: Sessions, lastOf: readonly Status[]): Promise<
     const found = last.find(({ calledBy }) => calledBy === undefined) ?? last[0];
     if (found) return found.id;
   }
-  throw new PerdureError(
-    'SESSION_NOT_FOUND',
-    'there is no session yet, so none is the most recent: `perdure open` makes one',
-  );
+  throw new PerdureError('SESSION_NOT_FOUND', 'there is no session yet, so - names none: `perdure open` makes one');
 };
 
 export const mayNameSession = (named: string): boolean => named === mostRecent || isIdPart(kind, named);

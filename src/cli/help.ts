@@ -43,7 +43,7 @@ export const groupHelp = (group: readonly Command[], out: Terminal): readonly st
   ),
   '',
   ...wrap(
-    `\`perdure help ${group[0]!.name}\` and so on tell the arguments, options and examples of each`,
+    `for arguments, options and examples, ask for one of them: \`perdure help ${group[0]!.name}\``,
     helpWidth(out),
   ),
 ];
@@ -77,19 +77,19 @@ export const overview = (version: string, out: Terminal): readonly string[] => {
       commandGroups.map(({ name, commands: group }) => [name, namesOf(group).join(', ')]),
       width,
     ),
-    ...title('options of most commands', out),
+    ...title('common options', out),
     ...twoColumns(optionRows(commonOptions), width),
-    ...title('to know', out),
+    ...title('naming things', out),
     ...wrap(
-      'A SESSION is named by its id, by as much of its beginning as no other has, by 4 letters or more of its end, or by - for the one that changed last. Runs, approvals, keys and webhooks are named by 4 letters or more of either.',
+      'Name a SESSION by its id, by enough of its first characters to be unique, by its last 4 characters or more, or by - for the one that changed last. Name a run, approval, key or webhook by its first or last 4 characters or more.',
       width - 2,
     ).map((line) => `  ${line}`),
     ...title('more', out),
     ...twoColumns(
       [
-        ['perdure help COMMAND', 'its arguments, options and examples; perdure help look: those of a group'],
+        ['perdure help COMMAND', 'its arguments, options and examples; perdure help look shows a group'],
         ...['all', 'exit-codes', 'environment'].map((name) => [`perdure help ${name}`, topics[name]!.about] as const),
-        ['perdure completion', 'what makes bash, zsh or fish complete all this'],
+        ['perdure completion', 'how to complete commands in bash, zsh or fish'],
         ['perdure --version', 'the release'],
       ],
       width,
@@ -126,7 +126,7 @@ const exitCodesHelp = (out: Terminal): readonly string[] => [
   ),
   '',
   ...wrap(
-    '`send` and `attach` end as the run that they followed, and `chat` from a pipe as the last one. An error is told on stderr with its code.',
+    '`send` and `attach` exit as the run they followed ended, and `chat` from a pipe as its last run did. Errors go to stderr, with their code.',
     helpWidth(out),
   ),
 ];
@@ -140,12 +140,12 @@ export interface Topic {
 /** What can be asked for beside commands. */
 export const topics: Readonly<Record<string, Topic & { readonly about: string }>> = {
   all: {
-    about: 'every command with what it does',
+    about: 'every command and what it does',
     lines: (out) => commandGroups.flatMap((group, index) => [...(index > 0 ? [''] : []), ...listed(group, out)]),
     json: () => commandsView(commands),
   },
   'exit-codes': { about: 'what the exit codes mean', lines: exitCodesHelp, json: exitCodesView },
-  environment: { about: 'the variables that it reads', lines: environmentHelp, json: environmentView },
+  environment: { about: 'the environment variables that are read', lines: environmentHelp, json: environmentView },
   ...Object.fromEntries(
     commandGroups.map((group) => [
       group.name,

@@ -14,7 +14,7 @@ interface Request {
 /** The commits that match, newest first, of a session or of the workspace: a table, or one JSON object per line. */
 export const listCommits = async (context: Context, { session, options }: Request): Promise<void> => {
   const { all = false } = options;
-  if (all && session !== undefined) throw wrongCall('--all is of all sessions: leave out SESSION');
+  if (all && session !== undefined) throw wrongCall('--all covers all sessions: leave out SESSION');
   const filter = { ...commitFilterOf(options, context.now()), limit: parseCount('--limit', options.limit, 1) };
   const source = all ? await context.sessions() : await context.session(session!);
   const commits = await source.commits(filter);

@@ -39,7 +39,7 @@ export const parseDeadline = (option: string, text: string | undefined, now: num
   const ms = durationMs(text);
   const at = ms === undefined ? dateMs(text) : now + ms;
   if (at > now) return at;
-  throw wrongCall(`${option} is a date to come such as 2030-03-01, or in how long: 90d, 24h, 30min; got "${text}"`);
+  throw wrongCall(`${option} is a future date such as 2030-03-01, or a time from now: 90d, 24h, 30min; got "${text}"`);
 };
 
 export interface TurnRange {

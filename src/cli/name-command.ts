@@ -74,13 +74,13 @@ const unknownCommand = (first: string, second: string): Error => {
 };
 
 const unknownOf = (group: readonly Command[], first: string, second: string): Error => {
-  const help = `\`perdure help ${first}\` tells what each does`;
+  const help = `\`perdure help ${first}\` describes them`;
   const seconds = group.map(({ name }) => name.slice(first.length + 1));
   const words = seconds.join(', ');
-  if (second === '') return wrongCall(`${first} is followed by ${words}: ${help}`);
+  if (second === '') return wrongCall(`${first} needs one of ${words}: ${help}`);
   const meant = nearest(second, seconds);
   const advice = meant ? `did you mean \`perdure ${first} ${meant}\`? ` : '';
-  return wrongCall(`there is no command "${first} ${second}": ${advice}${first} is followed by ${words}; ${help}`);
+  return wrongCall(`there is no command "${first} ${second}": ${advice}there are ${words}; ${help}`);
 };
 
 interface Named {

@@ -21,7 +21,7 @@ const refuseMeaningless = (command: Command, values: object): void => {
   if (name === undefined) return;
   throw (name === 'server' || name === 'key-file') && taken.includes('store')
     ? onStoreAlone(command.name, { isServerNamed: true })
-    : wrongCall(`--${name} means nothing to ${command.name}: leave it out`);
+    : wrongCall(`${command.name} does not take --${name}: leave it out`);
 };
 
 /** What Node says of a wrong option, in our words. */
@@ -33,12 +33,12 @@ const optionProblem = (error: unknown, command: Command): unknown => {
   if (unknown) {
     const [, dashes, name = ''] = unknown;
     const meant = dashes === '--' ? nearest(name, Object.keys(optionsOf(command))) : undefined;
-    const advice = meant ? `did you mean --${meant}?` : 'text that begins with - goes after --;';
+    const advice = meant ? `did you mean --${meant}?` : 'put text that begins with - after --;';
     return wrongCall(`${command.name} has no option ${dashes}${name}: ${advice} ${help}`);
   }
   const name = /--([\w-]+)/.exec(message)?.[1] ?? '';
   if (message.includes('does not take an argument')) return wrongCall(`--${name} takes no value: ${help}`);
-  return wrongCall(`--${name} needs a value (write --${name}=VALUE when it begins with -): ${help}`);
+  return wrongCall(`--${name} needs a value (write --${name}=VALUE if it begins with -): ${help}`);
 };
 
 const checkCount = (command: Command, given: readonly string[]): void => {
@@ -48,7 +48,7 @@ const checkCount = (command: Command, given: readonly string[]): void => {
   if (missing) throw wrongCall(`${command.name} needs ${missing.replace('…', '')}: ${help}`);
   const most = command.args.some((arg) => arg.includes('…')) ? Number.POSITIVE_INFINITY : command.args.length;
   if (given.length > most) {
-    throw wrongCall(`${command.name} takes no further argument "${given[most]}" (quote text with spaces): ${help}`);
+    throw wrongCall(`${command.name} has no place for "${given[most]}" (quote text with spaces): ${help}`);
   }
 };
 
@@ -137,7 +137,7 @@ const replacement = '\ufffd';
 const refuseAltered = (argv: readonly string[]): void => {
   if (!argv.some((arg) => arg.includes(replacement))) return;
   throw wrongCall(
-    'an argument holds U+FFFD, the mark of bytes that are not UTF-8: convert it, or give the text on stdin (`append … -`, `commit … --patch -`)',
+    'an argument contains U+FFFD, which stands for bytes that are not UTF-8: convert it, or give the text on stdin (`append … -`, `commit … --patch -`)',
   );
 };
 
@@ -155,7 +155,7 @@ const unknownOption = (given: readonly string[]): Error | undefined => {
   if (unknown === undefined) return undefined;
   const meant = /^-v$/i.test(unknown) ? 'version' : nearest(unknown.replace(/^-+/, ''), Object.keys(looseSpec));
   const advice = meant ? `did you mean --${meant}? ` : '';
-  return wrongCall(`there is no option ${unknown}: ${advice}\`perdure help\` lists what there is`);
+  return wrongCall(`there is no option ${unknown}: ${advice}\`perdure help\` lists the options`);
 };
 
 const withoutCommand = (argv: readonly string[], given: readonly string[]): Error => {
@@ -176,8 +176,8 @@ const refuseEarly = (early: readonly string[], words: readonly string[]): void =
   const { name } = named.find(({ options }) => isAmong(options, option)) ?? {};
   throw wrongCall(
     name
-      ? `${option} is an option of ${name}, and goes behind it: \`perdure ${name} ${option} …\``
-      : `${option} is an option of some commands, and goes behind the command: \`perdure help\` lists them`,
+      ? `${option} is an option of ${name}: put it after the command, \`perdure ${name} ${option} …\``
+      : `${option} is an option of some commands: put it after the command; \`perdure help\` lists them`,
   );
 };
 

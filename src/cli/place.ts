@@ -9,7 +9,7 @@ import { wrongCall } from './wrong-call.ts';
 const parseAttempt = (text: string): DiffPlace | undefined => {
   const place = attemptOfText(text);
   if (!place || (place.turn > 0 && place.attempt > 0)) return place;
-  throw wrongCall(`"${text}" is no attempt at a turn: turns and attempts are counted from 1`);
+  throw wrongCall(`"${text}" is not an attempt at a turn: turns and attempts count from 1`);
 };
 
 /**
@@ -23,8 +23,7 @@ export const parsePlace = (text: string): DiffPlace => {
   if (!mayNameSession(named)) return parsePoint(text);
   if (rest.length > 0) throw wrongCall(`"${text}" names more than one point: write ses_…@turn:3`);
   checkSessionName(named);
-  if (point?.includes('#'))
-    throw wrongCall(`"${text}": attempts are counted in the session that is asked, write turn:5#2`);
+  if (point?.includes('#')) throw wrongCall(`"${text}": attempts are only counted in SESSION itself: write turn:5#2`);
   const session = named as SessionId;
   return point === undefined ? { session } : { session, ...parsePoint(point) };
 };

@@ -6,7 +6,9 @@ import { wrongCall } from './wrong-call.ts';
 export const pointNamed = (text: string): Point | undefined => {
   const point = pointOfText(text);
   if (!point || !('seq' in point) || point.seq > 0) return point;
-  throw wrongCall(`"${text}" is no event, they are counted from 1: name seq:1, or turn:0 for before the first turn`);
+  throw wrongCall(
+    `"${text}" is not an event, since they count from 1: name seq:1, or turn:0 for before the first turn`,
+  );
 };
 
 export const parsePoint = (text: string): Point => {

@@ -8,9 +8,9 @@ import { wrongCall } from './wrong-call.ts';
 export const windowOptions = {
   turns: text('A-B', 'only turns from A to B'),
   last: text('N', 'only the last N turns of the session'),
-  since: text('WHEN', 'not before a date, or so long ago: 7d, 24h'),
-  until: text('WHEN', 'not after a date, or so long ago'),
-  'include-rewound': flag('also what rewinds left behind'),
+  since: text('WHEN', 'not before a date, or a time ago: 7d, 24h'),
+  until: text('WHEN', 'not after a date, or a time ago'),
+  'include-rewound': flag('include what rewinds left behind'),
 } as const;
 
 const ofOneSession = ['turns', 'last'] as const;

@@ -9,5 +9,5 @@ const isLikeId = /^[a-z]{3,4}_/;
 export const refuseText = (context: Context, named: string, otherwise: string): void => {
   if (named.trim() === '' || mayNameSession(named) || isLikeId.test(named)) return;
   const next = context.commandText('send', '--new', named);
-  throw wrongCall(`"${named}" is no session: \`${next}\`, or ${otherwise}`);
+  throw wrongCall(`"${named}" is not a session: try \`${next}\`, or ${otherwise}`);
 };

@@ -54,12 +54,12 @@ test('[CLI1] a text where a session is named is told as that, with the command t
   ]) {
     expect(await cli(argv, { columns })).toMatchObject({
       code: 2,
-      err: `error INVALID_INPUT: "Fix the bug" is no session: \`perdure send --new 'Fix the bug' --store memory\`, or name one before it\n`,
+      err: `error INVALID_INPUT: "Fix the bug" is not a session: try \`perdure send --new 'Fix the bug' --store memory\`, or name one before it\n`,
     });
   }
   expect(await cli(['chat', 'Fix it'], { columns })).toMatchObject({
     code: 2,
-    err: `error INVALID_INPUT: "Fix it" is no session: \`perdure send --new 'Fix it' --store memory\`, or type it in \`perdure chat --store memory\`\n`,
+    err: `error INVALID_INPUT: "Fix it" is not a session: try \`perdure send --new 'Fix it' --store memory\`, or type it in \`perdure chat --store memory\`\n`,
   });
   expect((await cli(['send', 'abcd'], { columns })).err).toContain('send needs TEXT');
   expect((await cli(['send', 'yes'], { columns })).err).toContain('`perdure send --new yes');
@@ -82,7 +82,7 @@ describe('on a terminal of 80 columns', () => {
 
   test('[CLI13] help names every command once in its groups, and what is used most within the first screen', async () => {
     const { out } = await cli(['help']);
-    const [first, all] = out.split(/start here|all commands|options of most commands/).slice(1);
+    const [first, all] = out.split(/start here|all commands|common options/).slice(1);
     expect(first!.trim().split('\n').length).toBeLessThan(20);
     for (const name of ['demo', 'chat', 'send', 'ls']) expect(first).toMatch(new RegExp(`^ {2}${name} `, 'm'));
     const words = all!.split(/[\s,|]+/);
@@ -100,11 +100,11 @@ describe('on a terminal of 80 columns', () => {
   });
 
   test('[CLI13] help tells of itself, and programs the same as people', async () => {
-    expect((await cli(['help', 'help'])).out).toMatch(/^perdure help \[COMMAND…\]\ntell what commands there are/);
+    expect((await cli(['help', 'help'])).out).toMatch(/^perdure help \[COMMAND…\]\nlist the commands/);
     const { out } = await cli(['help', 'files', 'get', '--json']);
     const [{ name, options }, ...others] = JSON.parse(out).commands;
     expect({ name, others }).toEqual({ name: 'files get', others: [] });
-    expect(options).toContainEqual({ name: 'to', value: 'FOLDER', multiple: false, about: 'where to; needed' });
+    expect(options).toContainEqual({ name: 'to', value: 'FOLDER', multiple: false, about: 'where to; required' });
     expect((await cli(['files', 'get', '--help', '--json'])).out).toBe(out);
     const all = JSON.parse((await cli(['help', '--json'])).out).commands;
     expect(all.map((each: { name: string }) => each.name)).toEqual(commands.map((each) => each.name));
@@ -115,7 +115,7 @@ describe('on a terminal of 80 columns', () => {
     [['exitcodes'], /did you mean `perdure help exit-codes`/],
     [['files', 'gte'], /did you mean `perdure files get`/],
     [['ls', 'show'], /help is about one command: leave out "show"/],
-    [['files', 'foo'], /no command "files foo": files is followed by/],
+    [['files', 'foo'], /no command "files foo": there are ls, cat/],
     [['look', 'foo'], /help is about one command, group or topic: leave out "foo"/],
     [['events'], /did you mean `perdure log`/],
   ])('[CLI8] help on %j is told with what was probably meant', async (words, problem) => {
@@ -222,7 +222,7 @@ describe('on a terminal of 80 columns', () => {
     await cli(['fork', id, '--title', 'Another way']);
     const listed = (await cli(['ls'], narrow)).out;
     expect(listed).toContain('A session');
-    expect(listed).toMatch(/\n2 columns left out; see --json\nids are shown by their end; see --json\n$/);
+    expect(listed).toMatch(/\n2 columns left out; see --json\nids show only their end; see --json\n$/);
     expect((await cli(['log', id], narrow)).out).toMatch(/^left out: time, actor; see --json\n/);
     expect((await cli(['log', id], { columns: 65 })).out).toMatch(/^left out: actor; see --json\n/);
     expect((await cli(['log', id])).out).not.toContain('left out');
@@ -230,7 +230,7 @@ describe('on a terminal of 80 columns', () => {
     expect(tree).toContain('Another');
     expect(tree).toContain(id.slice(-8));
     expect(tree).toMatch(
-      /\nleft out of some lines: turn(, status)?;\ssee --json\nids are shown by their end; see --json\n$/,
+      /\nleft out of some lines: turn(, status)?;\ssee --json\nids show only their end; see --json\n$/,
     );
     expect((await cli(['tree', id])).out).not.toMatch(/left out|by their end/);
     const url = `https://example.org/${'hooks/'.repeat(8)}`;
@@ -308,7 +308,7 @@ describe('on a terminal of 80 columns', () => {
   test('an error is wrapped and begins with its code', async () => {
     const { code, err } = await cli(['show', 'no-session']);
     expect(code).toBe(2);
-    expect(err).toMatch(/^error INVALID_INPUT: "no-session" is no session: .*\n.+\n(?:.+\n)?$/);
+    expect(err).toMatch(/^error INVALID_INPUT: "no-session" names no session: .*\n.+\n(?:.+\n)?$/);
     for (const line of err.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 

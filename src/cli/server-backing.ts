@@ -17,12 +17,12 @@ const refuseOfStores = ({ env }: World, { command, options }: RunCall): void => 
   if (given) {
     const server = isNamed ? '--server' : 'PERDURE_SERVER';
     throw wrongCall(
-      `--${given} is for a store: with ${server}, the server and its key decide that; leave out one of the two`,
+      `--${given} is for a store, and with ${server} the server and its key decide that: leave out one of the two`,
     );
   }
   if (env.PERDURE_WORKSPACE && backingOptionsOf(command).includes('workspace')) {
     throw wrongCall(
-      'PERDURE_WORKSPACE is for a store: a key for a server belongs to one workspace; unset it, and use a key of the workspace that you mean',
+      'PERDURE_WORKSPACE is for a store, and the key for a server belongs to one workspace: unset it, and use a key of the workspace you mean',
     );
   }
 };

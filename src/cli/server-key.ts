@@ -13,7 +13,9 @@ const keyIn = (file: string): string => {
   } catch (error) {
     throw fileError(error, 'read', file);
   }
-  throw wrongCall(`others may read ${file}, which holds a key: \`chmod 600\` it, and rotate the key if they did`);
+  throw wrongCall(
+    `other users can read ${file}, which has a key in it: \`chmod 600\` it, and rotate the key if they have`,
+  );
 };
 
 /** Never an argument: others on the machine see those, and shells keep them. */
@@ -27,6 +29,6 @@ export const serverKey = (
   if (key) return key;
   throw new PerdureError(
     'UNAUTHENTICATED',
-    'a server needs a key: put it into PERDURE_KEY, or into a file that --key-file names; for one of this machine it is found in the folder where that was started',
+    'a server needs a key: put it into PERDURE_KEY, or into a file that --key-file names; for a server on this machine, it is found in the folder where the server was started',
   );
 };

@@ -271,7 +271,7 @@ test('[CLIENT8] what works on a store itself says so before anything is asked', 
   expect(byName).toMatchObject({ code: 2, err: expect.stringContaining('where the store is') });
   expect(await call('help')).toMatchObject({ code: 0 });
   const ofFolders = await call('send', '--new', 'Hello', '--cwd', '.');
-  expect(ofFolders).toMatchObject({ code: 2, err: expect.stringContaining('begins without files') });
+  expect(ofFolders).toMatchObject({ code: 2, err: expect.stringContaining('starts without files') });
   for (const option of ['--store', '--workspace', '--config']) {
     expect(await call('ls', '--server', url, option, 'a')).toMatchObject({
       code: 2,
@@ -302,7 +302,7 @@ test('[CLIENT8, CLI13] what is for a store is refused with a server, however tha
     const told = (server: string) => ({
       code: 2,
       err: expect.stringMatching(
-        `^error INVALID_INPUT: ${argv.at(-2)} is for a store: with ${server}, the server and its key decide that; leave out`,
+        `^error INVALID_INPUT: ${argv.at(-2)} is for a store, and with ${server} the server and its key decide that: leave out`,
       ),
     });
     expect(await byEnv(...argv)).toMatchObject(told('PERDURE_SERVER'));
@@ -313,7 +313,7 @@ test('[CLIENT8, CLI13] what is for a store is refused with a server, however tha
     expect(await callCli(argv, { env: { ...env, ...named, PERDURE_WORKSPACE: 'acme' }, columns })).toMatchObject({
       code: 2,
       err: expect.stringContaining(
-        'PERDURE_WORKSPACE is for a store: a key for a server belongs to one workspace; unset',
+        'PERDURE_WORKSPACE is for a store, and the key for a server belongs to one workspace: unset',
       ),
     });
   }

@@ -10,4 +10,4 @@ export const shortIds = (ids: readonly string[]): readonly string[] => {
   }
 };
 
-export const shortIdsNote = 'ids are shown by their end; see --json';
+export const shortIdsNote = 'ids show only their end; see --json';

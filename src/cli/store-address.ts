@@ -15,7 +15,7 @@ const fileOf = (address: string): string | undefined => /^sqlite:(.+)$/.exec(add
 const unreadable = (file: string, cause: unknown): PerdureError =>
   new PerdureError(
     'STORE_UNAVAILABLE',
-    `cannot read ${file}: ${fileProblem(cause)}; check that this user may read and write it and its folder, or name another with --store`,
+    `cannot read ${file}: ${fileProblem(cause)}; check that this user can read and write it and its folder, or name another with --store`,
     { details: { file }, cause },
   );
 
@@ -39,7 +39,7 @@ export const refuseMissingStore = async (address: string): Promise<void> => {
   if (!file || !(isEmpty(file) || (await isBlank(address))) || !isEmpty(`${file}-wal`)) return;
   throw new PerdureError(
     'STORE_UNAVAILABLE',
-    `there is no store at ${file}: \`perdure open\` makes one; if yours is elsewhere, go to its folder or name it with --store`,
+    `there is no store at ${file}: \`perdure open\` makes one; if yours is elsewhere, change to its folder or name it with --store`,
     { details: { file } },
   );
 };

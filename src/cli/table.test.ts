@@ -60,7 +60,7 @@ test('[CLI14] ids are shown by an end that tells them apart before they crowd ou
     '6r8t0y1a  1  What it is about',
     'xr8t0y1a  1  What it is about',
     '6r8t0y1b  1  What it is about',
-    'ids are shown by their end; see --json',
+    'ids show only their end; see --json',
   ]);
   expect(layOutTable(withIds, rowsOf, 80)[1]).toContain(ids[0]);
 });

@@ -116,7 +116,7 @@ test('[CLI1] where no file can be, it is told in words what is there', async () 
   ] as const) {
     expect(await callCli(['ls', '--store', `sqlite:${path}`], { columns })).toMatchObject({
       code: 8,
-      err: `error STORE_UNAVAILABLE: cannot read ${path}: ${why}; check that this user may read and write it and its folder, or name another with --store\n`,
+      err: `error STORE_UNAVAILABLE: cannot read ${path}: ${why}; check that this user can read and write it and its folder, or name another with --store\n`,
     });
   }
   vi.stubEnv('PERDURE_MASTER_KEY_FILE', full);

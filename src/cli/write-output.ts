@@ -9,7 +9,7 @@ export const refuseToOverwrite = (file: string, option = '-o'): void => {
   if (!existsSync(file)) return;
   const problem = statSync(file).isDirectory()
     ? `is a folder: ${option} names a file`
-    : `is there already: --force replaces it, ${option} names another`;
+    : `already exists: --force replaces it, ${option} names another`;
   throw new PerdureError('FILE_UNAVAILABLE', `${file} ${problem}`, { details: { file } });
 };
 

@@ -7,8 +7,8 @@ export const wrongCall = (message: string): PerdureError => new PerdureError('IN
 export const onStoreAlone = (what: string, { isServerNamed }: { readonly isServerNamed: boolean }): PerdureError =>
   wrongCall(
     isServerNamed
-      ? `${what} works on a store itself, and not with a server: call it where the store is`
-      : `${what} works on a store itself, and PERDURE_SERVER is set: unset it, or give --store`,
+      ? `${what} works on the store itself, not through a server: run it where the store is`
+      : `${what} works on the store itself, but PERDURE_SERVER is set: unset it, or give --store`,
   );
 
 /** What the file system says about a file that the call names; anything else stays as it is. */
@@ -17,6 +17,6 @@ export const fileError = (error: unknown, verb: 'read' | 'write', file: string):
   if (!code || !syscall) return error;
   const about = { details: { file, errno: code }, cause: error };
   return verb === 'read' && code === 'ENOENT'
-    ? new PerdureError('FILE_NOT_FOUND', `there is no file ${file}: name one that is there`, about)
+    ? new PerdureError('FILE_NOT_FOUND', `there is no file ${file}: name one that exists`, about)
     : new PerdureError('FILE_UNAVAILABLE', `cannot ${verb} ${file}: ${fileProblem(error)}`, about);
 };

@@ -14,192 +14,190 @@ export interface ErrorEntry {
 export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = {
   INVALID_INPUT: {
     cause:
-      'Something that was given is malformed: an unknown field or option, a wrong type, an id of another kind, text with U+0000 or a lone surrogate, a path that leads out of the worktree. Nothing was read or written.',
-    remedy: 'Mend the call: the message names the field and what it takes.',
+      'Something in the call is malformed: an unknown field or option, a wrong type, an id of another kind, text with U+0000 or a lone surrogate, a path that leads out of the worktree. Nothing was read or written.',
+    remedy: 'Fix the call: the message names the field and what it takes.',
   },
   PAYLOAD_TOO_LARGE: {
     cause:
-      'One thing is larger than is taken in one piece: an event over 16 MiB, a file, the body of a request, a listing or a comparison of files.',
+      'Something is too large to take in one piece: an event over 16 MiB, a file, the body of a request, a listing or a comparison of files.',
     remedy:
-      'Keep large content as a file and name it in the message; send less at once, or ask for a folder instead of everything.',
-    details: '`maxBytes` is the limit, where there is one.',
+      'Keep large content in a file and name it in the message; send less at once, or ask for one folder instead of everything.',
+    details: '`maxBytes` is the limit, if there is one.',
   },
   SESSION_NOT_FOUND: {
-    cause: 'The workspace has no session of this id. It may be in another workspace or another store.',
+    cause: 'The workspace has no session with this id. It may be in another workspace or another store.',
     remedy: 'Look with `perdure ls`, and check `--store`, `--server` and `--workspace`.',
   },
   SESSION_EXISTS: {
-    cause: 'A session was to be made under an id that is taken.',
-    remedy: 'Open it again without an id of your own, or take another one.',
+    cause: 'The id for a new session is already taken.',
+    remedy: 'Open it without an id of your own, or choose another one.',
   },
   POINT_NOT_FOUND: {
     cause:
-      'The place that was named is not in the session: a seq beyond its head, a turn that was not played or was rewound, a commit that is none, a path of the state with nothing at it.',
-    remedy: 'Look with `perdure log SESSION` which events, turns and commits there are.',
+      'The session does not have the place that was named: a seq beyond its head, a turn that has not happened or was rewound, an event that is not a commit, a path of the state with nothing at it.',
+    remedy: 'See which events, turns and commits there are with `perdure log SESSION`.',
   },
   BLOB_NOT_FOUND: {
-    cause: 'The store has no bytes under a hash that the log or the caller names.',
+    cause: 'The store has no content for a hash that the log or the caller names.',
     remedy:
-      'Run `perdure verify SESSION` to see what is missing; restore the store from a copy, or import the session again from a bundle.',
+      'Run `perdure verify SESSION` to see what is missing; restore the store from a backup, or import the session again from a bundle.',
   },
   FILE_NOT_FOUND: {
     cause:
-      'The files of the session, at the point that was asked for, have nothing at this path, a folder or a link in its place, or no artifact of this name; or there is no such file or folder on this machine.',
-    remedy: 'Look with `perdure files ls SESSION` or `perdure artifacts SESSION`.',
-    details: '`nearby` has paths that look alike.',
+      'At the point that was asked for, the session has no file at this path, or a folder or a link instead, or no artifact of this name; or there is no such file or folder on this machine.',
+    remedy: 'List what there is with `perdure files ls SESSION` or `perdure artifacts SESSION`.',
+    details: '`nearby` has similar paths.',
   },
   ILLEGAL_TRANSITION: {
     cause:
-      'The lifecycle does not allow this from the status that the session has, or not while it has a run that is at work, waits or is paused.',
-    remedy:
-      'Resume a session that is paused, reopen one that is closed, restore one that is archived; where a run is in the way, cancel it.',
-    details: '`allowed` has what is allowed now, by the names of the library.',
+      'The status of the session does not allow this, or not while the session has a run that is working, waiting or paused.',
+    remedy: 'Resume a paused session, reopen a closed one, restore an archived one; if a run is in the way, cancel it.',
+    details: '`allowed` lists what is allowed now, by the names in the library.',
   },
   STATE_INVALID: {
     cause:
-      "The commit would leave a state that the ledger's or the agent's schema refuses, or pins a fact that is not there. Nothing was committed.",
-    remedy: 'Mend the value at the paths that the message names, and commit again.',
+      "The commit would leave a state that the ledger's or the agent's schema refuses, or would pin a fact that does not exist. Nothing was committed.",
+    remedy: 'Fix the value at the paths that the message names, and commit again.',
   },
   REVERT_CONFLICT: {
-    cause: 'What the commit changed was changed again by later ones.',
-    remedy: 'Revert the later ones first, or commit the value you want. Files: restore or write those you want.',
-    details: '`later` has the events of those.',
+    cause: 'Later commits changed again what this one changed.',
+    remedy: 'Revert the later ones first, or commit the value you want. For files, restore or write the ones you want.',
+    details: '`later` lists the events of those commits.',
   },
   ADOPT_CONFLICT: {
-    cause: 'Both branches changed the same, or the two sessions are not of one tree.',
+    cause: 'Both branches changed the same thing, or the two sessions do not belong to one tree.',
     remedy: 'Choose `ours` or `theirs`; adopt only a fork of this session or of its parent.',
-    details: '`conflicts` and `files` have what both changed.',
+    details: '`conflicts` and `files` list what both changed.',
   },
   AGENT_INVALID: {
     cause:
-      'A definition of an agent cannot be used, the configuration holds no agent of this name, or the session has none that could answer.',
+      'The definition of an agent cannot be used, the configuration has no agent of this name, or the session has no agent to answer.',
     remedy:
-      'Mend the definition as the message says; `perdure agents` lists what there is. A loop of your own appends to a session without an agent.',
+      'Fix the definition as the message says; `perdure agents` lists the agents. To drive a session without an agent, append to it from a loop of your own.',
   },
   AGENT_VERSION_UNAVAILABLE: {
     cause:
-      'The session is bound to a version of an agent, or to a state schema, that this process does not hold. Its runs wait.',
+      'The session is bound to a version of an agent, or to a state schema, that this process does not have. Its runs wait.',
     remedy:
-      'Pass that version to `openRuntime({ agents })` or name its file with `--config`; bind the session to a newer version that has `migrate`.',
+      'Pass that version to `openRuntime({ agents })` or name its file with `--config`, or bind the session to a newer version that has `migrate`.',
   },
   HOSTED_MODEL_UNAVAILABLE: {
-    cause: "The model's name is not understood, its script is not there, or its provider has no key or address here.",
+    cause: "The model's name is not understood, its script is missing, or its provider has no key or address here.",
     remedy: 'Set what the message names, such as `ANTHROPIC_API_KEY`, or name another model as `provider/model`.',
   },
   RUN_NOT_FOUND: {
-    cause:
-      'The session has no run of this id, or it has ended and what was asked needs one that is queued or under way.',
-    remedy: 'Look with `perdure log SESSION` which runs there are.',
+    cause: 'The session has no run with this id, or the run has ended and this needs one that is queued or under way.',
+    remedy: 'See which runs there are with `perdure log SESSION`.',
   },
   SESSION_BUSY: {
-    cause: 'An input with the policy `reject` came while a run was at work.',
+    cause: 'An input with the policy `reject` came during a run.',
     remedy: 'Wait for the run, or send with the policy `queue`, `steer` or `interrupt`.',
   },
   APPROVAL_NOT_FOUND: {
     cause:
-      'No approval or question of this id waits in the session: it was answered, has expired, or its call is over.',
-    remedy: 'Look with `perdure approvals` which ones wait.',
+      'No approval or question with this id is waiting in the session: it was answered, it expired, or its call is over.',
+    remedy: 'See what is waiting with `perdure approvals`.',
   },
   APPROVAL_SETTLED: {
-    cause: 'The approval was answered already, and otherwise. An answer is given once.',
-    remedy: 'Nothing: the first answer holds. What the run does next can be steered by another input.',
+    cause: 'The approval already has a different answer. It can only be answered once.',
+    remedy: 'The first answer stands. To change what the run does next, send another input.',
   },
   APPROVAL_FORBIDDEN: {
     cause:
-      'The approval names who may answer, by role or as somebody other than who asked for the run, and it is not you.',
+      'The approval says who may answer, by role or as somebody other than the one who asked for the run, and you may not.',
     remedy: 'Ask somebody who may: the message says who.',
   },
   TOOL_INVALID: {
-    cause: 'A definition of a tool or of an MCP server cannot be used, or a package that it needs is not installed.',
-    remedy: 'Mend the definition or install the package, as the message says.',
+    cause: 'The definition of a tool or of an MCP server cannot be used, or a package that it needs is not installed.',
+    remedy: 'Fix the definition or install the package, as the message says.',
   },
   CONFLICT: {
     cause:
-      'Somebody else changed the same meanwhile, more often than it is tried again; or what was to be made or written is there already, or is not what was expected.',
-    remedy: 'Look at it again, and try again when it is quieter, under another name, or with what is there now.',
+      'Somebody else kept changing the same thing until the retries ran out; or what was to be made or written already exists, or is not what was expected.',
+    remedy: 'Look at it again, then retry: later, under another name, or with what is there now.',
   },
   FENCED: {
     cause:
-      'The session was claimed, cancelled, handed over or rewound since this writer took it on: its epoch is over, and nothing of this write landed.',
-    remedy: 'Stop this loop. To go on, track or claim the session anew and read what has happened.',
+      'The session was claimed, cancelled, handed over or rewound after this writer took it on: its epoch is over, and nothing of this write was stored.',
+    remedy: 'Stop this loop. To go on, track or claim the session again and read what has happened.',
   },
   WRITER_FORBIDDEN: {
     cause:
-      'Somebody outside a run wanted to write what runs alone write (`run.*`, `tool.*`, `model.*`), or the result of a call of a run that is under way.',
+      'Somebody outside a run tried to write what only runs may write (`run.*`, `tool.*`, `model.*`), or the result of a call of a run that is under way.',
     remedy:
-      'Hand the session over first (`perdure handoff`), or journal the calls of your own loop with `session.track`.',
+      'Hand the session over first (`perdure handoff`), or record the calls of your own loop with `session.track`.',
   },
   KEY_REUSED: {
     cause: 'The idempotency key was used before, for another body or by another member.',
-    remedy: 'Take a new key for a new request; repeat the very same request to get its first answer.',
+    remedy: 'Use a new key for a new request; repeat exactly the same request to get its first answer.',
   },
   EVENT_DAMAGED: {
-    cause: 'An event is missing, or its bytes are not those that were written.',
+    cause: 'An event is missing, or its bytes have changed since it was written.',
     remedy:
-      'Run `perdure verify SESSION`, which names it, and restore the store from a copy or import the session from a bundle. `perdure repair` mends what can be computed again from the log.',
+      'Run `perdure verify SESSION`, which names it, then restore the store from a backup or import the session from a bundle. `perdure repair` fixes what can be computed again from the log.',
   },
   EVENT_UNSUPPORTED: {
     cause: 'A newer release wrote an event of a type or version that this one does not know.',
     remedy: 'Upgrade perdure.',
   },
   BUNDLE_INVALID: {
-    cause: 'The file is no bundle, was cut off, or its hashes do not agree. Nothing was imported.',
-    remedy: 'Export it again from its source, and import that.',
+    cause: 'The file is not a bundle, is incomplete, or its hashes do not match. Nothing was imported.',
+    remedy: 'Export it again at its source, and import the new file.',
   },
   BUNDLE_CONFLICT: {
-    cause: 'A session of the bundle is in this store already, and their logs went different ways.',
+    cause: 'A session of the bundle is already in this store, and the two logs differ.',
     remedy: 'Import the bundle into another workspace or another store.',
   },
   STORE_BUSY: {
     cause:
-      'The store did not answer in time: another writer holds it, or all connections to PostgreSQL are in use; or the server imports another bundle into the workspace. Nothing was written.',
-    remedy: 'Try again; on PostgreSQL raise `poolSize` if it comes often.',
+      'The store did not answer in time: another writer holds it, or all connections to PostgreSQL are in use; or the server is importing another bundle into the workspace. Nothing was written.',
+    remedy: 'Try again; on PostgreSQL, raise `poolSize` if it happens often.',
   },
   STORE_FULL: {
     cause: 'The disk of the store, of a worktree or of temporary files is full.',
     remedy:
-      'Make room: `perdure gc` removes files that nothing names any more. Then repeat what failed; nothing acknowledged was lost.',
+      'Make room: `perdure gc` removes file content that nothing refers to any more. Then repeat what failed; nothing acknowledged was lost.',
   },
   STORE_CORRUPT: {
     cause: 'The database, or a blob in it, is damaged, disagrees with the logs, or belongs to another application.',
     remedy:
-      'Run `perdure verify --all`, which names what is wrong; `perdure repair --projections` makes anew what logs tell; the rest comes from a copy of the store or a bundle.',
+      'Run `perdure verify --all`, which names what is wrong; `perdure repair --projections` rebuilds what the logs can tell; restore the rest from a backup of the store or a bundle.',
   },
   STORE_UNAVAILABLE: {
     cause:
-      'The store cannot be opened or reached: no file there, no server, a refused role, or a setting under which it could lose what it acknowledges.',
-    remedy: 'Check `--store` or `PERDURE_STORE`, and that what they name is there and lets this user in.',
-    details: 'Where `outcome` is `unknown`, it may have been done: repeat it with the same idempotency key.',
+      'The store cannot be opened or reached: there is no file, no database or no server, the role was refused, or a setting could make it lose what it acknowledges.',
+    remedy: 'Check `--store` or `PERDURE_STORE`, and that the store they name exists and lets this user in.',
+    details: 'If `outcome` is `unknown`, it may have been done: repeat it with the same idempotency key.',
   },
   STORE_NEWER: {
-    cause: 'A newer release has changed the database so that this one may not read it.',
+    cause: 'A newer release has changed the database so that this one must not read it.',
     remedy: 'Upgrade perdure.',
-    details: '`needs` is the least release that may read it.',
+    details: '`needs` is the oldest release that can read it.',
   },
   RUNTIME_CLOSED: {
-    cause: 'The runtime, worker or wait was ended while this was under way. Runs go on with the next worker.',
-    remedy: 'Open the runtime again, and ask again.',
+    cause: 'The runtime, the worker or the wait ended during this. Runs go on with the next worker.',
+    remedy: 'Open the runtime again, and retry.',
   },
   FILE_UNAVAILABLE: {
     cause:
-      "A file or folder of this machine cannot be used: its folder is missing, it is in the way, not permitted, a link, or git could not clone it. The session's own files are not meant.",
-    remedy: 'Name another one, or mend what the message says about it.',
+      "A file or folder on this machine cannot be used: its folder is missing, it is in the way, it is not permitted, it is a link, or git could not clone it. This is not about the session's own files.",
+    remedy: 'Name another one, or fix what the message says is wrong with it.',
   },
   FORBIDDEN: {
     cause:
-      'The role of the member, or the areas of the key, do not reach to this verb; or the server does not answer to this name or to pages of this origin.',
+      'The role of the member, or the areas of the key, do not allow this verb; or the server does not answer to this host name or to pages from this origin.',
     remedy:
-      'Ask somebody with a role that may, or for a key with the area; start the server with `--allow-host` or `--allow-origin` if it should answer.',
-    details: '`needs` is the least role.',
+      'Ask somebody whose role allows it, or ask for a key with that area; if the server should answer, start it with `--allow-host` or `--allow-origin`.',
+    details: '`needs` is the lowest role that may.',
   },
   UNAUTHENTICATED: {
     cause: 'The request has no key, or one that is unknown, expired, rotated or revoked.',
     remedy:
-      'On the store itself, without `--server`, look which keys count with `perdure keys ls`, or make one with `perdure keys create`; send it as `authorization: Bearer pdk_…`, or set `PERDURE_KEY`.',
+      'On the store itself, without `--server`, see which keys are valid with `perdure keys ls`, or make one with `perdure keys create`; send it as `authorization: Bearer pdk_…`, or set `PERDURE_KEY`.',
   },
   RATE_LIMITED: {
-    cause: 'More requests came with this key than the server takes. This one was not begun.',
-    remedy: 'Wait a little, as the client does by itself; a program that serves can set another `rate`.',
+    cause: 'This key has sent more requests than the server accepts. This one was not started.',
+    remedy: 'Wait a little, as the client does automatically; a program that runs the server can set another `rate`.',
     details: '`retryAfterSeconds` is how long to wait.',
   },
   PRECONDITION_FAILED: {
@@ -208,63 +206,61 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
     remedy: 'Read the state again, make the change on it, and send it with the new tag.',
   },
   WORKSPACE_NOT_FOUND: {
-    cause: 'The store has no workspace of this name.',
+    cause: 'The store has no workspace with this name.',
     remedy: 'Add it with `perdure workspaces add NAME`.',
   },
   MEMBER_NOT_FOUND: {
-    cause: 'The workspace has no member of this name.',
-    remedy: 'Look with `perdure members ls`, or add it with `perdure members add`.',
+    cause: 'The workspace has no member with this name.',
+    remedy: 'List members with `perdure members ls`, or add one with `perdure members add`.',
   },
   LAST_ADMIN: {
-    cause: 'The only admin of a workspace would be removed or made less.',
-    remedy: 'Make another member admin first.',
+    cause: 'This would remove the only admin of a workspace, or lower their role.',
+    remedy: 'Make another member an admin first.',
   },
   KEY_NOT_FOUND: {
-    cause: 'The workspace has no API key of this id, or it is revoked or has expired.',
-    remedy: 'Look with `perdure keys ls`.',
+    cause: 'The workspace has no API key with this id, or the key is revoked or expired.',
+    remedy: 'List keys with `perdure keys ls`.',
   },
   SECRET_NOT_FOUND: {
-    cause: 'The vault of the workspace has no secret of this name.',
+    cause: 'The vault of the workspace has no secret with this name.',
     remedy: 'Add it with `perdure vault set NAME`.',
   },
   WEBHOOK_NOT_FOUND: {
-    cause: 'The workspace has no webhook, or no delivery, of this id.',
-    remedy: 'Look with `perdure webhooks ls`. Deliveries are kept for seven days.',
+    cause: 'The workspace has no webhook, or no delivery, with this id.',
+    remedy: 'List webhooks with `perdure webhooks ls`. Deliveries are kept for seven days.',
   },
   VAULT_LOCKED: {
     cause:
-      'There is no master key here, others may read its file, it is malformed, it is another one than the secrets were sealed with, or what was sealed is damaged.',
+      'There is no master key here, other users can read its file, it is malformed, it is not the one that sealed the secrets, or the sealed secrets are damaged.',
     remedy:
       'Make one with `perdure vault init`, or set `PERDURE_MASTER_KEY` or `PERDURE_MASTER_KEY_FILE` to the one that belongs to the store.',
   },
   KEY_IN_USE: {
     cause:
-      'What came with this idempotency key is still being done, or was broken off so that nobody knows how it ended.',
-    remedy:
-      'Look whether it was done; repeat it with the same key after a while, or with a new one if it was not done.',
+      'The request with this idempotency key is still in progress, or was interrupted and nobody knows how it ended.',
+    remedy: 'Check whether it was done; repeat it with the same key after a while, or with a new key if it was not.',
   },
   ROUTE_NOT_FOUND: {
     cause: 'The server has nothing at this path.',
     remedy: 'Check the path against `/v1/openapi.json`.',
   },
   METHOD_NOT_ALLOWED: {
-    cause: 'The path is there, but not for this method.',
-    remedy: 'Use one of those in the header `allow`.',
+    cause: 'The path exists, but not for this method.',
+    remedy: 'Use one of the methods in the header `allow`.',
   },
   SERVER_UNAVAILABLE: {
     cause:
-      'The client got no answer, or one that is not of a Perdure server: it is down, cannot be reached, leads elsewhere, or another program listens there.',
-    remedy: 'Check the address in `--server` or `PERDURE_SERVER` and that the server runs.',
+      'The client got no answer, or not one from a Perdure server: the server is down, cannot be reached or redirects elsewhere, or another program listens there.',
+    remedy: 'Check the address in `--server` or `PERDURE_SERVER`, and that the server is running.',
   },
   SERVER_FAILED: {
-    cause: 'The server met a defect of its own, or tells a code that this client does not know.',
-    remedy:
-      'Look into the log of the server for this request, and report it; upgrade the client if the server is newer.',
-    details: '`request` is its id there.',
+    cause: 'The server has a defect, or sent a code that this client does not know.',
+    remedy: 'Look for this request in the log of the server, and report it; upgrade the client if the server is newer.',
+    details: '`request` is its id in that log.',
   },
   DEFECT: {
-    cause: 'Something happened that Perdure did not foresee. It is not kept as an answer to anything.',
+    cause: 'Something happened that Perdure did not expect. It is not stored as the answer to anything.',
     remedy:
-      'Report it with its id. `PERDURE_DEBUG=1` shows where it happened; on a server its log does, by the id of the request.',
+      'Report it with its id. `PERDURE_DEBUG=1` shows where it happened; on a server, look in its log for the id of the request.',
   },
 };

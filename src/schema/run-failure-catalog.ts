@@ -5,50 +5,49 @@ import type { ErrorEntry } from './error-catalog.ts';
 export const runFailureCatalog = {
   MODEL_REFUSED: {
     cause:
-      'The provider refused the request itself: a wrong key, a model that it does not have or that the account may not use, used-up credit, or something in the request that it does not take. Asking again changes nothing.',
+      'The provider refused the request itself: a wrong key, a model that it does not have or that the account may not use, no credit left, or something in the request that it does not accept. Asking again changes nothing.',
     remedy:
-      "Mend what the message names: the key, the model's name, the credit of the account, or the agent's settings and tools. Then send it again.",
+      "Fix what the message names: the key, the model's name, the credit of the account, or the agent's settings and tools. Then send it again.",
   },
   MODEL_UNAVAILABLE: {
-    cause: 'The provider could not be reached, or answered that it cannot answer now (HTTP 5xx), at every try.',
+    cause: 'Every time, the provider could not be reached, or said that it cannot answer now (HTTP 5xx).',
     remedy:
-      'Check the network, the base URL of the provider, and that what should answer there runs; where the provider itself is down, wait. Then send it again.',
+      'Check the network, the base URL of the provider, and that the provider is running; if the provider itself is down, wait. Then send it again.',
   },
   MODEL_RATE_LIMIT: {
-    cause: 'The provider asked to slow down, at every try.',
+    cause: 'The provider asked to slow down, every time.',
     remedy:
-      "Wait a little and send it again. If it comes often, raise the limit of the provider's account, or let workers take on fewer sessions at once (`perdure worker --concurrency N`).",
+      'Wait a little and send it again. If it happens often, raise the limit of your account with the provider, or let workers take on fewer sessions at once (`perdure worker --concurrency N`).',
   },
   MODEL_TIMEOUT: {
-    cause: 'The provider sent nothing for too long, at every try.',
+    cause: 'The provider sent nothing for too long, every time.',
     remedy:
-      'Send it again later. If the model is slow to begin, as a large one on a machine of your own, raise `models.stallMs` in the configuration.',
+      'Send it again later. If the model is slow to start, such as a large one on your own machine, raise `models.stallMs` in the configuration.',
   },
   MODEL_BROKEN_STREAM: {
-    cause: 'The answer broke off before its end, was empty or could not be read, at every try.',
+    cause: 'The answer broke off, was empty or could not be read, every time.',
     remedy:
-      'Send it again later. If it stays so, look at what is between here and the provider, such as a proxy that ends long answers, and whether `api` of the provider in the configuration is how it speaks.',
+      'Send it again later. If that does not help, check what is between here and the provider, such as a proxy that cuts off long answers, and whether `api` of the provider in the configuration is the right one.',
   },
   MODEL_OVERFLOW: {
-    cause:
-      'The conversation is too long for the model, also after the turns before this one were compacted into a summary.',
+    cause: 'The conversation is too long for the model, even after the earlier turns were compacted into a summary.',
     remedy:
-      'Go back with `perdure rewind SESSION --to POINT` and ask for less at once, or take a model with a larger window. If the window is smaller than the configuration says, set `contextTokens` of the model: then older turns are compacted in time.',
+      'Go back with `perdure rewind SESSION --to POINT` and ask for less at once, or use a model with a larger window. If the window is smaller than the configuration says, set `contextTokens` of the model, so that older turns are compacted in time.',
   },
   MODEL_LENGTH: {
-    cause: 'The answer came to the limit of output tokens before its end. What there was of it is in the transcript.',
+    cause: 'The answer reached the limit of output tokens. What there is of it is in the transcript.',
     remedy: "Raise `maxOutputTokens` in the agent's `settings`, or ask for less at once; then send it again.",
   },
   MODEL_CONTENT_FILTER: {
-    cause: 'A filter of the provider stopped the answer. What there was of it is in the transcript.',
+    cause: 'A filter of the provider stopped the answer. What there is of it is in the transcript.',
     remedy:
-      'Ask in other words, or take another model. If the transcript itself offends, go back with `perdure rewind SESSION --to POINT`.',
+      'Ask in other words, or use another model. If the filter objects to the transcript itself, go back with `perdure rewind SESSION --to POINT`.',
   },
   OUTPUT_INVALID: {
     cause:
-      "The answer does not fit the schema of the agent's `output`, also after the model was told twice what is wrong with it.",
+      "The answer does not fit the schema of the agent's `output`, even after the model was told twice what is wrong.",
     remedy:
-      'Send it again. If it comes often, say in the instructions what is wanted, make the schema simpler, or take another model.',
+      'Send it again. If it happens often, say in the instructions what you want, simplify the schema, or use another model.',
   },
   MAX_STEPS: {
     cause: 'The run took as many steps as the agent may take for one input. What it did is kept.',
@@ -57,8 +56,8 @@ export const runFailureCatalog = {
   },
   DEFECT: {
     cause:
-      'Something happened that Perdure did not foresee. The process that worked on the run was told the error as a warning.',
-    remedy: 'Report it with the message and the warning of the process that worked on the run; then send it again.',
+      'Something happened that Perdure did not expect. The process that worked on the run got the error as a warning.',
+    remedy: 'Report it with the message and that warning; then send it again.',
   },
 } as const satisfies Readonly<Record<string, ErrorEntry>>;
 

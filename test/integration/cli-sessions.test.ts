@@ -172,14 +172,14 @@ test('[CLI11] what is refused is told with what to do next, in words of the comm
       ['append', id, 'x'],
       'ILLEGAL_TRANSITION: cannot append while the session is closed: reopen it first; allowed now: change its title or metadata, reopen, archive, fork',
     ],
-    [['append', id, ''], 'INVALID_INPUT: there is nothing to append, the text is empty: give one that is not'],
+    [['append', id, ''], 'INVALID_INPUT: the text is empty: give some text to append'],
     [
       ['recall', id, 'fact:x'],
       'POINT_NOT_FOUND: there is nothing to recall under "fact:x": try facts, which has them all',
     ],
     [
       ['fork', id, '--at', 'seq:0'],
-      'INVALID_INPUT: "seq:0" is no event, they are counted from 1: name seq:1, or turn:0 for before the first turn',
+      'INVALID_INPUT: "seq:0" is not an event, since they count from 1: name seq:1, or turn:0 for before the first turn',
     ],
     [['verify'], 'INVALID_INPUT: verify needs either sessions or --all: see `perdure help verify`'],
     [['limit', id], 'INVALID_INPUT: limit needs --tokens, --usd, --turns or --active: see `perdure help limit`'],

@@ -229,7 +229,7 @@ test('[CLI1, CTX5, CTX6] compact, recall and pin are about what a context holds'
   const { id, said, answered, refused } = await start();
   const compacted = await said(['compact', id, '--keep', '1']);
   expect(compacted).toMatch(
-    /^a summary stands for seq:\d+ to seq:\d+\nTurn 1: .*\nto be recalled by key\n {2}.*turn:1/s,
+    /^a summary stands for seq:\d+ to seq:\d+\nTurn 1: .*\ncan be recalled by key\n {2}.*turn:1/s,
   );
   expect(await answered(['compact', id, '--keep', '1'])).toBeNull();
   expect(await said(['recall', id, 'turn:1'])).toMatch(/── turn 1 .*\nuser\n {2}Begin\.\nassistant\n {2}Begun\.\n$/s);
@@ -244,7 +244,7 @@ test('[CLI1, QRY4] repair makes the projections anew and says from how many even
   const { said, answered, inLibrary, asked } = await start();
   const { seq } = await asked((session) => session.summary());
   const before = await inLibrary((sessions) => Promise.all([sessions.commits(), sessions.toolCalls()]));
-  expect(await said(['repair', '--projections'])).toBe(`projections made anew from ${seq} events\n`);
+  expect(await said(['repair', '--projections'])).toBe(`projections rebuilt from ${seq} events\n`);
   expect(await answered(['repair', '--projections'])).toEqual({ events: seq });
   expect(await inLibrary((sessions) => Promise.all([sessions.commits(), sessions.toolCalls()]))).toEqual(before);
 });

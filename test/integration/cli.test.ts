@@ -157,9 +157,7 @@ describe('bundles', () => {
         { session: child, added: 0 },
       ],
     });
-    expect(await said(['import', 'one.perdure', ...elsewhere])).toBe(
-      `${id}  was here already\n${child}  was here already\n`,
-    );
+    expect(await said(['import', 'one.perdure', ...elsewhere])).toBe(`${id}  already here\n${child}  already here\n`);
     expect(await said(['log', id, '--json', ...elsewhere])).toBe(await said(['log', id, '--json']));
     expect(readdirSync(cwd).filter((name) => name.includes('part'))).toEqual([]);
   });
@@ -301,7 +299,7 @@ describe('wrong calls and faults', () => {
       encoding: 'utf8',
     });
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toMatch(/^error INVALID_INPUT: an argument holds U\+FFFD.*stdin/);
+    expect(stderr).toMatch(/^error INVALID_INPUT: an argument contains U\+FFFD.*stdin/);
     expect(await eventsOf(id)).toHaveLength(7);
     await said(['append', id, '-'], { stdin: 'a \ufffd b' });
     expect(await said(['show', id])).toContain('a \ufffd b');

@@ -79,9 +79,9 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
     expect(JSON.parse(await call('--grace', '3d', '--json'))).toMatchObject({ garbage: none });
     expect(await call('--dry-run')).toBe(
       [
-        `would go     4 blobs, ${garbage.bytes} bytes: no session names them, and nobody used them for 24h`,
-        `kept         ${named} blobs that sessions name`,
-        'kept         0 blobs, 0 bytes: no session names them yet, and somebody used them within 24h',
+        `would go     4 blobs, ${garbage.bytes} bytes: no session refers to them, and nobody used them for 24h`,
+        `kept         ${named} blobs that sessions refer to`,
+        'kept         0 blobs, 0 bytes: no session refers to them yet, and somebody used them within 24h',
         '',
       ].join('\n'),
     );

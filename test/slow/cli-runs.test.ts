@@ -188,7 +188,7 @@ describe('configuration', () => {
       'an import that is not there',
       `import './nothing.ts';`,
       2,
-      /INVALID_INPUT.*wrong\.ts cannot be loaded.*; mend it\b/,
+      /INVALID_INPUT.*wrong\.ts cannot be loaded.*; fix it\b/,
     ],
     ['no default export', 'export const agents = [];', 2, /INVALID_INPUT.*no default export/],
     ['no agents', 'export default { agents: [] };', 2, /INVALID_INPUT.*names no agents/],
@@ -226,7 +226,7 @@ describe('configuration', () => {
     configured(text, file);
     const { code, err } = await inOwnProcess(['agents', '--config', file.startsWith('wrong') ? file : 'wrong.ts']);
     expect(code).toBe(2);
-    expect(err).toMatch(/^error INVALID_INPUT: wrong\.m?[jt]s cannot be loaded: \w+Error: .* at .*; mend it there\n$/);
+    expect(err).toMatch(/^error INVALID_INPUT: wrong\.m?[jt]s cannot be loaded: \w+Error: .* at .*; fix it there\n$/);
     expect(err).toContain(` at ${place}; `);
   });
 
@@ -235,52 +235,48 @@ describe('configuration', () => {
     [
       'awaits what never comes, and throws meanwhile',
       `setTimeout(() => { throw new RangeError('boom'); });\nawait new Promise(() => {});`,
-      'cannot be loaded: RangeError: boom at wrong.ts:2:26; mend it there',
+      'cannot be loaded: RangeError: boom at wrong.ts:2:26; fix it there',
     ],
     [
       'ends the process',
       `process.exit(0);`,
-      'cannot be loaded: Error: it ends the process by process.exit(0) at wrong.ts:2:9',
+      'cannot be loaded: Error: it ends the process with process.exit(0) at wrong.ts:2:9',
     ],
     [
       'ends the process in a timer, while it awaits',
       `setTimeout(() => process.exit(0));\nawait new Promise(() => {});`,
-      'cannot be loaded: Error: it ends the process by process.exit(0) at wrong.ts:2:26; mend it there',
+      'cannot be loaded: Error: it ends the process with process.exit(0) at wrong.ts:2:26; fix it there',
     ],
     [
       'ends the process in a timer, after it was loaded',
       `setTimeout(() => process.exit(0), 1000);`,
-      'called process.exit, itself or by what it imports, before the command was over: remove that call',
+      'called process.exit, directly or through an import, before the command was done: remove that call',
     ],
     [
       'throws in a timer',
       `setTimeout(() => { throw new RangeError('boom'); });`,
-      'failed after it was loaded: RangeError: boom at wrong.ts:2:26; mend it there',
+      'failed after it was loaded: RangeError: boom at wrong.ts:2:26; fix it there',
     ],
     [
       'rejects what nobody awaits',
       `setTimeout(async () => { throw new RangeError('boom'); });`,
-      'failed after it was loaded: RangeError: boom at wrong.ts:2:32; mend it there',
+      'failed after it was loaded: RangeError: boom at wrong.ts:2:32; fix it there',
     ],
-    [
-      'throws what is no error',
-      `setTimeout(() => { throw 'boom'; });`,
-      'failed after it was loaded: Error: boom; mend',
-    ],
+    ['throws what is no error', `setTimeout(() => { throw 'boom'; });`, 'failed after it was loaded: Error: boom; fix'],
     [
       'throws what cannot be made text',
       `setTimeout(() => { throw Object.create(null); });`,
-      'failed after it was loaded: Error: [Object: null prototype] {}; mend',
+      'failed after it was loaded: Error: [Object: null prototype] {}; fix',
     ],
     [
       'throws what cannot be made text, at once',
       `throw Object.create(null);`,
-      'cannot be loaded: Error: [Object: null prototype] {}; mend',
+      'cannot be loaded: Error: [Object: null prototype] {}; fix',
     ],
     [
       'throws an error without its stack',
       `setTimeout(() => { throw Object.assign(new RangeError('boom'), { stack: 5 }); });`,
-      'failed after it was loaded: RangeError: boom; mend',
+      'failed after it was loaded: RangeError: boom; fix',
     ],
     [
       'imports later what cannot be loaded',
@@ -345,13 +341,13 @@ describe('send', () => {
 
   test.each([
     [['send'], /needs SESSION, or --new/],
-    [['send', 'ses_', 'hi'], /is no session/],
+    [['send', 'ses_', 'hi'], /names no session/],
     [['send', '--new'], /needs TEXT/],
     [['send', '--new', ''], /text is empty/],
     [['send', '--new', 'a', 'b'], /only TEXT/],
     [['send', '--new', 'a', '--policy', 'later'], /--policy is queue, steer/],
-    [['send', '--new', 'a', '--not-before', 'soon'], /--not-before is a date to come .* got "soon"/],
-    [['send', '--new', 'a', '--not-before', '2020-01-01'], /--not-before is a date to come .* got "2020-01-01"/],
+    [['send', '--new', 'a', '--not-before', 'soon'], /--not-before is a future date .* got "soon"/],
+    [['send', '--new', 'a', '--not-before', '2020-01-01'], /--not-before is a future date .* got "2020-01-01"/],
     [['send', '--new', 'a', '--agent', 'nobody'], /no agent "nobody"/],
     [['send', '--new', 'a'], /which agent\?/],
     [['attach', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--after', '-1'], /--after/],
@@ -467,17 +463,17 @@ describe('leaving and coming back', () => {
     expect(await perdure(['attach', id])).toEqual({
       code: 0,
       out: '',
-      err: `nothing is under way, and nothing waits; to begin:\n  perdure send ${id} TEXT\n`,
+      err: `nothing is running or waiting; to begin:\n  perdure send ${id} TEXT\n`,
     });
     expect(await perdure(['attach', id, '--json'])).toEqual({ code: 0, out: '', err: '' });
     await said(['send', id, 'not yet', '--not-before', '2100-01-01T00:00Z']);
     expect((await perdure(['attach', id])).err).toContain(
-      'its next input begins 2100-01-01T00:00:00.000Z, if a worker runs then',
+      'its next input starts at 2100-01-01T00:00:00.000Z, if a worker is running then',
     );
     await said(['send', id, 'hi']);
     expect((await perdure(['attach', id])).err).not.toMatch(/nothing|begins/);
     const { err } = await inOwnProcess(['chat', '--agent', 'tester']);
-    expect(err).not.toContain('nothing is under way');
+    expect(err).not.toContain('nothing is running');
   });
 
   test('[CLIR4] attach works on what nobody works on', async () => {
@@ -513,7 +509,7 @@ describe('approvals, questions, budgets, handoffs', () => {
       code: 6,
       err: expect.stringContaining('APPROVAL_SETTLED'),
     });
-    expect(await said(['approvals'])).toBe('nobody is asked anything\n');
+    expect(await said(['approvals'])).toBe('nothing is waiting for a person\n');
   });
 
   test('[CLIR5] a denial with its reason and an answer carry a run on in the background', async () => {

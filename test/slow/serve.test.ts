@@ -161,5 +161,5 @@ test('[WORKER2, WORKER3, WORKER11] perdure worker is listed and tells of its hea
   expect(await (await fetch(`${url}/metrics`)).text()).toContain('process_cpu');
   worker.kill('SIGTERM');
   expect(await once(worker, 'exit')).toEqual([0, null]);
-  expect(await list()).toContain('no worker was heard of lately');
+  expect(await list()).toContain('no worker has been seen lately');
 });

@@ -25,7 +25,7 @@ const conflictLines = (
   return [
     ...hanging(
       '  ! ',
-      `${printableLine(path)}: ${taken === 'theirs' ? 'theirs is taken' : 'ours stays'}`,
+      `${printableLine(path)}: ${taken === 'theirs' ? 'theirs was taken' : 'ours was kept'}`,
       out.columns,
       `  ${out.style('yellow', '!')} `,
     ),
@@ -41,7 +41,7 @@ const fileLines = ({ changes, conflicts }: Adoption['files'], taken: Choice, out
   ...changes.flatMap((each) => hanging('  ', changedFileText(each), out.columns)),
   ...(conflicts.length > 0 ? [out.style('bold', 'files that both sides changed')] : []),
   ...conflicts.flatMap((path) => {
-    const text = `${printableLine(path)}: ${taken === 'theirs' ? 'theirs is taken' : 'ours stays'}`;
+    const text = `${printableLine(path)}: ${taken === 'theirs' ? 'theirs was taken' : 'ours was kept'}`;
     return hanging('  ! ', text, out.columns, `  ${out.style('yellow', '!')} `);
   }),
 ];
@@ -60,10 +60,14 @@ const linesOf = (adoption: Adoption, taken: Choice, out: Terminal): readonly str
 
 export const adopt = defineCommand({
   name: 'adopt',
-  summary: 'take over what a branch of the same family changed in its state and files',
+  summary: 'bring in what another branch of the same tree changed in its state and files',
   args: ['SESSION', 'BRANCH'],
   options: {
-    'on-conflict': choice('SIDE', choices, 'what both changed: ours stays (the default), theirs replaces it, or fail'),
+    'on-conflict': choice(
+      'SIDE',
+      choices,
+      'where both changed the same thing: keep ours (default), take theirs, or fail',
+    ),
     why: text('TEXT', 'why, for the log'),
   },
   examples: ['perdure adopt ses_… ses_…', 'perdure adopt ses_… ses_… --on-conflict theirs'],

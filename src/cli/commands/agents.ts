@@ -49,7 +49,7 @@ export const agents = defineCommand({
   args: [],
   options: {},
   notes: [
-    'They come from perdure.config.ts (.mjs, .js) here, or from the file that --config names: a program that exports { agents, models, store, data } by default. It is run.',
+    'They come from perdure.config.ts (.mjs, .js) in this folder, or from the file that --config names: a program whose default export is { agents, models, store, data }. The program is run.',
   ],
   examples: ['perdure agents', 'perdure agents --config team.config.ts'],
   backingOptions: ['server', 'key-file', 'config'],

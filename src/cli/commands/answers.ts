@@ -48,7 +48,7 @@ const settle = async (
 
 export const approve = defineCommand({
   name: 'approve',
-  summary: 'let a call that waits for an approval run',
+  summary: 'allow a call that is waiting for approval',
   args: ['APPROVAL'],
   options: {},
   examples: ['perdure approve apr_…'],
@@ -61,9 +61,9 @@ export const approve = defineCommand({
 
 export const deny = defineCommand({
   name: 'deny',
-  summary: 'refuse a call that waits for an approval; the model is told why',
+  summary: 'refuse a call that is waiting for approval; the model is told why',
   args: ['APPROVAL'],
-  options: { reason: text('TEXT', 'why, for the model and the log; needed') },
+  options: { reason: text('TEXT', 'why, for the model and the log; required') },
   examples: [`perdure deny apr_… --reason 'not on a Friday'`],
   json: Settled,
   run: async (context, { args: [id], options: { reason } }) => {
@@ -75,7 +75,7 @@ export const deny = defineCommand({
 
 export const answer = defineCommand({
   name: 'answer',
-  summary: 'answer what an agent asked',
+  summary: 'answer a question from an agent',
   args: ['SESSION', 'CALL', 'TEXT'],
   options: {},
   notes: ['`perdure approvals` shows the call of each question.'],

@@ -9,9 +9,9 @@ import { wrongCall } from '../wrong-call.ts';
 const roles = ['user', 'assistant', 'system'] as const;
 
 const options = {
-  role: choice('ROLE', roles, 'user (the default, opens a turn), assistant or system; those of tools come by --jsonl'),
-  key: text('KEY', 'idempotency key: the same append again with the same key writes nothing'),
-  jsonl: flag('read messages from stdin, one JSON object per line, and append them all as one'),
+  role: choice('ROLE', roles, 'user (default, starts a turn), assistant or system; use --jsonl for messages of tools'),
+  key: text('KEY', 'idempotency key: repeating the append with the same key writes nothing'),
+  jsonl: flag('read messages from stdin, one JSON object per line, and append them all at once'),
 };
 
 const messagesFrom = async (
@@ -26,7 +26,7 @@ const messagesFrom = async (
   }
   if (content === undefined) throw wrongCall('append needs TEXT, - to read it from stdin, or --jsonl');
   const given = content === '-' ? (await readText(stdin())).replace(/\r?\n$/, '') : content;
-  if (given === '') throw wrongCall('there is nothing to append, the text is empty: give one that is not');
+  if (given === '') throw wrongCall('the text is empty: give some text to append');
   return [{ role: role ?? 'user', content: given }];
 };
 
@@ -38,10 +38,10 @@ const appended = (events: readonly SessionEvent[]): string => {
 
 export const append = defineCommand({
   name: 'append',
-  summary: 'append a message, or several as one',
+  summary: 'append a message, or several at once',
   args: ['SESSION', '[TEXT]'],
   options,
-  notes: ['A TEXT of - is read from stdin, without the line end at its end.'],
+  notes: ['If TEXT is -, it is read from stdin, without its final newline.'],
   examples: [
     `perdure append ses_… 'Fix the failing test'`,
     'git diff | perdure append ses_… - --role user --key review-1',

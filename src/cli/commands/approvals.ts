@@ -27,10 +27,10 @@ const linesOf = (
 
 export const approvals = defineCommand({
   name: 'approvals',
-  summary: 'list what runs wait for people to approve or answer',
+  summary: 'list what is waiting for a person to approve or answer',
   args: ['[SESSION]'],
   options: {},
-  notes: ['Without SESSION, of the 1000 sessions that changed last.'],
+  notes: ['Without SESSION, it looks at the 1000 sessions that changed last.'],
   examples: ['perdure approvals', 'perdure approvals ses_… --json'],
   json: z.strictObject({ sessions: z.array(AsksView) }),
   run: async (context, { args: [named] }) => {
@@ -38,7 +38,7 @@ export const approvals = defineCommand({
     const all = await Array.fromAsync(openAsks(await context.sessions(), only));
     const open = all.filter(({ approvals: asked, questions }) => asked.length + questions.length > 0);
     await context.answer({ sessions: open }, () =>
-      open.length > 0 ? open.flatMap((each) => linesOf(context, each)) : 'nobody is asked anything',
+      open.length > 0 ? open.flatMap((each) => linesOf(context, each)) : 'nothing is waiting for a person',
     );
     return undefined;
   },

@@ -38,15 +38,15 @@ const WrittenArtifact = z.strictObject({ file: z.string(), name: z.string(), byt
 
 const options = {
   out: text('FILE', 'write the artifact there instead of to stdout', 'o'),
-  force: flag('replace the file if there is one'),
-  keep: text('FILE', 'keep a file of this machine, or - for stdin'),
-  name: text('NAME', 'what to keep it as; without it the name of the file'),
-  type: text('TYPE', 'its media type; without it by the ending of the name'),
+  force: flag('replace the file if it exists'),
+  keep: text('FILE', 'keep a file from this machine, or - for stdin'),
+  name: text('NAME', 'what to keep it as; default the name of the file'),
+  type: text('TYPE', 'its media type; default by the extension of the name'),
 };
 
 export const artifacts = defineCommand({
   name: 'artifacts',
-  summary: 'list what a session has kept for people, write one out, or keep one',
+  summary: 'list the artifacts of a session, write one out, or keep one',
   args: ['SESSION', '[NAME]'],
   options,
   examples: [

@@ -4,12 +4,12 @@ import { parseCount } from '../point.ts';
 
 export const attach = defineCommand({
   name: 'attach',
-  summary: 'follow what a session does, and work on it when nobody does',
+  summary: 'follow what a session does, and work on it if nobody else does',
   args: ['SESSION'],
-  options: { after: text('SEQ', 'show events after this one; without it, from the beginning of the newest run') },
+  options: { after: text('SEQ', 'show events after this one; default from the start of the newest run') },
   notes: [
-    'Answers are shown as they are written where this process works on the run, and whole, one after another, where another does.',
-    'Ctrl-C leaves it to a process in the background, a second one cancels the run. Exit codes are those of send.',
+    'Answers appear word by word if this process works on the run, and whole if another one does.',
+    'Ctrl-C leaves the run to a background process, a second Ctrl-C cancels it. Exit codes are those of send.',
   ],
   examples: ['perdure attach ses_…', 'perdure attach ses_… --after 17 --json'],
   json: EventView,

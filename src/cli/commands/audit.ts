@@ -31,11 +31,11 @@ const tableOf = (entries: readonly AuditEntry[], { out, now }: Context): readonl
 
 export const audit = defineCommand({
   name: 'audit',
-  summary: 'list who used privileged commands of the workspace, newest first',
+  summary: 'list who used privileged commands in the workspace, newest first',
   args: [],
   options: {
-    limit: text('N', 'at most so many, 50 without it'),
-    cursor: text('CURSOR', 'go on where the answer in JSON with this cursor ended'),
+    limit: text('N', 'at most N; default 50'),
+    cursor: text('CURSOR', 'continue from this cursor, given by an earlier --json answer'),
   },
   examples: ['perdure audit', 'perdure audit --limit 1000 --json'],
   needsNoAgents: true,

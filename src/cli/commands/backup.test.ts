@@ -43,6 +43,6 @@ test('[ST10] what backup does not copy is told with what does', async () => {
   expect(await told('copy.db', '--store', 'postgres://ann@localhost:1/none')).toContain(
     '`pg_dump` backs up PostgreSQL: see docs/guides/back-up.md',
   );
-  expect(await told('copy.db', '--server', 'http://127.0.0.1:1')).toContain('call it where the store is');
+  expect(await told('copy.db', '--server', 'http://127.0.0.1:1')).toContain('run it where the store is');
   expect(await told('-', '--store', 'sqlite:none.db')).toContain('name a new file');
 });

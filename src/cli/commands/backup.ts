@@ -7,12 +7,12 @@ import { wrongCall } from '../wrong-call.ts';
 
 export const backup = defineCommand({
   name: 'backup',
-  summary: 'copy all of a store on SQLite into a new file, while others work on it',
+  summary: 'copy a whole SQLite store into a new file, even while it is in use',
   args: ['FILE'],
   options: {},
   notes: [
-    'The copy is a store, with every workspace and all that was acknowledged before it began: `perdure verify --all --store sqlite:FILE` checks it.',
-    'The master key of the vault is not in it. PostgreSQL is backed up by `pg_dump`.',
+    'The copy is a store too, with every workspace and everything acknowledged before the backup began: `perdure verify --all --store sqlite:FILE` checks it.',
+    'It does not contain the master key of the vault. For PostgreSQL, use `pg_dump`.',
   ],
   examples: ['perdure backup perdure-backup.db', 'perdure backup another.db --json'],
   needsNoAgents: true,
@@ -20,7 +20,7 @@ export const backup = defineCommand({
   json: z.strictObject({ file: z.string(), bytes: z.int() }),
   run: async (context, { args }) => {
     const file = args[0]!;
-    if (file === '-') throw wrongCall('a backup is made in its place, not on stdout: name a new file');
+    if (file === '-') throw wrongCall('a backup cannot go to stdout: name a new file');
     const shown = printableLine(file);
     const bytes = await withProgress(
       context.err,

@@ -91,10 +91,10 @@ export const calls = defineCommand({
     status: choice('STATUS', statuses, `only those that are ${statuses.join(', ')}`),
     run: text('RUN', 'only calls of this run'),
     ...windowOptions,
-    limit: text('N', 'at most so many, 1000 without it'),
+    limit: text('N', 'at most N; default 1000'),
   },
   notes: [
-    'A call that a fork or a rewind cut off in its middle is interrupted in the session that goes on from there.',
+    'If a fork or a rewind cuts a call off in the middle, the call is interrupted in the session that goes on from there.',
   ],
   examples: ['perdure calls ses_… --last 5', 'perdure calls --status threw --since 24h'],
   needsNoAgents: true,

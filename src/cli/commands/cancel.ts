@@ -4,14 +4,14 @@ import { defineCommand } from '../command.ts';
 
 export const cancel = defineCommand({
   name: 'cancel',
-  summary: 'end the run that is under way in a session, at once',
+  summary: 'stop the current run of a session at once',
   args: ['SESSION'],
   options: {},
   examples: ['perdure cancel ses_…'],
   json: z.strictObject({ cancelled: RunId.nullable() }),
   run: async (context, { args }) => {
     const run = await (await context.session(args[0]!)).cancel();
-    await context.answer({ cancelled: run ?? null }, () => (run ? `${run} is cancelled` : 'no run is under way'));
+    await context.answer({ cancelled: run ?? null }, () => (run ? `${run} is cancelled` : 'there is no run to cancel'));
     return undefined;
   },
 });

@@ -24,13 +24,13 @@ const beginning = async (person: Person, onInterrupt: Context['onInterrupt']): P
 
 export const chat = defineCommand({
   name: 'chat',
-  summary: 'talk to an agent, in a new session or in one that there is',
+  summary: 'talk to an agent, in a new or existing session',
   args: ['[SESSION]'],
   options: newSessionOptions,
   notes: [
-    'What is typed while a run is under way steers it. /help lists what else can be typed. Ctrl-C leaves the run to a process in the background, a second one cancels it.',
-    'With --json every line of stdin is an input, sent when the run before it has come to rest, or the answer to the approval or the question that this one waits for; every line of stdout is what a run came to, or what it waits for; `paused` is one that waits until the session is resumed.',
-    'Where lines come from a pipe or with --json, the exit code tells how the last run ended, as that of send does; at a terminal it is 0.',
+    'What you type during a run steers it. /help lists the other commands. Ctrl-C leaves the run to a background process, a second Ctrl-C cancels it.',
+    'With --json, each line of stdin is an input, sent once the run before it has ended, or the answer to the approval or question that the run is waiting for. Each line of stdout is the result of a run, or what it is waiting for; `paused` means that it waits until the session is resumed.',
+    'From a pipe or with --json, the exit code tells how the last run ended, as with send; at a terminal it is 0.',
   ],
   examples: [
     'perdure chat --cwd .',

@@ -8,9 +8,9 @@ import { wrongCall } from '../wrong-call.ts';
 
 const options = {
   patch: text('JSON', 'an RFC 6902 patch of the state; - reads it from stdin'),
-  fact: texts('KEY=VALUE', 'sets a fact; several times for several'),
+  fact: texts('KEY=VALUE', 'set a fact; may be repeated'),
   why: text('TEXT', 'why, for the log'),
-  provenance: choice('LEVEL', provenances, `how far it can be relied on: ${provenances.join(', ')}`),
+  provenance: choice('LEVEL', provenances, `how reliable it is: ${provenances.join(', ')}`),
 };
 
 const jsonOrText = (value: string): unknown => {
@@ -41,7 +41,7 @@ export const commit = defineCommand({
   summary: 'change the typed state of a session',
   args: ['SESSION'],
   options,
-  notes: ['The VALUE of a fact is JSON where it can be read so, else text: port=8080 is a number.'],
+  notes: ['The VALUE of a fact is read as JSON if possible, else as text: port=8080 is a number.'],
   examples: [
     `perdure commit ses_… --fact port=8080 --why 'read from .env'`,
     `perdure commit ses_… --patch '[{"op":"remove","path":"/facts/port"}]'`,

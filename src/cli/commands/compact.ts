@@ -10,15 +10,15 @@ import type { Terminal } from '../terminal.ts';
 const linesOf = ({ from, to, summary, evicted }: Compaction, out: Terminal): readonly string[] => [
   out.style('bold', `a summary stands for seq:${from} to seq:${to}`),
   ...printableLines(summary).flatMap((line) => wrap(line, out.columns)),
-  out.style('bold', 'to be recalled by key'),
+  out.style('bold', 'can be recalled by key'),
   ...hanging('  ', evicted.map(printableLine).join(' '), out.columns),
 ];
 
 export const compact = defineCommand({
   name: 'compact',
-  summary: 'put a summary over the older turns in contexts; nothing is erased',
+  summary: 'replace older turns in contexts with a summary; nothing is erased',
   args: ['SESSION'],
-  options: { keep: text('N', 'how many turns at the end stay as they are, 4 without it') },
+  options: { keep: text('N', 'how many of the last turns to keep as they are; default 4') },
   notes: ['The summary is made without a model. `perdure recall SESSION KEY` brings back what it stands for.'],
   examples: ['perdure compact ses_… --keep 2'],
   json: CompactionView.shape.compaction.unwrap().nullable(),
@@ -27,7 +27,7 @@ export const compact = defineCommand({
     const session = await context.session(args[0]!);
     const compaction = await session.compact({ keepTurns });
     await context.answer(compaction ?? null, () =>
-      compaction ? linesOf(compaction, context.out) : 'there is nothing to compact: all turns are among those to keep',
+      compaction ? linesOf(compaction, context.out) : 'there is nothing to compact: --keep covers all turns',
     );
   },
 });

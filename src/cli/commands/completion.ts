@@ -9,18 +9,16 @@ import { wrongCall } from '../wrong-call.ts';
 const ownShell = ({ env: { SHELL = '' } }: Context): Shell => {
   const own = shells.find((each) => each === basename(SHELL));
   if (own) return own;
-  throw wrongCall(
-    `${SHELL ? `SHELL is ${SHELL}` : 'SHELL is not set'}: name the shell to complete in, ${shells.join(', ')}`,
-  );
+  throw wrongCall(`${SHELL ? `SHELL is ${SHELL}` : 'SHELL is not set'}: name a shell, ${shells.join(', ')}`);
 };
 
 export const completion = defineCommand({
   name: 'completion',
-  summary: 'print what makes a shell complete commands, options and ids',
+  summary: 'print a script that makes a shell complete commands, options and ids',
   args: ['[SHELL]'],
   options: {},
   notes: [
-    `SHELL is bash, zsh or fish; without it that of the environment, and on a terminal it is said what to do with it. Put the line of your shell into its startup file: ${shells.map((shell) => startups[shell].file).join('; ')}.`,
+    `SHELL is bash, zsh or fish; default that of the environment, in which case a terminal shows how to use it. Put the line for your shell into its startup file: ${shells.map((shell) => startups[shell].file).join('; ')}.`,
   ],
   examples: ['perdure completion', ...shells.map((shell) => startups[shell].line)],
   backingOptions: [],

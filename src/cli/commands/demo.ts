@@ -3,11 +3,11 @@ import { defineCommand, text } from '../command.ts';
 
 export const demo = defineCommand({
   name: 'demo',
-  summary: 'watch a session be killed, finished, forked, compared and verified; takes less than a minute',
+  summary: 'watch a session being killed, finished, forked, compared and verified, in less than a minute',
   args: [],
-  options: { in: text('FOLDER', 'a new or empty folder for it; a temporary one without it') },
+  options: { in: text('FOLDER', 'a new or empty folder for it; default a temporary one') },
   notes: [
-    'It needs no key and no network, and what answers is a script, not a model; all else is real. Each step shows the command to type and what that command writes.',
+    'It needs no key and no network. A script answers, not a model; everything else is real. Each step shows the command to type and its output.',
     'It checks what it claims, and exits with 1 at the first claim that does not hold. The folder stays for you to look around.',
   ],
   examples: [

@@ -5,12 +5,12 @@ import { renderDiff } from '../render-diff.ts';
 
 export const diff = defineCommand({
   name: 'diff',
-  summary: 'show what was decided, learnt, planned and changed between two places',
+  summary: 'show what was decided, learned, planned and changed between two places',
   args: ['SESSION', 'FROM', 'TO'],
   options: {},
   notes: [
     'A place is turn:3 (or just 3), seq:17, turn:5#2 for the second attempt at turn 5, ses_… for where another branch is now, or ses_…@turn:3.',
-    '+ was added, - was dropped, ~ was changed.',
+    '+ marks what was added, - what was dropped, ~ what was changed.',
   ],
   examples: ['perdure diff ses_… 3 4', 'perdure diff ses_… turn:5#1 turn:5#2', 'perdure diff ses_… seq:17 ses_…'],
   json: DiffView,

@@ -9,11 +9,11 @@ import { wrongCall } from '../wrong-call.ts';
 
 export const exportCommand = defineCommand({
   name: 'export',
-  summary: 'write sessions and the lineage they need into one portable file',
+  summary: 'write sessions, with the lineage they need, into one portable file',
   args: ['SESSION…'],
   options: {
-    output: text('FILE', 'where to; - is stdout. Without it: stdout in a pipe, else SESSION.perdure', 'o'),
-    force: flag('replace the file if there is one'),
+    output: text('FILE', 'where to write; - is stdout. Default stdout in a pipe, else SESSION.perdure', 'o'),
+    force: flag('replace the file if it exists'),
   },
   examples: [
     'perdure export ses_… -o work.perdure',

@@ -77,7 +77,7 @@ test('[FILE38] files are put, listed and read, byte for byte in a pipe', async (
     code: 0,
     out: expect.stringMatching(/bin\/run {2}10 bytes, event/),
   });
-  expect(await cli(['files', 'put', id, 'bin/run', script])).toMatchObject({ out: 'bin/run was so already\n' });
+  expect(await cli(['files', 'put', id, 'bin/run', script])).toMatchObject({ out: 'bin/run is already like that\n' });
   const { hash } = await json('files', 'put', id, 'bin/run', script);
   await cli(['files', 'put', id, 'data', '-', '--mode', '600', '--expect', 'none', '--why', 'test'], input(bytes));
   expect(await files.list()).toMatchObject([
@@ -130,7 +130,7 @@ test('[FILE38] diffs are as git writes them, history tells who and why', async (
     { why: 'shorter' },
     { change: 'created' },
   ]);
-  expect((await cli(['files', 'history', id, 'b'])).out).toMatch(/nothing is known/);
+  expect((await cli(['files', 'history', id, 'b'])).out).toMatch(/no changes of/);
 });
 
 test('[FILE38] a copy goes to a new or empty folder alone', async () => {
@@ -185,7 +185,7 @@ test('[FILE38] a restore shows what it changes; in a person’s own folder that 
     of: { seq },
     changes: [{ change: 'deleted' }],
   });
-  expect((await cli(['files', 'restore', session.id, at])).out).toBe('nothing is different\n');
+  expect((await cli(['files', 'restore', session.id, at])).out).toBe('there is nothing to change\n');
 
   const own = join(folder, 'own');
   mkdirSync(own);
@@ -282,5 +282,5 @@ test('[CLI1] commands of two words have their own help, and a wrong second word 
     return `${code} ${err.replaceAll('\n', ' ')}`;
   };
   expect(await told('files', 'sl')).toMatch(/^2 .*no command "files sl": did you mean `perdure files ls`\?/);
-  expect(await told('files')).toMatch(/^2 .*files is followed by ls, cat, .*: `perdure help files`/);
+  expect(await told('files')).toMatch(/^2 .*files needs one of ls, cat, .*: `perdure help files`/);
 });

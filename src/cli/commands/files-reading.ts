@@ -97,11 +97,11 @@ const writeDiff = async (context: Context, diff: FilesDiff): Promise<void> => {
 
 const diff = defineCommand({
   name: 'files diff',
-  summary: 'show how files differ between two places, as git does',
+  summary: 'show how files differ between two places, in the format of git',
   args: ['SESSION', 'FROM', '[TO]'],
   options: {},
   notes: [
-    'A place is turn:3 (or just 3), seq:17, turn:5#2 for the second attempt at turn 5, ses_… for where another session is now, or ses_…@turn:3. Without TO: now.',
+    'A place is turn:3 (or just 3), seq:17, turn:5#2 for the second attempt at turn 5, ses_… for where another session is now, or ses_…@turn:3. TO is now by default.',
   ],
   examples: ['perdure files diff ses_… 3', 'perdure files diff ses_… 3 ses_… | git apply'],
   json: FilesDiffView,
@@ -143,13 +143,13 @@ const historyTable = (versions: readonly FileVersion[], { out, now }: Context): 
 
 const history = defineCommand({
   name: 'files history',
-  summary: 'list the changes of a file, newest first: by whom, in which turn, and why',
+  summary: 'list the changes of a file, newest first: who, in which turn, and why',
   args: ['SESSION', 'PATH'],
   options: {
-    limit: text('N', 'at most so many, 100 without it'),
-    'include-rewound': flag('also what rewinds left behind'),
+    limit: text('N', 'at most N; default 100'),
+    'include-rewound': flag('include what rewinds left behind'),
   },
-  notes: ['Where the file was renamed, the list goes on under the name that it had before.'],
+  notes: ['If the file was renamed, the list goes on under its earlier name.'],
   examples: ['perdure files history ses_… src/main.ts'],
   json: FileHistoryView,
   run: async (context, { args: [named, path], options }) => {
@@ -157,7 +157,7 @@ const history = defineCommand({
     const session = await context.session(named!);
     const versions = await session.files.history(path!, { limit, includeRewound: options['include-rewound'] });
     await context.answer({ versions }, () =>
-      versions.length > 0 ? historyTable(versions, context) : `nothing is known to have changed ${printable(path!)}`,
+      versions.length > 0 ? historyTable(versions, context) : `no changes of ${printable(path!)} are known`,
     );
   },
 });

@@ -25,12 +25,12 @@ const put = defineCommand({
   summary: 'write a file of a session, from a file here or from stdin',
   args: ['SESSION', 'PATH', 'FILE'],
   options: {
-    mode: text('MODE', 'octal; without it as it was, else 755 for what can be executed here, and 644'),
-    expect: text('HASH', 'only if this is there, as `files ls --json` tells it; none for nothing'),
+    mode: text('MODE', 'octal; default as before, and for a new file 755 if FILE is executable, else 644'),
+    expect: text('HASH', 'only if the file has this hash, as in `files ls --json`; none means no file'),
     why: text('TEXT', 'why, for the log'),
-    key: text('KEY', 'idempotency key: the same write again with the same key writes nothing'),
+    key: text('KEY', 'idempotency key: repeating the write with the same key writes nothing'),
   },
-  notes: ['A FILE of - is read from stdin. The next tool of a run finds it in the worktree.'],
+  notes: ['If FILE is -, it is read from stdin. The next tool of a run finds it in the worktree.'],
   examples: ['perdure files put ses_… src/main.ts main.ts', 'date | perdure files put ses_… now.txt - --why test'],
   json: WrittenFileView,
   run: async (context, { args: [named, path, file], options: { mode, expect, why, key } }) => {
@@ -45,7 +45,7 @@ const put = defineCommand({
     });
     await context.answer(written, () =>
       written.seq === undefined
-        ? `${printable(written.path)} was so already`
+        ? `${printable(written.path)} is already like that`
         : `${printable(written.path)}  ${count(written.size, 'byte')}, event ${written.seq}`,
     );
   },
@@ -56,11 +56,11 @@ const get = defineCommand({
   summary: 'copy files of a session into a new or empty folder here',
   args: ['SESSION', '[PATH]'],
   options: {
-    to: text('FOLDER', 'where to; needed'),
+    to: text('FOLDER', 'where to; required'),
     at: text('POINT', 'as they were at turn:3 (or just 3), or at seq:17'),
     'set-aside': setAsideOption,
   },
-  notes: ['What is at PATH comes to the same path below FOLDER; without PATH everything does.'],
+  notes: ['PATH is copied to the same path below FOLDER; without PATH, everything is.'],
   examples: ['perdure files get ses_… --to work', 'perdure files get ses_… src --at turn:3 --to before'],
   json: z.strictObject({ folder: z.string(), files: z.int() }),
   run: async (context, { args: [named, path], options: { to, ...given } }) => {
@@ -91,7 +91,7 @@ const changeLines = ({ changes }: RestoredFiles, out: Terminal): readonly string
   const more = changes.length - maxShown;
   return [
     ...changes.slice(0, maxShown).flatMap((each) => hanging('  ', changeText(each), out.columns)),
-    ...(more > 0 ? [`  and ${more} more: --json tells them all`] : []),
+    ...(more > 0 ? [`  and ${more} more: --json lists them all`] : []),
   ];
 };
 
@@ -102,7 +102,9 @@ const isAllowed = async (context: Context, plan: RestoredFiles, isSure: boolean)
   const where = `${printable(path)} on ${printable(machine)}`;
   const person = context.person();
   if (!person?.isTerminal) {
-    throw wrongCall(`this session works in ${where}, where a person's files would change: pass --yes if they may`);
+    throw wrongCall(
+      `this session works in ${where}, and would change a person's own files: pass --yes if that is all right`,
+    );
   }
   try {
     await context.err.write(linesText([`in ${where}`, ...changeLines(plan, context.err)]));
@@ -115,15 +117,15 @@ const isAllowed = async (context: Context, plan: RestoredFiles, isSure: boolean)
 
 const restore = defineCommand({
   name: 'files restore',
-  summary: 'make the files of a session those of a place, or some of them',
+  summary: 'restore the files of a session, or some of them, to what they were at a place',
   args: ['SESSION', 'PLACE', '[PATH…]'],
   options: {
-    'dry-run': flag('only tell what would change'),
-    yes: flag(`also in a person's own folder, without asking`),
+    'dry-run': flag('only show what would change'),
+    yes: flag(`do not ask before changing a person's own folder`),
     why: text('TEXT', 'why, for the log'),
   },
   notes: [
-    'A PLACE is turn:3 (or just 3), seq:17, ses_… for where another session is now, or ses_…@turn:3. Nothing is erased: the files of now stay in the log.',
+    'A PLACE is turn:3 (or just 3), seq:17, ses_… for where another session is now, or ses_…@turn:3. Nothing is erased: the current files stay in the log.',
   ],
   examples: ['perdure files restore ses_… 3 --dry-run', 'perdure files restore ses_… seq:17 src/main.ts'],
   json: RestoredFilesView,
@@ -139,7 +141,7 @@ const restore = defineCommand({
     );
     const told = (title: string, done: RestoredFiles) =>
       context.answer(done, () =>
-        done.changes.length > 0 ? [title, ...changeLines(done, context.out)] : 'nothing is different',
+        done.changes.length > 0 ? [title, ...changeLines(done, context.out)] : 'there is nothing to change',
       );
     if (options['dry-run'] || plan.changes.length === 0) {
       await told('would change', plan);

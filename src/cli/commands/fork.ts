@@ -7,13 +7,13 @@ import { optionalPoint } from '../point.ts';
 
 export const fork = defineCommand({
   name: 'fork',
-  summary: 'make a session that goes on from a point of another, and print its id',
+  summary: 'start a new session from a point of another, and print its id',
   args: ['SESSION'],
   options: {
-    at: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; without it, now'),
+    at: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; default now'),
     title: text('TEXT', 'a title of its own'),
   },
-  notes: ['Inputs that wait at the point are not taken along: nobody answers them there.'],
+  notes: ['Inputs that are waiting at that point stay behind: the fork does not answer them.'],
   examples: ['perdure fork ses_…', `perdure fork ses_… --at turn:3 --title 'The other way'`],
   json: SummaryView.extend({ leftBehind: z.array(RunId) }).meta({
     id: 'Fork',
@@ -28,11 +28,11 @@ export const fork = defineCommand({
     const waited = (await session.inputs()).filter(({ seq }) => seq <= summary.forkedAt!);
     await context.answer({ ...summary, leftBehind: waited.map(({ run }) => run) }, () => child.id);
     if (waited.length > 0) {
-      await context.note(`not taken along: ${count(waited.length, 'input')} waiting in ${session.id}`);
+      await context.note(`left behind: ${count(waited.length, 'input')} waiting in ${session.id}`);
     }
     if (summary.status === 'paused') {
       await context.note(
-        `it begins in the middle of a turn, so it is paused: \`${context.commandText('resume', child.id)}\` lets it go on`,
+        `it starts in the middle of a turn, so it is paused: \`${context.commandText('resume', child.id)}\` lets it go on`,
       );
     }
   },

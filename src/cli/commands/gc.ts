@@ -21,16 +21,16 @@ const worktreeRow = ({ folder, stays }: OldWorktree, gone: string): Row =>
 
 export const gc = defineCommand({
   name: 'gc',
-  summary: 'remove the content of files that no session names any more, and worktrees of archived sessions',
+  summary: 'remove file content that no session refers to any more, and the worktrees of archived sessions',
   args: [],
   options: {
-    'dry-run': flag('tell what would go and why; remove nothing'),
-    grace: text('TIME', 'keep what was put or asked for within this time; 24h by default'),
+    'dry-run': flag('show what would go and why; remove nothing'),
+    grace: text('TIME', 'keep what was written or read within this time; default 24h'),
   },
   notes: [
-    'Safe while sessions are at work, as long as the grace is longer than a snapshot or an import takes until it is in the log.',
-    'Where a session names what is missing or damaged, nothing is removed.',
-    'A worktree with anything that no snapshot has stays, and is named; what was moved aside of one stays for 30 days.',
+    'It is safe while sessions are at work, as long as the grace is longer than a snapshot or an import takes to reach the log.',
+    'If a session refers to content that is missing or damaged, nothing is removed.',
+    'A worktree with anything that is in no snapshot stays, and is listed; what was moved aside from one stays for 30 days.',
   ],
   examples: ['perdure gc --dry-run', 'perdure gc', 'perdure gc --grace 7d'],
   json: CollectionView.extend({ isDryRun: z.boolean() }),
@@ -45,15 +45,15 @@ export const gc = defineCommand({
     };
     const collected = await withProgress(
       context.err,
-      () => `${progress.named} named, ${progress.looked} looked at, ${progress.removed} removed`,
+      () => `${progress.named} in use, ${progress.looked} checked, ${progress.removed} removed`,
       () => runtime.gc({ isDryRun, graceMs, onProgress }),
     );
     const { named, young, garbage, removed, worktrees } = collected;
     const gone = isDryRun ? 'would go' : 'removed';
     const rows: readonly Row[] = [
-      [gone, `${shown(isDryRun ? garbage : removed)}: no session names them, and nobody used them for ${grace}`],
-      ['kept', `${count(named, 'blob')} that sessions name`],
-      ['kept', `${shown(young)}: no session names them yet, and somebody used them within ${grace}`],
+      [gone, `${shown(isDryRun ? garbage : removed)}: no session refers to them, and nobody used them for ${grace}`],
+      ['kept', `${count(named, 'blob')} that sessions refer to`],
+      ['kept', `${shown(young)}: no session refers to them yet, and somebody used them within ${grace}`],
       ...worktrees.map((each) => worktreeRow(each, gone)),
     ];
     await context.answer({ isDryRun, ...collected }, () =>

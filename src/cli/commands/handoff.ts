@@ -10,7 +10,7 @@ export const handoff = defineCommand({
   summary: 'give a session to a person, or back to its agent',
   args: ['SESSION'],
   options: {
-    to: choice('HOLDER', holders, `${holders.join(' or ')}; needed`),
+    to: choice('HOLDER', holders, `${holders.join(' or ')}; required`),
     reason: text('TEXT', 'why, for the log'),
   },
   examples: [`perdure handoff ses_… --to human --reason 'let me look'`, 'perdure handoff ses_… --to agent'],

@@ -3,11 +3,11 @@ import { HelpView } from '../help-view.ts';
 
 export const help = defineCommand({
   name: 'help',
-  summary: 'tell what commands there are, or all about one of them, a group or a topic',
+  summary: 'list the commands, or describe a command, a group or a topic',
   args: ['[COMMAND…]'],
   options: {},
   notes: [
-    'In place of COMMAND there may be a group, such as look or files, or a topic: all, exit-codes or environment. `perdure COMMAND --help` tells the same of a command.',
+    'Instead of COMMAND, give a group, such as look or files, or a topic: all, exit-codes or environment. `perdure COMMAND --help` does the same for a command.',
   ],
   examples: [
     'perdure help',

@@ -34,16 +34,16 @@ const importChecked = async ({ sessions }: Context, source: AsyncIterable<Uint8A
   }
 };
 
-const events = (added: number): string => (added === 0 ? 'was here already' : `${count(added, 'event')} added`);
+const events = (added: number): string => (added === 0 ? 'already here' : `${count(added, 'event')} added`);
 
 export const importCommand = defineCommand({
   name: 'import',
-  summary: 'take over the sessions of an exported file, whole or not at all',
+  summary: 'import the sessions of an exported file: all of it or nothing',
   args: ['FILE'],
   options: {},
   notes: [
-    'A FILE of - is read from stdin. Importing twice changes nothing.',
-    'An import starts nothing. A run that came unfinished goes on when the session is next sent an input, or paused and resumed: do so only with a file that you trust.',
+    'If FILE is -, it is read from stdin. Importing twice changes nothing.',
+    'An import starts nothing. An unfinished run goes on when the session next gets an input, or is paused and resumed: do this only with a file that you trust.',
   ],
   examples: ['perdure import work.perdure', 'ssh elsewhere perdure export ses_… | perdure import -'],
   makesStore: true,

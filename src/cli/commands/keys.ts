@@ -59,7 +59,7 @@ const findKey = (context: Context, named: string): Promise<KeyId> =>
 /** The token alone on stdout, so that it can be piped to where it belongs. */
 const hand = async (context: Context, made: NewKey): Promise<void> => {
   await context.answer(made, () => [made.token]);
-  await context.note(`${made.key.id} is a key of ${made.key.member}. Keep it now: it is shown this once.`);
+  await context.note(`${made.key.id} is a key of ${made.key.member}. Save it now: it is shown only once.`);
 };
 
 export const keyCommands: readonly Command[] = [
@@ -69,15 +69,15 @@ export const keyCommands: readonly Command[] = [
     args: ['[MEMBER]'],
     options: {
       name: text('NAME', 'what it is for'),
-      role: choice('ROLE', memberRoles, `${memberRoles.join(', ')}; without it the member's`),
+      role: choice('ROLE', memberRoles, `${memberRoles.join(', ')}; default the member's`),
       area: choicesOf(
         'AREA',
         areas,
         `limit it to ${areas.join(', ')}; by default it reaches every area that its role allows`,
       ),
-      expires: text('TIME', 'when it ends: 90d, or a date; without it never'),
+      expires: text('TIME', 'when it expires: 90d, or a date; default never'),
     },
-    notes: ['Without MEMBER for yourself. In effect is the lower role of key and member.'],
+    notes: ['Without MEMBER, the key is for yourself. The lower of the two roles, key and member, counts.'],
     examples: [
       'perdure keys create',
       'perdure keys create ann --name laptop --expires 90d',
@@ -114,7 +114,7 @@ export const keyCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'keys rotate',
-    summary: 'give a key another secret; the old one stops at once',
+    summary: 'give a key a new secret; the old one stops working at once',
     args: ['KEY'],
     options: {},
     examples: ['perdure keys rotate key_…'],

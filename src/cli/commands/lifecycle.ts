@@ -16,16 +16,16 @@ interface Transition {
 
 const transitions: Readonly<Record<string, Transition>> = {
   pause: {
-    summary: 'pause a session: no message is appended until it is resumed',
+    summary: 'pause a session: nothing is appended until it is resumed',
     reason: 'waiting for review',
     apply: (session, about) => session.pause(about),
   },
   resume: { summary: 'let a paused session go on', letsRun: true, apply: (session) => session.resume() },
   close: { summary: 'end a session', reason: 'done', apply: (session, about) => session.close(about) },
-  reopen: { summary: 'go on with a closed session', apply: (session) => session.reopen() },
+  reopen: { summary: 'open a closed session again', apply: (session) => session.reopen() },
   archive: { summary: 'put a closed session away', apply: (session) => session.archive() },
   restore: {
-    summary: 'take an archived session back; it is closed then',
+    summary: 'bring an archived session back, as a closed one',
     lastOf: ['archived'],
     apply: (session) => session.restore(),
   },

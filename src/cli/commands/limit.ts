@@ -30,15 +30,15 @@ const textOf = ({ tokens, usd, turns }: Limits, active: string | undefined): str
 
 export const limit = defineCommand({
   name: 'limit',
-  summary: 'set what a session may use in all; a run that waits for its budget goes on',
+  summary: 'limit what a session may use in total; a run that is waiting for its budget goes on',
   args: ['SESSION'],
   options: {
     tokens: text('N', 'tokens in and out'),
     usd: text('AMOUNT', 'what priced models may cost'),
-    turns: text('N', 'inputs that are answered'),
+    turns: text('N', 'inputs to answer'),
     active: text('TIME', 'time at work: 30s, 10min, 2h'),
   },
-  notes: ['What is not named is not limited any more.'],
+  notes: ['A limit that is not given is removed.'],
   examples: ['perdure limit ses_… --tokens 200000 --usd 2.50'],
   json: z.strictObject({ session: SessionId, limits: Limits }),
   run: async (context, { args, options }) => {
@@ -56,7 +56,7 @@ export const limit = defineCommand({
     await session.limit(limits);
     await context.answer(
       { session: session.id, limits },
-      () => `${session.id} may use ${textOf(limits, options.active)} in all`,
+      () => `${session.id} may use ${textOf(limits, options.active)} in total`,
     );
     await (await import('../runs/carry-on.ts')).carryOn(context, session);
     return undefined;

@@ -15,9 +15,9 @@ import { wrongCall } from '../wrong-call.ts';
 
 const eventOptions = {
   after: text('SEQ', 'only events after this one'),
-  limit: text('N', 'at most so many'),
+  limit: text('N', 'at most N'),
   at: text('POINT', 'up to turn:3 (or just 3), or up to seq:17'),
-  follow: flag('go on with new events as they come, until Ctrl-C', 'f'),
+  follow: flag('wait for new events and show them, until Ctrl-C', 'f'),
 } as const;
 const eventsOnly = ['after', 'at', 'follow'] as const;
 
@@ -78,7 +78,7 @@ const listEvents = async (context: Context, named: string, options: Values<typeo
   const after = parseCount('--after', options.after, 0);
   const limit = parseCount('--limit', options.limit, 1) ?? Number.POSITIVE_INFINITY;
   const at = optionalPoint(options.at);
-  if (options.follow && at) throw wrongCall('--follow goes on beyond any point: leave out --at');
+  if (options.follow && at) throw wrongCall('--follow does not stop at a point: leave out --at');
   const session = await context.session(named);
   const following = options.follow ? { follow: true, signal: context.interrupted() } : {};
   const write = writerOf(context);
@@ -92,12 +92,12 @@ const listEvents = async (context: Context, named: string, options: Values<typeo
 
 export const log = defineCommand({
   name: 'log',
-  summary: 'list the events of a session, or the commits that match',
+  summary: 'list the events of a session, or commits that match',
   args: ['[SESSION]'],
   options: { ...eventOptions, ...commitOptions },
   notes: [
-    'Events come oldest first, commits newest first. With --json every line is one of them.',
-    'In a PATTERN * stands for any text within one name, ** at the end for everything below, ~1 for a slash in a name.',
+    'Events come oldest first, commits newest first. With --json, each line is one of them.',
+    'In a PATTERN, * stands for any text within one name, ** at the end for everything below, and ~1 for a slash in a name.',
   ],
   examples: [
     'perdure log ses_… --after 17 --follow  # until Ctrl-C',
@@ -113,7 +113,7 @@ export const log = defineCommand({
     if (!asksForCommits(options)) return void (await listEvents(context, session!, options));
     const ofEvents = eventsOnly.find((name) => options[name] !== undefined);
     if (ofEvents)
-      throw wrongCall(`--${ofEvents} is about events, and the other options ask for commits: leave out one`);
+      throw wrongCall(`--${ofEvents} is for events, but the other options ask for commits: leave out one or the other`);
     await listCommits(context, { session, options });
   },
 });

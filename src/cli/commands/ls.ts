@@ -53,8 +53,8 @@ export const ls = defineCommand({
   args: [],
   options: {
     status: choice('STATUS', statuses, `only those that are ${statuses.join(', ')}`),
-    limit: text('N', 'at most so many, 50 without it'),
-    cursor: text('CURSOR', 'go on where the answer in JSON with this cursor ended'),
+    limit: text('N', 'at most N; default 50'),
+    cursor: text('CURSOR', 'continue from this cursor, given by an earlier --json answer'),
     all: flag('all of them'),
   },
   examples: ['perdure ls', 'perdure ls --status paused', `perdure ls --all --json | jq -r '.sessions[].id'`],

@@ -29,7 +29,7 @@ const tableOf = (members: readonly Member[], { out, now }: Context): readonly st
 const options = {
   role: choice('ROLE', memberRoles, memberRoles.join(', ')),
   name: text('NAME', 'a display name, which agents are told'),
-  about: text('TEXT', 'more that agents should know'),
+  about: text('TEXT', 'what else agents should know'),
 };
 
 const profileOf = ({ name, about }: Profile): { readonly profile?: Profile } =>
@@ -60,7 +60,7 @@ export const memberCommands: readonly Command[] = [
     summary: 'add a member to the workspace',
     args: ['MEMBER'],
     options,
-    notes: ['Without --role a member may change sessions, and neither approve nor manage anything.'],
+    notes: ['Without --role, a member may change sessions, but not approve or manage anything.'],
     examples: ['perdure members add ann --role approver --name Ann'],
     makesStore: true,
     json: Member,
@@ -76,7 +76,7 @@ export const memberCommands: readonly Command[] = [
     summary: 'change the role or the profile of a member',
     args: ['MEMBER'],
     options,
-    notes: ['A profile is replaced as a whole. What a key may do follows the role at once.'],
+    notes: ['A profile is replaced as a whole. A new role applies at once to the keys of the member.'],
     examples: ['perdure members set ann --role viewer'],
     json: Member,
     run: async (context, { args: [id], options: given }) => {
@@ -96,7 +96,7 @@ export const memberCommands: readonly Command[] = [
     json: z.strictObject({ removed: MemberId }),
     run: async (context, { args: [id] }) => {
       await (await context.runtime()).members.remove(id!);
-      await context.answer({ removed: id }, () => `${printableLine(id!)} is no member any more, and has no keys`);
+      await context.answer({ removed: id }, () => `${printableLine(id!)} is no longer a member, and has no keys`);
       return undefined;
     },
   }),

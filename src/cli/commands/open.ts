@@ -25,13 +25,13 @@ export const open = defineCommand({
   summary: 'open a session and print its id',
   args: [],
   options: {
-    agent: text('AGENT', 'whose session it is: its runs answer what is sent'),
-    title: text('TEXT', 'what a listing shows'),
+    agent: text('AGENT', 'the agent that answers what is sent'),
+    title: text('TEXT', 'a title, shown in listings'),
     metadata: text('JSON', 'an object to keep with the session'),
     priority: choice(
       'WHICH',
       Priority.options,
-      'low, normal or high: which sessions workers take first; normal without it',
+      'low, normal or high: which sessions workers take first; default normal',
     ),
     ...filesOptions,
   },

@@ -6,8 +6,8 @@ export const pin = defineCommand({
   name: 'pin',
   summary: 'keep a fact word for word in every context',
   args: ['SESSION', 'FACT'],
-  options: { unpin: flag('end that') },
-  notes: ['With --json it answers all pins of the session.'],
+  options: { unpin: flag('unpin it') },
+  notes: ['With --json, it lists all pins of the session.'],
   examples: ['perdure pin ses_… port', 'perdure pin ses_… port --unpin'],
   json: StateView.shape.pins,
   run: async (context, { args: [named, fact], options: { unpin } }) => {

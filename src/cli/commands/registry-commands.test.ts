@@ -44,7 +44,7 @@ describe('setup', () => {
   test('[CLIM1] asks for a name and keeps it as the profile of the local member, which agents are then told', async () => {
     const person = typing('  Ann Smith  ');
     const { code, out } = await cli(['setup'], { person: () => person });
-    expect({ code, out }).toEqual({ code: 0, out: 'agents are told that they work for Ann Smith\n' });
+    expect({ code, out }).toEqual({ code: 0, out: 'agents now know that they work for Ann Smith\n' });
     expect(person.prompts).toHaveLength(1);
     expect((await json('members', 'ls')).members).toMatchObject([
       { id: 'local', role: 'admin', profile: { name: 'Ann Smith' } },
@@ -101,7 +101,7 @@ describe('members, keys, workspaces and the audit log', () => {
     const { out, err, code } = await cli(['keys', 'create', '--name', 'laptop']);
     expect(code).toBe(0);
     expect(out).toMatch(/^pdk_local\.key_\w{26}\.[\w-]{43}\n$/);
-    expect(err).toContain('Keep it now');
+    expect(err).toContain('Save it now');
     const runtime = await open();
     const known = (await runtime.authenticate(out.trim()))!;
     expect(known.identity).toMatchObject({ workspace: 'local', member: 'local', role: 'admin' });
@@ -112,7 +112,7 @@ describe('members, keys, workspaces and the audit log', () => {
     expect(await runtime.authenticate(token)).toBeDefined();
     expect(await cli(['keys', 'revoke', id.slice(4, 7)])).toMatchObject({
       code: 2,
-      err: expect.stringContaining('is no key: give its id, key_…, or 4 letters'),
+      err: expect.stringMatching(/names no key: give its id, key_…, or\s+its\s+first\s+or\s+last\s+4/),
     });
     expect((await cli(['keys', 'revoke', id])).out).toBe(`${id} of local is revoked\n`);
     expect(await runtime.authenticate(token)).toBeUndefined();
@@ -149,7 +149,7 @@ describe('members, keys, workspaces and the audit log', () => {
   });
 
   test('[CLIM2] workspaces are added and listed, and have members and keys of their own', async () => {
-    expect((await cli(['workspaces', 'add', 'acme'])).out).toBe('the workspace acme is there\n');
+    expect((await cli(['workspaces', 'add', 'acme'])).out).toBe('the workspace acme was added\n');
     expect((await cli(['workspaces', 'ls'])).out).toBe('acme\nlocal\n');
     await cli(['members', 'add', 'ann', '--workspace', 'acme']);
     const { token } = await json('keys', 'create', 'ann', '--workspace', 'acme');

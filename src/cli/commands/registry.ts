@@ -65,7 +65,11 @@ export const commandGroups: readonly CommandGroup[] = [
     about: 'ask an agent, and follow what it does',
     commands: [chat, send, attach, cancel, retry, agents, demo],
   },
-  { name: 'decide', about: 'answer what runs wait for', commands: [approvals, approve, deny, answer, limit, handoff] },
+  {
+    name: 'decide',
+    about: 'answer what runs are waiting for',
+    commands: [approvals, approve, deny, answer, limit, handoff],
+  },
   {
     name: 'look',
     about: 'see what happened, and why',
@@ -73,11 +77,11 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   {
     name: 'change',
-    about: 'begin, branch, go back, and end',
+    about: 'start, branch, go back and end',
     commands: [open, append, commit, revert, pin, fork, rewind, adopt, compact, ...lifecycleCommands],
   },
   { name: 'files', about: 'the files of a session', commands: [...filesReading, ...filesWriting, artifacts] },
-  { name: 'server', about: 'serve others, and work', commands: [serve, worker, workers, ...webhookCommands] },
+  { name: 'server', about: 'serve sessions, and work on them', commands: [serve, worker, workers, ...webhookCommands] },
   {
     name: 'team',
     about: 'who may do what',
@@ -85,7 +89,7 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   {
     name: 'store',
-    about: 'move sessions, and look after the store',
+    about: 'move sessions, and maintain the store',
     commands: [exportCommand, importCommand, backup, repair, gc, help, completion],
   },
 ];

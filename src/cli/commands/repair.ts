@@ -6,19 +6,20 @@ import { wrongCall } from '../wrong-call.ts';
 
 export const repair = defineCommand({
   name: 'repair',
-  summary: 'make what is kept beside the logs anew from them',
+  summary: 'rebuild from the logs what is kept beside them',
   args: [],
-  options: { projections: flag('the tables that listings and queries read; needed') },
+  options: { projections: flag('the tables that listings and queries read; required') },
   examples: ['perdure repair --projections'],
   json: RebuiltView,
   run: async (context, { options: { projections } }) => {
-    if (!projections) throw wrongCall('repair needs --projections: it is the only thing there is to repair');
+    if (!projections)
+      throw wrongCall('repair needs --projections, the only thing that it can repair: see `perdure help repair`');
     const sessions = await context.sessions();
     const events = await withProgress(
       context.err,
       () => 'reading the logs',
       () => sessions.rebuildProjections(),
     );
-    await context.answer({ events }, () => `projections made anew from ${count(events, 'event')}`);
+    await context.answer({ events }, () => `projections rebuilt from ${count(events, 'event')}`);
   },
 });

@@ -5,16 +5,16 @@ import { parseCount } from '../point.ts';
 
 export const replay = defineCommand({
   name: 'replay',
-  summary: 'play a turn again on a fork, against what was recorded, and tell where it departs',
+  summary: 'play a turn again on a fork, compare it with the recording, and show where they differ',
   args: ['SESSION', 'TURN'],
   options: {
-    model: text('MODEL', 'ask this model in place of the recorded answers'),
-    agent: text('AGENT', 'another agent, or NAME@VERSION, of the configuration: another prompt, other tools'),
-    live: flag('run calls for which nothing was recorded, unless somebody has to be asked'),
+    model: text('MODEL', 'ask this model instead of using the recorded answers'),
+    agent: text('AGENT', 'another agent of the configuration, NAME or NAME@VERSION: another prompt, other tools'),
+    live: flag('run calls that were not recorded, unless they need a person'),
   },
   notes: [
-    'The session stays as it is, and the fork is archived, for a closer look. Without --live no tool is run: recorded outcomes answer the same calls.',
-    '+ was done now only, - was done then only, ~ was done otherwise; the number counts what the recorded run did. Exits with 1 where it departs.',
+    'The session stays as it is, and the fork is archived, for a closer look. Without --live, no tool runs: recorded outcomes answer the same calls.',
+    '+ marks what was done only now, - only then, ~ differently; the number counts what the recorded run did. Exits with 1 if they differ.',
   ],
   examples: ['perdure replay ses_… 3', 'perdure replay ses_… 3 --model openai/NAME --json  # needs OPENAI_API_KEY'],
   json: ReplayView,

@@ -5,11 +5,11 @@ import { parseCount } from '../point.ts';
 
 export const retry = defineCommand({
   name: 'retry',
-  summary: 'ask again what a turn was asked, as another attempt; nothing is erased',
+  summary: 'try a turn again, as another attempt; nothing is erased',
   args: ['SESSION', 'TURN'],
   options: {},
   notes: [
-    'Inputs that wait are cancelled: nobody answers them any more.',
+    'Inputs that are waiting are cancelled: they will not be answered.',
     '`perdure diff SESSION turn:3#1 turn:3#2` compares two attempts at turn 3.',
   ],
   examples: ['perdure retry ses_… 3'],

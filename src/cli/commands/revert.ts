@@ -8,12 +8,12 @@ import { parseCount } from '../point.ts';
 
 export const revert = defineCommand({
   name: 'revert',
-  summary: 'take a commit of the state back by its inverse',
+  summary: 'undo a commit of the state by committing its inverse',
   args: ['SESSION', 'SEQ'],
   options: { why: text('TEXT', 'why, for the log') },
   notes: [
-    'Refused where a later commit touched the same: take that back first. `perdure log SESSION --commits` lists them.',
-    'Of an adoption the files are taken back too. Those of other commits stay as they are: see `perdure files restore`.',
+    'Refused if a later commit changed the same values: revert that one first. `perdure log SESSION --commits` lists them.',
+    'Reverting an adoption also brings back its files. Otherwise files stay as they are: see `perdure files restore`.',
   ],
   examples: [`perdure revert ses_… 17 --why 'the port was right'`],
   json: CommitView.extend({ files: z.array(ChangedFileView) }).nullable(),
@@ -27,7 +27,7 @@ export const revert = defineCommand({
             `reverted commit ${target} with event ${record.seq}: ${changedEntries(record)}`,
             ...record.files.flatMap((each) => hanging('  ', changedFileText(each), context.out.columns)),
           ]
-        : `commit ${target} changed no value: there is nothing to take back`,
+        : `commit ${target} changed no value: there is nothing to revert`,
     );
   },
 });

@@ -10,10 +10,10 @@ export const rewind = defineCommand({
   summary: 'go on from an earlier point of a session; nothing is erased',
   args: ['SESSION'],
   options: {
-    to: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; needed'),
+    to: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; required'),
     reason: text('TEXT', 'why, for the log'),
   },
-  notes: ['Inputs that wait, at the point or now, are left behind: nobody answers them any more.'],
+  notes: ['Inputs that are waiting, at that point or now, are left behind: they will not be answered.'],
   examples: [`perdure rewind ses_… --to turn:3 --reason 'took a wrong turn'`],
   json: RewindView,
   run: async (context, { args, options: { to, reason } }) => {

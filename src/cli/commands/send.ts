@@ -16,11 +16,14 @@ import { fileError, wrongCall } from '../wrong-call.ts';
 const options = {
   new: flag('open a session for it'),
   ...newSessionOptions,
-  policy: choice('POLICY', inputPolicies, `while a run is under way: ${inputPolicies.join(', ')}`),
-  key: text('KEY', 'idempotency key: the same input again with the same key is admitted once'),
-  'not-before': text('WHEN', 'begin then and return now: 2026-03-01T09:30, or 2h from now; a worker must run then'),
+  policy: choice('POLICY', inputPolicies, `if a run is already going: ${inputPolicies.join(', ')}`),
+  key: text('KEY', 'idempotency key: the same input with the same key is admitted only once'),
+  'not-before': text(
+    'WHEN',
+    'start then, and return now: 2026-03-01T09:30, or 2h from now; needs a worker at that time',
+  ),
   file: texts('FILE', 'a file to send with it'),
-  detach: flag('leave the run to a process in the background and return at once'),
+  detach: flag('leave the run to a background process and return at once'),
 };
 
 const maxFileBytes = 11 * 1024 * 1024;
@@ -29,9 +32,13 @@ const filePart = async (path: string) => {
   try {
     const { size } = await stat(path);
     if (size > maxFileBytes) {
-      throw new PerdureError('PAYLOAD_TOO_LARGE', `${path} has ${size} bytes, ${maxFileBytes} can be sent`, {
-        details: { size, maxBytes: maxFileBytes },
-      });
+      throw new PerdureError(
+        'PAYLOAD_TOO_LARGE',
+        `${path} has ${size} bytes, but at most ${maxFileBytes} can be sent`,
+        {
+          details: { size, maxBytes: maxFileBytes },
+        },
+      );
     }
     const bytes = await readFile(path);
     return {
@@ -65,12 +72,12 @@ const askedBy = async (context: Context, { args, options: given }: Call<typeof o
 
 export const send = defineCommand({
   name: 'send',
-  summary: 'give a session an input and follow the run that answers it',
+  summary: 'send a session an input and follow the run that answers it',
   args: ['[SESSION]', '[TEXT]'],
   options,
   notes: [
-    'A TEXT of - is read from stdin. Answers go to stdout, all else to stderr; with --json every line of stdout is an event.',
-    'Ctrl-C leaves the run to a process in the background, a second one cancels it. Exit codes: 0 succeeded, 1 failed, 3 cancelled, 4 waits for somebody or is paused, 130 left.',
+    'If TEXT is -, it is read from stdin. Answers go to stdout, everything else to stderr; with --json, each line of stdout is an event.',
+    'Ctrl-C leaves the run to a background process, a second Ctrl-C cancels it. Exit codes: 0 succeeded, 1 failed, 3 cancelled, 4 waiting for a person or paused, 130 left.',
   ],
   examples: [
     `perdure send --new 'Fix the failing test' --cwd .`,

@@ -13,7 +13,7 @@ test.each([
   });
   expect(code).toBe(2);
   expect(err.replaceAll(/\s+/g, ' ')).toContain(
-    `with --no-worker there is no worker that ${named} could be for: leave out one or the other`,
+    `with --no-worker there is no worker for ${named} to apply to: leave out one or the other`,
   );
 });
 

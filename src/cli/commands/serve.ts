@@ -15,17 +15,17 @@ import { wrongCall } from '../wrong-call.ts';
 const logLevels = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 
 const options = {
-  host: text('ADDRESS', 'where to listen; 127.0.0.1 without it, so that only this machine can ask'),
-  port: text('N', 'another port than 4730; 0 for any that is free'),
-  'no-worker': flag('only serve; `perdure worker` works elsewhere'),
+  host: text('ADDRESS', 'where to listen; default 127.0.0.1, which only this machine can reach'),
+  port: text('N', 'the port, or 0 for any that is free; default 4730'),
+  'no-worker': flag('only serve; start `perdure worker` to work on runs'),
   ...workerOptions,
-  'allow-host': texts('NAME', 'a further name under which the server may be asked'),
+  'allow-host': texts('NAME', 'another host name that the server answers to'),
   log: choice(
     'LEVEL',
     logLevels,
-    `what it logs on stderr, as JSON: ${logLevels.join(', ')}; without it warn on a terminal, else info`,
+    `what it logs on stderr, as JSON: ${logLevels.join(', ')}; default warn on a terminal, else info`,
   ),
-  'allow-origin': texts('ORIGIN', 'a site whose pages may ask, such as https://app.example.org'),
+  'allow-origin': texts('ORIGIN', 'a site whose pages may call the server, such as https://app.example.org'),
 };
 
 const usualPort = 4730;
@@ -85,8 +85,8 @@ export const serve = defineCommand({
   options,
   notes: [
     'The first start on a store makes an admin key and keeps it in the data folder; `perdure keys create` makes more.',
-    'Spans of runs, model calls and tool calls are sent where OTEL_EXPORTER_OTLP_ENDPOINT is set.',
-    'Ctrl-C stops it: streams end, steps under way may end, and runs go on where the next worker is.',
+    'If OTEL_EXPORTER_OTLP_ENDPOINT is set, spans of runs, model calls and tool calls are sent there.',
+    'Ctrl-C stops it: streams end, current steps may finish, and runs go on with the next worker.',
   ],
   examples: ['perdure serve  # until Ctrl-C', 'perdure serve --port 8080 --no-worker  # until Ctrl-C'],
   makesStore: true,

@@ -5,26 +5,26 @@ import { wrongCall } from '../wrong-call.ts';
 
 const askName = async ({ person }: Context): Promise<string> => {
   const asked = person();
-  if (!asked?.isTerminal) throw wrongCall('setup asks for your name on a terminal: elsewhere give it with --name');
+  if (!asked?.isTerminal) throw wrongCall('setup asks for your name at a terminal: elsewhere, give it with --name');
   try {
-    asked.prompt('your name, as agents are told it: ');
+    asked.prompt('your name, as agents should know it: ');
     const name = (await asked.nextLine())?.trim();
     if (name) return name;
   } finally {
     asked.close();
   }
-  throw wrongCall('setup needs a name: nothing was kept');
+  throw wrongCall('setup needs a name, and nothing was saved: give it with --name');
 };
 
 export const setup = defineCommand({
   name: 'setup',
-  summary: 'say who you are, which agents are told',
+  summary: 'say who you are, so that agents know',
   args: [],
   options: {
-    name: text('NAME', 'your display name, without being asked'),
-    about: text('TEXT', 'more that agents should know of you'),
+    name: text('NAME', 'your display name; asked for by default'),
+    about: text('TEXT', 'what else agents should know about you'),
   },
-  notes: ['Kept as the profile of the member `local` of the workspace.'],
+  notes: ['It is kept as the profile of the member `local` of the workspace.'],
   examples: ['perdure setup  # needs a person at a terminal', 'perdure setup --name Ann'],
   makesStore: true,
   backingOptions: ['store', 'config', 'workspace'],
@@ -37,7 +37,7 @@ export const setup = defineCommand({
     const member = await (isKnown
       ? members.change('local', { profile })
       : members.add({ id: 'local', role: 'admin', profile }));
-    await context.answer(member, () => `agents are told that they work for ${printableLine(name)}`);
+    await context.answer(member, () => `agents now know that they work for ${printableLine(name)}`);
     return undefined;
   },
 });

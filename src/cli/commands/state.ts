@@ -37,7 +37,7 @@ export const state = defineCommand({
   args: ['SESSION'],
   options: {
     at: text('POINT', 'as it was at turn:3 (or just 3), or at seq:17'),
-    path: text('PATH', 'only what stands there, such as /facts or /facts/port'),
+    path: text('PATH', 'only this part, such as /facts or /facts/port'),
   },
   notes: ['A PATH is a JSON Pointer: in a name, ~1 stands for a slash and ~0 for a tilde.'],
   examples: ['perdure state ses_…', 'perdure state ses_… --at turn:3', 'perdure state ses_… --path /facts/port --json'],
@@ -52,7 +52,7 @@ export const state = defineCommand({
     }
     await context.answer(found, () => {
       const lines = renderState(found, context.out);
-      return lines.length > 0 ? lines : 'the state is empty: `perdure commit` puts something in';
+      return lines.length > 0 ? lines : 'the state is empty: `perdure commit` adds to it';
     });
   },
 });

@@ -8,7 +8,7 @@ export const tree = defineCommand({
   args: ['SESSION'],
   options: {},
   notes: [
-    '● is the session asked for; ⑂ seq:17 says that a fork goes on from event 17 of the session above it. Where a terminal is too narrow to draw a deep tree, …7 says that a fork is 7 below the root.',
+    '● marks the session you named; ⑂ seq:17 means that a fork goes on from event 17 of the session above it. If the terminal is too narrow for a deep tree, …7 means that a fork is 7 levels below the root.',
   ],
   examples: ['perdure tree ses_…'],
   needsNoAgents: true,

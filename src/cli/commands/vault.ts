@@ -25,18 +25,18 @@ const valueFrom = async ({ hiddenLine, stdin }: Context, name: string): Promise<
   const typed = hiddenLine ? await hiddenLine(`the value of ${name}: `) : await readText(stdin());
   const value = typed?.replace(/\r?\n$/, '');
   if (value) return value;
-  throw wrongCall(`vault set needs the value of ${name} on stdin, or typed at a terminal: nothing was kept`);
+  throw wrongCall(`vault set needs the value of ${name} on stdin, or typed at a terminal: nothing was saved`);
 };
 
 export const vaultCommands: readonly Command[] = [
   defineCommand({
     name: 'vault init',
-    summary: 'make the master key, by which vaults are sealed',
+    summary: 'make the master key, which seals vaults',
     args: [],
     options: {},
     notes: [
-      'The key goes into the file that PERDURE_MASTER_KEY_FILE names, or master.key of the data folder, for you alone to read. Keep a copy elsewhere: without it no secret can be opened again.',
-      'In place of a file, PERDURE_MASTER_KEY may hold base64 of 32 bytes.',
+      'The key goes into the file that PERDURE_MASTER_KEY_FILE names, or into master.key in the data folder, readable only by you. Keep a copy elsewhere: without it, no secret can ever be read again.',
+      'Instead of a file, PERDURE_MASTER_KEY may hold 32 bytes in base64.',
     ],
     examples: ['perdure vault init'],
     makesStore: true,
@@ -50,12 +50,12 @@ export const vaultCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'vault set',
-    summary: 'keep a secret for tools, or another value of it',
+    summary: 'keep a secret for tools, or change its value',
     args: ['SECRET'],
     options: { about: text('TEXT', 'what it is for') },
     notes: [
-      'The value is read from stdin, or typed without being shown. Tools that name it are given it when they run.',
-      'From then on [secret NAME] stands in its place in logs, previews and what models are told, and files that hold it are not kept: as it is, in JSON, percent-encoded, in base64, and line by line. In other forms (hex, compressed, in parts) it is not found, and neither is what was written before.',
+      'The value is read from stdin, or typed without being shown. Tools that name the secret get it when they run.',
+      'From then on, [secret NAME] replaces it in logs, previews and what models see, and files that contain it are not kept. It is recognised as it is, in JSON, percent-encoded, in base64, and line by line, but not in other forms (hex, compressed, in parts), and not in what was written before.',
     ],
     examples: ['perdure vault set github', 'gh auth token | perdure vault set github --about issues'],
     makesStore: true,
@@ -87,7 +87,7 @@ export const vaultCommands: readonly Command[] = [
     summary: 'remove a secret',
     args: ['SECRET'],
     options: {},
-    notes: ['What was removed is no secret any more: end it where it came from first.'],
+    notes: ['Once removed, the value is no longer hidden: revoke it where it came from first.'],
     examples: ['perdure vault rm github'],
     json: z.strictObject({ name: SecretName }),
     run: async (context, { args: [name] }) => {
@@ -98,11 +98,11 @@ export const vaultCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'vault rotate',
-    summary: 'seal all secrets of the workspace by a new key',
+    summary: 'seal all secrets of the workspace with a new key',
     args: [],
     options: { master: flag('make a new master key, for all workspaces') },
     notes: [
-      'A master key in a file is replaced there. When --master broke off, call it again: until then both keys count.',
+      'A master key in a file is replaced there. If --master is interrupted, run it again: until then both keys are valid.',
     ],
     examples: ['perdure vault rotate', 'perdure vault rotate --master'],
     json: z.union([ResealedView, z.strictObject({ workspaces: z.int() })]),

@@ -63,10 +63,10 @@ const linesOf = (checked: Checked, { out }: Context): readonly string[] => {
 
 export const verify = defineCommand({
   name: 'verify',
-  summary: 'check the hash chain and the files of sessions and name the first bad event of each',
+  summary: 'check the hash chain and the files of sessions, and name the first bad event of each',
   args: ['[SESSION…]'],
   options: { all: flag('every session of the workspace'), quick: flag('do not read the content of files') },
-  notes: ['Exits with 1 when any session is bad.'],
+  notes: ['Exits with 1 if any session is bad.'],
   examples: ['perdure verify ses_…', 'perdure verify --all'],
   needsNoAgents: true,
   json: z.strictObject({ sessions: z.array(CheckedView) }),

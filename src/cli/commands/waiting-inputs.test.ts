@@ -66,7 +66,7 @@ test('[CLIR12] fork tells how many inputs that were there at its point wait on i
   // The input of turn 1 waited at the end of turn 0, and was answered since.
   expect(await json('fork', id, '--at', '0')).toMatchObject({ parent: id, leftBehind: [] });
   const later = await session.send('later', { notBefore: Date.now() + 3_600_000 });
-  expect(await call('fork', id)).toMatchObject({ err: `not taken along: 1 input waiting in ${id}\n` });
+  expect(await call('fork', id)).toMatchObject({ err: `left behind: 1 input waiting in ${id}\n` });
   await session.send('hello again');
   await runtime.worker().runUntilIdle();
   const last = await session.send('and more');

@@ -32,7 +32,7 @@ test('[CLIM3] webhooks are added, tested, listed with what they were sent, and r
     { id, url: receiver.url, events: ['run.ended'], createdAt: expect.any(Number) },
     other.webhook,
   ]);
-  expect((await call('webhooks', 'deliveries', id)).out).toBe('nothing was sent yet\n');
+  expect((await call('webhooks', 'deliveries', id)).out).toBe('nothing has been sent yet\n');
   expect(await call('webhooks', 'test', id)).toMatchObject({ code: 0, out: expect.stringContaining('delivered') });
   expect(await call('webhooks', 'test', id)).toMatchObject({ code: 1, out: expect.stringContaining('answered 500') });
   const page = await json('webhooks', 'deliveries', id, '--limit', '1');

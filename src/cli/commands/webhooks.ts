@@ -109,7 +109,7 @@ const shown = ({ id, disabledAt }: Webhook): string => `${id} is ${disabledAt ==
 
 const showSecret = async (context: Context, made: NewWebhook, note: string): Promise<void> => {
   await context.answer(made, () => [made.secret]);
-  await context.note(`${made.webhook.id} ${note}: it is shown this once.`);
+  await context.note(`${made.webhook.id} ${note}: it is shown only once.`);
 };
 
 const switching = (name: 'enable' | 'disable', summary: string): Command =>
@@ -132,12 +132,12 @@ const switching = (name: 'enable' | 'disable', summary: string): Command =>
 export const webhookCommands: readonly Command[] = [
   defineCommand({
     name: 'webhooks add',
-    summary: 'tell an address what happens in the workspace from now on, and show the secret once',
+    summary: 'tell an address what happens in the workspace from now on, and show its secret once',
     args: ['URL'],
-    options: { event: choicesOf('EVENT', webhookEvents, `${webhookEvents.join(', ')}; all without it`) },
+    options: { event: choicesOf('EVENT', webhookEvents, `${webhookEvents.join(', ')}; default all`) },
     notes: [
-      'A dispatcher sends, such as that of `perdure serve`. Requests are signed by standard-webhooks.',
-      'Private addresses and http need PERDURE_WEBHOOKS_ALLOW_PRIVATE=1, here and where the dispatcher is.',
+      'A dispatcher sends them, such as the one in `perdure serve`. Requests are signed as Standard Webhooks asks.',
+      'Private addresses and http need PERDURE_WEBHOOKS_ALLOW_PRIVATE=1, here and where the dispatcher runs.',
     ],
     examples: ['perdure webhooks add https://example.org/hooks --event run.ended'],
     makesStore: true,
@@ -145,7 +145,7 @@ export const webhookCommands: readonly Command[] = [
     run: async (context, { args: [url], options: { event } }) => {
       const events = [...(event ?? webhookEvents)];
       const made = await (await context.runtime()).webhooks.add({ url: url!, events });
-      await showSecret(context, made, 'is told. This is its secret');
+      await showSecret(context, made, 'is added. This is its secret');
       return undefined;
     },
   }),
@@ -169,8 +169,8 @@ export const webhookCommands: readonly Command[] = [
     summary: 'give a webhook another address or other events',
     args: ['WEBHOOK'],
     options: {
-      url: text('URL', 'the address that is told from now on'),
-      event: choicesOf('EVENT', webhookEvents, `${webhookEvents.join(', ')}; in place of those before`),
+      url: text('URL', 'the new address'),
+      event: choicesOf('EVENT', webhookEvents, `${webhookEvents.join(', ')}; replaces those before`),
     },
     examples: ['perdure webhooks set whk_… --url https://example.org/new --event run.ended'],
     json: Webhook,
@@ -182,14 +182,14 @@ export const webhookCommands: readonly Command[] = [
       return undefined;
     },
   }),
-  switching('enable', 'tell a disabled webhook again what happens from now on'),
-  switching('disable', 'keep a webhook and tell it nothing'),
+  switching('enable', 'turn a webhook back on, from now on'),
+  switching('disable', 'turn a webhook off, but keep it'),
   defineCommand({
     name: 'webhooks rotate',
     summary: 'give a webhook a new secret, and show it once',
     args: ['WEBHOOK'],
     options: {},
-    notes: ['What is sent from now on is signed with it.'],
+    notes: ['Everything sent from now on is signed with it.'],
     examples: ['perdure webhooks rotate whk_…'],
     json: NewWebhookView,
     run: async (context, { args: [id] }) => {
@@ -204,13 +204,13 @@ export const webhookCommands: readonly Command[] = [
     args: ['DELIVERY'],
     options: {},
     notes: [
-      'A dispatcher sends it, such as that of `perdure serve`; `perdure webhooks deliveries` tells how that went.',
+      'A dispatcher sends it, such as the one in `perdure serve`; `perdure webhooks deliveries` shows how it went.',
     ],
     examples: ['perdure webhooks redeliver dlv_…'],
     json: Delivery,
     run: async (context, { args: [id] }) => {
       const delivery = await (await context.runtime()).webhooks.redeliver(await findDelivery(context, id!));
-      await context.answer(delivery, () => `${delivery.id} is sent again`);
+      await context.answer(delivery, () => `${delivery.id} will be sent again`);
       return undefined;
     },
   }),
@@ -230,11 +230,11 @@ export const webhookCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'webhooks deliveries',
-    summary: 'list what a webhook was sent and how that went, newest first',
+    summary: 'list what a webhook was sent and how it went, newest first',
     args: ['WEBHOOK'],
     options: {
-      limit: text('N', 'at most so many, 50 without it'),
-      cursor: text('CURSOR', 'go on where the answer in JSON with this cursor ended'),
+      limit: text('N', 'at most N; default 50'),
+      cursor: text('CURSOR', 'continue from this cursor, given by an earlier --json answer'),
     },
     examples: ['perdure webhooks deliveries whk_…', 'perdure webhooks deliveries whk_… --json'],
     json: DeliveryPageView,
@@ -245,7 +245,7 @@ export const webhookCommands: readonly Command[] = [
         cursor,
       });
       await context.answer(page, () =>
-        page.deliveries.length > 0 ? deliveryTable(page.deliveries, context) : 'nothing was sent yet',
+        page.deliveries.length > 0 ? deliveryTable(page.deliveries, context) : 'nothing has been sent yet',
       );
       if (page.cursor) {
         const next = context.commandText('webhooks', 'deliveries', id!, '--cursor', page.cursor);
@@ -256,7 +256,7 @@ export const webhookCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'webhooks test',
-    summary: 'send a webhook.test at once, and tell how that went',
+    summary: 'send a webhook.test at once, and show how it went',
     args: ['WEBHOOK'],
     options: {},
     examples: ['perdure webhooks test whk_…'],

@@ -22,7 +22,7 @@ const startHealth = async (context: Context, given: string) => {
     const { serveHealth } = await import('../../servers/http/index.ts');
     const { metrics } = observing.server;
     const server = await serveHealth(runtime, { ...place, worker: state, metrics });
-    await context.note(`its health is at ${server.url}`);
+    await context.note(`health is at ${server.url}`);
     const stop = async (): Promise<void> => {
       await server.stop();
       await observing.stop();
@@ -33,17 +33,17 @@ const startHealth = async (context: Context, given: string) => {
 
 export const worker = defineCommand({
   name: 'worker',
-  summary: 'work on the runs of the agents in the configuration',
+  summary: 'work on runs of the agents in the configuration',
   args: [],
   options: {
-    once: flag('end when there is nothing to do'),
-    session: text('SESSION', 'only this one, and those of its subagents'),
+    once: flag('exit when there is nothing left to do'),
+    session: text('SESSION', 'only this session, and those of its subagents'),
     ...workerOptions,
-    health: text('[HOST:]PORT', 'serve /healthz, /readyz, /metrics and a page there'),
+    health: text('[HOST:]PORT', 'serve /healthz, /readyz, /metrics and a status page there'),
   },
   notes: [
-    'Any number of workers on any number of machines share the work, of all workspaces or of the one that --workspace names.',
-    'Ctrl-C or SIGTERM lets the steps under way end and hands the rest back; a second one lets go at once.',
+    'Any number of workers on any number of machines share the work of all workspaces, or of the one that --workspace names.',
+    'Ctrl-C or SIGTERM lets current steps finish and hands the rest back; a second one stops at once.',
   ],
   examples: [
     'perdure worker  # until Ctrl-C',

@@ -28,23 +28,23 @@ const tableOf = (workers: readonly WorkerInfo[], { out, now }: Context): readonl
 
 const linesOf = (workers: readonly WorkerInfo[], context: Context): readonly string[] => {
   if (workers.length === 0)
-    return wrap('no worker was heard of lately: `perdure worker` starts one', context.out.columns);
+    return wrap('no worker has been seen lately: `perdure worker` starts one', context.out.columns);
   const held = workers.flatMap(({ worker, holds }) => holds.map((session) => `${session}  ${worker}`));
   return [
     ...tableOf(workers, context),
     ...(held.length > 0
-      ? ['', 'at work on:', ...held.flatMap((line) => hanging('  ', line, context.out.columns))]
+      ? ['', 'working on:', ...held.flatMap((line) => hanging('  ', line, context.out.columns))]
       : []),
   ];
 };
 
 export const workers = defineCommand({
   name: 'workers',
-  summary: 'list the workers that are there, and what each has in hand',
+  summary: 'list the workers, and what each is working on',
   args: [],
   options: {},
   notes: [
-    'BUSY counts the sessions of all workspaces, with a server those of its own; those listed below are of this one.',
+    'BUSY counts sessions of all workspaces, or with a server those of its workspace; the sessions listed below are of this workspace.',
   ],
   examples: ['perdure workers', 'perdure workers --store postgres://…', 'perdure workers --json'],
   json: WorkersView,

@@ -22,14 +22,14 @@ export const workspaceCommands: readonly Command[] = [
     summary: 'add a workspace to the store',
     args: ['NAME'],
     options: {},
-    notes: ['`perdure members add MEMBER --workspace NAME` adds who works there.'],
+    notes: ['`perdure members add MEMBER --workspace NAME` adds members to it.'],
     examples: ['perdure workspaces add acme'],
     makesStore: true,
     backingOptions: ['store', 'config'],
     json: WorkspaceView,
     run: async (context, { args: [name] }) => {
       const workspace = await (await context.workspaces()).add(name!);
-      await context.answer(workspace, () => `the workspace ${workspace.id} is there`);
+      await context.answer(workspace, () => `the workspace ${workspace.id} was added`);
       return undefined;
     },
   }),

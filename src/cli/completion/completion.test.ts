@@ -138,7 +138,7 @@ test('[CLI10] without a name it is the shell of the environment, and on a termin
   for (const SHELL of ['/bin/tcsh', '']) {
     expect(await callCli(['completion'], { env: { SHELL } })).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/name the shell to complete in, bash,\s+zsh,\s+fish/),
+      err: expect.stringMatching(/name a shell, bash,\s+zsh,\s+fish/),
     });
   }
 });

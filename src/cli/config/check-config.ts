@@ -57,7 +57,7 @@ const checkFields = (shown: string, given: object): void => {
 };
 
 const checkText = (shown: string, name: string, value: unknown): void => {
-  if (value !== undefined && typeof value !== 'string') throw wrongCall(`${name} of ${shown} has to be text`);
+  if (value !== undefined && typeof value !== 'string') throw wrongCall(`${name} of ${shown} must be text`);
 };
 
 const otherKindOf = (given: unknown): string | undefined => {
@@ -70,7 +70,7 @@ const otherKindOf = (given: unknown): string | undefined => {
 const checkExport = (shown: string, given: unknown): void => {
   if (given === undefined) throw wrongCall(`${shown} has no default export: write ${configForm}`);
   const kind = otherKindOf(given);
-  if (kind) throw wrongCall(`${shown} exports ${kind} by default, and no object: write ${configForm}`);
+  if (kind) throw wrongCall(`${shown} exports ${kind} by default, not an object: write ${configForm}`);
 };
 
 /** What a configuration exports by default, before anything of it is used. */

@@ -28,7 +28,7 @@ export const refuseForeign = (config: Config, summary: SessionSummary): void => 
   const agent = nameOf(summary.agent);
   throw new PerdureError(
     'AGENT_VERSION_UNAVAILABLE',
-    `${summary.id} belongs to the agent ${agent}, which ${config.file ? 'the configuration does not hold' : 'no configuration holds'}: name the file that does with --config`,
+    `${summary.id} belongs to the agent ${agent}, which ${config.file ? 'is not in the configuration' : 'is in no configuration'}: name the file that has it with --config`,
     { details: { session: summary.id, agent } },
   );
 };

@@ -17,7 +17,7 @@ test.each([
   [
     'gone.ts',
     5,
-    'FILE_NOT_FOUND: there is no file gone.ts, which --config names: name one that is there, or leave --config out to use perdure.config.ts of this folder',
+    'FILE_NOT_FOUND: there is no file gone.ts, which --config names: name one that exists, or leave --config out to use perdure.config.ts in this folder',
   ],
   ['', 2, 'INVALID_INPUT: --config names no file: name one'],
   ['empty', 2, 'INVALID_INPUT: --config names the folder empty: name the file in it'],
@@ -25,7 +25,7 @@ test.each([
   [
     'agents.json',
     2,
-    'INVALID_INPUT: agents.json, which --config names, is no .ts, .mjs or .js: name one that says export default { agents: [defineAgent({ … })] }',
+    'INVALID_INPUT: agents.json, which --config names, is not a .ts, .mjs or .js file: name one that says export default { agents: [defineAgent({ … })] }',
   ],
 ])('[CLIR1] --config %j is refused with what to do', async (named, code, told) => {
   const refused = await callCli(['agents', '--config', named], { folder, columns: Number.POSITIVE_INFINITY });
@@ -76,11 +76,11 @@ test.each([
   [`{ agents: [a], store: '' }`, 'INVALID_INPUT: FILE: "" is not a store'],
   ['{ agents: [a], store: {} }', 'INVALID_INPUT: FILE: a store is needed: pass'],
   ['{ agents: [a], store: null }', 'INVALID_INPUT: FILE: a store is needed: pass'],
-  ['async () => ({ agents: [a] })', 'INVALID_INPUT: FILE exports a function by default, and no object: write export'],
-  ['Promise.resolve({ agents: [a] })', 'INVALID_INPUT: FILE exports a promise by default, and no object: write'],
-  ['[a]', 'INVALID_INPUT: FILE exports a list by default, and no object: write'],
-  ['null', 'INVALID_INPUT: FILE exports null by default, and no object: write'],
-  ['process.exit(0)', 'INVALID_INPUT: FILE cannot be loaded: Error: it ends the process by process.exit(0)'],
+  ['async () => ({ agents: [a] })', 'INVALID_INPUT: FILE exports a function by default, not an object: write export'],
+  ['Promise.resolve({ agents: [a] })', 'INVALID_INPUT: FILE exports a promise by default, not an object: write'],
+  ['[a]', 'INVALID_INPUT: FILE exports a list by default, not an object: write'],
+  ['null', 'INVALID_INPUT: FILE exports null by default, not an object: write'],
+  ['process.exit(0)', 'INVALID_INPUT: FILE cannot be loaded: Error: it ends the process with process.exit(0)'],
 ])('[CLIR1] the configuration %s is told by name, and no store is made', async (text, told) => {
   const name = written(`${oneAgent}\nexport default ${text};`);
   for (const argv of [['agents'], ['open', '--agent', 'a', '--store', `sqlite:${join(folder, 'made', 'a.db')}`]]) {

@@ -20,7 +20,7 @@ const refuseOther = (named: string, file: string): void => {
     throw wrongCall(`--config names the folder ${named}: name the file in it${held ? `, ${join(named, held)}` : ''}`);
   }
   if (/\.[cm]?[jt]s$/.test(file)) return;
-  throw wrongCall(`${named}, which --config names, is no .ts, .mjs or .js: name one that says ${configForm}`);
+  throw wrongCall(`${named}, which --config names, is not a .ts, .mjs or .js file: name one that says ${configForm}`);
 };
 
 const configIn = (folder: string): string | undefined => {
@@ -38,7 +38,7 @@ export const findConfig = (folder: string, named: string | undefined): string | 
   if (!existsSync(file)) {
     throw new PerdureError(
       'FILE_NOT_FOUND',
-      `there is no file ${named}, which --config names: name one that is there, or leave --config out to use ${fileNames[0]} of this folder`,
+      `there is no file ${named}, which --config names: name one that exists, or leave --config out to use ${fileNames[0]} in this folder`,
       { details: { file: named } },
     );
   }

@@ -11,12 +11,12 @@ const hostile = {
 };
 
 test.each([
-  ['what cannot be made text', Object.create(null), 'Error: [Object: null prototype] {}; mend it'],
+  ['what cannot be made text', Object.create(null), 'Error: [Object: null prototype] {}; fix it'],
   ['what says itself how it is shown', hostile, 'Error: { '],
-  ['an error whose stack is no text', altered({ stack: 5 }), 'RangeError: boom; mend it'],
-  ['an error whose message is no text', altered({ stack: 5, message: Symbol('x') }), 'RangeError: Symbol(x); mend it'],
-  ['an error whose name is no text', altered({ stack: 5, name: Symbol('x') }), 'Symbol(x): boom; mend it'],
-  ['a text', 'boom', 'Error: boom; mend it'],
+  ['an error whose stack is no text', altered({ stack: 5 }), 'RangeError: boom; fix it'],
+  ['an error whose message is no text', altered({ stack: 5, message: Symbol('x') }), 'RangeError: Symbol(x); fix it'],
+  ['an error whose name is no text', altered({ stack: 5, name: Symbol('x') }), 'Symbol(x): boom; fix it'],
+  ['a text', 'boom', 'Error: boom; fix it'],
 ])('[CLIR1] a configuration that throws %s is at fault, when it is loaded as later', async (_, thrown, told) => {
   const fault = (what: string) => ({
     code: 'INVALID_INPUT',

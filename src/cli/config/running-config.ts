@@ -25,8 +25,7 @@ const faultOf = async (
   if (isPerdureError(cause)) return new PerdureError(cause.code, `${shown}: ${message}`, { ...cause, cause });
   const error = cause instanceof Error ? cause : new Error(message);
   const [file, ...position] = (await placeOfError([...written], error)) ?? [];
-  const advice =
-    file === undefined ? '; mend it' : ` at ${[relative(from, file), ...position].join(':')}; mend it there`;
+  const advice = file === undefined ? '; fix it' : ` at ${[relative(from, file), ...position].join(':')}; fix it there`;
   return new PerdureError('INVALID_INPUT', `${shown} ${what}: ${thrownName(error)}: ${message}${advice}`, {
     details: { file: shown },
     cause,
@@ -67,7 +66,7 @@ export const unfinished = (): Error =>
   running?.isLoading
     ? new PerdureError(
         'INVALID_INPUT',
-        `${running.shown} ${notLoaded}: it awaits something that never comes; mend the \`await\` outside of its functions`,
+        `${running.shown} ${notLoaded}: it awaits something that never comes; fix the top-level \`await\``,
         { details: { file: running.shown } },
       )
     : new Error('the command ended before its work was done');
@@ -77,6 +76,6 @@ export const endedByOthers = (): PerdureError | undefined =>
   running &&
   new PerdureError(
     'INVALID_INPUT',
-    `${running.shown} called process.exit, itself or by what it imports, before the command was over: remove that call`,
+    `${running.shown} called process.exit, directly or through an import, before the command was done: remove that call`,
     { details: { file: running.shown } },
   );

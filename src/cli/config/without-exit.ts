@@ -2,7 +2,7 @@
 export const withoutExit = async <T>(run: () => Promise<T>): Promise<T> => {
   const { exit } = process;
   process.exit = (code) => {
-    throw new Error(`it ends the process by process.exit(${code ?? ''})`);
+    throw new Error(`it ends the process with process.exit(${code ?? ''})`);
   };
   try {
     return await run();

@@ -4,7 +4,7 @@ import { recorder } from '../../../test/call-cli.ts';
 import { Narrator } from './narrator.ts';
 
 const prose =
-  'What answers here is a script, not a model. All else is real: each command is run as it is shown, and each claim is checked.';
+  'A script answers here, not a model. Everything else is real: each command runs as it is shown, and each claim is checked.';
 const title = 'Its worker is killed in the middle of a call that may happen once';
 const claim = 'the call happened once: its tool was asked what became of it, not run again';
 const message = 'The counts must survive a restart, and so must everything else that somebody relies on.';

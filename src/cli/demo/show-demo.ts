@@ -85,13 +85,13 @@ const tell = async (
     context.json ? work() : withProgress(context.err, () => what, work);
   try {
     await narrator.say(
-      'What answers here is a script, not a model. All else is real: each command is run as it is shown, and each claim is checked.',
+      'A script answers here, not a model. Everything else is real: each command runs as it is shown, and each claim is checked.',
       '',
     );
     await narrator.typed(`cd ${shellWord(folder)}`);
     const [{ value: session }] = await tellStory({ narrator, workers, waiting });
     const next = await lookAround(folder, session, process.env);
-    await narrator.say('', 'That was all. It stays there for you to look around:', '');
+    await narrator.say('', 'That was all. The folder stays for you to look around:', '');
     await narrator.show(...next, '');
     await narrator.say('To remove it:', '');
     await narrator.show(removing(folder));

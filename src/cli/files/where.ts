@@ -2,7 +2,7 @@ import { text } from '../command.ts';
 import { optionalPoint, parseCount } from '../point.ts';
 import { wrongCall } from '../wrong-call.ts';
 
-export const setAsideOption = text('SEQ', 'what was set aside there: the event is a files.conflicted of `perdure log`');
+export const setAsideOption = text('SEQ', 'the changes set aside at that event, a files.conflicted in `perdure log`');
 
 interface Given {
   readonly at?: string | undefined;
@@ -11,7 +11,8 @@ interface Given {
 
 /** The files of a point, or those that were set aside at one. */
 export const whereOf = ({ at, 'set-aside': setAside }: Given) => {
-  if (at !== undefined && setAside !== undefined) throw wrongCall('--at and --set-aside exclude each other');
+  if (at !== undefined && setAside !== undefined)
+    throw wrongCall('--at and --set-aside exclude each other: leave out one');
   if (setAside === undefined) return { at: optionalPoint(at) };
   return { setAside: parseCount('--set-aside', setAside.replace(/^seq:/, ''), 1) };
 };

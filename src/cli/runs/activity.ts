@@ -41,7 +41,7 @@ const endOf = ({ status, error }: PayloadOf<'run.ended'>): readonly Activity[] =
 
 const told: { readonly [T in EventType]?: Tell<T> } = {
   'message.appended': ({ message }) => (message.role === 'user' ? userLines(message) : []),
-  'run.started': ({ attempt }) => (attempt > 1 ? aside(`taken on again, attempt ${attempt}`) : []),
+  'run.started': ({ attempt }) => (attempt > 1 ? aside(`taken up again, attempt ${attempt}`) : []),
   'run.ended': endOf,
   'tool.called': ({ tool, input }) => [{ mark: '→ ', text: `${printableLine(tool)} ${brief(input)}`, style: 'yellow' }],
   'tool.retried': ({ tool, attempt, reason }) =>
@@ -70,11 +70,11 @@ const told: { readonly [T in EventType]?: Tell<T> } = {
   'question.answered': ({ answer }, { actor }) => aside(printableLine(`${actor} answered: ${answer}`)),
   'child.waiting': ({ session, for: what, reason }) =>
     notable(printableLine(`${session} waits for ${what}${reason ? `: ${reason}` : ''}`)),
-  'child.opened': ({ session }) => aside(`another agent works on a part of it in ${session}`),
+  'child.opened': ({ session }) => aside(`another agent is working on part of it in ${session}`),
   'files.conflicted': ({ conflicts, paths }, { seq }) =>
     notable(
       printableLine(
-        `changes of ${conflicts} files were set aside (--set-aside ${seq}): ${paths.slice(0, 5).join(', ')}`,
+        `changes to ${conflicts} files were set aside (--set-aside ${seq}): ${paths.slice(0, 5).join(', ')}`,
       ),
     ),
   'files.prepared': ({ command, exitCode, durationMs }) => {
@@ -82,7 +82,7 @@ const told: { readonly [T in EventType]?: Tell<T> } = {
     return exitCode === 0 ? aside(text) : notable(`${text}, ${exitCode === null ? 'broken off' : `exit ${exitCode}`}`);
   },
   'artifact.kept': ({ name, mediaType, size }) => aside(printableLine(`kept ${name} (${mediaType}, ${size} bytes)`)),
-  'context.compacted': () => aside('a summary stands for the older turns now'),
+  'context.compacted': () => aside('a summary now stands for the older turns'),
 };
 
 const ofSession = /^(session|budget|agent)\./;

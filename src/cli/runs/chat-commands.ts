@@ -71,8 +71,8 @@ export const chatCommands: Readonly<Record<string, ChatCommand>> = {
   rewind: command('/rewind N', 'go on from the end of turn N; nothing is erased', async ({ session, rest }) => {
     await session.rewind({ to: parsePoint(rest) });
   }),
-  retry: command('/retry N', 'ask again what turn N was asked', retryTurn),
+  retry: command('/retry N', 'ask turn N again', retryTurn),
   pause: command('/pause', 'stop at the next safe point', ({ session }) => session.pause()),
   resume: command('/resume', 'go on after a pause', ({ session }) => session.resume()),
-  quit: command('/quit', 'leave; what is under way goes on in the background', async ({ live }) => live.leave()),
+  quit: command('/quit', 'leave; a run goes on in the background', async ({ live }) => live.leave()),
 };

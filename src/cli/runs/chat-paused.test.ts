@@ -22,7 +22,7 @@ test('[CLIR7] a chat from a pipe with a paused session says so once, and what to
   await callCliOn(database, ['pause', id]);
   const { code, err } = await callCliOn(database, ['chat', id], piped('hello', 'again'));
   expect(code).toBe(4);
-  expect(err.split('it is paused, and what it is sent waits until it is resumed')).toHaveLength(2);
+  expect(err.split('it is paused, and inputs wait until it is resumed')).toHaveLength(2);
   expect(err).toContain(`perdure resume ${id}`);
 });
 

@@ -188,7 +188,7 @@ export class LivePrinter {
     const { shown } = this.#answer(message);
     this.#answers.delete(message);
     if (shown.text + shown.reasoning === '') return;
-    await this.#lines([{ mark: '· ', text: 'this answer came to no end', style: 'dim', whole: true }]);
+    await this.#lines([{ mark: '· ', text: 'this answer was cut off', style: 'dim', whole: true }]);
   }
 
   async #finish(message: Message): Promise<void> {

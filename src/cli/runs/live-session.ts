@@ -40,7 +40,8 @@ const cancelWithinMs = 1500;
 const pollMs = 1000;
 const untakenMs = 2000;
 const prompts = { idle: 'you: ', busy: 'steer: ' };
-const elsewhere = 'this configuration does not hold its agent: it is shown here, and goes on where a worker does';
+const elsewhere =
+  'its agent is not in this configuration: the run is shown here, and goes on where a worker has that agent';
 
 const endingOf = (rest: Rest): Ending => {
   if (rest.kind !== 'ended') return 'waiting';

@@ -7,14 +7,14 @@ import { wrongCall } from '../wrong-call.ts';
 
 /** What the files of a new session are. */
 export const filesOptions = {
-  from: text('FOLDER', 'begin with a copy of a folder'),
-  git: text('REPOSITORY', 'begin with a clone of a git repository'),
-  ref: text('REF', 'the branch, tag or commit of --git'),
-  cwd: text('FOLDER', 'work in that folder itself; one session at a time does'),
+  from: text('FOLDER', 'start with a copy of a folder'),
+  git: text('REPOSITORY', 'start with a clone of a git repository'),
+  ref: text('REF', 'the branch, tag or commit to take from --git'),
+  cwd: text('FOLDER', 'work in this folder itself; only one session at a time can'),
 };
 
 export const newSessionOptions = {
-  agent: text('AGENT', 'the agent of a new session; the only one there is without it'),
+  agent: text('AGENT', 'the agent of a new session; default the only one there is'),
   ...filesOptions,
 };
 
@@ -27,10 +27,10 @@ const filesOf = (
   const given = Object.entries({ from, git, cwd }).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`],
   );
-  if (given.length > 1) throw wrongCall(`${given.join(' and ')} exclude each other: a session begins with one of them`);
-  if (ref !== undefined && git === undefined) throw wrongCall('--ref says what of --git: give both');
+  if (given.length > 1) throw wrongCall(`${given.join(' and ')} exclude each other: leave out all but one`);
+  if (ref !== undefined && git === undefined) throw wrongCall('--ref needs --git: give both');
   if (given.length > 0 && server !== undefined) {
-    throw wrongCall('with a server a session begins without files: open it, and write them with `perdure files put`');
+    throw wrongCall('with a server, a session starts without files: open it, and write them with `perdure files put`');
   }
   if (from !== undefined) return { from };
   if (git !== undefined) return { git, ...(ref !== undefined && { ref }) };
@@ -45,7 +45,7 @@ export const openNew = async (
   const files = filesOf(context, given);
   const sessions = await context.sessions();
   const open = () => sessions.open({ ...about, ...(files && { files }) });
-  return files ? withProgress(context.err, () => 'taking the files in', open) : open();
+  return files ? withProgress(context.err, () => 'copying the files', open) : open();
 };
 
 /** What opens a session once it is called; what is wrong with the call is told before. */
@@ -62,7 +62,7 @@ export const openerOfNew = async (
 export const sessionFor = async (context: Context, named: string | undefined, given: Given): Promise<Session> => {
   if (named === undefined) return (await openerOfNew(context, given))();
   const [wrong] = Object.keys(newSessionOptions).filter((name) => given[name as keyof Given] !== undefined);
-  if (wrong) throw wrongCall(`--${wrong} is for a new session: this one has its own already`);
+  if (wrong) throw wrongCall(`--${wrong} is for a new session, and this one already has its own: leave it out`);
   const session = await context.session(named);
   if (context.server === undefined) refuseForeign(await context.config(), await session.summary());
   return session;

@@ -10,13 +10,13 @@ type Waiting = Extract<Rest, { kind: 'waiting' }>['for'];
 
 const beginnings = (send: readonly string[], { queue: [next] }: RunsView): readonly string[] =>
   next?.notBefore === undefined
-    ? ['nothing is under way, and nothing waits; to begin:', ...send]
-    : [`its next input begins ${isoTime(next.notBefore)}, if a worker runs then`];
+    ? ['nothing is running or waiting; to begin:', ...send]
+    : [`its next input starts at ${isoTime(next.notBefore)}, if a worker is running then`];
 
 const toType = ({ err }: Context, text: string): readonly string[] => wrapCommand(text, err.columns, '  ');
 
 export const stepsOfPaused = (context: Context, session: Session): readonly string[] => [
-  'it is paused, and what it is sent waits until it is resumed:',
+  'it is paused, and inputs wait until it is resumed:',
   ...toType(context, context.commandText('resume', session.id)),
 ];
 
@@ -50,8 +50,8 @@ export const nextSteps = (context: Context, session: Session, view: RunsView, re
     ],
     human: ['a person has it:', ...typed(command('handoff', session.id, '--to', 'agent'))],
     agent: [
-      `it waits: ${printableLine(view.run?.why ?? 'no worker holds its agent')}`,
-      '  start one with a configuration that does: perdure worker --config FILE',
+      `it waits: ${printableLine(view.run?.why ?? 'no worker has its agent')}`,
+      '  start one whose configuration has it: perdure worker --config FILE',
     ],
     model: [],
   };

@@ -3,7 +3,7 @@ import { callCliOn } from '../../../test/call-cli.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 
 const told = (id: string): string =>
-  `it is paused, and what it is sent waits until it is resumed:\n  perdure resume ${id} --store memory\n`;
+  `it is paused, and inputs wait until it is resumed:\n  perdure resume ${id} --store memory\n`;
 
 /** A fork in the middle of a turn. */
 const startPaused = async () => {

@@ -21,7 +21,7 @@ export const drain = async (context: Context, worker: Worker): Promise<void> => 
   const { holds } = worker.state();
   if (holds > 0) {
     await context.note(
-      `ending the steps under way in ${count(holds, 'session')}, for 25 s at most; Ctrl-C lets go at once`,
+      `finishing the current steps of ${count(holds, 'session')}, for 25 s at most; Ctrl-C stops at once`,
     );
   }
   await worker.drain();

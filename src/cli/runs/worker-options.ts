@@ -8,10 +8,10 @@ import { parseCount } from '../point.ts';
 import { wrongCall } from '../wrong-call.ts';
 
 export const workerOptions = {
-  concurrency: text('N', 'sessions worked on at once by this process, 1 to 1000; 4 without it'),
-  lease: text('TIME', 'without a sign of life for so long, others take over: 1s to 24h; 30s without it'),
-  'per-workspace': text('N', 'sessions of one workspace at once, by all workers together'),
-  'per-agent': texts('NAME=N', 'sessions of an agent at once, by all workers together'),
+  concurrency: text('N', 'sessions that this process works on at once, 1 to 1000; default 4'),
+  lease: text('TIME', 'others take over after this long without a sign of life: 1s to 24h; default 30s'),
+  'per-workspace': text('N', 'sessions of one workspace at once, across all workers'),
+  'per-agent': texts('NAME=N', 'sessions of an agent at once, across all workers'),
 };
 
 const leastLeaseMs = 1000;
@@ -62,5 +62,5 @@ export const refuseWithoutWorker = (given: Values<typeof workerOptions>): void =
   const idle = Object.keys(workerOptions).filter((name) => given[name as keyof typeof workerOptions] !== undefined);
   if (idle.length === 0) return;
   const named = idle.map((name) => `--${name}`).join(', ');
-  throw wrongCall(`with --no-worker there is no worker that ${named} could be for: leave out one or the other`);
+  throw wrongCall(`with --no-worker there is no worker for ${named} to apply to: leave out one or the other`);
 };

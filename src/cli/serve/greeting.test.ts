@@ -76,5 +76,7 @@ test('[START1] where the key that is kept does not count any more, that is said 
   const { said, status } = await greeted(database, 200);
   expect(status).toBe(401);
   expect(said).not.toContain('--key-file');
-  expect(said).toContain('put yours into PERDURE_KEY, or make one by `./bin/perdure keys create local --store memory`');
+  expect(said).toContain(
+    'put yours into PERDURE_KEY, or make one with `./bin/perdure keys create local --store memory`',
+  );
 });

@@ -28,14 +28,14 @@ interface Key {
 }
 
 const keyOf = async (context: Context, runtime: Runtime, first: FirstKey | undefined): Promise<Key> => {
-  if (first && !first.isKept) return { line: `admin key, shown this once, for PERDURE_KEY: ${first.token}` };
+  if (first && !first.isKept) return { line: `the admin key, shown only once, for PERDURE_KEY: ${first.token}` };
   const kept = readKeptKey(runtime.data);
   if (kept !== undefined && (await runtime.authenticate(kept))) {
     const file = keptKeyFile(runtime.data);
-    return { line: `the admin key is in ${shortest(file)}, for you alone to read`, file };
+    return { line: `the admin key is in ${shortest(file)}, which only you can read`, file };
   }
   const remedy = context.commandText('keys', 'create', 'local');
-  return { line: `no key that counts is kept here: put yours into PERDURE_KEY, or make one by \`${remedy}\`` };
+  return { line: `there is no valid key here: put yours into PERDURE_KEY, or make one with \`${remedy}\`` };
 };
 
 /** Three commands that work as they are printed, typed in the same folder, where its key is kept or with it in PERDURE_KEY. */
@@ -70,10 +70,10 @@ export const greetingOf = async (
   return [
     ...about.flatMap((line) => wrap(line, context.out.columns)),
     '',
-    'try next, in another terminal:',
+    'try this next, in another terminal:',
     '',
     ...(await tryNext(context, url, key)).map((line) => context.out.style('bold', line)),
     '',
-    `${url}/v1/docs tells of all routes; Ctrl-C stops it`,
+    `${url}/v1/docs describes all routes; Ctrl-C stops the server`,
   ];
 };

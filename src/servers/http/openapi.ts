@@ -122,7 +122,7 @@ const failure = (description: string) => ({
 /** Told once, and referred to by every operation. */
 const failureResponses = {
   Invalid: failure('What was asked for is not valid.'),
-  Unauthenticated: failure('No key, or none that counts.'),
+  Unauthenticated: failure('No API key, or no valid one.'),
   Forbidden: failure('The role or the areas of the key do not reach so far.'),
   NotFound: failure('There is no such thing in this workspace.'),
   Conflict: failure('It cannot be done as things are.'),

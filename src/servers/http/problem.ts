@@ -58,7 +58,7 @@ export const statusOf: Record<ErrorCode, number> = {
 
 export const unauthenticated = new PerdureError(
   'UNAUTHENTICATED',
-  'the request brings no key that counts: send one as authorization: Bearer pdk_…, or put it into PERDURE_KEY for the command line; on the store itself, without --server, `perdure keys ls` lists keys and `perdure keys create` makes one',
+  'the request has no valid API key: send one as authorization: Bearer pdk_…, or put it into PERDURE_KEY for the command line; on the store itself, without --server, `perdure keys ls` lists keys and `perdure keys create` makes one',
 );
 
 /** What a failure says in headers, for clients that do not read it. */

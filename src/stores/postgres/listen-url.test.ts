@@ -69,7 +69,7 @@ test.each(['nonsense', 'http://foo', 'postgres://ann:s3cr3t@localhost:99999/none
 test.each([
   ['of a wrong password', async () => changed({ password: 's3cr3t' }), /refused the role: check the user, password/],
   ['of a port that nobody has', async () => changed({ port: `${await freePort()}` }), /cannot be reached: check/],
-  ['of a database that there is not', async () => changed({ pathname: '/none' }), /check user, password, database/],
+  ['of a database that there is not', async () => changed({ pathname: '/none' }), /there is no database none: make it/],
 ])('[ST6] a second URL %s is told with what to do', async (_, listenUrl, said) => {
   const { warnings } = await follow(await listenUrl());
   await expect.poll(() => warnings, { timeout: 15_000 }).toEqual([expect.stringMatching(said)]);
