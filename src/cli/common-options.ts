@@ -4,8 +4,11 @@ import { defaultStore } from './store-address.ts';
 /** Options of every command, but for those of its backing that mean nothing to it. */
 export const commonOptions = {
   store: text('ADDRESS', `sqlite:PATH or postgres://…; default PERDURE_STORE, else ${defaultStore}`),
-  server: text('URL', 'a server instead of a store; default PERDURE_SERVER. PERDURE_KEY has its key'),
-  'key-file': text('FILE', 'the key for the server; found automatically for a server started in this folder'),
+  server: text('URL', 'a server instead of a store; default PERDURE_SERVER'),
+  'key-file': text(
+    'FILE',
+    'its key; default PERDURE_KEY, else found automatically for a server started in this folder',
+  ),
   config: text('FILE', 'agents and models; default perdure.config.ts, .mjs or .js here'),
   workspace: text('WORKSPACE', 'the tenant; default PERDURE_WORKSPACE, else local'),
   json: flag('answer in JSON, for programs'),

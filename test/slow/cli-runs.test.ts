@@ -809,11 +809,11 @@ test('[CLIR7] a second Ctrl-C in a chat cancels the run', async () => {
 describe('demo', () => {
   const claims = [
     'its files are what its tools made of them',
-    'the worker is dead, and nobody has told what became of its call',
+    'the worker is dead, and nobody knows what became of its call',
     'the run has succeeded in another process',
     'the call happened once: its tool was asked what became of it, not run again',
     'each has files of its own, and the first has not changed',
-    'both decisions are told with their reasons',
+    'both decisions are shown with their reasons',
     'it is answered by an index, not from the chat',
     'every event carries the hash of the one before it',
   ];

@@ -3,7 +3,7 @@ import { defineCommand, text } from '../command.ts';
 
 export const demo = defineCommand({
   name: 'demo',
-  summary: 'watch a session being killed, finished, forked, compared and verified, in less than a minute',
+  summary: 'watch a session get killed, finished, forked, compared and verified, in under a minute',
   args: [],
   options: { in: text('FOLDER', 'a new or empty folder for it; default a temporary one') },
   notes: [

@@ -25,7 +25,7 @@ const put = defineCommand({
   summary: 'write a file of a session, from a file here or from stdin',
   args: ['SESSION', 'PATH', 'FILE'],
   options: {
-    mode: text('MODE', 'octal; default as before, and for a new file 755 if FILE is executable, else 644'),
+    mode: text('MODE', 'octal; default 755 if FILE is executable, else as before, or 644 for a new file'),
     expect: text('HASH', 'only if the file has this hash, as in `files ls --json`; none means no file'),
     why: text('TEXT', 'why, for the log'),
     key: text('KEY', 'idempotency key: repeating the write with the same key writes nothing'),

@@ -77,7 +77,7 @@ export const keyCommands: readonly Command[] = [
       ),
       expires: text('TIME', 'when it expires: 90d, or a date; default never'),
     },
-    notes: ['Without MEMBER, the key is for yourself. The lower of the two roles, key and member, counts.'],
+    notes: ['Without MEMBER, the key is for yourself. The lower role of key and member applies.'],
     examples: [
       'perdure keys create',
       'perdure keys create ann --name laptop --expires 90d',

@@ -28,7 +28,7 @@ const tableOf = (members: readonly Member[], { out, now }: Context): readonly st
 
 const options = {
   role: choice('ROLE', memberRoles, memberRoles.join(', ')),
-  name: text('NAME', 'a display name, which agents are told'),
+  name: text('NAME', 'a display name, which agents see'),
   about: text('TEXT', 'what else agents should know'),
 };
 

@@ -72,7 +72,7 @@ const askedBy = async (context: Context, { args, options: given }: Call<typeof o
 
 export const send = defineCommand({
   name: 'send',
-  summary: 'send a session an input and follow the run that answers it',
+  summary: 'send an input to a session and follow the run that answers it',
   args: ['[SESSION]', '[TEXT]'],
   options,
   notes: [

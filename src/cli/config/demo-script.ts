@@ -19,7 +19,7 @@ export const demoTour = defineScript({
       name: 'begin the tour',
       when: { answers: 0, userMatches: tour },
       reasoning: 'I am a script: my steps are fixed. The tools, the log and the state are real.',
-      text: 'I remember a fact, and then I let a shell count slowly into a file. Whoever stops me here finds me at the same place again.',
+      text: 'I remember a fact, and then I have a shell count slowly into a file. If you stop me here, I go on from the same place.',
       calls: [
         { tool: 'remember', input: { key: 'port', value: 8080 } },
         {
@@ -31,12 +31,12 @@ export const demoTour = defineScript({
     {
       name: 'end the tour',
       when: { answers: 1, userMatches: tour },
-      text: 'That was all, as the script says. The fact and the file are in the state, both calls are in the log, and each has exactly one result: the shell counted once, whoever waited for it.',
+      text: 'That was all, as the script says. The fact and the file are in the state, both calls are in the log, and each has exactly one result: the shell counted once, no matter who waited for it.',
     },
     {
       name: 'ask for an approval',
       when: { answers: 0, userMatches: remove },
-      text: 'Before that I need an approval. (I am a script: there is hardly a file of that name.)',
+      text: 'I need an approval for that first. (I am a script: there is probably no file of that name.)',
       calls: [{ tool: 'shell', input: { command: 'rm -f perdure-demo.tmp' } }],
     },
     {
@@ -63,7 +63,7 @@ export const demoTour = defineScript({
       name: 'explain',
       when: { answers: 0 },
       reasoning: 'I am a script and cannot think about this. I say so, and what can be tried.',
-      text: 'I am a script, not a model, so I cannot work on this. Say "tour", "ask" or "delete" to see what a run does. For answers that were thought about, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write a perdure.config.ts with an agent of your own.',
+      text: 'I am a script, not a model, so I cannot work on this. Say "tour", "ask" or "delete" to see what a run does. For real answers, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write a perdure.config.ts with an agent of your own.',
     },
   ],
 });

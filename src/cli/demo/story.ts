@@ -57,7 +57,7 @@ const killWorker = async (teller: Teller, id: Variable): Promise<void> => {
   const calls = (await narrator.ask<SessionEvent>('log', id)).filter(({ type }) => type.startsWith('tool.'));
   const isOpen = calls.at(-1)?.type === 'tool.called';
   await narrator.claim(
-    'the worker is dead, and nobody has told what became of its call',
+    'the worker is dead, and nobody knows what became of its call',
     isOpen && worker.signalCode === 'SIGKILL',
   );
 };
@@ -101,7 +101,7 @@ const compare = async ({ narrator }: Teller, id: Variable, fork: Variable): Prom
   const told = JSON.stringify(diff?.decisions);
   const reasons = ['nothing else to run', 'a restart must not forget'];
   await narrator.claim(
-    'both decisions are told with their reasons',
+    'both decisions are shown with their reasons',
     reasons.every((why) => told.includes(why)),
   );
 };
