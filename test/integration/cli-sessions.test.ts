@@ -190,9 +190,9 @@ test('[CLI11] what is refused is told with what to do next, in words of the comm
 test('[CLI1] a limit is told in words', async () => {
   const { said, inLibrary } = start();
   const id = await inLibrary(makeSquares);
-  expect(await said(['limit', id, '--usd', '1'])).toBe(`${id} may use 1 USD in all\n`);
+  expect(await said(['limit', id, '--usd', '1'])).toBe(`${id} may use 1 USD in total\n`);
   expect(await said(['limit', id, '--tokens', '10', '--turns', '1', '--active', '2h'])).toBe(
-    `${id} may use 10 tokens, 1 turn, 2h at work in all\n`,
+    `${id} may use 10 tokens, 1 turn, 2h at work in total\n`,
   );
 });
 

@@ -215,7 +215,7 @@ test('[CLI1, ADO1] adopt takes over what a branch changed and names what both ch
     expect.stringMatching(/^adopted with event \d+$/),
     '  + /facts/host',
     'changed on both sides',
-    '  ! /facts/port: ours stays',
+    '  ! /facts/port: ours was kept',
     '    ours:   9090',
     '    theirs: 7',
     '',

@@ -84,7 +84,7 @@ describe('what every command does', () => {
     );
     expect(shown).toContain('assistant\n  Nothing,\n  it seems.\n');
     expect(log.split('\n')).toEqual([
-      expect.stringMatching(/^ {4}1 {2}\d{4}-\d\d-\d\dT[\d:.]+Z {2}t0 {4}session.opened {5}member:local {2}Fix it$/),
+      expect.stringMatching(/^ {4}1 {2}\d{4}-\d\d-\d\dT[\d:.]+Z {2}t0 {4}session.opened {6}member:local {4}Fix it$/),
       expect.stringMatching(/^ {4}2 .* t1 .*user: What is wrong\?$/),
       expect.stringMatching(/^ {4}3 .* t1 .*assistant: Nothing, it seems\.$/),
       expect.stringMatching(/^ {4}4 .* t2 .*user: Again\?$/),

@@ -70,10 +70,10 @@ export const greetingOf = async (
   return [
     ...about.flatMap((line) => wrap(line, context.out.columns)),
     '',
-    'try this next, in another terminal:',
+    'try next, in another terminal:',
     '',
     ...(await tryNext(context, url, key)).map((line) => context.out.style('bold', line)),
     '',
-    `${url}/v1/docs describes all routes; Ctrl-C stops the server`,
+    `${url}/v1/docs describes all routes; Ctrl-C stops it`,
   ];
 };
