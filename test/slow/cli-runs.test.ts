@@ -353,7 +353,7 @@ describe('send', () => {
     [['attach', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--after', '-1'], /--after/],
     [['worker', '--concurrency', '0'], /--concurrency/],
     [['deny', 'apr_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --reason/],
-    [['approve', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /is no approval/],
+    [['approve', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /names no approval/],
     [['handoff', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--to', 'nobody'], /--to is agent, human/],
     [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --tokens/],
     [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--usd', 'much'], /--usd is an amount/],
@@ -829,7 +829,7 @@ describe('demo', () => {
   test('[CLIR8] it tells of a kill, a takeover, a call that happened once, a fork, a diff, a query and a proof, checks each claim, and is drawn so', async () => {
     const { code, out, err } = await inOwnProcess(['demo', '--in', 'story']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    within(out, 'a script, not a model', ...claims.map((claim) => `\n✓ ${claim}\n`));
+    within(out, 'A script answers here, not a model', ...claims.map((claim) => `\n✓ ${claim}\n`));
     const [, pid] = /^\$ kill -9 (\d+)$/m.exec(out) ?? [];
     within(out, '$ perdure send $id', '← edit ok', `by process ${pid} for`, `$ kill -9 ${pid}`, '$ perdure worker');
     within(out, '$ perdure attach $id', '→ release', 'attempt 2', '← release ok', '$ cat released.txt');
