@@ -212,3 +212,9 @@ test.each([
   await expect(openRuntime({ store: own, ...(options as object) })).rejects.toMatchObject({ code });
   await expect(own.list('local' as never, { limit: 1 })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 });
+
+test('[IN1] an option of a runtime that belongs to its models is told by where it belongs', async () => {
+  await expect(openRuntime({ store: null as never, providers: {} } as never)).rejects.toThrow(
+    /^openRuntime: "providers" is not one of store, .*: did you mean models\.providers\?$/,
+  );
+});
