@@ -14,6 +14,7 @@ import { endAtOnce } from './end-at-once.ts';
 import { Following, readEvents } from './events.ts';
 import { refuseBeyond } from './points.ts';
 import type { Scope } from './scope.ts';
+import { warnWhileUntaken } from './warn-untaken.ts';
 
 /** A run that is at work, or is to be. */
 export interface RunUnderWay {
@@ -102,8 +103,13 @@ export const runHandle = (scope: Scope, key: SessionKey, run: AdmittedRun): Run 
   }
   const outcome = async (mayRest: boolean, options: z.input<typeof Waiting> = {}): Promise<RunResult> => {
     const { signal } = parseInput('the query', Waiting, options);
-    for await (const standing of runStandings(scope, key, run, signal)) {
-      if (standing.status !== 'running' && (mayRest || hasEnded(standing))) return standing;
+    const stopWarning = warnWhileUntaken(scope, key, id);
+    try {
+      for await (const standing of runStandings(scope, key, run, signal)) {
+        if (standing.status !== 'running' && (mayRest || hasEnded(standing))) return standing;
+      }
+    } finally {
+      stopWarning();
     }
     throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed, or the wait was ended: the run goes on');
   };
