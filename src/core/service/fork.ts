@@ -33,6 +33,6 @@ export const forkSession = async (scope: Scope, key: SessionKey, options: ForkOp
       details: { session: key.session, outcome },
     });
   }
-  scope.folds.seed(child, counted, written.events);
+  scope.folds.seed(child, counted, written);
   return child.session;
 };

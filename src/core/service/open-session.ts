@@ -41,6 +41,6 @@ export const openSession = async (scope: Scope, input: OpenOptions, caller?: Ses
   if (!('events' in written)) {
     throw new PerdureError('SESSION_EXISTS', `${key.session} exists already: open again`, { details: { ...key } });
   }
-  scope.folds.advance(key, undefined, written.events, 0);
+  scope.folds.advance(key, undefined, { ...written, bytes: 0 });
   return key.session;
 };
