@@ -5,6 +5,7 @@ import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Spans } from './core/ports/spans.ts';
 import type { Worker } from './core/run/worker.ts';
 import type { WorkerOptions } from './core/run/worker-options.ts';
+import { checkedClock } from './core/service/checked-clock.ts';
 import type { Identity } from './core/service/identity.ts';
 import type { Authenticated } from './core/service/registry/authenticate.ts';
 import type { Workspaces } from './core/service/registry/workspaces.ts';
@@ -174,7 +175,8 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     await closeGiven(given.store);
     throw refused;
   });
-  const { clock = systemClock, models = {}, snapshots, onWarning = warn, timing } = given;
+  const { models = {}, snapshots, onWarning = warn, timing } = given;
+  const clock = given.clock ? checkedClock(given.clock) : systemClock;
   const [store, { identitiesOn }, { resolveModels }, { knownSecrets }] = await Promise.all([
     storeOf(given.store, onWarning),
     import('./core/service/identities.ts'),

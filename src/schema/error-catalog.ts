@@ -92,8 +92,9 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
     remedy: 'Look with `perdure log SESSION` which runs there are.',
   },
   SESSION_BUSY: {
-    cause: 'An input with the policy `reject` came while a run was at work.',
-    remedy: 'Wait for the run, or send with the policy `queue`, `steer` or `interrupt`.',
+    cause: 'An input with the policy `reject` came while a run was at work, or as many inputs wait as a session takes.',
+    remedy:
+      'Wait for the run, or send with the policy `queue`, `steer` or `interrupt`; send more when some were answered.',
   },
   APPROVAL_NOT_FOUND: {
     cause:

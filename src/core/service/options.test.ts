@@ -212,3 +212,17 @@ test.each([
   await expect(openRuntime({ store: own, ...(options as object) })).rejects.toMatchObject({ code });
   await expect(own.list('local' as never, { limit: 1 })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 });
+
+test.each([Number.NaN, Number.POSITIVE_INFINITY, -5, 2 ** 48])(
+  '[IN1] a clock that says %d is refused before anything is made by it, and spoils no id of others',
+  async (now) => {
+    const store = openMemoryStore();
+    const runtime = await openRuntime({ store, clock: { now: () => now } });
+    await expect(runtime.sessions.open()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await store.list('local' as never, { limit: 10 })).toEqual([]);
+    const other = await openRuntime({ store: openMemoryStore(), clock: { now: () => 1_700_000_000_000.5 } });
+    const { id } = await other.sessions.open();
+    expect(await (await other.sessions.get(id)).verify()).toMatchObject({ ok: true });
+    for (const each of [runtime, other]) await each.close();
+  },
+);

@@ -278,8 +278,8 @@ export class SessionFolds {
 
   /** A snapshot is a cache: nobody waits for it, and when it cannot be written the log still has everything. */
   #snapshot(key: SessionKey, tracked: Counted): Counted {
-    const writing = this.#store
-      .putSnapshot(key, encodeFold(tracked.state))
+    const write = async (): Promise<void> => this.#store.putSnapshot(key, encodeFold(tracked.state));
+    const writing = write()
       .catch(this.#report)
       .finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);
