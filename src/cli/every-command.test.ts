@@ -106,6 +106,8 @@ test('[CLI6] every command writes JSON of the shape that it promises', async () 
   await json(['log', '--all', '--commits']);
   await json(['show', id]);
   await json(['ls']);
+  await json(['usage', id]);
+  await json(['usage']);
   await json(['calls', id]);
   await json(['agents']);
   await json(['limit', id, '--turns', '100']);

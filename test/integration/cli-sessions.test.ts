@@ -36,7 +36,12 @@ test("[CLI1] JSON answers are the library's own objects", async () => {
     const session = await sessions.get(id);
     const summary = await session.summary();
     expect(list).toEqual({ sessions: [summary] });
-    expect(shown).toEqual({ summary, waitingInputs: 0, transcript: await session.transcript() });
+    expect(shown).toEqual({
+      summary,
+      waitingInputs: 0,
+      usage: await session.usage(),
+      transcript: await session.transcript(),
+    });
     expect(tree).toEqual(await session.tree());
     expect(verified).toEqual({ sessions: [{ session: id, ...(await session.verify()) }] });
   });

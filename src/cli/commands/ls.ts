@@ -1,14 +1,13 @@
-import type { SessionPage, Sessions } from '../../core/service/sessions.ts';
-import { type Status, statuses } from '../../schema/statuses.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { SessionPageView } from '../../schema/views/session.ts';
-import { type Context, choice, defineCommand, flag, text } from '../command.ts';
+import { type Context, defineCommand } from '../command.ts';
 import { paintStatus } from '../paint.ts';
-import { parseCount } from '../point.ts';
 import { printableLine } from '../printable.ts';
+import { listingOptions, nothingListed, readListing } from '../session-listing.ts';
 import { type Column, layOutTable } from '../table.ts';
 import { age } from '../time.ts';
-import { wrongCall } from '../wrong-call.ts';
+
+const pageSize = 1000;
 
 const columns: readonly Column[] = [
   { title: 'SESSION', shortens: 3 },
@@ -37,47 +36,21 @@ const tableOf = (sessions: readonly SessionSummary[], { out, now }: Context): re
   });
 };
 
-const listAll = async (sessions: Sessions, status: Status | undefined): Promise<SessionPage> => {
-  const all: SessionSummary[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page = await sessions.list({ limit: 1000, ...(status && { status }), ...(cursor && { cursor }) });
-    all.push(...page.sessions);
-    if (!page.cursor) return { sessions: all };
-    cursor = page.cursor;
-  }
-};
-
 export const ls = defineCommand({
   name: 'ls',
   summary: 'list sessions, newest change first',
   args: [],
-  options: {
-    status: choice('STATUS', statuses, `only those that are ${statuses.join(', ')}`),
-    limit: text('N', 'at most so many, 50 without it'),
-    cursor: text('CURSOR', 'go on where the answer in JSON with this cursor ended'),
-    all: flag('all of them'),
-  },
+  options: listingOptions,
   examples: ['perdure ls', 'perdure ls --status paused', `perdure ls --all --json | jq -r '.sessions[].id'`],
   needsNoAgents: true,
   json: SessionPageView,
   run: async (context, { options }) => {
-    const { status } = options;
-    const limit = parseCount('--limit', options.limit, 1);
-    if (options.all && (limit ?? options.cursor) !== undefined) {
-      throw wrongCall('--all lists all sessions: leave out --limit and --cursor');
-    }
-    const sessions = await context.sessions();
-    const page = options.all
-      ? await listAll(sessions, status)
-      : await sessions.list({
-          ...(status && { status }),
-          ...(limit !== undefined && { limit }),
-          ...(options.cursor !== undefined && { cursor: options.cursor }),
-        });
-    await context.answer(page, () => {
-      if (page.sessions.length > 0) return tableOf(page.sessions, context);
-      return status ? `no session is ${status}` : 'no sessions yet: `perdure open` makes one';
-    });
-    if (page.cursor) await context.note('there are more: `perdure ls --all` lists them');
+    const pages = await readListing(options, async (query) => (await context.sessions()).list(query), pageSize);
+    const { cursor } = pages.at(-1)!;
+    const page = { sessions: pages.flatMap((each) => each.sessions), ...(cursor && { cursor }) };
+    await context.answer(page, () =>
+      page.sessions.length > 0 ? tableOf(page.sessions, context) : nothingListed(options.status),
+    );
+    if (cursor) await context.note('there are more: `perdure ls --all` lists them');
   },
 });

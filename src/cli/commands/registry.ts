@@ -45,6 +45,7 @@ import { setup } from './setup.ts';
 import { show } from './show.ts';
 import { state } from './state.ts';
 import { tree } from './tree.ts';
+import { usage } from './usage.ts';
 import { vaultCommands } from './vault.ts';
 import { verify } from './verify.ts';
 import { webhookCommands } from './webhooks.ts';
@@ -69,7 +70,7 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: 'look',
     about: 'see what happened, and why',
-    commands: [ls, show, log, state, diff, calls, tree, recall, replay, verify],
+    commands: [ls, show, log, state, diff, calls, usage, tree, recall, replay, verify],
   },
   {
     name: 'change',
