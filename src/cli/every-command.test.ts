@@ -95,6 +95,7 @@ test('[CLI6] every command writes JSON of the shape that it promises', async () 
   await json(['send', id, 'hello again', '--detach']);
   await json(['cancel', id]);
   const [{ id: loop }] = await json(['open']);
+  await json(['title', loop, 'A loop']);
   await json(['append', loop, 'Which port?']);
   await json(['append', loop, '--role', 'assistant', '8080.']);
   await json(['commit', loop, '--fact', 'port=8080']);

@@ -60,6 +60,7 @@ test('[CLIENT8, CLI7] what is written through a server is there, and every readi
   const fork = await done('fork', id, '--at', 'turn:1', '--title', 'Another way');
   await done('commit', fork, '--fact', 'host=here');
   await done('adopt', id, fork);
+  await done('title', fork, 'A better way');
   await done('pause', id);
   await done('resume', id);
   await done('members', 'add', 'ann', '--role', 'viewer');

@@ -44,6 +44,7 @@ import { serve } from './serve.ts';
 import { setup } from './setup.ts';
 import { show } from './show.ts';
 import { state } from './state.ts';
+import { title } from './title.ts';
 import { tree } from './tree.ts';
 import { usage } from './usage.ts';
 import { vaultCommands } from './vault.ts';
@@ -75,7 +76,7 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: 'change',
     about: 'begin, branch, go back, and end',
-    commands: [open, append, commit, revert, pin, fork, rewind, adopt, compact, ...lifecycleCommands],
+    commands: [open, title, append, commit, revert, pin, fork, rewind, adopt, compact, ...lifecycleCommands],
   },
   { name: 'files', about: 'the files of a session', commands: [...filesReading, ...filesWriting, artifacts] },
   { name: 'server', about: 'serve others, and work', commands: [serve, worker, workers, ...webhookCommands] },
