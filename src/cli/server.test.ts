@@ -61,6 +61,8 @@ test('[CLIENT8, CLI7] what is written through a server is there, and every readi
   await done('commit', fork, '--fact', 'host=here');
   await done('adopt', id, fork);
   await done('title', fork, 'A better way');
+  await done('close', fork);
+  await done('archive', fork);
   await done('pause', id);
   await done('resume', id);
   await done('members', 'add', 'ann', '--role', 'viewer');
@@ -71,6 +73,7 @@ test('[CLIENT8, CLI7] what is written through a server is there, and every readi
   }
   const readings = [
     ['ls'],
+    ['ls', '--all'],
     ['show', id],
     ['show', id, '--at', 'turn:0'],
     ['log', id],
