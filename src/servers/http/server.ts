@@ -75,7 +75,7 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
     }),
   );
   app.get('/v1/openapi.json', () => Response.json(document));
-  app.get('/v1/docs', () => docsPage(document));
+  app.get('/v1/docs', () => docsPage(document, { address: url, agent: runtime.agents.list()[0]?.name }));
   const isReady = async (): Promise<boolean> => !stopping.signal.aborted && (await runtime.isReady());
   addHealth(app, { isReady, metrics });
   const onStop = () => stopping.abort();
