@@ -16,10 +16,20 @@ export interface Options extends Other {
   readonly rate?: { readonly perSecond: number; readonly burst: number } | undefined;
   /** Told of it. */
   readonly onWarning?: ((problem: Error) => void) | undefined;
+  /** Does it. */
+  run(
+    input: string,
+    options: { readonly fast?: boolean },
+  ): Promise<void>;
+  /** Asks. */
+  ask?(input: string): {
+    readonly text: string;
+    readonly choices?: readonly string[];
+  };
 }
 `;
 
-test('members are read with what their comments say', () => {
+test('members are read with what their comments say, methods as functions', () => {
   expect(readInterface(source, 'Options')).toEqual([
     { name: 'url', isOptional: false, type: 'string', about: 'Where it is.' },
     {
@@ -29,6 +39,18 @@ test('members are read with what their comments say', () => {
       about: 'How often, over two lines.',
     },
     { name: 'onWarning', isOptional: true, type: '(problem: Error) => void', about: 'Told of it.' },
+    {
+      name: 'run',
+      isOptional: false,
+      type: '(input: string, options: { fast?: boolean }) => Promise<void>',
+      about: 'Does it.',
+    },
+    {
+      name: 'ask',
+      isOptional: true,
+      type: '(input: string) => { text: string; choices?: string[] }',
+      about: 'Asks.',
+    },
   ]);
 });
 

@@ -1,7 +1,7 @@
 import { callsForWork } from '../core/ports/queue.ts';
 import type { StoredEvent } from '../core/ports/store.ts';
 import { agentName } from '../core/session/agent.ts';
-import type { Priority } from '../schema/description.ts';
+import { defaultPriority, type Priority } from '../schema/description.ts';
 import type { SessionSummary } from '../schema/summary.ts';
 
 type Told = Pick<StoredEvent, 'type' | 'seq'>;
@@ -31,7 +31,7 @@ export const concernsWork = (events: readonly Told[]): boolean =>
 
 /** `summary` as it is after the events. */
 export const workEntryOf = (
-  { agent, priority = 'normal' }: SessionSummary,
+  { agent, priority = defaultPriority }: SessionSummary,
   events: readonly Told[],
 ): WorkEntry | undefined => {
   if (!concernsWork(events)) return undefined;

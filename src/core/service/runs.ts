@@ -24,17 +24,21 @@ export interface RunUnderWay {
 }
 
 export interface RunResult {
+  /** The id of the run. */
   readonly run: RunId;
+  /** How it ended, or how it rests. */
   readonly status: Extract<RunStatus, 'waiting' | 'paused' | 'succeeded' | 'failed' | 'cancelled'>;
-  /** Text, or the value that the agent's output schema gives. */
+  /** Of one that succeeded: text, or the value that the agent's output schema gives. */
   readonly output?: Json | undefined;
   /** Of one that failed. The code is a RunFailureCode or an ErrorCode, or that of another release. */
   readonly error?: { readonly code: string; readonly message: string } | undefined;
+  /** Of one that waits: `approval`, `question`, `budget`, `human` (a person holds the session), or `agent` (no worker has its agent). */
   readonly waitingFor?: WaitReason | undefined;
   /** Why it waits, for people. */
   readonly reason?: string | undefined;
   /** The session of a subagent that waits, when it is not this one. */
   readonly waitsIn?: SessionId | undefined;
+  /** The tokens that it used so far, and what they cost where the price is known. */
   readonly usage: Usage;
 }
 

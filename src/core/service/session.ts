@@ -110,7 +110,7 @@ export interface Session {
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
   /** What it has used so far, and what it may use in all. */
   usage(): Promise<SessionUsage>;
-  /** What is being written and done by workers of this process. */
+  /** What is being written and done now, piece by piece, until the function that it gives is called. Of any worker on PostgreSQL; on SQLite, of workers in this process. */
   previews(listener: (preview: Preview) => void): () => void;
   /** The typed state, now or at a point. */
   state(options?: z.input<typeof AtPoint>): Promise<State>;
