@@ -144,16 +144,16 @@ const roleOf = (verbs: keyof typeof permissions | undefined, name: string): stri
   return whom ? `${whom}; at least ${role}` : role;
 };
 
-const optionsOf = (signature: string): string => {
-  const [, type = ''] = /\boptions\??: (\w+)/.exec(signature) ?? [];
-  const place = toldTypes.get(type);
-  return place ? ` [Its options](${place}).` : '';
+/** Where the types of a signature are told. */
+const typesOf = (signature: string): string => {
+  const names = [...new Set(signature.match(/\b[A-Z]\w+/g))].filter((name) => toldTypes.has(name));
+  return names.length > 0 ? ` See ${names.map((name) => `[${code(name)}](${toldTypes.get(name)})`).join(', ')}.` : '';
 };
 
 const row = ({ title, verbs }: Handle, { name, signature, isMethod, about }: HandleMember): readonly string[] => {
   const handle = handleAt.get(`${title}.${name}`);
   if (handle) return [linkTo(handle.title, code(name)), handle.about, ''];
-  return [code(signature), `${about}${optionsOf(signature)}`, isMethod ? roleOf(verbs, name) : ''];
+  return [code(signature), `${about}${typesOf(signature)}`, isMethod ? roleOf(verbs, name) : ''];
 };
 
 /** What a runtime has of its own stands first, and takes the place of what a member has by the same name. */

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
-import { readInterface } from './read-interface.ts';
+import { readAlias, readInterface } from './read-interface.ts';
 
 const source = `
+export type Effects = 'none' | 'once';
+type Rule<Input> =
+  | boolean
+  | ((input: Input) => boolean | Promise<boolean>);
+
 export interface Other {
   readonly no: string;
 }
@@ -57,4 +62,10 @@ test('members are read with what their comments say, methods as functions', () =
 test('a member without a comment is refused, and so is an interface that is not there', () => {
   expect(() => readInterface(source, 'Other')).toThrow('Other.no needs a comment');
   expect(() => readInterface(source, 'Missing')).toThrow('there is no interface Missing');
+});
+
+test('what a name stands for is read, on however many lines it is', () => {
+  expect(readAlias(source, 'Effects')).toBe("'none' | 'once'");
+  expect(readAlias(source, 'Rule')).toBe('boolean | ((input: Input) => boolean | Promise<boolean>)');
+  expect(() => readAlias(source, 'Missing')).toThrow('there is no type Missing');
 });

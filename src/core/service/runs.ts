@@ -52,13 +52,13 @@ export interface AdmittedRun {
 export interface Run {
   readonly id: RunId;
   readonly session: SessionId;
-  /** Its events from the admission on, as they come, until it ends; `after` a seq to go on from there. */
+  /** Its events from the admission on, as they come, until it ends. `after` goes on from a seq. */
   events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
-  /** How it stands now. */
+  /** How it stands now, without waiting. One that no worker has taken on yet counts as running. */
   standing(): Promise<RunResult | RunUnderWay>;
-  /** Its outcome, when it has ended, or waits for somebody, or was paused. */
+  /** Waits until it has ended, waits for somebody or is paused, and tells the outcome. Without a worker, it waits for ever; a `signal` ends the wait. */
   result(options?: z.input<typeof Waiting>): Promise<RunResult>;
-  /** Its outcome, when it has ended, however long it waits before. */
+  /** Waits until it has ended, however long it waits for people in between, and tells the outcome. */
   ended(options?: z.input<typeof Waiting>): Promise<RunResult>;
   /** Ends it at once, whoever is at work on it. */
   cancel(): Promise<void>;
