@@ -4,7 +4,6 @@ import { Metadata, Text } from './json.ts';
 /** Which of a workspace's sessions are worked on first. */
 export const Priority = z.enum(['low', 'normal', 'high']);
 export type Priority = z.infer<typeof Priority>;
-export const defaultPriority = 'normal' satisfies Priority;
 
 /** What its users say of a session. */
 export const Description = z.strictObject({

@@ -1,7 +1,7 @@
 import { callsForWork } from '../core/ports/queue.ts';
 import type { StoredEvent } from '../core/ports/store.ts';
 import { agentName } from '../core/session/agent.ts';
-import { defaultPriority, type Priority } from '../schema/description.ts';
+import type { Priority } from '../schema/description.ts';
 import type { SessionSummary } from '../schema/summary.ts';
 
 type Told = Pick<StoredEvent, 'type' | 'seq'>;
@@ -14,6 +14,7 @@ export interface WorkEntry {
   readonly priority: number;
 }
 
+export const defaultPriority = 'normal' satisfies Priority;
 const levels: Readonly<Record<Priority, number>> = { low: 0, normal: 1, high: 2 };
 const describing: ReadonlySet<string> = new Set(['agent.bound', 'session.described']);
 const opening: ReadonlySet<string> = new Set(['session.opened', 'session.forked']);
