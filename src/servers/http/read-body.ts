@@ -22,10 +22,19 @@ export async function* limited(request: Request, maxBytes: number): AsyncGenerat
 }
 
 const maxDepth = 256;
+const maxValues = 500_000;
+const tooMany = new PerdureError(
+  'PAYLOAD_TOO_LARGE',
+  `the body has more than ${maxValues} values: send less at once, or what is large as a text or a file`,
+  { details: { maxValues } },
+);
 
-/** Before it is parsed: schemas go down by recursion. */
-const isTooDeep = (text: string): boolean => {
+const isClosing = (char: number): boolean => char === 0x5d || char === 0x7d;
+
+/** Before it is parsed: schemas go down by recursion, and a value costs far more than its text. */
+const refuseDense = (text: string): void => {
   let depth = 0;
+  let values = 1;
   let isText = false;
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
@@ -33,11 +42,13 @@ const isTooDeep = (text: string): boolean => {
       if (char === 0x5c) at++;
       else if (char === 0x22) isText = false;
     } else if (char === 0x22) isText = true;
+    else if (char === 0x2c) values++;
     else if (char === 0x5b || char === 0x7b) {
-      if (++depth > maxDepth) return true;
-    } else if (char === 0x5d || char === 0x7d) depth--;
+      if (++depth > maxDepth) throw invalid(`is nested deeper than ${maxDepth} levels`);
+      if (!isClosing(text.charCodeAt(at + 1))) values++;
+    } else if (isClosing(char)) depth--;
+    if (values > maxValues) throw tooMany;
   }
-  return false;
 };
 
 const textOf = (content: Uint8Array): string => {
@@ -49,7 +60,7 @@ const textOf = (content: Uint8Array): string => {
 };
 
 const parsed = (text: string): unknown => {
-  if (isTooDeep(text)) throw invalid(`is nested deeper than ${maxDepth} levels`);
+  refuseDense(text);
   try {
     return JSON.parse(text);
   } catch {
