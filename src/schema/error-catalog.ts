@@ -153,7 +153,7 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
   },
   STORE_BUSY: {
     cause:
-      'The store did not answer in time: another writer holds it, or all connections to PostgreSQL are in use; or the server imports another bundle into the workspace. Nothing was written.',
+      'The store did not answer in time: another writer holds it, or all connections to PostgreSQL are in use; or the server imports another bundle into the workspace, or has no room for another large body. Nothing was written.',
     remedy: 'Try again; on PostgreSQL raise `poolSize` if it comes often.',
   },
   STORE_FULL: {

@@ -4,6 +4,7 @@ import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { parseInput } from '../../schema/parse-input.ts';
+import type { BodyRoom } from './body-room.ts';
 import { eventStream } from './event-stream.ts';
 import { jsonText } from './json-text.ts';
 import { unauthenticated } from './problem.ts';
@@ -31,6 +32,8 @@ export interface AnswerOptions {
   readonly beatMs: number;
   /** Aborted when the server stops: streams end. */
   readonly stopping: AbortSignal;
+  /** For bodies that are kept while their request is under way. */
+  readonly bodies: BodyRoom;
   /** Checks answers against their schemas; for tests. */
   readonly checksAnswers: boolean;
 }
@@ -144,7 +147,7 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
     return new Response(text, { status, headers: { 'content-type': 'application/json' } });
   };
 
-  return async (asking) => {
+  const answerTo = async (asking: Asking, take: (chunk: Uint8Array) => void): Promise<Response> => {
     const { request, identity } = asking;
     const { headers } = request;
     const url = new URL(request.url);
@@ -153,13 +156,13 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
     const asked = {
       params: parseInput('the path', Params, asking.params),
       query: parseInput('the query', Query, readQuery(url, query)),
-      body: hasJson ? parseInput('the body', body, await readJson(request, maxBytes)) : undefined,
+      body: hasJson ? parseInput('the body', body, await readJson(request, maxBytes, take)) : undefined,
     };
     const key = headers.get('idempotency-key');
     const idempotencyKey = key === null ? undefined : parseInput('the header idempotency-key', CallersKey, key);
     const revoked = new AbortController();
     const signal = AbortSignal.any([request.signal, options.stopping, revoked.signal]);
-    const content = untilRevoked(limited(request, maxBytes), asking, options);
+    const content = untilRevoked(limited(request, maxBytes, route.keepsNoBody ? undefined : take), asking, options);
     const lasting = async (given: AsyncIterable<Uint8Array>) => {
       const chunks = untilRevoked(given, asking, options);
       return untilBroken(await chunks.next(), chunks, asking);
@@ -173,4 +176,5 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
     const of = `${route.name} ${url.pathname} ${headers.get('if-match') ?? ''}`;
     return responseTo(await runtime.once({ key: idempotencyKey, of, body: asked as never }, work as never));
   };
+  return (asking) => options.bodies.during(asking.identity.workspace, (take) => answerTo(asking, take));
 };

@@ -8,7 +8,11 @@ const tooLarge = (maxBytes: number): PerdureError =>
 const invalid = (why: string): PerdureError => new PerdureError('INVALID_INPUT', `the body ${why}`);
 
 /** A length that is told is believed, so that nothing is read in vain; what is not told is counted. */
-export async function* limited(request: Request, maxBytes: number): AsyncGenerator<Uint8Array, void, void> {
+export async function* limited(
+  request: Request,
+  maxBytes: number,
+  take: (chunk: Uint8Array) => void = () => {},
+): AsyncGenerator<Uint8Array, void, void> {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const encoding = request.headers.get('content-encoding') ?? 'identity';
   if (encoding !== 'identity') throw invalid('is compressed: send it as it is');
@@ -17,6 +21,7 @@ export async function* limited(request: Request, maxBytes: number): AsyncGenerat
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     if (size > maxBytes) throw tooLarge(maxBytes);
+    take(chunk);
     yield chunk;
   }
 }
@@ -71,8 +76,12 @@ const parsed = (text: string): unknown => {
 const isUtf8 = /^charset=("?)utf-?8\1$/;
 
 /** No body is an empty object: most routes need nothing. */
-export const readJson = async (request: Request, maxBytes: number): Promise<unknown> => {
-  const content = Buffer.concat(await Array.fromAsync(limited(request, maxBytes)));
+export const readJson = async (
+  request: Request,
+  maxBytes: number,
+  take?: (chunk: Uint8Array) => void,
+): Promise<unknown> => {
+  const content = Buffer.concat(await Array.fromAsync(limited(request, maxBytes, take)));
   if (content.length === 0) return {};
   const declared = (request.headers.get('content-type') ?? '').toLowerCase().split(';');
   const [type, ...parameters] = declared.map((each) => each.trim());

@@ -69,6 +69,8 @@ export interface RouteDefinition<P extends Shape, Q extends Shape, B extends z.Z
   readonly body?: B | typeof bytes;
   /** Of the body, when it is more than what JSON usually is. */
   readonly maxBytes?: number;
+  /** Its body is read piece by piece, and has bounds of its own. */
+  readonly keepsNoBody?: true;
   /** In a workspace: it takes so much of the server that several must not add up. */
   readonly isOneAtATime?: true;
   readonly status?: 200 | 201 | 202;

@@ -22,6 +22,8 @@ export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'
   readonly allowOrigins?: readonly string[];
   /** Requests with one key. */
   readonly rate?: { readonly perSecond: number; readonly burst: number };
+  /** Of bodies of requests under way, how much is kept in memory. */
+  readonly bodies?: { readonly workspaceBytes: number; readonly serverBytes: number };
   /** How often a stream shows that it lives, and asks whether its key still counts. */
   readonly beatMs?: number;
   /** Told of what it does, for logs and metrics. */
@@ -38,6 +40,7 @@ export const serveDefaults = {
   host: '127.0.0.1',
   port: 0,
   rate: { perSecond: 50, burst: 200 },
+  bodies: { workspaceBytes: 128 * 1024 * 1024, serverBytes: 512 * 1024 * 1024 },
   beatMs: 15_000,
   store: 'its own',
   worksHere: false,
@@ -50,7 +53,12 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
   const { host = serveDefaults.host, port = serveDefaults.port, drainMs, timeouts } = options;
   const { allowHosts = [], allowOrigins = [], observer, metrics } = options;
   const { store = serveDefaults.store, worksHere = serveDefaults.worksHere } = options;
-  const { rate = serveDefaults.rate, beatMs = serveDefaults.beatMs, checksAnswers = false } = options;
+  const {
+    rate = serveDefaults.rate,
+    bodies = serveDefaults.bodies,
+    beatMs = serveDefaults.beatMs,
+    checksAnswers = false,
+  } = options;
   const stopping = new AbortController();
   const own = isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]'] : [nameOfHost(host).toLowerCase()];
   const rules = { hosts: [...own, ...allowHosts.map((name) => name.toLowerCase())], origins: allowOrigins };
@@ -58,6 +66,7 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
     runtime,
     rules,
     rate,
+    bodies,
     beatMs: timerMs(beatMs),
     observer: { ...silent, ...observer },
     stopping: stopping.signal,
