@@ -199,8 +199,10 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
       'On the store itself, without `--server`, look which keys count with `perdure keys ls`, or make one with `perdure keys create`; send it as `authorization: Bearer pdk_…`, or set `PERDURE_KEY`.',
   },
   RATE_LIMITED: {
-    cause: 'More requests came with this key than the server takes. This one was not begun.',
-    remedy: 'Wait a little, as the client does by itself; a program that serves can set another `rate`.',
+    cause:
+      'More came with this key, or with the keys of its workspace, than the server takes: requests, streams and waits that are open, or bytes of bodies. This one was not begun.',
+    remedy:
+      'Wait a little, as the client does by itself, or end what is open; a program that serves can set another `rate`, `workspaceRate`, `streamsPerKey` or `bodies`.',
     details: '`retryAfterSeconds` is how long to wait.',
   },
   PRECONDITION_FAILED: {

@@ -23,6 +23,8 @@ export interface Asking {
   readonly onFailure: (error: unknown) => void;
   /** Ends the connection without an end of the answer. */
   readonly cutOff: () => void;
+  /** Counts a stream or a wait among those of the key, until what it gives is called; fails where the key has too many. */
+  readonly open: () => () => void;
   /** Of streams that are open. */
   readonly onStream: (change: 1 | -1) => void;
 }
@@ -45,6 +47,7 @@ const defaultMaxBytes = 1024 * 1024;
 const streaming =
   (asking: Asking, { beatMs }: AnswerOptions, signal: AbortSignal) =>
   (source: EventSource) => {
+    const close = asking.open();
     asking.onStream(1);
     return eventStream(source, {
       signal,
@@ -55,8 +58,22 @@ const streaming =
         const known = error instanceof PerdureError ? error : undefined;
         return { event: 'error', data: { code: known?.code ?? 'DEFECT', ...(known && { detail: known.message }) } };
       },
-      onEnd: () => asking.onStream(-1),
+      onEnd: () => {
+        close();
+        asking.onStream(-1);
+      },
     });
+  };
+
+const waiting =
+  ({ open }: Asking) =>
+  async <T>(work: () => Promise<T>): Promise<T> => {
+    const close = open();
+    try {
+      return await work();
+    } finally {
+      close();
+    }
   };
 
 /** What waits for long is not answered to a key that was revoked meanwhile. */
@@ -168,7 +185,10 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
       return untilBroken(await chunks.next(), chunks, asking);
     };
     const events = streaming(asking, options, signal);
-    const call: AnyCall = { ...asked, runtime, headers, idempotencyKey, signal, content, lasting, events };
+    const call: AnyCall = {
+      ...asked,
+      ...{ runtime, headers, idempotencyKey, signal, content, lasting, events, waiting: waiting(asking) },
+    };
     const handle = () => route.handle(call as RouteCall<never, never, never>);
     const work = () =>
       whileKeyCounts(asking, options, revoked, alone ? () => alone(identity.workspace, handle) : handle);

@@ -7,19 +7,17 @@ import { PerdureError } from '../../schema/error.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { type AnswerOptions, answering } from './answer-route.ts';
 import { type BodyLimits, BodyRoom } from './body-room.ts';
-import { type KeyCheck, keyCheck } from './key-check.ts';
+import { type KeyCheck, type KeyLimits, keyCheck } from './key-check.ts';
 import type { Observer } from './observer.ts';
 import { corsHeaders, type OriginRules, refuseForeign } from './origin-check.ts';
 import { problemResponse } from './problem.ts';
-import type { Rate } from './rate-limit.ts';
 import { refuseFlood } from './refuse-flood.ts';
 import { refuseOddTarget } from './request-target.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes/index.ts';
 
-export interface AppOptions extends Omit<AnswerOptions, 'bodies'> {
+export interface AppOptions extends Omit<AnswerOptions, 'bodies'>, KeyLimits {
   readonly rules: OriginRules;
-  readonly rate: Rate;
   readonly bodies: BodyLimits;
   readonly observer: Observer;
 }
@@ -110,6 +108,7 @@ const serveRoute = (app: Hono<Env>, route: Route, keys: KeyCheck, options: Answe
       mayGoOn: async () => (await keys.find(request.headers)) !== undefined,
       cutOff: () => void context.env.outgoing.destroy(),
       onFailure: (error) => observer.failed(error, context.get('requestId')),
+      open: () => keys.open(who),
       onStream: observer.streams,
     });
   });
@@ -117,8 +116,8 @@ const serveRoute = (app: Hono<Env>, route: Route, keys: KeyCheck, options: Answe
 
 /** Everything that is served, as one function from requests to responses. */
 export const httpApp = (options: AppOptions): Hono<Env> => {
-  const { runtime, observer, rules, rate } = options;
-  const keys = keyCheck(runtime, rate);
+  const { runtime, observer, rules } = options;
+  const keys = keyCheck(runtime, options);
   const answers = { ...options, bodies: new BodyRoom(options.bodies) };
   const app = new Hono<Env>();
   app.use(async (context, next) => {

@@ -36,6 +36,8 @@ export interface RouteCall<Params, Query, Body> {
   readonly content: AsyncIterable<Uint8Array>;
   /** For what is answered piece by piece: it breaks off when something goes wrong, or the key does not count any more. */
   readonly lasting: (chunks: AsyncIterable<Uint8Array>) => Promise<AsyncIterable<Uint8Array>>;
+  /** For what may wait without end: a key has a bounded number of waits and streams. */
+  readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
   /** Answers with server-sent events. */
   readonly events: (source: EventSource) => Response;
 }

@@ -10,6 +10,7 @@ import { openApi } from './openapi.ts';
 import { isLoopback } from './origin-check.ts';
 import { docsPage } from './pages/docs-page.ts';
 import { homePage } from './pages/home-page.ts';
+import type { Rate } from './rate-limit.ts';
 import { routes } from './routes/index.ts';
 
 export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'>, Partial<Readings> {
@@ -23,6 +24,10 @@ export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'
   readonly allowOrigins?: readonly string[];
   /** Requests with one key. */
   readonly rate?: { readonly perSecond: number; readonly burst: number };
+  /** Requests with all keys of a workspace together; four times `rate`, unless it is given. */
+  readonly workspaceRate?: { readonly perSecond: number; readonly burst: number };
+  /** Streams of events, and waits for runs, that one key may have open. */
+  readonly streamsPerKey?: number;
   /** Of bodies of requests under way, how much is kept in memory. */
   readonly bodies?: { readonly workspaceBytes: number; readonly serverBytes: number };
   /** How often a stream shows that it lives, and asks whether its key still counts. */
@@ -37,10 +42,16 @@ export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'
   readonly checksAnswers?: boolean;
 }
 
+/** So that several keys of a workspace may be busy at once, and many of them are no way around the rate of one. */
+const forWorkspace = ({ perSecond, burst }: Rate): Rate => ({ perSecond: 4 * perSecond, burst: 4 * burst });
+const defaultRate: Rate = { perSecond: 50, burst: 200 };
+
 export const serveDefaults = {
   host: '127.0.0.1',
   port: 0,
-  rate: { perSecond: 50, burst: 200 },
+  rate: defaultRate,
+  workspaceRate: forWorkspace(defaultRate),
+  streamsPerKey: 100,
   bodies: { workspaceBytes: 128 * 1024 * 1024, serverBytes: 512 * 1024 * 1024 },
   beatMs: 15_000,
   store: 'its own',
@@ -54,12 +65,9 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
   const { host = serveDefaults.host, port = serveDefaults.port, drainMs, timeouts } = options;
   const { allowHosts = [], allowOrigins = [], observer, metrics } = options;
   const { store = serveDefaults.store, worksHere = serveDefaults.worksHere } = options;
-  const {
-    rate = serveDefaults.rate,
-    bodies = serveDefaults.bodies,
-    beatMs = serveDefaults.beatMs,
-    checksAnswers = false,
-  } = options;
+  const { rate = serveDefaults.rate, streamsPerKey = serveDefaults.streamsPerKey } = options;
+  const { workspaceRate = forWorkspace(rate), bodies = serveDefaults.bodies } = options;
+  const { beatMs = serveDefaults.beatMs, checksAnswers = false } = options;
   const stopping = new AbortController();
   const own = isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]'] : [nameOfHost(host).toLowerCase()];
   const rules = { hosts: [...own, ...allowHosts.map((name) => name.toLowerCase())], origins: allowOrigins };
@@ -67,6 +75,8 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
     runtime,
     rules,
     rate,
+    workspaceRate,
+    streamsPerKey,
     bodies,
     beatMs: timerMs(beatMs),
     observer: { ...silent, ...observer },
