@@ -5,6 +5,7 @@ import { encodeEvent } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import type { Redactor } from '../session/redact.ts';
 import { redactDraft } from '../session/redact-draft.ts';
+import type { Landed } from './landed.ts';
 import type { Scope } from './scope.ts';
 
 /** The events as a reader would get them, without parsing again what was just written. */
@@ -39,13 +40,6 @@ const encodeAll = ([first, ...rest]: readonly EventDraft[]): readonly [NewEvent,
   encodeEvent(first!),
   ...rest.map(encodeEvent),
 ];
-
-/** What landed, with the events as they stand in the log. */
-export interface Landed {
-  readonly outcome: Appended;
-  readonly events: readonly SessionEvent[];
-  readonly bytes: number;
-}
 
 export type Written = Landed | { readonly outcome: Exclude<AppendOutcome, Appended> };
 

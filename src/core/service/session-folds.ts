@@ -5,7 +5,7 @@ import type { FoldSnapshot, Head, SessionKey, Store, StoredEvent } from '../port
 import { linkProblem } from '../session/chain.ts';
 import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/event-codec.ts';
 import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
-import type { Landed } from './append-drafts.ts';
+import type { Landed } from './landed.ts';
 import { type NewestEvents, readForward } from './read-log.ts';
 
 /** A snapshot is due when either is reached since the last one: the tail that opening a session has to fold stays below both. */

@@ -1,8 +1,8 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { RunId } from '../../schema/ids.ts';
 import type { SessionKey } from '../ports/store.ts';
+import { listWorkers } from './list-workers.ts';
 import type { Scope } from './scope.ts';
-import { listWorkers } from './workers.ts';
 
 /** The agent that no worker holds, where the run has not begun for that alone. */
 const lackedAgent = async (scope: Scope, key: SessionKey, run: RunId): Promise<string | undefined> => {
