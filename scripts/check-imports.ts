@@ -43,7 +43,7 @@ const parts: Record<string, Part> = {
   'src/stores/postgres/': store,
   'src/models/': behindPort,
   'src/tools/': { mayImport: [schema, ports, files, processes] },
-  'src/servers/': { mayImport: [schema, service, ports, 'src/runtime.ts'] },
+  'src/servers/': { mayImport: [schema, service, ports, `${files}content-bytes.ts`, 'src/runtime.ts'] },
   'src/adapters/': edge,
   'src/importers/': edge,
   // Of the core, rules that need nothing but the schema.

@@ -4,7 +4,14 @@ export type { Clock } from './core/ports/clock.ts';
 export type { Queue } from './core/ports/queue.ts';
 export type { OpenSpan, SpanAttributes, SpanStart, Spans } from './core/ports/spans.ts';
 export type { CallRecord, CallStatus, Imported, Store } from './core/ports/store.ts';
-export { type Effects, type Tool, type ToolContext, ToolFailure } from './core/ports/tool.ts';
+export {
+  type ApprovalRule,
+  type Effects,
+  type Reconciled,
+  type Tool,
+  type ToolContext,
+  ToolFailure,
+} from './core/ports/tool.ts';
 export type { Preview } from './core/run/preview.ts';
 export type { Worker } from './core/run/worker.ts';
 export type { WorkerOptions } from './core/run/worker-options.ts';
@@ -89,4 +96,4 @@ export type { SecretInfo } from './schema/secret-info.ts';
 export type { PatchOperation, Provenance, State } from './schema/state.ts';
 export type { SessionSummary } from './schema/summary.ts';
 export type { Delivery, DeliveryAttempt, Webhook, WebhookEvent, WebhookMessage } from './schema/webhook.ts';
-export { defineTool, type ToolDefinition } from './tools/define-tool.ts';
+export { defineTool, type ToolDefinition, type ToolRetry } from './tools/define-tool.ts';

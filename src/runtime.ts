@@ -5,6 +5,7 @@ import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Spans } from './core/ports/spans.ts';
 import type { Worker } from './core/run/worker.ts';
 import type { WorkerOptions } from './core/run/worker-options.ts';
+import { checkedClock } from './core/service/checked-clock.ts';
 import type { Identity } from './core/service/identity.ts';
 import type { Authenticated } from './core/service/registry/authenticate.ts';
 import type { Workspaces } from './core/service/registry/workspaces.ts';
@@ -23,8 +24,8 @@ import { parseStore, type StoreAddress, sqliteFileIn } from './stores/parse-stor
 
 export interface RuntimeOptions {
   /**
-   * `sqlite:PATH`, `postgres://…`, or a store of your own. By its address PostgreSQL is opened with PERDURE_POOL_SIZE connections, and
-   * listened to by PERDURE_LISTEN_URL where the address leads to a pooler.
+   * `sqlite:PATH`, `postgres://…`, or a store of your own. An address of PostgreSQL is opened with PERDURE_POOL_SIZE connections. If it leads
+   * to a pooler, PERDURE_LISTEN_URL names the server itself, to listen at.
    */
   readonly store: string | RuntimeStore;
   /** The agents whose sessions this runtime can work on. */
@@ -33,9 +34,9 @@ export interface RuntimeOptions {
   readonly models?: ModelsConfig;
   /** Where this machine keeps worktrees; by default PERDURE_DATA, or beside the SQLite file, or `.perdure` in the current folder. */
   readonly data?: string;
-  /** Base64 of 32 bytes, by which vaults are sealed; by default PERDURE_MASTER_KEY, or what is in the file PERDURE_MASTER_KEY_FILE or `master.key` of the data folder. */
+  /** The master key that vaults are sealed with, as base64 of 32 bytes; by default PERDURE_MASTER_KEY, or what is in the file PERDURE_MASTER_KEY_FILE or `master.key` of the data folder. */
   readonly masterKey?: string;
-  /** How long is waited between tries. */
+  /** How long to wait between tries. */
   readonly timing?: Partial<Timing>;
   /** Where times come from, so that tests can bring their own. */
   readonly clock?: Clock;
@@ -43,11 +44,11 @@ export interface RuntimeOptions {
   readonly snapshots?: SnapshotPolicy;
   /** Where webhooks may go. By default to public addresses over https; to others too where PERDURE_WEBHOOKS_ALLOW_PRIVATE is 1. */
   readonly webhooks?: Partial<PostRules>;
-  /** Around runs, model calls and tool calls; none by default. */
+  /** Makes spans around runs, model calls and tool calls, such as `openTelemetrySpans()` of `perdure/observe`; none by default. */
   readonly spans?: Spans;
-  /** Told of what this runtime wrote into logs; it must be quick, and what it throws is a warning. */
+  /** Called with the events that this runtime wrote. It must be quick; what it throws becomes a warning. */
   readonly onAppended?: (events: readonly SessionEvent[]) => void;
-  /** Told of what went wrong beside the calls, such as a fold snapshot that could not be kept. By default a process warning. */
+  /** Called with what went wrong outside of any call of yours, such as a fold snapshot that could not be kept. By default a process warning. */
   readonly onWarning?: (problem: unknown) => void;
 }
 
@@ -56,13 +57,13 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
   as(identity: Identity): ScopedRuntime;
   /** Whom a key stands for; undefined when it is none, was revoked, has expired, or its member is gone. */
   authenticate(token: string): Promise<Authenticated | undefined>;
-  /** Works on the runs of all workspaces in this process; of a session, on those of the workspace `local`. */
+  /** Makes a worker, which works on the runs of all workspaces once it is started. With `session`, on one session of the workspace `local`. */
   worker(options?: WorkerOptions): Worker;
   /** Makes the file with the master key, where there is none yet. */
   makeMasterKey(): Promise<{ readonly file: string }>;
   /**
-   * Seals the vaults of all workspaces by another master key: the one that is given (base64 of 32 bytes), or a new one in the key file. Until
-   * it returns both are needed, and when it broke off it is to be called again.
+   * Seals the vaults of all workspaces with another master key: the one that is given (base64 of 32 bytes), or a new one in the key file.
+   * Until it returns, both keys are needed. If it was interrupted, call it again.
    */
   rotateMasterKey(newKey?: string): Promise<{ readonly workspaces: number }>;
   /** Where this machine keeps worktrees. */
@@ -174,7 +175,8 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     await closeGiven(given.store);
     throw refused;
   });
-  const { clock = systemClock, models = {}, snapshots, onWarning = warn, timing } = given;
+  const { models = {}, snapshots, onWarning = warn, timing } = given;
+  const clock = given.clock ? checkedClock(given.clock) : systemClock;
   const [store, { identitiesOn }, { resolveModels }, { knownSecrets }] = await Promise.all([
     storeOf(given.store, onWarning),
     import('./core/service/identities.ts'),

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { environment } from '../../src/cli/environment.ts';
 import { defaultStore } from '../../src/cli/store-address.ts';
 import { Options as WorkerOptions } from '../../src/core/run/worker-options.ts';
@@ -10,19 +9,8 @@ import { defaultDrainMs, defaultTimeouts } from '../../src/servers/http/listen.t
 import { serveDefaults } from '../../src/servers/http/server.ts';
 import { postgresDefaults } from '../../src/stores/postgres/postgres-defaults.ts';
 import { code, linkTo, table } from '../markdown.ts';
-import { exampleText } from './example-text.ts';
+import { type Group, membersOf, optionsSection } from './options.ts';
 import { markdownPage, type Page } from './page.ts';
-import { type Member, readInterface } from './read-interface.ts';
-
-interface Group {
-  readonly title: string;
-  readonly about: string;
-  readonly members: readonly Member[];
-  readonly defaults?: Readonly<Record<string, unknown>>;
-}
-
-const membersOf = (file: string, name: string, isShown: (member: string) => boolean = () => true): readonly Member[] =>
-  readInterface(readFileSync(file, 'utf8'), name).filter((member) => isShown(member.name));
 
 const groups: readonly Group[] = [
   {
@@ -108,27 +96,6 @@ const groups: readonly Group[] = [
   },
 ];
 
-const defaultText = (value: unknown): string =>
-  value === undefined || typeof value === 'function'
-    ? ''
-    : code(typeof value === 'string' ? value : exampleText(value));
-
-const section = ({ title, about, members, defaults = {} }: Group): readonly string[] => [
-  `## ${title}`,
-  '',
-  about,
-  '',
-  ...table(
-    ['Field', 'Type', 'Default', 'Meaning'],
-    members.map(({ name, isOptional, type, about }) => [
-      code(`${name}${isOptional ? '?' : ''}`),
-      code(type),
-      defaultText(defaults[name]),
-      about,
-    ]),
-  ),
-];
-
 const variables = Object.entries(environment).flatMap(([title, names]) => [
   `### ${title}`,
   table(
@@ -144,7 +111,7 @@ export const configurationPage: Page = {
       'Configuration',
       'What can be set, in a file, by a program and by the environment. What is not known is refused by name; nothing is guessed.',
       `On this page: ${[...groups.map(({ title }) => title), 'Environment'].map((title) => linkTo(title, code(title))).join(', ')}.`,
-      ...groups.map(section),
+      ...groups.map(optionsSection),
       '## Environment',
       'Every variable that Perdure reads. Options of a call, and of a program, count first.',
       ...variables,

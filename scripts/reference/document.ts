@@ -17,6 +17,8 @@ export interface Operation {
   readonly description?: string;
   readonly tags: readonly string[];
   readonly 'x-perdure-role': string;
+  /** Who may ask, where the role alone does not decide. */
+  readonly 'x-perdure-whom'?: string;
   readonly 'x-perdure-areas': readonly string[];
   readonly parameters: readonly {
     readonly name: string;

@@ -4,6 +4,8 @@ import { markdownPage, type Page } from './page.ts';
 const contents: Readonly<Record<string, string>> = {
   cli: 'every command: arguments, options, examples, what `--json` writes, exit codes',
   configuration: 'the configuration file, what programs pass, environment variables, defaults',
+  definitions:
+    'what `defineAgent`, `defineTool` and `defineScript` take, what a tool is given, and the options of the most used methods',
   errors: 'every error code: what happened, what to do, HTTP status, exit code; why a run failed',
   events: 'every type of event: who writes it, its fields, an example; the hash',
   library: 'every handle of the library: its methods, what they do, and the role that each takes',

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as client from '../../src/client/index.ts';
+import type { Permission } from '../../src/core/service/guard.ts';
 import { permissions } from '../../src/core/service/permissions.ts';
 import * as library from '../../src/index.ts';
 import * as server from '../../src/servers/http/index.ts';
@@ -7,6 +8,7 @@ import * as observe from '../../src/servers/observe/index.ts';
 import * as postgres from '../../src/stores/postgres/index.ts';
 import * as tools from '../../src/tools/index.ts';
 import { code, linkTo, table } from '../markdown.ts';
+import { toldTypes } from './definitions-page.ts';
 import { markdownPage, type Page } from './page.ts';
 import { type HandleMember, readHandle } from './read-handle.ts';
 
@@ -26,7 +28,7 @@ const handles: readonly Handle[] = [
   {
     title: 'runtime',
     about:
-      'From `openRuntime(options)`; what it takes is told in [configuration](configuration.md#openruntime). `runtime.as(identity)` gives the same as a member of a workspace, with verbs as its role allows.',
+      'From [`openRuntime(options)`](configuration.md#openruntime). `runtime.as(identity)` gives the same as a member of a workspace, with verbs as its role allows.',
     interfaces: [
       ['src/runtime.ts', 'Runtime'],
       [`${service}/scoped-runtime.ts`, 'RuntimeVerbs'],
@@ -113,7 +115,8 @@ const handles: readonly Handle[] = [
   },
   {
     title: 'worker',
-    about: 'From `runtime.worker(options)`; what it takes is told in [configuration](configuration.md#runtimeworker).',
+    about:
+      'From [`runtime.worker(options)`](configuration.md#runtimeworker). `session.send` only stores what is to be done: without a worker, in this process or another, no run begins.',
     interfaces: [['src/core/run/worker.ts', 'Worker']],
   },
   {
@@ -134,15 +137,23 @@ const entries: Readonly<Record<string, object>> = {
 
 const handleAt = new Map(handles.map((handle) => [handle.title, handle]));
 
+/** Where the role alone does not decide, whom else it takes. */
 const roleOf = (verbs: keyof typeof permissions | undefined, name: string): string => {
-  const known: Readonly<Record<string, { readonly role: string }>> = verbs ? permissions[verbs] : {};
-  return known[name]?.role ?? '';
+  const known: Readonly<Record<string, Permission>> = verbs ? permissions[verbs] : {};
+  const { role = '', whom } = known[name] ?? {};
+  return whom ? `${whom}; at least ${role}` : role;
+};
+
+/** Where the types of a signature are told. */
+const typesOf = (signature: string): string => {
+  const names = [...new Set(signature.match(/\b[A-Z]\w+/g))].filter((name) => toldTypes.has(name));
+  return names.length > 0 ? ` See ${names.map((name) => `[${code(name)}](${toldTypes.get(name)})`).join(', ')}.` : '';
 };
 
 const row = ({ title, verbs }: Handle, { name, signature, isMethod, about }: HandleMember): readonly string[] => {
   const handle = handleAt.get(`${title}.${name}`);
   if (handle) return [linkTo(handle.title, code(name)), handle.about, ''];
-  return [code(signature), about, isMethod ? roleOf(verbs, name) : ''];
+  return [code(signature), `${about}${typesOf(signature)}`, isMethod ? roleOf(verbs, name) : ''];
 };
 
 /** What a runtime has of its own stands first, and takes the place of what a member has by the same name. */
@@ -173,7 +184,7 @@ export const libraryPage: Page = {
   render: () =>
     markdownPage(
       'Library',
-      'Every handle that a program is given, and what each can do. Types have the names that the sources give them; an editor shows what they hold. [Embed it](../guides/embed.md) shows them at work. `perdure/client` gives the same verbs over HTTP, but for what needs the process or the machine of the store.',
+      'Every handle that a program is given, and what each can do. Types have the names that the sources give them; an editor shows what they hold. What `defineAgent`, `defineTool` and the methods that are used most take is in [agents, tools and options](definitions.md). [Embed it](../guides/embed.md) shows the handles at work. `perdure/client` gives the same verbs over HTTP, but for what needs the process or the machine of the store.',
       `On this page: ${handles.map(({ title }) => linkTo(title, code(title))).join(', ')}.`,
       '## What is exported',
       table(

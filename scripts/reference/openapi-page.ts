@@ -43,7 +43,8 @@ const needs = (operation: Operation): string => {
     areas.length > 0
       ? `the ${areas.length > 1 ? 'areas' : 'area'} ${areas.map(code).join(' and ')}`
       : 'a key of any area';
-  return `Takes the role ${code(operation['x-perdure-role'])} and ${area}.`;
+  const role = code(operation['x-perdure-role']);
+  return `Takes the role ${role}${operation['x-perdure-whom'] ? ' at least,' : ''} and ${area}.`;
 };
 
 const parameterTable = ({ parameters }: Operation): readonly string[] => {
@@ -94,7 +95,7 @@ export const openapiPage: Page = {
           members.map(({ method, path, operation }) => [
             `[${code(`${method} ${path}`)}](#${operation.operationId.toLowerCase()})`,
             operation.summary,
-            operation['x-perdure-role'],
+            operation['x-perdure-whom'] ?? operation['x-perdure-role'],
           ]),
         ),
       ]),

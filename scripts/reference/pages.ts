@@ -1,5 +1,6 @@
 import { cliPage } from './cli-page.ts';
 import { configurationPage } from './configuration-page.ts';
+import { definitionsPage } from './definitions-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
 import { indexPage } from './index-page.ts';
@@ -12,6 +13,7 @@ export const pages: readonly Page[] = [
   indexPage,
   cliPage,
   configurationPage,
+  definitionsPage,
   errorsPage,
   eventsPage,
   libraryPage,

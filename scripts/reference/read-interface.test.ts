@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
-import { readInterface } from './read-interface.ts';
+import { readAlias, readInterface } from './read-interface.ts';
 
 const source = `
+export type Effects = 'none' | 'once';
+type Rule<Input> =
+  | boolean
+  | ((input: Input) => boolean | Promise<boolean>);
+
 export interface Other {
   readonly no: string;
 }
@@ -16,10 +21,20 @@ export interface Options extends Other {
   readonly rate?: { readonly perSecond: number; readonly burst: number } | undefined;
   /** Told of it. */
   readonly onWarning?: ((problem: Error) => void) | undefined;
+  /** Does it. */
+  run(
+    input: string,
+    options: { readonly fast?: boolean },
+  ): Promise<void>;
+  /** Asks. */
+  ask?(input: string): {
+    readonly text: string;
+    readonly choices?: readonly string[];
+  };
 }
 `;
 
-test('members are read with what their comments say', () => {
+test('members are read with what their comments say, methods as functions', () => {
   expect(readInterface(source, 'Options')).toEqual([
     { name: 'url', isOptional: false, type: 'string', about: 'Where it is.' },
     {
@@ -29,10 +44,28 @@ test('members are read with what their comments say', () => {
       about: 'How often, over two lines.',
     },
     { name: 'onWarning', isOptional: true, type: '(problem: Error) => void', about: 'Told of it.' },
+    {
+      name: 'run',
+      isOptional: false,
+      type: '(input: string, options: { fast?: boolean }) => Promise<void>',
+      about: 'Does it.',
+    },
+    {
+      name: 'ask',
+      isOptional: true,
+      type: '(input: string) => { text: string; choices?: string[] }',
+      about: 'Asks.',
+    },
   ]);
 });
 
 test('a member without a comment is refused, and so is an interface that is not there', () => {
   expect(() => readInterface(source, 'Other')).toThrow('Other.no needs a comment');
   expect(() => readInterface(source, 'Missing')).toThrow('there is no interface Missing');
+});
+
+test('what a name stands for is read, on however many lines it is', () => {
+  expect(readAlias(source, 'Effects')).toBe("'none' | 'once'");
+  expect(readAlias(source, 'Rule')).toBe('boolean | ((input: Input) => boolean | Promise<boolean>)');
+  expect(() => readAlias(source, 'Missing')).toThrow('there is no type Missing');
 });

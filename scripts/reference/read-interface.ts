@@ -2,17 +2,45 @@
 export interface Member {
   readonly name: string;
   readonly isOptional: boolean;
+  /** Of a method, as a function: `(input: Input) => Output`. */
   readonly type: string;
   readonly about: string;
 }
 
-const memberForm = /(?: {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)? {2}readonly (\w+)(\??): ([\s\S]*?);\n/y;
+/** What is deeper stands further in: a member ends where the next one, its comment or the end of the interface follows. */
+const memberForm =
+  /(?: {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)? {2}(?:readonly )?(\w+)(\??)(: |\()([\s\S]*?);\n(?= {2}[\w/]|\})/y;
 
 export const plainComment = (comment: string): string =>
   comment
     .replace(/^\s*\* ?/gm, '')
     .replace(/\s+/g, ' ')
     .trim();
+
+const asFunction = (rest: string): string => `(${rest}`.replace(/^(\([\s\S]*\)): /, '$1 => ');
+
+/** As people write it, on one line. */
+const plainType = (type: string): string =>
+  type
+    .replace(/\breadonly /g, '')
+    .replace(/ \| undefined\b/g, '')
+    .replace(/^\((.*)\)$/s, '$1')
+    .replace(/\bReadonly<(Record<.*>)>/g, '$1')
+    .replace(/\bReadonly<(Record<\w+, \w+>)>/g, '$1')
+    .replace(/\bNoInfer<(\w+)>/g, '$1')
+    .replace(/\bExtract<\w+, ([^<>]*)>/g, '$1')
+    .replace(/\s+/g, ' ')
+    .replace(/^\| /, '')
+    .replace(/\( /g, '(')
+    .replace(/,? \)/g, ')')
+    .replace(/; \}/g, ' }');
+
+/** What a name of the source stands for: of `type Name = …;`, what comes behind it. */
+export const readAlias = (source: string, name: string): string => {
+  const found = new RegExp(`^(?:export )?type ${name}\\b(?:<.*?>)? =\\s([\\s\\S]*?);\\n`, 'm').exec(source);
+  if (!found) throw new Error(`there is no type ${name}`);
+  return plainType(found[1]!.trim());
+};
 
 /** Reads what the formatter has laid out: one member after another, each with its comment. One without a comment is refused. */
 export const readInterface = (source: string, name: string): readonly Member[] => {
@@ -21,18 +49,13 @@ export const readInterface = (source: string, name: string): readonly Member[] =
   const body = source.slice(start.index + start[0].length);
   const members: Member[] = [];
   for (memberForm.lastIndex = 0; body[memberForm.lastIndex] !== '}'; ) {
-    const [, about, member = '', mark, type = ''] = memberForm.exec(body) ?? [];
+    const [, about, member = '', mark, begin, rest = ''] = memberForm.exec(body) ?? [];
     if (about === undefined)
       throw new Error(`${name}.${member || members.at(-1)?.name} needs a comment that says what it is for`);
     members.push({
       name: member,
       isOptional: mark === '?',
-      type: type
-        .replace(/\breadonly /g, '')
-        .replace(/ \| undefined\b/g, '')
-        .replace(/^\((.*)\)$/s, '$1')
-        .replace(/\bReadonly<(Record<.*>)>/g, '$1')
-        .replace(/\s+/g, ' '),
+      type: plainType(begin === '(' ? asFunction(rest) : rest),
       about: plainComment(about),
     });
   }

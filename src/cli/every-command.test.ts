@@ -95,6 +95,7 @@ test('[CLI6] every command writes JSON of the shape that it promises', async () 
   await json(['send', id, 'hello again', '--detach']);
   await json(['cancel', id]);
   const [{ id: loop }] = await json(['open']);
+  await json(['title', loop, 'A loop']);
   await json(['append', loop, 'Which port?']);
   await json(['append', loop, '--role', 'assistant', '8080.']);
   await json(['commit', loop, '--fact', 'port=8080']);
@@ -106,6 +107,8 @@ test('[CLI6] every command writes JSON of the shape that it promises', async () 
   await json(['log', '--all', '--commits']);
   await json(['show', id]);
   await json(['ls']);
+  await json(['usage', id]);
+  await json(['usage']);
   await json(['calls', id]);
   await json(['agents']);
   await json(['limit', id, '--turns', '100']);

@@ -29,7 +29,7 @@ const kind = {
 } as const;
 
 /** What is archived, such as a replay, was put away. */
-const inUse = statuses.filter((status) => status !== 'archived');
+export const inUse = statuses.filter((status) => status !== 'archived');
 
 const newestOf = async (sessions: Sessions, lastOf: readonly Status[]): Promise<SessionId> => {
   for (const status of [lastOf, statuses]) {

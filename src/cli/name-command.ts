@@ -54,7 +54,7 @@ const own = (words: Readonly<Record<string, string>>, word: string): string | un
 /** The command that was probably meant. */
 const meantBy = (first: string, second: string): string | undefined => {
   const known = own(otherWords, first);
-  if (known?.startsWith('--') || (known && findCommand(known))) return known;
+  if (known) return known;
   const names = commands.map(({ name }) => name);
   const heads = names.flatMap((name) => (name.includes(' ') ? [name.split(' ')[0]!] : []));
   return nearest(`${first} ${second}`.trim(), names) ?? nearest(first, names) ?? nearest(first, heads);

@@ -77,6 +77,8 @@ test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and
     [['events'], /no command "events": did you mean `perdure log`/],
     [['status'], /no command "status": did you mean `perdure show`/],
     [['runs', 'ses_x'], /no command "runs": did you mean `perdure show`/],
+    [['cost'], /no command "cost": did you mean `perdure usage`/],
+    [['rename'], /no command "rename": did you mean `perdure title`/],
     [['init'], /no command "init": did you mean `perdure setup`/],
     [['delete', 'ses_x'], /no command "delete": nothing deletes a session yet: .*`perdure close`.*`perdure archive`$/],
     [['rm', 'ses_x'], /no command "rm": nothing deletes a session yet/],
@@ -112,6 +114,7 @@ test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and
 test('[CLI8] what other tools call a command is no command here', () => {
   const words = Object.keys({ ...otherWords, ...otherWishes });
   expect(words.filter((word) => findCommand(word) || groupOf(word).length > 0)).toEqual([]);
+  expect(Object.values(otherWords).filter((name) => !findCommand(name))).toEqual(['--version']);
 });
 
 test('[CLI13] no option of a command hides one of every command, and every example parses', () => {

@@ -180,6 +180,8 @@ describe('on a terminal of 80 columns', () => {
         ['log', id, '--commits'],
         ['log', '--all'],
         ['calls'],
+        ['usage'],
+        ['usage', fork],
         ['tree', id],
         ['state', id],
         ['files', 'ls', id],

@@ -60,6 +60,9 @@ test('[CLIENT8, CLI7] what is written through a server is there, and every readi
   const fork = await done('fork', id, '--at', 'turn:1', '--title', 'Another way');
   await done('commit', fork, '--fact', 'host=here');
   await done('adopt', id, fork);
+  await done('title', fork, 'A better way');
+  await done('close', fork);
+  await done('archive', fork);
   await done('pause', id);
   await done('resume', id);
   await done('members', 'add', 'ann', '--role', 'viewer');
@@ -70,6 +73,7 @@ test('[CLIENT8, CLI7] what is written through a server is there, and every readi
   }
   const readings = [
     ['ls'],
+    ['ls', '--all'],
     ['show', id],
     ['show', id, '--at', 'turn:0'],
     ['log', id],
@@ -81,6 +85,9 @@ test('[CLIENT8, CLI7] what is written through a server is there, and every readi
     ['diff', id, '0', '1'],
     ['tree', id],
     ['calls', id],
+    ['usage', id],
+    ['usage'],
+    ['usage', '--limit', '1'],
     ['verify', id],
     ['verify', '--all'],
     ['files', 'ls', id],

@@ -7,7 +7,7 @@ export type ProviderApi = 'chat' | 'responses' | 'messages';
 export interface ProviderConfig {
   /** Where it is. */
   readonly baseUrl?: string | undefined;
-  /** What it wants to be shown. It reaches no log, file or model. */
+  /** The key for it. It reaches no log, file or model. */
   readonly apiKey?: string | undefined;
   /** How it speaks: `chat` as OpenAI Chat Completions, `responses` as OpenAI Responses, `messages` as Anthropic Messages. */
   readonly api?: ProviderApi | undefined;
@@ -18,11 +18,11 @@ export interface ProviderConfig {
 }
 
 export interface ModelConfig {
-  /** What a request and its answer may have together. */
+  /** How many tokens a request and its answer may have together. */
   readonly contextTokens?: number | undefined;
-  /** In USD per million tokens, where it is not known. */
+  /** What it costs, in USD per million tokens, if Perdure does not know it. */
   readonly price?: Price | undefined;
-  /** How long it may send nothing. */
+  /** How long it may send nothing before it is asked again. */
   readonly stallMs?: number | undefined;
 }
 
@@ -31,14 +31,14 @@ export interface ModelsConfig {
   readonly providers?: Readonly<Record<string, ProviderConfig>> | undefined;
   /** By the whole name, such as `ollama/qwen3`. */
   readonly models?: Readonly<Record<string, ModelConfig>> | undefined;
-  /** Models that need nobody: `scripted/NAME` answers from these. */
+  /** Scripts that stand in for models: an agent names one as `scripted/NAME`. */
   readonly scripts?: readonly Script[] | undefined;
-  /** What a request and its answer may have together, of models that do not say. */
+  /** How many tokens a request and its answer may have together, for models that do not say. */
   readonly contextTokens?: number | undefined;
-  /** How long a model may send nothing, where it does not say. */
+  /** How long a model may send nothing, for models that do not say. */
   readonly stallMs?: number | undefined;
-  /** In place of the environment of the process. */
+  /** Read in place of the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Waited for before each word of a script. */
+  /** Called before each word of a script, which waits for it; for demonstrations. */
   readonly pause?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
 }

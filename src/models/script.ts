@@ -4,27 +4,34 @@ import type { Message, ToolOutcome, ToolResultPart } from '../schema/message.ts'
 
 /** All that is named has to hold. Patterns are regular expressions, case does not matter. */
 export interface Condition {
-  /** One of the results that the last calls gave. */
+  /** One of the results that the last calls gave: of this tool, with this outcome, with an output that matches. */
   readonly last?: { readonly tool?: string; readonly outcome?: ToolOutcome; readonly matches?: string };
-  /** The newest text of the user. */
+  /** The newest text of the user matches. */
   readonly userMatches?: string;
-  /** How many answers were given since that text. */
+  /** So many answers were given since that text. */
   readonly answers?: number;
 }
 
 export interface ScriptStep {
+  /** For messages about the script. */
   readonly name?: string;
+  /** The step is passed over where this does not hold. */
   readonly when?: Condition;
+  /** What the model thinks before it answers. */
   readonly reasoning?: string;
+  /** What it says. */
   readonly text?: string;
+  /** The tools that it calls. */
   readonly calls?: readonly { readonly tool: string; readonly input: Json }[];
 }
 
 /** Steps are played in order; one whose condition does not hold is passed over. */
 export interface Script {
+  /** An agent names the script as its model: `scripted/NAME`. Letters, digits, `-` and `_`. */
   readonly name: string;
+  /** One for each answer, in order. */
   readonly steps: readonly ScriptStep[];
-  /** Begins anew with each text of the user. */
+  /** Begins anew with each text of the user. Otherwise the steps last for the whole session. */
   readonly everyTurn?: boolean;
 }
 

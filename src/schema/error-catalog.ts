@@ -90,8 +90,10 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
     remedy: 'See which runs there are with `perdure log SESSION`.',
   },
   SESSION_BUSY: {
-    cause: 'An input with the policy `reject` came during a run.',
-    remedy: 'Wait for the run, or send with the policy `queue`, `steer` or `interrupt`.',
+    cause:
+      'An input with the policy `reject` came during a run, or the session already has as many waiting inputs as it takes.',
+    remedy:
+      'Wait for the run, or send with the policy `queue`, `steer` or `interrupt`; send more once some are answered.',
   },
   APPROVAL_NOT_FOUND: {
     cause:
@@ -150,7 +152,7 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
   },
   STORE_BUSY: {
     cause:
-      'The store did not answer in time: another writer holds it, or all connections to PostgreSQL are in use; or the server is importing another bundle into the workspace. Nothing was written.',
+      'The store did not answer in time: another writer holds it, or all connections to PostgreSQL are in use; or the server is importing another bundle into the workspace, or has no room for another large body. Nothing was written.',
     remedy: 'Try again; on PostgreSQL, raise `poolSize` if it happens often.',
   },
   STORE_FULL: {
@@ -196,8 +198,10 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
       'On the store itself, without `--server`, see which keys are valid with `perdure keys ls`, or make one with `perdure keys create`; send it as `authorization: Bearer pdk_…`, or set `PERDURE_KEY`.',
   },
   RATE_LIMITED: {
-    cause: 'This key has sent more requests than the server accepts. This one was not started.',
-    remedy: 'Wait a little, as the client does automatically; a program that runs the server can set another `rate`.',
+    cause:
+      'This key, or the keys of its workspace together, sent more than the server accepts: requests, open streams and waits, or bytes of bodies. This one was not started.',
+    remedy:
+      'Wait a little, as the client does automatically, or end what is open; a program that runs the server can set another `rate`, `workspaceRate`, `streamsPerKey` or `bodies`.',
     details: '`retryAfterSeconds` is how long to wait.',
   },
   PRECONDITION_FAILED: {

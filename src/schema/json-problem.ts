@@ -13,34 +13,46 @@ export interface JsonProblem {
   readonly message: string;
 }
 
-export const jsonProblem = (value: unknown, path: readonly (string | number)[] = []): JsonProblem | undefined => {
+const problem = (message: string): JsonProblem => ({ path: [], message });
+
+/** A path is made on the way back from what is wrong: where nothing is, none is made. */
+const under = (step: string | number, { path, message }: JsonProblem): JsonProblem => ({
+  path: [step, ...path],
+  message,
+});
+
+const problemOfEntry = (key: string, item: unknown, depth: number): JsonProblem | undefined => {
+  const message = key === '__proto__' ? 'cannot be a key: choose another name' : textProblem(key);
+  return message === undefined ? problemAt(item, depth) : problem(message);
+};
+
+const problemAt = (value: unknown, depth: number): JsonProblem | undefined => {
   if (value === null || typeof value === 'boolean') return undefined;
   if (typeof value === 'string') {
     const message = textProblem(value);
-    return message === undefined ? undefined : { path, message };
+    return message === undefined ? undefined : problem(message);
   }
-  if (typeof value === 'number') {
-    return Number.isFinite(value) ? undefined : { path, message: `${value} is not a JSON number` };
-  }
-  if (value === undefined) return { path, message: 'undefined is not JSON: leave it out' };
-  if (typeof value !== 'object') return { path, message: `a ${typeof value} is not JSON` };
-  if (path.length >= maxDepth) return { path, message: `nested deeper than ${maxDepth} levels` };
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : problem(`${value} is not a JSON number`);
+  if (value === undefined) return problem('undefined is not JSON: leave it out');
+  if (typeof value !== 'object') return problem(`a ${typeof value} is not JSON`);
+  if (depth >= maxDepth) return problem(`nested deeper than ${maxDepth} levels`);
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) {
-      const problem = jsonProblem(item, [...path, index]);
-      if (problem) return problem;
+    for (let index = 0; index < value.length; index++) {
+      const found = problemAt(value[index], depth + 1);
+      if (found) return under(index, found);
     }
     return undefined;
   }
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    return { path, message: `a ${value.constructor?.name ?? 'foreign object'} is not JSON: pass plain objects` };
+    return problem(`a ${value.constructor?.name ?? 'foreign object'} is not JSON: pass plain objects`);
   }
-  for (const [key, item] of Object.entries(value)) {
-    const message = key === '__proto__' ? 'cannot be a key: choose another name' : textProblem(key);
-    if (message) return { path: [...path, key], message };
-    const problem = jsonProblem(item, [...path, key]);
-    if (problem) return problem;
+  for (const key of Object.keys(value)) {
+    const found = problemOfEntry(key, (value as Readonly<Record<string, unknown>>)[key], depth + 1);
+    if (found) return under(key, found);
   }
   return undefined;
 };
+
+/** Where a value is no JSON, and why. */
+export const jsonProblem = (value: unknown): JsonProblem | undefined => problemAt(value, 0);

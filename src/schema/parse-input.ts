@@ -23,7 +23,7 @@ const withinUnions = (issue: Issue): readonly Issue[] => {
 
 /** A name or a list of names of what was sent may be as long as all of it. */
 const maxChars = 300;
-const clipped = (text: string): string =>
+export const clipped = (text: string): string =>
   text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;
 
 /** Where and what, in one line, for the person who sent it. */

@@ -46,10 +46,14 @@ export type Usage = z.infer<typeof Usage>;
 /** What a session may use in all. What is left out is not limited. */
 export const Limits = z
   .strictObject({
-    turns: Count.optional(),
-    tokens: Count.optional(),
-    usd: z.number().nonnegative().optional(),
-    activeMs: Count.optional(),
+    turns: Count.optional().describe('How many inputs are answered.'),
+    tokens: Count.optional().describe('Tokens of all requests and answers together.'),
+    usd: z
+      .number()
+      .nonnegative()
+      .optional()
+      .describe('What the models cost, in USD. A run waits where the price of its model is not known.'),
+    activeMs: Count.optional().describe('How long runs are at work. Waiting for people does not count.'),
   })
   .meta({ id: 'Limits' });
 export type Limits = z.infer<typeof Limits>;

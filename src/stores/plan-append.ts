@@ -25,6 +25,11 @@ const refuseForeignTypes = (request: AppendRequest): void => {
   );
 };
 
+const isOn = (head: Head, { onHead, onHash }: AppendRequest): boolean => {
+  if (onHead !== undefined && onHead !== head.seq) return false;
+  return onHash === undefined || onHash === Buffer.from(head.hash).toString('hex');
+};
+
 interface Start {
   readonly seq: number;
   readonly hash: Uint8Array;
@@ -90,7 +95,7 @@ export const planAppend = (base: AppendBase, request: AppendRequest, seals?: rea
   if (head && request.writer.kind === 'run' && request.writer.epoch !== head.epoch) {
     return { outcome: 'fenced', epoch: head.epoch };
   }
-  if (head && request.onHead !== undefined && request.onHead !== head.seq) {
+  if (head && !isOn(head, request)) {
     return { outcome: 'conflict', head: head.seq };
   }
   if (head && request.whileStatus && !request.whileStatus.includes(head.summary.status)) {
@@ -99,7 +104,8 @@ export const planAppend = (base: AppendBase, request: AppendRequest, seals?: rea
   const start = head ?? newStart(request, base);
   if (!start) return { outcome: 'missing' };
   const chained = chainEvents(request, start, seals);
-  return { outcome: 'appended', events: chained.events, head: headAfter(base, request, chained) };
+  const { events } = chained;
+  return { outcome: 'appended', events, previous: start.hash, head: headAfter(base, request, chained) };
 };
 
 const headAfter = ({ head, parent }: AppendBase, request: AppendRequest, { events, summary }: Chained): Head => {

@@ -14,6 +14,7 @@ export interface WorkEntry {
   readonly priority: number;
 }
 
+export const defaultPriority = 'normal' satisfies Priority;
 const levels: Readonly<Record<Priority, number>> = { low: 0, normal: 1, high: 2 };
 const describing: ReadonlySet<string> = new Set(['agent.bound', 'session.described']);
 const opening: ReadonlySet<string> = new Set(['session.opened', 'session.forked']);
@@ -31,7 +32,7 @@ export const concernsWork = (events: readonly Told[]): boolean =>
 
 /** `summary` as it is after the events. */
 export const workEntryOf = (
-  { agent, priority = 'normal' }: SessionSummary,
+  { agent, priority = defaultPriority }: SessionSummary,
   events: readonly Told[],
 ): WorkEntry | undefined => {
   if (!concernsWork(events)) return undefined;

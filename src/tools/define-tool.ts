@@ -17,42 +17,56 @@ interface ContextWith<SecretName extends string> extends ToolContext {
   readonly secrets: Readonly<Record<SecretName, string>>;
 }
 
+export interface ToolRetry {
+  /** How many more attempts a call gets after its first one failed or timed out. */
+  readonly times: number;
+  /** How long to wait before the second attempt. The wait doubles with every further one. */
+  readonly backoffMs?: number;
+}
+
 export interface ToolDefinition<Schema extends StandardSchemaV1, Output, SecretName extends string = never> {
+  /** What the model calls it by: a letter, then letters, digits, `-` or `_`, 64 at most. */
   readonly name: string;
+  /** Tells the model what the tool does and when to use it. */
   readonly description?: string;
-  /** Any synchronous Standard Schema that can be put as JSON Schema, such as Zod 4. */
+  /** What a call must be given. Any synchronous Standard Schema that can be put as JSON Schema, such as Zod 4. An input that does not fit never reaches `execute`: the model is told what is wrong. */
   readonly input: Schema;
-  /** What running a call twice would do; `once` by default, the careful answer. */
+  /** What running a call twice would do: nothing (`none`), nothing more under the same `idempotencyKey` (`idempotent`), or harm (`once`). After a crash, the first two run again. `once` does not, unless `reconcile` says that the call has not run. */
   readonly effects?: Effects;
-  /** Names of secrets of the vault: `context.secrets` has their values. The model sees neither. */
+  /** Names of secrets in the vault. `context.secrets` has their values. The model never sees them. */
   readonly secrets?: readonly SecretName[];
-  /** Whether it works in the session's folder; true by default. Without, its calls are not followed by a look at the files. */
+  /** Whether the tool works in the session's folder. With `false`, the runtime does not look for changed files after a call, which is faster. */
   readonly usesFiles?: boolean;
-  /** Whether a person is asked before it runs. */
+  /** Whether a person must approve a call before it runs: `true`, a rule, or a function of the input that gives one of these. */
   readonly approval?: Approval<StandardSchemaV1.InferOutput<Schema>>;
-  /** 2 minutes by default. */
+  /** How long one attempt may take. Then `signal` is aborted, and the call ends with the outcome `timeout`. */
   readonly timeoutMs?: number;
-  /** Further attempts after a failure, where the effects allow it; none by default. */
-  readonly retry?: { readonly times: number; readonly backoffMs?: number };
-  /** What it says counts as verified. */
+  /** Further attempts when a call throws or times out. Not allowed with the effects `once`. */
+  readonly retry?: ToolRetry;
+  /** Whether what the tool gives counts as `verified`. Otherwise it counts as `unverified`, and so does what a model commits from it. */
   readonly trusted?: boolean;
+  /** Does the work. What it returns is the output that the model reads; of an async iterable, the last value counts. Throw a `ToolFailure` to tell the model what went wrong. */
   execute(
     input: StandardSchemaV1.InferOutput<Schema>,
     context: ContextWith<SecretName>,
   ): Output | Promise<Output> | AsyncIterable<Output>;
-  /** For `once`: finds out what became of a call whose process died. */
+  /** For the effects `once`: asked after a crash what became of a call. It answers `{ outcome: 'ok', output }` when the call took effect, `{ outcome: 'not-run' }` to have it run now, or `{ outcome: 'unknown', message? }`, which is told to the model. */
   reconcile?(
     input: StandardSchemaV1.InferOutput<Schema>,
     context: ContextWith<SecretName>,
   ): Promise<Reconciled> | Reconciled;
-  /** A line for people. */
+  /** One line for people about a call that went well. It stands in the log and in listings; the model still reads the output. */
   summarize?(output: Output, input: StandardSchemaV1.InferOutput<Schema>): string;
+  /** The files that a call changed, by path, for tools that work outside of the session's folder. What changed inside is found without it. */
   files?(input: StandardSchemaV1.InferOutput<Schema>, output: Output): Readonly<Record<string, FileChange>>;
+  /** The decisions that a call made, by id. They are committed to the state with the call. */
   decisions?(
     input: StandardSchemaV1.InferOutput<Schema>,
     output: Output,
   ): Readonly<Record<string, State['decisions'][string]>>;
+  /** Changes anything else in the state, in the same commit. */
   change?(draft: LedgerDraft, input: StandardSchemaV1.InferOutput<Schema>, output: Output): void;
+  /** Makes the call a question to a person: the run waits, `execute` never runs, and the answer is the output. */
   question?(input: StandardSchemaV1.InferOutput<Schema>): {
     readonly text: string;
     readonly options?: readonly string[];
@@ -78,6 +92,18 @@ const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
   change: true,
   question: true,
 };
+
+/** What counts where a definition does not say. */
+export const toolDefaults = {
+  effects: 'once',
+  secrets: [],
+  usesFiles: true,
+  approval: false,
+  timeoutMs: 120_000,
+  retry: { times: 0, backoffMs: 500 },
+  trusted: false,
+} as const;
+
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
 
 const invalid = (name: unknown, why: string): PerdureError => {
@@ -120,13 +146,13 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, co
   const problem = toolProblem(definition);
   if (problem) throw invalid(name, problem);
   const {
-    effects = 'once',
-    secrets = [],
-    usesFiles = true,
-    timeoutMs = 120_000,
+    effects = toolDefaults.effects,
+    secrets = toolDefaults.secrets,
+    usesFiles = toolDefaults.usesFiles,
+    timeoutMs = toolDefaults.timeoutMs,
     retry,
-    trusted = false,
-    approval = false,
+    trusted = toolDefaults.trusted,
+    approval = toolDefaults.approval,
   } = definition;
   if (retry && effects === 'once')
     throw invalid(name, 'what may run once only cannot be tried again: say which effects it has');
@@ -143,7 +169,10 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, co
     secrets: [...secrets],
     usesFiles,
     timeoutMs,
-    retry: { times: retry?.times ?? 0, backoffMs: retry?.backoffMs ?? 500 },
+    retry: {
+      times: retry?.times ?? toolDefaults.retry.times,
+      backoffMs: retry?.backoffMs ?? toolDefaults.retry.backoffMs,
+    },
     trusted,
     parse,
     approvalFor: async (value, context) => {

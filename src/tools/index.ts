@@ -15,7 +15,7 @@ import { shellTool } from './shell/shell-tool.ts';
 export { defineTool, type ToolDefinition } from './define-tool.ts';
 export { type McpServer, type McpTool, type McpValue, mcpTools } from './mcp/mcp-tools.ts';
 export { defineShellTool, type ShellOptions, type ShellOutput } from './shell/shell-tool.ts';
-export { subagent } from './subagent.ts';
+export { type SubagentOptions, subagent } from './subagent.ts';
 export {
   askTool,
   decideTool,

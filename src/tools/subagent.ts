@@ -2,12 +2,22 @@ import { z } from 'zod';
 import { type Tool, ToolFailure } from '../core/ports/tool.ts';
 import { defineTool } from './define-tool.ts';
 
-const dayMs = 86_400_000;
+export interface SubagentOptions {
+  /** What the calling model calls the tool by. Without it, the name of the agent. */
+  readonly name?: string;
+  /** Tells the calling model what the agent is good for. */
+  readonly description?: string;
+  /** How long the task may take. */
+  readonly timeoutMs?: number;
+}
+
+/** What counts where the options do not say. */
+export const subagentDefaults = { timeoutMs: 86_400_000 } as const;
 
 /** A tool that has a task done by another agent, in a session of its own. The runtime must hold that agent too. */
 export const subagent = (
   agent: { readonly name: string; readonly version: number },
-  about: { readonly name?: string; readonly description?: string; readonly timeoutMs?: number } = {},
+  about: SubagentOptions = {},
 ): Tool =>
   defineTool({
     name: about.name ?? agent.name,
@@ -15,7 +25,7 @@ export const subagent = (
     input: z.object({ task: z.string().min(1) }),
     effects: 'idempotent',
     usesFiles: false,
-    timeoutMs: about.timeoutMs ?? dayMs,
+    timeoutMs: about.timeoutMs ?? subagentDefaults.timeoutMs,
     execute: async ({ task }, context) => {
       const { status, output, error, session } = await context.delegate(agent, task);
       if (status === 'succeeded') return { session, output };

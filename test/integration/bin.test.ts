@@ -134,3 +134,20 @@ test('a command ended by a signal ends the outer process by the same signal', as
   child.stdout?.once('data', () => child.kill('SIGTERM'));
   expect(await finish(child)).toMatchObject({ code: null, signal: 'SIGTERM' });
 });
+
+test('[CLI2] a SIGKILL of the outer process ends the command too', async () => {
+  const source = `process.on('exit', () => console.log('left')); setInterval(() => {}, 1000); console.log(process.pid)`;
+  const child = start(olderNode(), layOut({ source }));
+  child.stdout?.once('data', () => child.kill('SIGKILL'));
+  // Its output ends when the last process that has it is gone.
+  const { out, signal } = await finish(child);
+  expect({ out, signal }).toEqual({ out: expect.stringMatching(/^\d+\n$/), signal: 'SIGKILL' });
+});
+
+test('[CLI2] the channel between both keeps nothing alive, and the command does not see it', async () => {
+  const source = `import { spawnSync } from 'node:child_process';
+    const env = spawnSync('env').stdout.toString();
+    console.log(process.env.PERDURE_LAUNCHED ?? 'none', env.includes('LAUNCHED'), env.includes('CHANNEL'))`;
+  const { out, code } = await finish(start(olderNode(), layOut({ source })));
+  expect({ out, code }).toEqual({ out: 'none false false\n', code: 0 });
+});

@@ -36,7 +36,12 @@ test("[CLI1] JSON answers are the library's own objects", async () => {
     const session = await sessions.get(id);
     const summary = await session.summary();
     expect(list).toEqual({ sessions: [summary] });
-    expect(shown).toEqual({ summary, waitingInputs: 0, transcript: await session.transcript() });
+    expect(shown).toEqual({
+      summary,
+      waitingInputs: 0,
+      usage: await session.usage(),
+      transcript: await session.transcript(),
+    });
     expect(tree).toEqual(await session.tree());
     expect(verified).toEqual({ sessions: [{ session: id, ...(await session.verify()) }] });
   });
@@ -56,7 +61,7 @@ test('[CLI1] a listing is filtered and goes on at its cursor', async () => {
   expect([page, rest].map(({ sessions }) => sessions[0].id)).toEqual([second, first]);
   expect(all.sessions.map(({ id }: { id: string }) => id)).toEqual([first]);
   expect(none).toBe('no session is archived\n');
-  expect(more).toMatchObject({ code: 0, err: 'there are more: `perdure ls --all` lists them\n' });
+  expect(more).toMatchObject({ code: 0, err: 'there are more: `perdure ls --all` lists them, archived ones too\n' });
 });
 
 test('[CLI1, FORK1, REW1] fork, rewind and tree go to points', async () => {

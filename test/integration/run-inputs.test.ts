@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineScript, defineTool, openRuntime, type Run, type Session } from '../../src/index.ts';
+import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
 const script = defineScript({
@@ -63,4 +64,20 @@ describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
     await expectWaiting(session, [later]);
     await expectWaiting(await session.fork(), []);
   });
+});
+
+test('[RUN25] a session takes no more inputs than there is room for, and takes them again when some were cancelled', async () => {
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], models: { scripts: [script] } });
+  onTestFinished(() => runtime.close());
+  const large = await runtime.sessions.open({ agent });
+  const text = 'x'.repeat(15 * 1024 * 1024);
+  for (let each = 0; each < 4; each++) await large.send(text);
+  await expect(large.send(text)).rejects.toMatchObject({ code: 'SESSION_BUSY', details: { waiting: 4 } });
+  const many = await runtime.sessions.open({ agent });
+  const first = await many.send('go', { idempotencyKey: 'first' });
+  for (let each = 1; each < 1000; each++) await many.send('go');
+  await expect(many.send('go')).rejects.toMatchObject({ code: 'SESSION_BUSY', details: { waiting: 1000 } });
+  expect((await many.send('go', { idempotencyKey: 'first' })).id).toBe(first.id);
+  await first.cancel();
+  await many.send('go');
 });

@@ -220,3 +220,40 @@ test('[RUN4] a cancel ends the calls under way also when the clock was set back 
   expect(await run.result()).toMatchObject({ status: 'cancelled' });
   expect(await session.toolCalls()).toMatchObject([{ status: 'cancelled', durationMs: 0 }]);
 });
+
+test('[RUN24] a program that waits for a run is warned when no worker holds its agent, and not when one does', async () => {
+  const done = defineScript({ name: 'done', everyTurn: true, steps: [{ text: 'Done.' }] });
+  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/done' });
+  const warned = Promise.withResolvers<unknown>();
+  const warnings: unknown[] = [];
+  const runtime = await openRuntime({
+    store: openMemoryStore(),
+    agents: [agent],
+    models: { scripts: [done] },
+    timing: { untakenMs: 1 },
+    onWarning: (problem) => {
+      warnings.push(problem);
+      warned.resolve(problem);
+    },
+  });
+  undo.push(() => runtime.close());
+  const session = await runtime.sessions.open({ agent });
+  const run = await session.send('Go');
+  const byKey = runtime.as({
+    workspace: 'local',
+    member: 'local',
+    role: 'admin',
+    key: 'key_01m7mppcbwcv9dvjcgx9sdjcae',
+  });
+  const waitingByKey = (await (await byKey.sessions.get(session.id)).run(run.id)).result();
+  const waiting = run.result();
+  expect(await warned.promise).toMatchObject({
+    code: 'AGENT_VERSION_UNAVAILABLE',
+    message: expect.stringContaining(`no worker holds tester@1, so ${run.id} has not begun: start one by`),
+  });
+  await runtime.worker().start();
+  expect(await waiting).toMatchObject({ status: 'succeeded', output: 'Done.' });
+  expect(await (await session.send('Again')).result()).toMatchObject({ status: 'succeeded' });
+  expect(await waitingByKey).toMatchObject({ status: 'succeeded' });
+  expect(warnings).toHaveLength(1);
+});

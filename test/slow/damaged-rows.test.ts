@@ -94,6 +94,14 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     });
   });
 
+  test('[FAULT2] a session whose status is none is listed with those that are closed', async () => {
+    await editSession("status = 'broken'");
+    await expectOthersSound();
+    const { sessions } = await (await restarted()).list({ status: ['closed'] });
+    expect(sessions.map(({ id }) => id)).toEqual([damaged]);
+    expect(await perdure('ls')).toMatchObject({ code: 0, out: expect.stringContaining(damaged) });
+  });
+
   test.each(kind === 'sqlite' ? [`seq = ${unsafe}`, `count = ${unsafe}`, `count = ${greatest}`] : [`seq = ${unsafe}`])(
     '[HASH4, FAULT2] a key that says %s is found',
     async (change) => {

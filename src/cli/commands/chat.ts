@@ -44,9 +44,12 @@ export const chat = defineCommand({
     status: z.enum(['waiting', 'paused', ...runEnds]),
   }),
   jsonLines: true,
-  run: async (context, { args: [named], options: { agent, from, git, ref, cwd } }): Promise<Ending | undefined> => {
+  run: async (
+    context,
+    { args: [named], options: { agent, title, from, git, ref, cwd } },
+  ): Promise<Ending | undefined> => {
     if (named !== undefined) refuseText(context, named, `type it in \`${context.commandText('chat')}\``);
-    const given = { agent, from, git, ref, cwd };
+    const given = { agent, title, from, git, ref, cwd };
     // A script may have nothing to say, and then there is nothing to keep.
     const mayBeSilent = named === undefined && (context.json || context.hiddenLine === undefined);
     const session = mayBeSilent ? undefined : await sessionFor(context, named, given);

@@ -1,83 +1,87 @@
-import type { SessionPage, Sessions } from '../../core/service/sessions.ts';
-import { type Status, statuses } from '../../schema/statuses.ts';
+import type { ListOptions, Sessions } from '../../core/service/sessions.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { SessionPageView } from '../../schema/views/session.ts';
-import { type Context, choice, defineCommand, flag, text } from '../command.ts';
+import { type Context, defineCommand, flag } from '../command.ts';
+import { count } from '../count.ts';
+import { inUse } from '../find-session.ts';
 import { paintStatus } from '../paint.ts';
-import { parseCount } from '../point.ts';
 import { printableLine } from '../printable.ts';
+import { listingOptions, nothingListed, readListing } from '../session-listing.ts';
 import { type Column, layOutTable } from '../table.ts';
 import { age } from '../time.ts';
-import { wrongCall } from '../wrong-call.ts';
 
-const columns: readonly Column[] = [
+const pageSize = 1000;
+
+const waitsFor: Column = { title: 'WAITS FOR' };
+
+/** The column of what runs wait for leaves no empty one where none does. */
+const columnsFor = (sessions: readonly SessionSummary[]): readonly Column[] => [
   { title: 'SESSION', shortens: 3 },
   { title: 'STATUS' },
+  ...(sessions.some(({ waiting }) => waiting) ? [waitsFor] : []),
   { title: 'TURNS', align: 'right', leaves: 2 },
   { title: 'MESSAGES', align: 'right', leaves: 1 },
   { title: 'AGE', align: 'right', leaves: 4 },
   { title: 'TITLE', flexible: true, leaves: 5 },
 ];
 
-const row = ({ id, status, turn, messages, updatedAt, title = '' }: SessionSummary, now: number): readonly string[] => [
-  printableLine(id),
-  printableLine(status),
-  String(turn),
-  String(messages),
-  age(updatedAt, now),
-  printableLine(title),
-];
+const row = (summary: SessionSummary, columns: readonly Column[], now: number): readonly string[] => {
+  const { id, status, waiting = '', turn, messages, updatedAt, title = '' } = summary;
+  return [
+    printableLine(id),
+    printableLine(status),
+    ...(columns.includes(waitsFor) ? [printableLine(String(waiting))] : []),
+    String(turn),
+    String(messages),
+    age(updatedAt, now),
+    printableLine(title),
+  ];
+};
 
 const tableOf = (sessions: readonly SessionSummary[], { out, now }: Context): readonly string[] => {
   const at = now();
-  const rows = sessions.map((summary) => row(summary, at));
+  const columns = columnsFor(sessions);
+  const rows = sessions.map((summary) => row(summary, columns, at));
   return layOutTable(columns, rows, out.columns, (cell, { title }, index) => {
     if (index < 0) return out.style('dim', cell);
+    if (title === waitsFor.title) return out.style('yellow', cell);
     return title === 'STATUS' ? paintStatus(sessions[index]!.status, out, cell) : cell;
   });
 };
 
-const listAll = async (sessions: Sessions, status: Status | undefined): Promise<SessionPage> => {
-  const all: SessionSummary[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page = await sessions.list({ limit: 1000, ...(status && { status }), ...(cursor && { cursor }) });
-    all.push(...page.sessions);
-    if (!page.cursor) return { sessions: all };
-    cursor = page.cursor;
-  }
+const maxCounted = 100;
+
+/** What a listing that came to its end has left out: having walked along all sessions, it can be asked for at the same cost. */
+const archivedText = async (sessions: Sessions): Promise<string | undefined> => {
+  const { sessions: archived, cursor } = await sessions.list({ status: 'archived', limit: maxCounted });
+  if (archived.length === 0) return undefined;
+  const many = cursor ? `more than ${maxCounted} archived sessions` : count(archived.length, 'archived session');
+  return `${many} ${archived.length === 1 ? 'is' : 'are'} not shown: \`perdure ls --all\` shows all`;
 };
 
 export const ls = defineCommand({
   name: 'ls',
-  summary: 'list sessions, newest change first',
+  summary: 'list sessions, newest change first, and what their runs wait for',
   args: [],
-  options: {
-    status: choice('STATUS', statuses, `only those that are ${statuses.join(', ')}`),
-    limit: text('N', 'at most N; default 50'),
-    cursor: text('CURSOR', 'continue from this cursor, given by an earlier --json answer'),
-    all: flag('all of them'),
-  },
+  options: { ...listingOptions, all: flag('all of them, archived ones too') },
+  notes: ['Archived sessions are listed with --all or --status archived.'],
   examples: ['perdure ls', 'perdure ls --status paused', `perdure ls --all --json | jq -r '.sessions[].id'`],
   needsNoAgents: true,
   json: SessionPageView,
   run: async (context, { options }) => {
-    const { status } = options;
-    const limit = parseCount('--limit', options.limit, 1);
-    if (options.all && (limit ?? options.cursor) !== undefined) {
-      throw wrongCall('--all lists all sessions: leave out --limit and --cursor');
-    }
-    const sessions = await context.sessions();
-    const page = options.all
-      ? await listAll(sessions, status)
-      : await sessions.list({
-          ...(status && { status }),
-          ...(limit !== undefined && { limit }),
-          ...(options.cursor !== undefined && { cursor: options.cursor }),
-        });
+    const isWhole = options.all || options.status !== undefined;
+    const read = async (query: ListOptions) =>
+      (await context.sessions()).list({ ...(!isWhole && { status: [...inUse] }), ...query });
+    const pages = await readListing(options, read, pageSize);
+    const { cursor } = pages.at(-1)!;
+    const page = { sessions: pages.flatMap((each) => each.sessions), ...(cursor && { cursor }) };
+    const archived = isWhole || cursor || context.json ? undefined : await archivedText(await context.sessions());
     await context.answer(page, () => {
       if (page.sessions.length > 0) return tableOf(page.sessions, context);
-      return status ? `no session is ${status}` : 'no sessions yet: `perdure open` makes one';
+      return archived ? 'every session is archived' : nothingListed(options.status);
     });
-    if (page.cursor) await context.note('there are more: `perdure ls --all` lists them');
+    if (cursor)
+      await context.note(`there are more: \`perdure ls --all\` lists them${isWhole ? '' : ', archived ones too'}`);
+    if (archived) await context.note(archived);
   },
 });

@@ -1,24 +1,9 @@
-import { type Description, Priority } from '../../schema/description.ts';
-import { eventDefinitions } from '../../schema/event.ts';
+import { Priority } from '../../schema/description.ts';
 import { SummaryView } from '../../schema/views/session.ts';
 import { choice, defineCommand, text } from '../command.ts';
 import { chooseAgent } from '../config/choose-agent.ts';
-import { parseJson } from '../read-input.ts';
-import { filesOptions, openNew } from '../runs/new-session.ts';
-import { wrongCall } from '../wrong-call.ts';
-
-/** Before there is a store to refuse it. */
-const parseAbout = ({ title, metadata, priority }: Record<'title' | 'metadata' | 'priority', string | undefined>) => {
-  const about = {
-    ...(title !== undefined && { title }),
-    ...(metadata !== undefined && { metadata: parseJson('--metadata', metadata) }),
-    ...(priority !== undefined && { priority }),
-  };
-  const parsed = eventDefinitions['session.opened'].payload.safeParse(about);
-  if (parsed.success) return about as Description;
-  const problems = parsed.error.issues.map(({ path, message }) => `--${path.join('.')}: ${message}`);
-  throw wrongCall(problems.slice(0, 3).join('; '));
-};
+import { parseAbout } from '../parse-about.ts';
+import { filesOptions, openNew, titleOption } from '../runs/new-session.ts';
 
 export const open = defineCommand({
   name: 'open',
@@ -26,7 +11,7 @@ export const open = defineCommand({
   args: [],
   options: {
     agent: text('AGENT', 'the agent that answers what is sent'),
-    title: text('TEXT', 'a title, shown in listings'),
+    ...titleOption,
     metadata: text('JSON', 'an object to keep with the session'),
     priority: choice(
       'WHICH',

@@ -44,7 +44,9 @@ import { serve } from './serve.ts';
 import { setup } from './setup.ts';
 import { show } from './show.ts';
 import { state } from './state.ts';
+import { title } from './title.ts';
 import { tree } from './tree.ts';
+import { usage } from './usage.ts';
 import { vaultCommands } from './vault.ts';
 import { verify } from './verify.ts';
 import { webhookCommands } from './webhooks.ts';
@@ -73,12 +75,12 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: 'look',
     about: 'see what happened, and why',
-    commands: [ls, show, log, state, diff, calls, tree, recall, replay, verify],
+    commands: [ls, show, log, state, diff, calls, usage, tree, recall, replay, verify],
   },
   {
     name: 'change',
     about: 'start, branch, go back and end',
-    commands: [open, append, commit, revert, pin, fork, rewind, adopt, compact, ...lifecycleCommands],
+    commands: [open, title, append, commit, revert, pin, fork, rewind, adopt, compact, ...lifecycleCommands],
   },
   { name: 'files', about: 'the files of a session', commands: [...filesReading, ...filesWriting, artifacts] },
   { name: 'server', about: 'serve sessions, and work on them', commands: [serve, worker, workers, ...webhookCommands] },

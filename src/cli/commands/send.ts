@@ -81,6 +81,7 @@ export const send = defineCommand({
   ],
   examples: [
     `perdure send --new 'Fix the failing test' --cwd .`,
+    `perdure send --new 'Which ports are open?' --title 'Ports'`,
     `perdure send ses_… 'Look at this' --file log.txt --detach`,
     'git diff | perdure send ses_… - --key review-1',
   ],
@@ -88,11 +89,11 @@ export const send = defineCommand({
   json: z.union([EventView, RunView.extend({ status: z.literal('paused').optional() })]),
   jsonLines: true,
   run: async (context, call) => {
-    const { key, policy, detach, file, agent, from, git, ref, cwd } = call.options;
+    const { key, policy, detach, file, agent, title, from, git, ref, cwd } = call.options;
     const notBefore = parseDeadline('--not-before', call.options['not-before'], Date.now());
     const { named, content, isFromStdin } = await askedBy(context, call);
     const files = await Promise.all((file ?? []).map(filePart));
-    const session = await sessionFor(context, named, { agent, from, git, ref, cwd });
+    const session = await sessionFor(context, named, { agent, title, from, git, ref, cwd });
     const parts = [...(content === '' ? [] : [{ type: 'text' as const, text: content }]), ...files];
     const run = await session.send(parts, { policy, idempotencyKey: key, notBefore });
     if (detach || notBefore !== undefined) {

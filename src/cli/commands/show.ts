@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { SessionUsage } from '../../core/service/usage.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import { SummaryView, TranscriptView } from '../../schema/views/session.ts';
+import { SummaryView, TranscriptView, UsageView } from '../../schema/views/session.ts';
 import { type Context, defineCommand, text } from '../command.ts';
 import { count } from '../count.ts';
 import { truncate, wrap } from '../display-width.ts';
@@ -11,10 +12,23 @@ import { printableJson, printableLine } from '../printable.ts';
 import { renderTranscript } from '../render-transcript.ts';
 import { lastFailure } from '../runs/last-failure.ts';
 import { ago } from '../time.ts';
+import { unlessForbidden } from '../unless-forbidden.ts';
+import { usageLine } from '../usage-text.ts';
 
-const heading = (summary: SessionSummary, inputs: number, { out, now, commandText }: Context): readonly string[] => {
+interface Shown {
+  readonly summary: SessionSummary;
+  readonly waitingInputs: number;
+  /** Not there for a key of other areas. */
+  readonly usage?: SessionUsage | undefined;
+}
+
+const heading = (
+  { summary, waitingInputs: inputs, usage }: Shown,
+  { out, now, commandText }: Context,
+): readonly string[] => {
   const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata, waiting } = summary;
   const at = now();
+  const used = usage && usageLine(usage);
   const counts = [
     `turn ${turn}`,
     count(messages, 'message'),
@@ -28,6 +42,7 @@ const heading = (summary: SessionSummary, inputs: number, { out, now, commandTex
     ...hanging(`${printableLine(status)} · `, counts.join(' · '), out.columns, `${paintStatus(status, out)} · `),
     ...(waiting ? hanging('', `waits for ${waiting}: ${commandText('attach', id)}`, out.columns) : []),
     ...(inputs > 0 ? [`${count(inputs, 'input')} ${inputs === 1 ? 'waits' : 'wait'}`] : []),
+    ...(used ? wrap(used, out.columns) : []),
     ...(parent ? wrap(`forked from ${printableLine(parent)} at seq:${forkedAt}`, out.columns) : []),
     ...(metadata ? [truncate(`metadata ${printableJson(metadata)}`, out.columns)] : []),
   ];
@@ -46,6 +61,7 @@ export const show = defineCommand({
   json: z.strictObject({
     summary: SummaryView,
     waitingInputs: z.int().nonnegative(),
+    usage: UsageView.optional(),
     transcript: TranscriptView.shape.entries,
   }),
   run: async (context, { args, options }) => {
@@ -54,9 +70,11 @@ export const show = defineCommand({
     const session = await context.session(args[0]!);
     const [summary, transcript] = [await session.summary(), await session.transcript({ at, lastTurns })];
     const waitingInputs = (await session.inputs()).length;
+    const usage = await unlessForbidden(session.usage());
+    const shown = { summary, waitingInputs, ...(usage && { usage }) };
     const failure = context.json ? undefined : await lastFailure(session, summary.seq);
-    await context.answer({ summary, waitingInputs, transcript }, () => [
-      ...heading(summary, waitingInputs, context),
+    await context.answer({ ...shown, transcript }, () => [
+      ...heading(shown, context),
       ...(failure ? wrap(failure, context.out.columns).map((line) => context.out.style('red', line)) : []),
       ...(at ? [context.out.style('bold', `the transcript at ${pointName(at)}`)] : []),
       ...(transcript.length === 0 ? ['no messages'] : renderTranscript(transcript, context.out)),

@@ -2,6 +2,7 @@ import type { OpenOptions } from '../../core/service/open-session.ts';
 import type { Session } from '../../core/service/session.ts';
 import { type Context, text } from '../command.ts';
 import { chooseAgent, refuseForeign } from '../config/choose-agent.ts';
+import { parseAbout } from '../parse-about.ts';
 import { withProgress } from '../progress.ts';
 import { wrongCall } from '../wrong-call.ts';
 
@@ -13,17 +14,18 @@ export const filesOptions = {
   cwd: text('FOLDER', 'work in this folder itself; only one session at a time can'),
 };
 
+export const titleOption = { title: text('TEXT', 'the title of a new session, which listings show') };
+
 export const newSessionOptions = {
   agent: text('AGENT', 'the agent of a new session; default the only one there is'),
+  ...titleOption,
   ...filesOptions,
 };
 
 type Given = { readonly [Name in keyof typeof newSessionOptions]?: string | undefined };
+type GivenFiles = Pick<Given, keyof typeof filesOptions>;
 
-const filesOf = (
-  { server }: Pick<Context, 'server'>,
-  { from, git, ref, cwd }: Omit<Given, 'agent'>,
-): OpenOptions['files'] => {
+const filesOf = ({ server }: Pick<Context, 'server'>, { from, git, ref, cwd }: GivenFiles): OpenOptions['files'] => {
   const given = Object.entries({ from, git, cwd }).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`],
   );
@@ -40,7 +42,7 @@ const filesOf = (
 export const openNew = async (
   context: Context,
   about: Omit<OpenOptions, 'files'>,
-  given: Omit<Given, 'agent'>,
+  given: GivenFiles,
 ): Promise<Session> => {
   const files = filesOf(context, given);
   const sessions = await context.sessions();
@@ -51,18 +53,23 @@ export const openNew = async (
 /** What opens a session once it is called; what is wrong with the call is told before. */
 export const openerOfNew = async (
   context: Context,
-  { agent: named, ...files }: Given,
+  { agent: named, title, ...files }: Given,
 ): Promise<() => Promise<Session>> => {
+  const about = parseAbout({ title });
   const agent = chooseAgent(await context.config(), named);
   filesOf(context, files);
-  return () => openNew(context, { agent }, files);
+  return () => openNew(context, { ...about, agent }, files);
 };
 
 /** The session that is named, or a new one. */
 export const sessionFor = async (context: Context, named: string | undefined, given: Given): Promise<Session> => {
   if (named === undefined) return (await openerOfNew(context, given))();
   const [wrong] = Object.keys(newSessionOptions).filter((name) => given[name as keyof Given] !== undefined);
-  if (wrong) throw wrongCall(`--${wrong} is for a new session, and this one already has its own: leave it out`);
+  if (wrong) {
+    const instead =
+      wrong === 'title' ? '`perdure title` gives this one another' : 'this one already has its own, so leave it out';
+    throw wrongCall(`--${wrong} is for a new session: ${instead}`);
+  }
   const session = await context.session(named);
   if (context.server === undefined) refuseForeign(await context.config(), await session.summary());
   return session;

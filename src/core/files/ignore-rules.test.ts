@@ -89,3 +89,21 @@ test('[FILE5] no pattern takes more time than its length and that of a name', ()
   for (const path of ['a'.repeat(255), Array(100).fill('a'.repeat(30)).join('/')]) rules(path, false);
   expect(performance.now() - began).toBeLessThan(2000);
 });
+
+test.each([
+  ['blanks before its end', `${' '.repeat(250_000)}x`],
+  ['more stars than a rule has', `${'*a'.repeat(100)}b`],
+  ['a line longer than a rule is', `${'a'.repeat(2000)}*b*`],
+])('[IN6] a rule with %s costs a name nothing', (_, rule) => {
+  const rules = parseIgnoreRules(Array.from({ length: 100 }, () => rule).join('\n'));
+  const before = performance.now();
+  expect(rules('a'.repeat(250), false)).toBeUndefined();
+  expect(performance.now() - before).toBeLessThan(1000);
+});
+
+test('white space at the end of a rule says nothing, unless a backslash stands before it', () => {
+  const ignores = (rule: string, path: string) => parseIgnoreRules(rule)(path, false) === 'ignored';
+  expect(ignores('a.txt \t ', 'a.txt')).toBe(true);
+  expect(ignores('a.txt\\  ', 'a.txt ')).toBe(true);
+  expect(ignores('a.txt\\  ', 'a.txt')).toBe(false);
+});

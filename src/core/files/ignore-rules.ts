@@ -12,9 +12,20 @@ export type IgnoreRules = (path: string, isFolder: boolean) => 'ignored' | 'kept
 /** Longer files of rules are not heeded. */
 export const maxRulesBytes = 256 * 1024;
 
+/** Nor are longer lines, and those with more stars: each takes time for every character of every name. */
+const maxLineChars = 1024;
+const maxStars = 16;
+
+/** White space at its end says nothing, unless a backslash stands before it. */
+const trimmed = (line: string): string => {
+  const text = line.trimEnd();
+  return text.endsWith('\\') ? line.slice(0, text.length + 1) : text;
+};
+
 const ruleOf = (line: string): Rule | undefined => {
-  const text = line.replace(/(?<!\\)\s+$/, '');
+  const text = trimmed(line);
   if (text === '' || text.startsWith('#')) return undefined;
+  if (text.length > maxLineChars || text.split('*').length - 1 > maxStars) return undefined;
   const isKept = text.startsWith('!');
   const pattern = isKept ? text.slice(1) : text;
   const foldersOnly = pattern.endsWith('/');

@@ -11,9 +11,11 @@ export interface ToolOffer {
 }
 
 export interface ModelSettings {
+  /** How long one answer may be, thinking included. */
   readonly maxOutputTokens?: number | undefined;
+  /** How freely the model chooses its words. Without it, the provider decides. */
   readonly temperature?: number | undefined;
-  /** As the provider names them, by provider. */
+  /** Options that only one provider knows, as it names them, by provider: `{ anthropic: { … } }`. */
   readonly provider?: Readonly<Record<string, Readonly<Record<string, Json>>>> | undefined;
 }
 

@@ -72,6 +72,8 @@ export interface AppendRequest extends SessionKey {
   readonly creates?: { readonly parent?: { readonly session: SessionId; readonly seq: number } | undefined };
   /** A decision names the head it was made on. A fact leaves it out and lands at any head. */
   readonly onHead?: number;
+  /** The hash of that head, in hex: a store that lost commits may have another event of that number. */
+  readonly onHash?: string;
   /** The append lands only while the session is in one of these. */
   readonly whileStatus?: readonly Status[];
   /** Claim, cancel, handoff and rewind: fences every run writer there is. */
@@ -82,6 +84,8 @@ export interface AppendRequest extends SessionKey {
 export interface Appended {
   readonly outcome: 'appended';
   readonly events: readonly StoredEvent[];
+  /** The hash that the first of them goes on from. */
+  readonly previous: Uint8Array;
   readonly head: Head;
 }
 

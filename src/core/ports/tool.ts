@@ -8,41 +8,46 @@ import type { JsonSchema } from './json-schema.ts';
 export type Effects = 'none' | 'idempotent' | 'once';
 
 export interface ToolContext {
+  /** The tenant that the session belongs to. */
   readonly workspace: WorkspaceId;
+  /** The session that the call is made in. */
   readonly session: SessionId;
+  /** The run that makes the call. */
   readonly run: RunId;
+  /** The id of the call. */
   readonly callId: string;
-  /** The same for every attempt of this call, and for no other call. */
+  /** The same for every attempt of this call, and for no other call. Pass it on to services that take one. */
   readonly idempotencyKey: string;
-  /** Counts from 1. */
+  /** Which attempt this is, counted from 1. */
   readonly attempt: number;
-  /** Aborted by a cancel, a timeout, or when the worker has lost the session. A tool that goes on all the same writes beside the next call, and what it writes is told as that one's. */
+  /** Aborted by a cancel, by the timeout, or when the worker has lost the session. Stop then: what a tool writes afterwards may be taken for the work of the next call. */
   readonly signal: AbortSignal;
-  /** The values of the secrets that the tool names. What it gives back, throws, keeps or shows is told without them. */
+  /** The values of the secrets that the tool names. They are taken out of whatever the tool returns, throws, keeps or shows. */
   readonly secrets: Readonly<Record<string, string>>;
   /** The folder that the session works in: its worktree. */
   readonly folder: string;
-  /** For what is thrown away; the session's own too. */
+  /** A folder of the session for files that may be thrown away. */
   readonly temporary: string;
-  /** The state when the call began. */
+  /** The typed state as it was when the call began. */
   readonly state: State;
-  /** What the tool kept at its last call in this session. */
+  /** What this tool kept at its last call in this session; undefined if it kept nothing. */
   readonly kept: Json | undefined;
-  /** Kept with the outcome, for the next call. */
+  /** Keeps a value for the tool's next call in this session. It is stored together with the outcome of this call. */
   keep(value: Json): void;
-  /** A file or a value for people, kept by its name; the newest of a name counts. */
+  /** Keeps a file or a value for people, by name. The newest of a name counts. */
   keepArtifact(
     name: string,
     content: Uint8Array | string,
     about?: { readonly mediaType?: string; readonly path?: string },
   ): Promise<void>;
-  /** Shown while the call runs; not part of its outcome. */
+  /** Shows text to people while the call runs. It is not part of the outcome. */
   progress(text: string): void;
-  /** What was left out of the context, by its key. */
+  /** Reads what was left out of the model's context, by its key. */
   recall(key: string): Promise<unknown>;
   /**
-   * Lets another agent do something in a session of its own, which shares this one's budget and ends with its cancel. While that
-   * session waits for somebody, a call that may run again is left (its signal is aborted), and runs again when the session goes on.
+   * Has another agent do a task, in a session of its own that shares this session's budget and is cancelled with it. While that session
+   * waits for somebody, no worker waits with it: unless the effects are `once`, `signal` is aborted, and the call runs again when that
+   * session goes on.
    */
   delegate(agent: { readonly name: string; readonly version: number }, task: string): Promise<Delegated>;
 }
@@ -61,11 +66,11 @@ export type Reconciled =
   | { readonly outcome: 'unknown'; readonly message?: string };
 
 export interface ApprovalRule {
-  /** Who may answer; by default approvers and admins. */
+  /** The roles that may answer. Without it: approver and admin. */
   readonly roles?: readonly MemberRole[] | undefined;
-  /** Not a member whose input the run answers, or was steered by. */
+  /** Whether those are refused who asked for the run or steered it, so that a second person has to look. */
   readonly notRequester?: boolean | undefined;
-  /** When nobody has answered by then, it counts as denied. */
+  /** After this time without an answer, the call counts as denied. Without it, it waits as long as it takes. */
   readonly expiresInMs?: number | undefined;
 }
 

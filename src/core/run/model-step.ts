@@ -36,7 +36,7 @@ export type Asked =
   | { readonly ended: 'waits' }
   | { readonly ended: 'failed'; readonly error: RunFailure };
 
-const defaultOutputTokens = 16_384;
+export const defaultOutputTokens = 16_384;
 /** Of the model's window; beyond it the older turns are compacted before the model is asked. */
 const compactAt = 0.8;
 const keptTurns = 4;

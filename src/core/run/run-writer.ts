@@ -1,7 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import type { AppendOutcome, Head, SessionKey } from '../ports/store.ts';
-import { appendDrafts } from '../service/append-drafts.ts';
+import { appendDrafts, onTopOf } from '../service/append-drafts.ts';
 import type { Scope } from '../service/scope.ts';
 import { sessionNotFound } from '../service/session-folds.ts';
 import { untilItLands } from '../service/until-it-lands.ts';
@@ -56,8 +56,8 @@ export class RunWriter {
       const fold = await this.#scope.folds.atHead(head);
       const drafts = decide(fold);
       if (!drafts) return { as: undefined };
-      const onHead = fold.seq;
-      const { outcome, events } = await this.#append(fold, drafts, { epoch: head.epoch, onHead, claims: true });
+      const asked = { epoch: head.epoch, isOnHead: true, claims: true };
+      const { outcome, events } = await this.#append(fold, drafts, asked);
       if (outcome.outcome === 'conflict' || outcome.outcome === 'fenced') return undefined;
       if (outcome.outcome !== 'appended') throw this.#refusal(outcome);
       this.#epoch = outcome.head.epoch;
@@ -84,7 +84,7 @@ export class RunWriter {
       const fold = await (before === 0 ? this.fold() : this.#scope.folds.head(this.key));
       const drafts = decide(fold);
       if (!drafts || drafts.length === 0) return { as: [] };
-      const { outcome, events } = await this.#append(fold, drafts, { epoch: this.#held(), onHead: fold.seq });
+      const { outcome, events } = await this.#append(fold, drafts, { epoch: this.#held(), isOnHead: true });
       if (outcome.outcome === 'conflict') return undefined;
       if (outcome.outcome !== 'appended') throw this.#refusal(outcome);
       return { as: events };
@@ -106,21 +106,21 @@ export class RunWriter {
   async #append(
     fold: SessionFold,
     drafts: readonly EventDraft[],
-    { epoch, onHead, claims }: { epoch: number; onHead?: number; claims?: boolean },
+    { epoch, isOnHead, claims }: { epoch: number; isOnHead?: boolean; claims?: boolean },
   ): Promise<{ outcome: AppendOutcome; events: readonly SessionEvent[] }> {
     const { folds } = this.#scope;
     const written = await appendDrafts(this.#scope, this.key, drafts, {
       writer: { kind: 'run', epoch },
-      ...(onHead !== undefined && { onHead }),
+      ...(isOnHead && onTopOf(fold)),
       ...(claims && { raisesEpoch: true }),
     });
     if (!('events' in written)) {
       folds.forget(this.key);
       return { outcome: written.outcome, events: [] };
     }
-    const { outcome, events, bytes } = written;
+    const { outcome, events } = written;
     this.#writtenTo = events.at(-1)!.seq;
-    folds.advance(this.key, fold, events, bytes);
+    folds.advance(this.key, fold, written);
     this.onWritten(events);
     return { outcome, events };
   }

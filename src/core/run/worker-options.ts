@@ -23,16 +23,16 @@ export const Options = z.strictObject({
 });
 
 export interface WorkerOptions {
-  /** Sessions worked on at once, 1 to 1000. */
+  /** How many sessions to work on at once, 1 to 1000. */
   readonly concurrency?: number | undefined;
-  /** Only this session, and those that work for it. */
+  /** Works on this session and its subagents only. */
   readonly session?: SessionId | undefined;
-  /** Without a sign of life for so long, others take over: 100 ms to 24 h. */
+  /** After this time without a sign of life from this worker, others take over its sessions: 100 ms to 24 h. */
   readonly leaseMs?: number | undefined;
-  /** Looks for work at least this often, should a hint be lost, and three times in a lease; 24 h at most. */
+  /** How often to look for work at least, in case a hint was lost; never less than three times in a lease. */
   readonly pollMs?: number | undefined;
-  /** How long `runUntilIdle` bears a store that fails. */
+  /** How long `runUntilIdle` puts up with a store that fails. */
   readonly patienceMs?: number | undefined;
-  /** `{ perWorkspace, perAgent }`: at most so many sessions at once by all workers together; give all of them the same. Agents by `name@version`. */
+  /** `{ perWorkspace: 8, perAgent: { 'coder@1': 20 } }`: how many sessions all workers together work on at once. Give all workers the same. */
   readonly limits?: Claim['limits'];
 }

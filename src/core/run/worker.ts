@@ -16,15 +16,15 @@ import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
 import { Options, type WorkerOptions } from './worker-options.ts';
 
 export interface Worker {
-  /** Takes on what there is to do until it is stopped. Once it was stopped or drained, this is RUNTIME_CLOSED: another is to be made. */
+  /** Starts to work, and goes on until it is stopped. A worker that was stopped or drained fails with RUNTIME_CLOSED: make another one. */
   start(): Promise<void>;
-  /** Works until there is nothing to do, then returns; again each time it is called, until the worker is stopped. Where it works already, waits for the end of that. */
+  /** Works until there is nothing left to do, then returns. It can be called again, until the worker is stopped. If the worker is already at work, this waits for the end of that. */
   runUntilIdle(): Promise<void>;
   /** What it does now. */
   state(): WorkerCondition;
-  /** Takes nothing on any more, lets each session come to the end of the step it is in, for so long at most, and stops; 25 s by default. */
+  /** Takes on nothing new, lets each session finish the step that it is in, for `forMs` at most, and stops; 25 s by default. */
   drain(options?: { readonly forMs?: number | undefined }): Promise<void>;
-  /** Lets go of its sessions at once; whoever takes them on continues from the log. */
+  /** Lets go of its sessions at once. Whoever takes them on goes on from the log. */
   stop(): Promise<void>;
 }
 

@@ -2,8 +2,10 @@ import { PerdureError } from '../../schema/error.ts';
 import { currentVersion, type EventDraft, type SessionEvent } from '../../schema/event.ts';
 import type { Appended, AppendOutcome, AppendRequest, NewEvent, SessionKey } from '../ports/store.ts';
 import { encodeEvent } from '../session/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
 import type { Redactor } from '../session/redact.ts';
 import { redactDraft } from '../session/redact-draft.ts';
+import type { Landed } from './landed.ts';
 import type { Scope } from './scope.ts';
 
 /** The events as a reader would get them, without parsing again what was just written. */
@@ -39,21 +41,20 @@ const encodeAll = ([first, ...rest]: readonly EventDraft[]): readonly [NewEvent,
   ...rest.map(encodeEvent),
 ];
 
-export type Written =
-  | {
-      readonly outcome: Appended;
-      /** As they stand in the log. */
-      readonly events: readonly SessionEvent[];
-      readonly bytes: number;
-    }
-  | { readonly outcome: Exclude<AppendOutcome, Appended> };
+export type Written = Landed | { readonly outcome: Exclude<AppendOutcome, Appended> };
+
+/** What a decision names of the fold that it was made on. */
+export const onTopOf = ({ seq, hash }: SessionFold): Pick<AppendRequest, 'onHead' | 'onHash'> => ({
+  onHead: seq,
+  onHash: hash,
+});
 
 /** The one way into a log: what is a secret here is taken out before anything is encoded, so that whoever folds the events sees what the log holds. */
 export const appendDrafts = async (
   scope: Scope,
   key: SessionKey,
   asked: readonly EventDraft[],
-  request: Pick<AppendRequest, 'writer' | 'creates' | 'onHead' | 'whileStatus' | 'raisesEpoch' | 'key'>,
+  request: Pick<AppendRequest, 'writer' | 'creates' | 'onHead' | 'onHash' | 'whileStatus' | 'raisesEpoch' | 'key'>,
 ): Promise<Written> => {
   const redactor = await scope.secrets.redactor();
   refuseSecretKey(redactor, request.key?.key);

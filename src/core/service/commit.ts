@@ -16,19 +16,27 @@ import { type Mutation, stateInvalid, valueAt } from '../session/state-change.ts
 import { execute } from './execute.ts';
 import type { Scope } from './scope.ts';
 
+export interface CommitOptions {
+  /** Why it was changed, for people. */
+  readonly why?: string | undefined;
+  /** How far the change can be relied on. A model can claim no more than its sources have. */
+  readonly provenance?: Provenance | undefined;
+  /** The events that the change was made from, by seq: messages, results of tools, or commits. */
+  readonly derivedFrom?: readonly number[] | undefined;
+  /** Who concluded it. `model`: the provenance is the lowest among the events in `derivedFrom`, or else among the inputs of the turn. */
+  readonly by?: 'member' | 'model' | undefined;
+  /** The tag of the state that the change was made for. If the state is another one by now, the commit fails with PRECONDITION_FAILED. */
+  readonly onState?: string | undefined;
+}
+
+export const defaultBy = 'member';
 const Options = z.strictObject({
   why: Text.max(2000).optional(),
   provenance: Provenance.optional(),
   derivedFrom: listOf(z.int().positive(), { max: 1000 }).optional(),
-  by: z.enum(['member', 'model']).default('member'),
-  /** The tag of the state that the change was made for (`stateTag`); of another it is refused with PRECONDITION_FAILED. */
+  by: z.enum(['member', 'model']).default(defaultBy),
   onState: z.string().max(100).optional(),
-});
-/**
- * `by: 'model'` is for what a model concluded: it takes the lowest provenance among the turn's inputs, or among the events named in
- * `derivedFrom`, and can claim no higher.
- */
-export type CommitOptions = z.input<typeof Options>;
+} satisfies Record<keyof CommitOptions, z.ZodType>);
 
 /** A function that changes a draft of the state, and is run again when the state has changed meanwhile; or an RFC 6902 patch. */
 export type Change = Mutation | readonly PatchOperation[];

@@ -10,7 +10,7 @@ import { decodeEvent, decodeJson, encodeJson } from '../session/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { canonical } from '../session/input-hash.ts';
 import { illegalTransition, statusesThatAllow } from '../session/lifecycle.ts';
-import { appendDrafts } from './append-drafts.ts';
+import { appendDrafts, onTopOf } from './append-drafts.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
@@ -199,13 +199,13 @@ const decideAndAppend = async (
     const written = await appendDrafts(scope, key, decision.drafts, {
       writer: await writerFor(scope, key, decision, epoch),
       whileStatus: statusesThatAllow(decision.command),
-      ...(!decision.fact && { onHead: state.seq }),
+      ...(!decision.fact && onTopOf(state)),
       ...(decision.raisesEpoch && { raisesEpoch: true }),
       ...(idempotency && { key: idempotency }),
     });
     if ('events' in written) {
       const target = 'target' in command ? command.target : undefined;
-      scope.folds.advance(key, state, written.events, written.bytes, target);
+      scope.folds.advance(key, state, written, target);
       return written.events;
     }
     const { outcome } = written;

@@ -11,12 +11,21 @@ import { appendDrafts } from './append-drafts.ts';
 import { resolvePoint } from './points.ts';
 import { keyOf, type Scope } from './scope.ts';
 
-const ForkOptions = z.strictObject({ at: Point.optional(), title: Text.max(500).optional() });
-export type ForkOptions = z.input<typeof ForkOptions>;
+export interface ForkOptions {
+  /** Where the child goes on: `{ turn }` for the end of a turn, or `{ seq }`. Without it, now. */
+  readonly at?: Point | undefined;
+  /** The title of the child. Without it, that of the parent. */
+  readonly title?: string | undefined;
+}
+
+const Options = z.strictObject({ at: Point.optional(), title: Text.max(500).optional() } satisfies Record<
+  keyof ForkOptions,
+  z.ZodType
+>);
 
 /** Makes a child that goes on from a point. The past does not change, so nothing has to be decided twice. */
 export const forkSession = async (scope: Scope, key: SessionKey, options: ForkOptions = {}): Promise<SessionId> => {
-  const { at, title } = parseInput('the fork', ForkOptions, options);
+  const { at, title } = parseInput('the fork', Options, options);
   const head = await scope.folds.outline(key);
   const seq = await resolvePoint(scope.store, key, head, at);
   const counted = await scope.folds.countedAt(key, seq);
@@ -33,6 +42,6 @@ export const forkSession = async (scope: Scope, key: SessionKey, options: ForkOp
       details: { session: key.session, outcome },
     });
   }
-  scope.folds.seed(child, counted, written.events);
+  scope.folds.seed(child, counted, written);
   return child.session;
 };

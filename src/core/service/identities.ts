@@ -9,6 +9,7 @@ import { doOnce } from './do-once.ts';
 import { collectGarbage } from './gc.ts';
 import { isAudited, refusalOf } from './guard.ts';
 import type { Identity } from './identity.ts';
+import { listWorkers } from './list-workers.ts';
 import { permissionFor, type Verb } from './permissions.ts';
 import { auditOf } from './registry/audit.ts';
 import { type Authenticated, authenticator } from './registry/authenticate.ts';
@@ -24,7 +25,6 @@ import { WebhookDispatcher } from './webhooks/dispatcher.ts';
 import { defaultPostRules, type PostRules } from './webhooks/post.ts';
 import type { WebhookScope } from './webhooks/webhook-scope.ts';
 import { webhooksOf } from './webhooks/webhooks.ts';
-import { listWorkers } from './workers.ts';
 
 export interface IdentityOptions extends ScopeOptions {
   readonly postRules?: Partial<PostRules> | undefined;

@@ -4,7 +4,7 @@ import type { AppendOutcome, SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { illegalTransition, statusesThatAllow } from '../session/lifecycle.ts';
 import { endRunningCalls, interruptedCalls } from '../session/settle-calls.ts';
-import { appendDrafts } from './append-drafts.ts';
+import { appendDrafts, onTopOf } from './append-drafts.ts';
 import { turnAside } from './execute.ts';
 import type { Scope } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
@@ -66,7 +66,7 @@ export class Journal {
         epoch,
         raisesEpoch: true,
         isBound: true,
-        ...(attempt + 1 < maxDecisions && { onHead: state.seq }),
+        isOnHead: attempt + 1 < maxDecisions,
       });
       if (outcome.outcome === 'appended') {
         this.#epoch = outcome.head.epoch;
@@ -98,7 +98,7 @@ export class Journal {
         break;
       }
       const drafts = [fact(state), ...(change ? [change] : [])];
-      const outcome = await this.#append(state, drafts, { epoch: this.#epoch!, onHead: state.seq });
+      const outcome = await this.#append(state, drafts, { epoch: this.#epoch!, isOnHead: true });
       if (outcome.outcome === 'appended') return;
       if (outcome.outcome !== 'conflict') throw this.#refusal(outcome);
       await turnAside(attempt);
@@ -118,16 +118,16 @@ export class Journal {
   async #append(
     state: SessionFold,
     drafts: readonly EventDraft[],
-    options: { epoch: number; raisesEpoch?: boolean; onHead?: number; isBound?: boolean },
+    options: { epoch: number; raisesEpoch?: boolean; isOnHead?: boolean; isBound?: boolean },
   ): Promise<AppendOutcome> {
     const { folds } = this.#scope;
     const written = await appendDrafts(this.#scope, this.#key, drafts, {
       writer: { kind: 'run', epoch: options.epoch },
       ...(options.raisesEpoch && { raisesEpoch: true }),
-      ...(options.onHead !== undefined && { onHead: options.onHead }),
+      ...(options.isOnHead && onTopOf(state)),
       ...(options.isBound && { whileStatus: statusesThatAllow('append') }),
     });
-    if ('events' in written) folds.advance(this.#key, state, written.events, written.bytes);
+    if ('events' in written) folds.advance(this.#key, state, written);
     else folds.forget(this.#key);
     return written.outcome;
   }

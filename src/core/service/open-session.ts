@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { Description } from '../../schema/description.ts';
+import { Description, type Priority } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { newId, SessionId } from '../../schema/ids.ts';
+import type { Metadata } from '../../schema/json.ts';
 import { Limits } from '../../schema/run.ts';
 import { type Agent, isAgent } from '../session/agent.ts';
 import { decideOpen, type Opening } from '../session/decide-open.ts';
@@ -10,20 +11,31 @@ import { appendDrafts } from './append-drafts.ts';
 import { FilesOption, openedFiles } from './open-files.ts';
 import { keyOf, type Scope } from './scope.ts';
 
+export interface OpenOptions {
+  /** The agent that answers inputs: what `defineAgent` gave. Without one, a loop of your own appends the messages. */
+  readonly agent?: Agent | undefined;
+  /** A title for people; up to 500 characters. */
+  readonly title?: string | undefined;
+  /** Values of your own, by name. */
+  readonly metadata?: Metadata | undefined;
+  /** Which sessions of the workspace are worked on first: `low`, `normal` or `high`. */
+  readonly priority?: Priority | undefined;
+  /** What the session may use in all. Without it, what its agent says. */
+  readonly budget?: Limits | undefined;
+  /** The files it begins with: `{ from: FOLDER }` copies a folder, `{ git: REPOSITORY, ref? }` clones a repository, `{ cwd: FOLDER }` works in the folder itself. Without it, none. */
+  readonly files?: FilesOption | undefined;
+  /** Another session, whose facts, decisions, plan and progress it begins with, without the transcript. */
+  readonly carryFrom?: { readonly id: SessionId } | SessionId | undefined;
+}
+
 const Options = Description.extend({
   agent: z.custom<Agent>(isAgent, 'expected what defineAgent gives').optional(),
-  /** What it may use in all; by default what its agent says. */
   budget: Limits.optional(),
-  /** What its files are at its beginning; none by default. */
   files: FilesOption.optional(),
-  /** A session whose facts, decisions, plan and progress it opens with, without the transcript. */
   carryFrom: z
     .union([SessionId, z.looseObject({ id: SessionId })], { error: 'expected a session or its id' })
     .optional(),
-});
-export interface OpenOptions extends Omit<z.input<typeof Options>, 'carryFrom'> {
-  readonly carryFrom?: { readonly id: SessionId } | SessionId | undefined;
-}
+} satisfies Record<Exclude<keyof OpenOptions, keyof Description>, z.ZodType>);
 
 /** The session that opens another for a call of its own. */
 type SessionCaller = Required<Pick<Opening, 'calledBy' | 'filesOf'>>;
@@ -41,6 +53,6 @@ export const openSession = async (scope: Scope, input: OpenOptions, caller?: Ses
   if (!('events' in written)) {
     throw new PerdureError('SESSION_EXISTS', `${key.session} exists already: open again`, { details: { ...key } });
   }
-  scope.folds.advance(key, undefined, written.events, 0);
+  scope.folds.advance(key, undefined, { ...written, bytes: 0 });
   return key.session;
 };

@@ -218,3 +218,17 @@ test('[IN1] an option of a runtime that belongs to its models is told by where i
     /^openRuntime: "providers" is not one of store, .*: did you mean models\.providers\?$/,
   );
 });
+
+test.each([Number.NaN, Number.POSITIVE_INFINITY, -5, 2 ** 48])(
+  '[IN1] a clock that says %d is refused before anything is made by it, and spoils no id of others',
+  async (now) => {
+    const store = openMemoryStore();
+    const runtime = await openRuntime({ store, clock: { now: () => now } });
+    await expect(runtime.sessions.open()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await store.list('local' as never, { limit: 10 })).toEqual([]);
+    const other = await openRuntime({ store: openMemoryStore(), clock: { now: () => 1_700_000_000_000.5 } });
+    const { id } = await other.sessions.open();
+    expect(await (await other.sessions.get(id)).verify()).toMatchObject({ ok: true });
+    for (const each of [runtime, other]) await each.close();
+  },
+);

@@ -14,6 +14,7 @@ import { endAtOnce } from './end-at-once.ts';
 import { Following, readEvents } from './events.ts';
 import { refuseBeyond } from './points.ts';
 import type { Scope } from './scope.ts';
+import { warnWhileUntaken } from './warn-untaken.ts';
 
 /** A run that is at work, or is to be. */
 export interface RunUnderWay {
@@ -23,17 +24,21 @@ export interface RunUnderWay {
 }
 
 export interface RunResult {
+  /** The id of the run. */
   readonly run: RunId;
+  /** How it ended, or how it rests. */
   readonly status: Extract<RunStatus, 'waiting' | 'paused' | 'succeeded' | 'failed' | 'cancelled'>;
-  /** Text, or the value that the agent's output schema gives. */
+  /** Of one that succeeded: text, or the value that the agent's output schema gives. */
   readonly output?: Json | undefined;
   /** Of one that failed. The code is a RunFailureCode or an ErrorCode, or that of another release. */
   readonly error?: { readonly code: string; readonly message: string } | undefined;
+  /** Of one that waits: `approval`, `question`, `budget`, `human` (a person holds the session), or `agent` (no worker has its agent). */
   readonly waitingFor?: WaitReason | undefined;
   /** Why it waits, for people. */
   readonly reason?: string | undefined;
   /** The session of a subagent that waits, when it is not this one. */
   readonly waitsIn?: SessionId | undefined;
+  /** The tokens that it used so far, and what they cost where the price is known. */
   readonly usage: Usage;
 }
 
@@ -47,13 +52,13 @@ export interface AdmittedRun {
 export interface Run {
   readonly id: RunId;
   readonly session: SessionId;
-  /** Its events from the admission on, as they come, until it ends; `after` a seq to go on from there. */
+  /** Its events from the admission on, as they come, until it ends. `after` goes on from a seq. */
   events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
-  /** How it stands now. */
+  /** How it stands now, without waiting. One that no worker has taken on yet counts as running. */
   standing(): Promise<RunResult | RunUnderWay>;
-  /** Its outcome, when it has ended, or waits for somebody, or was paused. */
+  /** Waits until it has ended, waits for somebody or is paused, and tells the outcome. Without a worker, it waits for ever; a `signal` ends the wait. */
   result(options?: z.input<typeof Waiting>): Promise<RunResult>;
-  /** Its outcome, when it has ended, however long it waits before. */
+  /** Waits until it has ended, however long it waits for people in between, and tells the outcome. */
   ended(options?: z.input<typeof Waiting>): Promise<RunResult>;
   /** Ends it at once, whoever is at work on it. */
   cancel(): Promise<void>;
@@ -102,8 +107,13 @@ export const runHandle = (scope: Scope, key: SessionKey, run: AdmittedRun): Run 
   }
   const outcome = async (mayRest: boolean, options: z.input<typeof Waiting> = {}): Promise<RunResult> => {
     const { signal } = parseInput('the query', Waiting, options);
-    for await (const standing of runStandings(scope, key, run, signal)) {
-      if (standing.status !== 'running' && (mayRest || hasEnded(standing))) return standing;
+    const stopWarning = warnWhileUntaken(scope, key, id);
+    try {
+      for await (const standing of runStandings(scope, key, run, signal)) {
+        if (standing.status !== 'running' && (mayRest || hasEnded(standing))) return standing;
+      }
+    } finally {
+      stopWarning();
     }
     throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed, or the wait was ended: the run goes on');
   };

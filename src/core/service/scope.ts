@@ -19,6 +19,8 @@ import type { SessionFolds } from './session-folds.ts';
 export interface Timing {
   /** Before a model that failed is asked again; twice as long each time. */
   readonly modelBackoffMs: number;
+  /** Before a program that waits for a run is warned that no worker holds its agent. */
+  readonly untakenMs: number;
 }
 
 /** What may be known to tools alone. */

@@ -21,7 +21,14 @@ import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from './sess
 import type { MasterKeySource } from './vault/master-key.ts';
 import { Vaults } from './vault/vaults.ts';
 
-export const Timings = z.strictObject({ modelBackoffMs: z.number().nonnegative().default(1000) });
+export const Timings = z.strictObject({
+  modelBackoffMs: z.number().nonnegative().default(1000),
+  untakenMs: z
+    .number()
+    .nonnegative()
+    .max(2 ** 31 - 1)
+    .default(3000),
+});
 const Snapshots = z.strictObject({ everyEvents: z.number().positive(), everyBytes: z.number().positive() });
 
 interface Settings {

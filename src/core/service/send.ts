@@ -16,12 +16,15 @@ import type { Scope } from './scope.ts';
 export type SendInput = string | readonly z.input<typeof UserPart>[];
 
 export interface SendOptions {
+  /** The same key with the same input again gives the same run, and nothing is sent twice. */
   readonly idempotencyKey?: string | undefined;
-  /** What becomes of it while a run is under way; `queue` by default. */
+  /** What becomes of the input while a run is under way: it waits its turn (`queue`), joins the run at its next step (`steer`), ends the run first (`interrupt`), or is refused (`reject`). */
   readonly policy?: InputPolicy | undefined;
-  /** Its run begins no sooner, and what is sent after it need not wait for it. */
+  /** The run begins no sooner than this: a date, or milliseconds since 1970. Inputs that are sent later need not wait for it. */
   readonly notBefore?: Date | number | undefined;
 }
+
+export const defaultPolicy = 'queue';
 
 const Content = listOf(UserPart, { ...someParts, error: 'expected text, or a list of parts' });
 const Options = z
@@ -30,10 +33,13 @@ const Options = z
     policy: InputPolicy.optional(),
     notBefore: z.union([z.date().transform(Number), z.int().nonnegative()]).optional(),
   })
-  .refine(({ policy = 'queue', notBefore }) => notBefore === undefined || policy === 'queue' || policy === 'reject', {
-    path: ['notBefore'],
-    error: 'what begins later is queued: leave out the policy',
-  });
+  .refine(
+    ({ policy = defaultPolicy, notBefore }) => notBefore === undefined || policy === 'queue' || policy === 'reject',
+    {
+      path: ['notBefore'],
+      error: 'what begins later is queued: leave out the policy',
+    },
+  );
 type Admission = z.output<typeof Options>;
 
 const contentOf = (input: SendInput) =>
@@ -60,7 +66,7 @@ export const admitInput = async (
   scope: Scope,
   key: SessionKey,
   input: SendInput,
-  { idempotencyKey, policy = 'queue', notBefore }: Admission = {},
+  { idempotencyKey, policy = defaultPolicy, notBefore }: Admission = {},
 ): Promise<AdmittedRun> => {
   const content = contentOf(input);
   const fold = await scope.folds.head(key);

@@ -6,6 +6,8 @@ import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import type { FoldSnapshot } from '../ports/store.ts';
+import type { SessionFold } from '../session/fold.ts';
+import type { Landed } from './landed.ts';
 import { SessionFolds } from './session-folds.ts';
 
 const workspace = 'local' as WorkspaceId;
@@ -43,6 +45,12 @@ const talk = async (
   return { runtime, session, key: { workspace, session: session.id } };
 };
 
+const landed = ({ hash }: SessionFold, events: readonly SessionEvent[]): Landed => ({
+  outcome: { previous: Buffer.from(hash, 'hex') } as unknown as Landed['outcome'],
+  events,
+  bytes: 0,
+});
+
 describe('folds of sessions', () => {
   test('[FOLD6] a fold that was read while others appended does not take the place of a newer one', async () => {
     const store = openMemoryStore();
@@ -67,9 +75,10 @@ describe('folds of sessions', () => {
     const late = folds.head(key);
     await reading.promise;
     const two = (await Array.fromAsync(session.events({ after: before.seq }))) as readonly SessionEvent[];
-    folds.advance(key, before, two, 0);
+    folds.advance(key, before, landed(before, two));
     const three = await session.append({ role: 'user', content: 'three' });
-    folds.advance(key, await folds.recent(key), three, 0);
+    const newest = await folds.recent(key);
+    folds.advance(key, newest, landed(newest, three));
     gate.resolve();
     expect((await late).seq).toBe(before.seq + 1);
     expect((await folds.recent(key)).seq).toBe(before.seq + 2);
@@ -91,6 +100,23 @@ describe('folds of sessions', () => {
     counts.events = 0;
     expect((await folds.at(key, 47)).seq).toBe(47);
     expect(counts.events).toBe(7);
+  });
+
+  test('[FOLD2] rewinds that lead to each other across snapshots are followed once each', async () => {
+    const { store, counts } = counting(openMemoryStore());
+    const policy = { everyEvents: 10, everyBytes: 1e9 };
+    const { session, key } = await talk(store, policy, ['begin']);
+    for (let point = 1, loop = 0; loop < 20; loop++) {
+      for (let more = 0; more < 12; more++) await session.append({ role: 'user', content: `${more}` });
+      await session.rewind({ to: { seq: point } });
+      await session.append({ role: 'user', content: 'once more' });
+      await session.rewind({ to: { seq: point } });
+      point = (await session.append({ role: 'user', content: 'on' })).at(-1)!.seq;
+    }
+    counts.events = 0;
+    const { seq } = await new SessionFolds(store, policy, fail).head(key);
+    // One window of a snapshot for each rewind at the most.
+    expect(counts.events).toBeLessThan(40 * policy.everyEvents + seq);
   });
 
   test('[FOLD2] a session is opened to its context by one look at its log', async () => {

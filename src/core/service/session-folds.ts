@@ -2,8 +2,10 @@ import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { FoldSnapshot, Head, SessionKey, Store, StoredEvent } from '../ports/store.ts';
+import { linkProblem } from '../session/chain.ts';
 import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/event-codec.ts';
 import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
+import type { Landed } from './landed.ts';
 import { type NewestEvents, readForward } from './read-log.ts';
 
 /** A snapshot is due when either is reached since the last one: the tail that opening a session has to fold stays below both. */
@@ -85,6 +87,19 @@ export const sessionNotFound = ({ workspace, session }: SessionKey): PerdureErro
     { details: { workspace, session } },
   );
 
+const hexOf = (hash: Uint8Array): string => Buffer.from(hash).toString('hex');
+
+/** Whether it follows the event that the fold ends with, and not another one of its number. */
+const goesOnFrom = ({ seq, hash }: SessionFold, event: StoredEvent): boolean =>
+  linkProblem({ seq, hash: Buffer.from(hash, 'hex') }, event) === undefined;
+
+interface FoldOptions {
+  /** What was kept here; the store may have lost it. */
+  readonly base?: Counted | undefined;
+  readonly newest?: NewestEvents | undefined;
+  readonly targets?: Map<number, SessionFold>;
+}
+
 const bodyBytes = (event: StoredEvent): number => (event.body.kind === 'bytes' ? event.body.bytes.length : 0);
 
 /**
@@ -135,9 +150,9 @@ export class SessionFolds {
   async #outlineAt(head: Head, newest?: NewestEvents): Promise<SessionFold> {
     const key: SessionKey = { workspace: head.workspace, session: head.session };
     const known = this.#newest.get(cacheKey(key));
-    if (known?.state.seq === head.seq) return known.state;
+    if (known?.state.seq === head.seq && known.state.hash === hexOf(head.hash)) return known.state;
     const base = known && known.state.seq < head.seq ? known : undefined;
-    const read = await this.#foldTo(key, head.seq, base, newest);
+    const read = await this.#foldTo(key, head.seq, { base, newest });
     // Somebody may have appended while it was read.
     const now = this.#newest.get(cacheKey(key));
     if (!now || now.state.seq <= read.state.seq) this.#keep(key, read);
@@ -165,12 +180,11 @@ export class SessionFolds {
   advance(
     key: SessionKey,
     before: SessionFold | undefined,
-    events: readonly SessionEvent[],
-    bytes: number,
+    { outcome, events, bytes }: Landed,
     target?: SessionFold,
   ): void {
     const known = this.#newest.get(cacheKey(key));
-    if (before && known?.state.seq !== events[0]!.seq - 1) {
+    if (before && known?.state.hash !== hexOf(outcome.previous)) {
       this.forget(key);
       return;
     }
@@ -182,7 +196,8 @@ export class SessionFolds {
   }
 
   /** Begins the fold of a child where its parent's stood: what the parent had folded since its last snapshot counts on. */
-  seed(key: SessionKey, point: Counted, events: readonly SessionEvent[]): void {
+  seed(key: SessionKey, point: Counted, { outcome, events }: Landed): void {
+    if (point.state.hash !== hexOf(outcome.previous)) return;
     const parent: Counted = { ...point, began: undefined };
     const since = events.reduce<Counted>((each, event) => counted(each, event, 0), parent);
     this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since) : since);
@@ -215,12 +230,18 @@ export class SessionFolds {
     while (this.#writing.size > 0) await Promise.all(this.#writing);
   }
 
-  async #foldTo(key: SessionKey, seq: number, base?: Counted, newest?: NewestEvents): Promise<Counted> {
+  /** `targets` are folds that rewinds go back to: of many that lead to each other's windows, each is made once. */
+  async #foldTo(
+    key: SessionKey,
+    seq: number,
+    { base, newest, targets = new Map() }: FoldOptions = {},
+  ): Promise<Counted> {
     let tracked = base ?? (await this.#load(key, seq));
     const passed = new Map<number, SessionFold>();
     for await (const stored of readForward(this.#store, key, { after: tracked?.state.seq ?? 0, upTo: seq, newest })) {
+      if (tracked && tracked === base && !goesOnFrom(tracked.state, stored)) return this.#foldTo(key, seq, { newest });
       const event = newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
-      tracked = counted(tracked, event, bodyBytes(stored), await this.#target(key, event, passed));
+      tracked = counted(tracked, event, bodyBytes(stored), await this.#target(key, event, passed, targets));
       passed.set(tracked.state.seq, tracked.state);
       if (!this.#isDue(tracked)) continue;
       tracked = this.#snapshot(key, tracked);
@@ -236,10 +257,19 @@ export class SessionFolds {
     return state ? { state, events: 0, bytes: 0 } : this.#load(key, snapshot.seq - 1);
   }
 
-  async #target(key: SessionKey, event: SessionEvent, passed: ReadonlyMap<number, SessionFold>) {
+  async #target(
+    key: SessionKey,
+    event: SessionEvent,
+    passed: ReadonlyMap<number, SessionFold>,
+    targets: Map<number, SessionFold>,
+  ): Promise<SessionFold | undefined> {
     if (event.type !== 'session.rewound') return undefined;
     const to = rewindPoint(event);
-    return passed.get(to) ?? (await this.#foldTo(key, to)).state;
+    const known = passed.get(to) ?? targets.get(to);
+    if (known) return known;
+    const { state } = await this.#foldTo(key, to, { targets });
+    targets.set(to, state);
+    return state;
   }
 
   #isDue({ events, bytes }: Counted): boolean {
@@ -248,8 +278,8 @@ export class SessionFolds {
 
   /** A snapshot is a cache: nobody waits for it, and when it cannot be written the log still has everything. */
   #snapshot(key: SessionKey, tracked: Counted): Counted {
-    const writing = this.#store
-      .putSnapshot(key, encodeFold(tracked.state))
+    const write = async (): Promise<void> => this.#store.putSnapshot(key, encodeFold(tracked.state));
+    const writing = write()
       .catch(this.#report)
       .finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);

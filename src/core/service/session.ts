@@ -72,13 +72,13 @@ export interface Session {
   ): Promise<readonly SessionEvent<'message.appended'>[]>;
   /** Gives it another title, metadata or priority. */
   describe(about: Description): Promise<void>;
-  /** Its events in order, after a seq; with `follow` also those that come, from any process. */
+  /** Its events in order, after a seq. With `follow`, also those still to come, from any process. */
   events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
   /** The messages of the live lineage, now or at a point. */
   transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
   /** What a model would be given next. */
   context(options?: ContextOptions): Promise<Context>;
-  /** Pauses at the next safe point of a run; with `withinMs`, by then at the latest: a call that is cut off is told as interrupted, or run again. */
+  /** Pauses at the next safe point of a run; with `withinMs`, by then at the latest: a call that this cuts off counts as interrupted, or runs again. */
   pause(options?: PauseOptions): Promise<void>;
   /** Ends a pause: what waited in the session goes on. */
   resume(): Promise<void>;
@@ -90,7 +90,7 @@ export interface Session {
   archive(): Promise<void>;
   /** Takes it out of the archive. */
   restore(): Promise<void>;
-  /** Stores the input and makes the run that will answer it; a worker takes it from there. */
+  /** Stores the input and makes the run that will answer it. A worker takes it from there: without one, nothing happens. */
   send(input: SendInput, options?: SendOptions): Promise<Run>;
   /** The inputs that wait, in the order in which they came: neither begun nor joined to a run, for whatever reason. */
   inputs(): Promise<readonly WaitingInput[]>;
@@ -100,7 +100,7 @@ export interface Session {
   cancel(run?: RunId): Promise<RunId | undefined>;
   /** Answers what the agent asked, by the id of its call. */
   answer(callId: string, text: string): Promise<void>;
-  /** Lets a call run that waits for somebody's word, by the id of its approval. */
+  /** Lets a call run that waits for an approval, by the id of the approval. */
   approve(approval: string): Promise<void>;
   /** Refuses it; the model is told, with the reason. */
   deny(approval: string, reason?: string): Promise<void>;
@@ -110,13 +110,13 @@ export interface Session {
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
   /** What it has used so far, and what it may use in all. */
   usage(): Promise<SessionUsage>;
-  /** What is being written and done by workers of this process. */
+  /** What is being written and done now, piece by piece, until the function that it gives is called. Of any worker on PostgreSQL; on SQLite, of workers in this process. */
   previews(listener: (preview: Preview) => void): () => void;
   /** The typed state, now or at a point. */
   state(options?: z.input<typeof AtPoint>): Promise<State>;
   /** Changes the state by a function on a draft, or by an RFC 6902 patch; undefined when nothing changed. */
   commit(change: Change, options?: CommitOptions): Promise<CommitRecord | undefined>;
-  /** Says who vouches for entries from now on, and why. */
+  /** Raises how far entries of the state can be relied on, and says why. */
   lift(
     path: string | readonly string[],
     options: { readonly to: Provenance; readonly why: string },
@@ -127,9 +127,9 @@ export interface Session {
   toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
   /** Every commit that matches, as it comes, from this call on. */
   watch(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
-  /** Takes a commit back; with an adoption its files too, those of other commits stay as they are. */
+  /** Takes a commit back. Of an adoption, the files go back too; those of other commits stay as they are. */
   revert(seq: number, options?: { readonly why?: string | undefined }): Promise<Reversal | undefined>;
-  /** Takes over what a branch changed of state and files, as one commit, and reports what both had changed. */
+  /** Takes over what a branch changed in state and files, as one commit, and reports what both sides had changed. */
   adopt(branch: Session | SessionId, options?: AdoptOptions): Promise<Adoption>;
   /** What differs between two places, as a patch and by what changed. */
   diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
@@ -144,15 +144,14 @@ export interface Session {
   /** What was left out of a context, by its key. */
   recall(key: string): Promise<unknown>;
   /**
-   * The same tools, with every call journaled: recorded before it runs, with its outcome after, and with what it is declared to change.
-   * Holds the session, together with all else that is tracked by this handle, until another tracks it, or it is rewound: then calls fail
-   * with FENCED before anything is run. What a tool that has run gives or throws reaches the loop in any case; what cannot be journaled of
-   * it is told to `onWarning`.
+   * Gives the same tools, with every call journaled: that it begins, its outcome, and what it is declared to change. From then on this handle
+   * holds the session, until another one tracks it or it is rewound. Calls then fail with FENCED before the tool runs. What a tool that has run
+   * gives or throws reaches the loop in any case; what cannot be journaled of it goes to `onWarning`.
    */
   track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
   /** Asks again what a turn was asked, as a new attempt beside the old one. It rewinds: inputs that wait are cancelled. */
   retry(options: { readonly turn: number }): Promise<Retry>;
-  /** Plays a turn again on a fork against what was recorded, or with another model or agent, and tells where it departs. */
+  /** Plays a turn again on a fork, against what was recorded or with another model or agent, and tells where it departs. */
   replay(options: ReplayOptions): Promise<Replay>;
   /** A child session that goes on from a point, or from now; nothing is copied. */
   fork(options?: ForkOptions): Promise<Session>;

@@ -16,35 +16,41 @@ import type { StateProblem } from './state-change.ts';
 type OwnState = Record<string, Json>;
 
 export interface AgentDefinition<Own extends object = OwnState> {
+  /** What it is called: a letter, then letters, digits, `-` or `_`, 63 at most. */
   readonly name: string;
+  /** A whole number from 1 on. Raise it when you change the agent: a session stays with the version that it was opened with, until `session.bind` gives it another. */
   readonly version: number;
+  /** What the model is told first, before the conversation. */
   readonly instructions?: string;
-  /** Such as `anthropic/…`, or an AI SDK language model. Needed by `session.send`; a foreign loop brings its own. */
+  /** A name such as `anthropic/…` or `openai/…`, or a language model of the AI SDK. `session.send` needs one; a loop of your own does not. */
   readonly model?: string | object;
+  /** What the model is asked with. */
   readonly settings?: ModelSettings;
+  /** What `defineTool` made, and those of `perdure/tools`. */
   readonly tools?: readonly Tool[];
-  /** What the answer to an input has to be: text by default, JSON of this form with a schema. */
+  /** A schema that the answer must fit, as JSON. `result().output` is then the value that the schema gives. Without it, the answer is text. */
   readonly output?: StandardSchemaV1;
-  /** Run in a worktree that was brought to a snapshot, to make anew what snapshots leave out: `npm ci`. By the tool `shell`, or by another. */
+  /** A command that makes anew what snapshots leave out, such as `npm ci`. It runs in a worktree that was just restored, by the agent's tool `shell` or by the one named here. */
   readonly prepare?: string | { readonly command: string; readonly shell: Tool };
+  /** Limits, and how older turns are summarized. */
   readonly policies?: AgentPolicies;
   /**
-   * What the agent's own part of a session's state must be. It only checks: the state holds what was committed, without the defaults, the
-   * coercions and the transforms of the schema.
+   * The schema of the agent's own part of the state, `state.own`. It only checks: the state holds what was committed, without the defaults,
+   * coercions and transforms of the schema.
    */
   readonly state?: StandardSchemaV1<Own, unknown>;
-  /** What `state.own` is in a new session; needed when the schema does not accept `{}`. */
+  /** What `state.own` is in a new session; `{}` without it. Needed when the schema does not accept `{}`. */
   readonly initial?: NoInfer<Own>;
-  /** Brings the own part of an earlier version to this one's schema. */
+  /** Brings `state.own` of an earlier version to the schema of this one. Needed when the schema has changed. */
   readonly migrate?: (own: OwnState, from: { readonly version: number }) => Own;
 }
 
 export interface AgentPolicies {
-  /** Answers of the model in one run; 100 by default. */
+  /** How many answers of the model one run may take. A run that reaches it fails. */
   readonly maxSteps?: number;
-  /** In place of the summary that needs no model. */
+  /** Writes the summary of older turns that no longer fit into the context. Without it, a line for each turn is written, by no model. */
   readonly summarize?: Summarize;
-  /** What a session may use in all, unless it is opened with limits of its own. */
+  /** What a session may use in all, unless it is opened with a budget of its own. At the limit, the run waits for a person. */
   readonly budget?: Limits;
 }
 
@@ -143,7 +149,7 @@ const describe = (schema: StandardSchemaV1, version: number): unknown => {
   return json === undefined ? { vendor, version } : { vendor, json };
 };
 
-const defaultMaxSteps = 100;
+export const defaultMaxSteps = 100;
 
 const isTool = (value: unknown): value is Tool =>
   typeof (value as Partial<Tool> | null | undefined)?.approvalFor === 'function';

@@ -29,6 +29,18 @@ describe('an RFC 6902 patch', () => {
     );
   });
 
+  test('[IN6] copies that double what they copy are refused before they fill the memory', () => {
+    const doubling: PatchOperation[] = Array.from({ length: 60 }, (_, at) => ({
+      op: 'copy',
+      from: '/a',
+      path: `/a/${at}`,
+    }));
+    expect(applyOperations({ a: { x: 'y'.repeat(100) } }, doubling)).toMatchObject({
+      failed: { message: 'copy failed: what one patch copies takes more than 16777216 characters' },
+    });
+    expect(applyOperations({ a: { x: 'y' } }, doubling.slice(0, 3))).toHaveProperty('value');
+  });
+
   test('[STATE1] fails as the RFC says, with the operation named', () => {
     const value = { list: [1, 2], record: { a: 1 }, text: 'x' };
     const refused: PatchOperation[] = [

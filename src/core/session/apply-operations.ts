@@ -44,8 +44,24 @@ export const put = (container: Container, segment: string, value: Value): void =
 /** Copies of containers that nobody else needs: they are taken where a copy would be made. */
 export type Spares = ReadonlyMap<Container, Container>;
 
+/** Copies of copies double what they copy: a few would fill the memory. */
+const maxCopiedChars = 16 * 1024 * 1024;
+
+/** About as many characters as its JSON has; no more than one beyond the limit is counted. */
+const charsOf = (value: Value, limit: number): number => {
+  if (typeof value === 'string') return value.length + 2;
+  if (!isContainer(value)) return 4;
+  let chars = 2;
+  for (const [name, each] of Object.entries(value)) {
+    chars += name.length + charsOf(each, limit - chars);
+    if (chars > limit) break;
+  }
+  return chars;
+};
+
 class Patching {
   #root: Value;
+  #copiedChars = 0;
   /** The containers that were made here, stand in one place and may be changed. */
   readonly #own = new Set<Container>();
   readonly #spares: Spares;
@@ -76,7 +92,7 @@ class Patching {
         if (!isSameJson(this.#get(path), operation.value)) refuse('it has another value');
         break;
       case 'copy':
-        this.#add(path, deepFreeze(structuredClone(this.#get(operation.from))));
+        this.#add(path, this.#copyOf(this.#get(operation.from)));
         break;
       case 'move': {
         if (path.startsWith(`${operation.from}/`)) refuse('a value cannot be moved into itself');
@@ -85,6 +101,13 @@ class Patching {
         this.#add(path, moved);
       }
     }
+  }
+
+  #copyOf(value: Value): Value {
+    this.#copiedChars += charsOf(value, maxCopiedChars);
+    if (this.#copiedChars > maxCopiedChars)
+      refuse(`what one patch copies takes more than ${maxCopiedChars} characters`);
+    return deepFreeze(structuredClone(value));
   }
 
   #get(path: string): Value {

@@ -14,6 +14,7 @@ const actor = 'member:ann' as Actor;
 const state = (part: Partial<SessionFold> = {}): SessionFold => ({
   session: newId('ses'),
   seq: 5,
+  hash: '00'.repeat(32),
   at: 0,
   createdAt: 0,
   lastTurn: 2,

@@ -177,6 +177,23 @@ const refuseOutdatedSummary = (
 };
 
 /** What goes on from the state needs one that is known; the rest is how to get away from one that is not. */
+/** Inputs that wait are part of the fold, which every reader of the session holds. */
+const maxWaitingInputs = 1000;
+const maxWaitingChars = 64 * 1024 * 1024;
+
+const charsOf = ({ message: { content } }: PayloadOf<'input.admitted'>): number =>
+  content.reduce((sum, part) => sum + ('text' in part ? part.text.length : 'data' in part ? part.data.length : 0), 0);
+
+const refuseBeyondRoom = ({ session, queue }: SessionFold, input: PayloadOf<'input.admitted'>): void => {
+  const chars = [...queue, input].reduce((sum, each) => sum + charsOf(each), 0);
+  if (queue.length < maxWaitingInputs && chars <= maxWaitingChars) return;
+  throw new PerdureError(
+    'SESSION_BUSY',
+    `${queue.length} inputs wait in ${session}, which takes ${maxWaitingInputs} or ${maxWaitingChars} characters: send more when some were answered or cancelled`,
+    { details: { session, waiting: queue.length } },
+  );
+};
+
 const needsState: ReadonlySet<SessionCommand['type']> = new Set(['append', 'commit', 'compact', 'bind', 'files']);
 
 /** Pure: the events that answer a command on this state, or a PerdureError that says why there are none. */
@@ -189,6 +206,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       return decideAppend(state, command, actor);
     case 'admit': {
       if (command.whileIdleAt !== undefined) refuseWhileBusy(state, command.whileIdleAt);
+      refuseBeyondRoom(state, command.input);
       const draft: EventDraft = {
         type: 'input.admitted',
         payload: command.input,

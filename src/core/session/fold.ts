@@ -17,12 +17,14 @@ import { tryDelta, valueAt } from './state-change.ts';
 import { entriesTouched } from './touched-paths.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
-export const foldVersion = 15;
+export const foldVersion = 16;
 
 /** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
 export interface SessionFold extends RunFold, FilesFold {
   readonly session: SessionId;
   readonly seq: number;
+  /** Of the event at `seq`: another event of that number may take its place, where a store lost what it had. */
+  readonly hash: string;
   readonly at: number;
   readonly createdAt: number;
   /** The highest turn number given so far. */
@@ -79,6 +81,7 @@ type RunningCalls = Readonly<
 const blank = (event: SessionEvent): SessionFold => ({
   session: event.session,
   seq: 0,
+  hash: '',
   at: event.at,
   createdAt: event.at,
   lastTurn: 0,
@@ -210,6 +213,7 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
     ...(runs === base ? undefined : runs),
     ...foldFiles(base, event, target),
     seq: event.seq,
+    hash: event.hash,
     at: event.at,
     turn: event.turn,
     lastTurn: Math.max(base.lastTurn, event.turn),

@@ -47,8 +47,11 @@ const redactBy = (schema: Schema, value: unknown, redactor: Redactor): unknown =
       const option = (def.options as readonly Schema[]).find((each) => each.safeParse(value).success);
       return option ? redactBy(option, value, redactor) : value;
     }
+    case 'pipe': {
+      const looksAhead = def.in._zod.def.type === 'transform';
+      return looksAhead ? redactBy(def.out as Schema, value, redactor) : redactor.json(value as Json);
+    }
     case 'unknown':
-    case 'pipe':
       return redactor.json(value as Json);
     default:
       return value;

@@ -4,6 +4,7 @@ import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { parseInput } from '../../schema/parse-input.ts';
+import type { BodyRoom } from './body-room.ts';
 import { eventStream } from './event-stream.ts';
 import { jsonText } from './json-text.ts';
 import { unauthenticated } from './problem.ts';
@@ -22,6 +23,8 @@ export interface Asking {
   readonly onFailure: (error: unknown) => void;
   /** Ends the connection without an end of the answer. */
   readonly cutOff: () => void;
+  /** Counts a stream or a wait among those of the key, until what it gives is called; fails where the key has too many. */
+  readonly open: () => () => void;
   /** Of streams that are open. */
   readonly onStream: (change: 1 | -1) => void;
 }
@@ -31,6 +34,8 @@ export interface AnswerOptions {
   readonly beatMs: number;
   /** Aborted when the server stops: streams end. */
   readonly stopping: AbortSignal;
+  /** For bodies that are kept while their request is under way. */
+  readonly bodies: BodyRoom;
   /** Checks answers against their schemas; for tests. */
   readonly checksAnswers: boolean;
 }
@@ -42,6 +47,7 @@ const defaultMaxBytes = 1024 * 1024;
 const streaming =
   (asking: Asking, { beatMs }: AnswerOptions, signal: AbortSignal) =>
   (source: EventSource) => {
+    const close = asking.open();
     asking.onStream(1);
     return eventStream(source, {
       signal,
@@ -52,8 +58,22 @@ const streaming =
         const known = error instanceof PerdureError ? error : undefined;
         return { event: 'error', data: { code: known?.code ?? 'DEFECT', ...(known && { detail: known.message }) } };
       },
-      onEnd: () => asking.onStream(-1),
+      onEnd: () => {
+        close();
+        asking.onStream(-1);
+      },
     });
+  };
+
+const waiting =
+  ({ open }: Asking) =>
+  async <T>(work: () => Promise<T>): Promise<T> => {
+    const close = open();
+    try {
+      return await work();
+    } finally {
+      close();
+    }
   };
 
 /** What waits for long is not answered to a key that was revoked meanwhile. */
@@ -144,7 +164,7 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
     return new Response(text, { status, headers: { 'content-type': 'application/json' } });
   };
 
-  return async (asking) => {
+  const answerTo = async (asking: Asking, take: (chunk: Uint8Array) => void): Promise<Response> => {
     const { request, identity } = asking;
     const { headers } = request;
     const url = new URL(request.url);
@@ -153,19 +173,22 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
     const asked = {
       params: parseInput('the path', Params, asking.params),
       query: parseInput('the query', Query, readQuery(url, query)),
-      body: hasJson ? parseInput('the body', body, await readJson(request, maxBytes)) : undefined,
+      body: hasJson ? parseInput('the body', body, await readJson(request, maxBytes, take)) : undefined,
     };
     const key = headers.get('idempotency-key');
     const idempotencyKey = key === null ? undefined : parseInput('the header idempotency-key', CallersKey, key);
     const revoked = new AbortController();
     const signal = AbortSignal.any([request.signal, options.stopping, revoked.signal]);
-    const content = untilRevoked(limited(request, maxBytes), asking, options);
+    const content = untilRevoked(limited(request, maxBytes, route.keepsNoBody ? undefined : take), asking, options);
     const lasting = async (given: AsyncIterable<Uint8Array>) => {
       const chunks = untilRevoked(given, asking, options);
       return untilBroken(await chunks.next(), chunks, asking);
     };
     const events = streaming(asking, options, signal);
-    const call: AnyCall = { ...asked, runtime, headers, idempotencyKey, signal, content, lasting, events };
+    const call: AnyCall = {
+      ...asked,
+      ...{ runtime, headers, idempotencyKey, signal, content, lasting, events, waiting: waiting(asking) },
+    };
     const handle = () => route.handle(call as RouteCall<never, never, never>);
     const work = () =>
       whileKeyCounts(asking, options, revoked, alone ? () => alone(identity.workspace, handle) : handle);
@@ -173,4 +196,5 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
     const of = `${route.name} ${url.pathname} ${headers.get('if-match') ?? ''}`;
     return responseTo(await runtime.once({ key: idempotencyKey, of, body: asked as never }, work as never));
   };
+  return (asking) => options.bodies.during(asking.identity.workspace, (take) => answerTo(asking, take));
 };

@@ -6,19 +6,19 @@ import type { Authenticated } from '../../core/service/registry/authenticate.ts'
 import { PerdureError } from '../../schema/error.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { type AnswerOptions, answering } from './answer-route.ts';
-import { type KeyCheck, keyCheck } from './key-check.ts';
+import { type BodyLimits, BodyRoom } from './body-room.ts';
+import { type KeyCheck, type KeyLimits, keyCheck } from './key-check.ts';
 import type { Observer } from './observer.ts';
 import { corsHeaders, type OriginRules, refuseForeign } from './origin-check.ts';
 import { problemResponse } from './problem.ts';
-import type { Rate } from './rate-limit.ts';
 import { refuseFlood } from './refuse-flood.ts';
 import { refuseOddTarget } from './request-target.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes/index.ts';
 
-export interface AppOptions extends AnswerOptions {
+export interface AppOptions extends Omit<AnswerOptions, 'bodies'>, KeyLimits {
   readonly rules: OriginRules;
-  readonly rate: Rate;
+  readonly bodies: BodyLimits;
   readonly observer: Observer;
 }
 
@@ -91,8 +91,7 @@ const nothingHere = (method: string, allow: string): PerdureError =>
     ? new PerdureError('METHOD_NOT_ALLOWED', `${method} is not done here, but ${allow}`, { details: { allow } })
     : new PerdureError('ROUTE_NOT_FOUND', 'there is nothing here: /v1/openapi.json says what there is');
 
-const serveRoute = (app: Hono<Env>, route: Route, keys: KeyCheck, options: AppOptions): void => {
-  const { observer } = options;
+const serveRoute = (app: Hono<Env>, route: Route, keys: KeyCheck, options: AnswerOptions, observer: Observer): void => {
   const answer = answering(route, options);
   app.on(route.method, honoPath(route.path), async (context) => {
     const request = context.req.raw;
@@ -109,6 +108,7 @@ const serveRoute = (app: Hono<Env>, route: Route, keys: KeyCheck, options: AppOp
       mayGoOn: async () => (await keys.find(request.headers)) !== undefined,
       cutOff: () => void context.env.outgoing.destroy(),
       onFailure: (error) => observer.failed(error, context.get('requestId')),
+      open: () => keys.open(who),
       onStream: observer.streams,
     });
   });
@@ -116,8 +116,9 @@ const serveRoute = (app: Hono<Env>, route: Route, keys: KeyCheck, options: AppOp
 
 /** Everything that is served, as one function from requests to responses. */
 export const httpApp = (options: AppOptions): Hono<Env> => {
-  const { runtime, observer, rules, rate } = options;
-  const keys = keyCheck(runtime, rate);
+  const { runtime, observer, rules } = options;
+  const keys = keyCheck(runtime, options);
+  const answers = { ...options, bodies: new BodyRoom(options.bodies) };
   const app = new Hono<Env>();
   app.use(async (context, next) => {
     const began = performance.now();
@@ -136,7 +137,7 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value);
     tellAnswered(context, observer, performance.now() - began);
   });
-  for (const route of routes) serveRoute(app, route, keys, options);
+  for (const route of routes) serveRoute(app, route, keys, answers, observer);
   app.onError((error, context) => failure(error, context, observer));
   app.notFound((context) => {
     const allow = methodsAt(app, new URL(context.req.url).pathname);

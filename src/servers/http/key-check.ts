@@ -1,6 +1,7 @@
 import type { Authenticated } from '../../core/service/registry/authenticate.ts';
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
+import { Held } from './held.ts';
 import { unauthenticated } from './problem.ts';
 import { type Rate, RateLimit } from './rate-limit.ts';
 
@@ -9,16 +10,43 @@ const tokenOf = (headers: Headers): string | undefined => {
   return token;
 };
 
+export interface KeyLimits {
+  readonly rate: Rate;
+  /** Of all keys of a workspace together. */
+  readonly workspaceRate: Rate;
+  /** Streams and waits for runs that a key has open at once. */
+  readonly streamsPerKey: number;
+}
+
 export interface KeyCheck {
   find(headers: Headers): Promise<Authenticated | undefined>;
   mustFind(headers: Headers): Promise<Authenticated>;
-  /** Fails with RATE_LIMITED when the key has asked too often. */
+  /** Fails with RATE_LIMITED when the key, or its workspace, has asked too often. */
   limitRate(found: Authenticated): void;
+  /** For as long as a stream or a wait lasts, until what it gives is called; fails with RATE_LIMITED when the key has too many. */
+  open(found: Authenticated): () => void;
 }
 
+const limited = (what: string, retryAfterSeconds: number): PerdureError =>
+  new PerdureError('RATE_LIMITED', what, { details: { retryAfterSeconds } });
+
+const refuseBeyond = (limit: RateLimit, name: string, whose: string): void => {
+  const seconds = limit.take(name);
+  if (seconds !== undefined) throw limited(`too many requests with ${whose}: try again in ${seconds} s`, seconds);
+};
+
+const nameOf = ({ identity, key }: Authenticated): string => `${identity.workspace}/${key.id}`;
+/** Nobody knows when one of them ends. */
+const streamRetrySeconds = 5;
+
 /** By the key of a request: whose it is, and whether it may ask again already. */
-export const keyCheck = (runtime: Pick<Runtime, 'authenticate'>, rate: Rate): KeyCheck => {
+export const keyCheck = (
+  runtime: Pick<Runtime, 'authenticate'>,
+  { rate, workspaceRate, streamsPerKey }: KeyLimits,
+): KeyCheck => {
   const byKey = new RateLimit(rate);
+  const byWorkspace = new RateLimit(workspaceRate);
+  const streams = new Held();
   const find = async (headers: Headers): Promise<Authenticated | undefined> => {
     const token = tokenOf(headers);
     return token === undefined ? undefined : runtime.authenticate(token);
@@ -30,12 +58,20 @@ export const keyCheck = (runtime: Pick<Runtime, 'authenticate'>, rate: Rate): Ke
       if (!found) throw unauthenticated;
       return found;
     },
-    limitRate: ({ identity, key }) => {
-      const waitSeconds = byKey.take(`${identity.workspace}/${key.id}`);
-      if (waitSeconds === undefined) return;
-      throw new PerdureError('RATE_LIMITED', `too many requests with this key: try again in ${waitSeconds} s`, {
-        details: { retryAfterSeconds: waitSeconds },
-      });
+    limitRate: (found) => {
+      refuseBeyond(byKey, nameOf(found), 'this key');
+      refuseBeyond(byWorkspace, found.identity.workspace, 'the keys of this workspace');
+    },
+    open: (found) => {
+      const name = nameOf(found);
+      if (streams.by(name) >= streamsPerKey) {
+        throw limited(
+          `${streamsPerKey} streams and waits for runs are open with this key, as many as it may have: end some, watch the workspace by one stream at /v1/events, or use a key for each program`,
+          streamRetrySeconds,
+        );
+      }
+      streams.add(name, 1);
+      return () => streams.add(name, -1);
     },
   };
 };

@@ -60,9 +60,12 @@ test('[HTTP2, HTTP3] an idempotency key is described with its least and its grea
 });
 
 test("[HTTP2] who answers an approval is told that the approval's own rule decides", () => {
-  const { paths } = openApi(routes, '0.0.1') as { paths: Record<string, Record<string, { description: string }>> };
-  for (const answer of ['approve', 'deny']) {
-    const { description } = paths[`/v1/approvals/{approval}/${answer}`]!.post!;
+  const { paths } = openApi(routes, '0.0.1') as {
+    paths: Record<string, Record<string, { description: string; 'x-perdure-whom'?: string }>>;
+  };
+  for (const answer of ['approve', 'deny'] as const) {
+    const { description, 'x-perdure-whom': whom } = paths[`/v1/approvals/{approval}/${answer}`]!.post!;
+    expect(whom).toBe(permissionFor(`approvals.${answer}`).whom);
     expect(description).toContain('the rule of the approval itself decides');
   }
 });

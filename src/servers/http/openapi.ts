@@ -150,13 +150,14 @@ const failures = {
 
 const operation = (components: Components, route: Route): Schema => {
   const { name, summary, about, body, params, query } = route;
-  const { role, areas = [] } = permissionFor(route.verb);
+  const { role, areas = [], whom } = permissionFor(route.verb);
   return {
     operationId: name,
     summary,
     ...(about && { description: about }),
     tags: [areas[0] ?? anyArea],
     'x-perdure-role': role,
+    ...(whom && { 'x-perdure-whom': whom }),
     'x-perdure-areas': areas,
     parameters: [
       ...parameters(components, 'path', params),

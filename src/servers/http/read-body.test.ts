@@ -27,6 +27,27 @@ test('[HTTP6] brackets within texts do not count as depth', async () => {
   expect(await readJson(asked(JSON.stringify({ text: `${text}\\"` })), 10_000)).toEqual({ text: `${text}\\"` });
 });
 
+test.for([
+  ['objects', '{}'],
+  ['numbers', '1'],
+  ['lists', '[]'],
+] as const)(
+  '[HTTP6] a list of 500,000 %s, which is one value more than a body may have, is refused before it is parsed',
+  async ([, value]) => {
+    const bodyOf = (count: number) => `[${Array(count).fill(value).join(',')}`; // has no end: parsed, it is no JSON
+    await expect(readJson(asked(bodyOf(500_000)), 10_000_000)).rejects.toMatchObject({
+      code: 'PAYLOAD_TOO_LARGE',
+      details: { maxValues: 500_000 },
+    });
+    await expect(readJson(asked(bodyOf(499_999)), 10_000_000)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  },
+);
+
+test('[HTTP6] commas within texts do not count as values', async () => {
+  const text = ',{'.repeat(500_000);
+  expect(await readJson(asked(JSON.stringify([text])), 10_000_000)).toEqual([text]);
+});
+
 test('[HTTP6] a body of another type is refused', async () => {
   await expect(readJson(asked('{}', { 'content-type': 'text/plain' }), 10)).rejects.toMatchObject({
     code: 'INVALID_INPUT',

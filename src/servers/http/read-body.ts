@@ -8,7 +8,11 @@ const tooLarge = (maxBytes: number): PerdureError =>
 const invalid = (why: string): PerdureError => new PerdureError('INVALID_INPUT', `the body ${why}`);
 
 /** A length that is told is believed, so that nothing is read in vain; what is not told is counted. */
-export async function* limited(request: Request, maxBytes: number): AsyncGenerator<Uint8Array, void, void> {
+export async function* limited(
+  request: Request,
+  maxBytes: number,
+  take: (chunk: Uint8Array) => void = () => {},
+): AsyncGenerator<Uint8Array, void, void> {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const encoding = request.headers.get('content-encoding') ?? 'identity';
   if (encoding !== 'identity') throw invalid('is compressed: send it as it is');
@@ -17,15 +21,25 @@ export async function* limited(request: Request, maxBytes: number): AsyncGenerat
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     if (size > maxBytes) throw tooLarge(maxBytes);
+    take(chunk);
     yield chunk;
   }
 }
 
 const maxDepth = 256;
+const maxValues = 500_000;
+const tooMany = new PerdureError(
+  'PAYLOAD_TOO_LARGE',
+  `the body has more than ${maxValues} values: send less at once, or what is large as a text or a file`,
+  { details: { maxValues } },
+);
 
-/** Before it is parsed: schemas go down by recursion. */
-const isTooDeep = (text: string): boolean => {
+const isClosing = (char: number): boolean => char === 0x5d || char === 0x7d;
+
+/** Before it is parsed: schemas go down by recursion, and a value costs far more than its text. */
+const refuseDense = (text: string): void => {
   let depth = 0;
+  let values = 1;
   let isText = false;
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
@@ -33,11 +47,13 @@ const isTooDeep = (text: string): boolean => {
       if (char === 0x5c) at++;
       else if (char === 0x22) isText = false;
     } else if (char === 0x22) isText = true;
+    else if (char === 0x2c) values++;
     else if (char === 0x5b || char === 0x7b) {
-      if (++depth > maxDepth) return true;
-    } else if (char === 0x5d || char === 0x7d) depth--;
+      if (++depth > maxDepth) throw invalid(`is nested deeper than ${maxDepth} levels`);
+      if (!isClosing(text.charCodeAt(at + 1))) values++;
+    } else if (isClosing(char)) depth--;
+    if (values > maxValues) throw tooMany;
   }
-  return false;
 };
 
 const textOf = (content: Uint8Array): string => {
@@ -49,7 +65,7 @@ const textOf = (content: Uint8Array): string => {
 };
 
 const parsed = (text: string): unknown => {
-  if (isTooDeep(text)) throw invalid(`is nested deeper than ${maxDepth} levels`);
+  refuseDense(text);
   try {
     return JSON.parse(text);
   } catch {
@@ -60,8 +76,12 @@ const parsed = (text: string): unknown => {
 const isUtf8 = /^charset=("?)utf-?8\1$/;
 
 /** No body is an empty object: most routes need nothing. */
-export const readJson = async (request: Request, maxBytes: number): Promise<unknown> => {
-  const content = Buffer.concat(await Array.fromAsync(limited(request, maxBytes)));
+export const readJson = async (
+  request: Request,
+  maxBytes: number,
+  take?: (chunk: Uint8Array) => void,
+): Promise<unknown> => {
+  const content = Buffer.concat(await Array.fromAsync(limited(request, maxBytes, take)));
   if (content.length === 0) return {};
   const declared = (request.headers.get('content-type') ?? '').toLowerCase().split(';');
   const [type, ...parameters] = declared.map((each) => each.trim());

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
+import { clipped } from '../../schema/parse-input.ts';
 
 const innerOf = (schema: z.core.$ZodType): z.core.$ZodType =>
   schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? innerOf(schema.unwrap()) : schema;
@@ -9,19 +10,26 @@ export const isList = (schema: z.core.$ZodType): boolean => innerOf(schema) inst
 
 /** Of one parameter. */
 const maxValues = 100;
+/** A list that is full, and what may be given beside it. */
+const maxParameters = maxValues + 50;
 
 /** As the schema expects it: texts, and lists of them. */
-export const readQuery = (url: URL, shape: z.ZodRawShape): Record<string, string | string[]> => {
+export const readQuery = ({ search }: URL, shape: z.ZodRawShape): Record<string, string | string[]> => {
+  if (search.split('&').length > maxParameters) {
+    throw new PerdureError('INVALID_INPUT', `the query has more than ${maxParameters} parameters`);
+  }
+  const given = Map.groupBy(new URLSearchParams(search), ([name]) => name);
   const query: Record<string, string | string[]> = Object.create(null);
-  for (const name of new Set(url.searchParams.keys())) {
-    const given = url.searchParams.getAll(name);
+  for (const [name, pairs] of given) {
     const schema = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    const most = schema && isList(schema) ? maxValues : 1;
-    if (given.length > most) {
-      const times = `${given.length} times, and may be ${most === 1 ? 'once' : `${most} times`}`;
-      throw new PerdureError('INVALID_INPUT', `the query: ${name} is given ${times}`);
+    const takesList = schema !== undefined && isList(schema);
+    const most = takesList ? maxValues : 1;
+    if (pairs.length > most) {
+      const times = `${pairs.length} times, and may be ${most === 1 ? 'once' : `${most} times`}`;
+      throw new PerdureError('INVALID_INPUT', `the query: ${clipped(name)} is given ${times}`);
     }
-    query[name] = schema && isList(schema) ? given : given[0]!;
+    const values = pairs.map(([, value]) => value);
+    query[name] = takesList ? values : values[0]!;
   }
   return { ...query };
 };

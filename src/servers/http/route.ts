@@ -36,6 +36,8 @@ export interface RouteCall<Params, Query, Body> {
   readonly content: AsyncIterable<Uint8Array>;
   /** For what is answered piece by piece: it breaks off when something goes wrong, or the key does not count any more. */
   readonly lasting: (chunks: AsyncIterable<Uint8Array>) => Promise<AsyncIterable<Uint8Array>>;
+  /** For what may wait without end: a key has a bounded number of waits and streams. */
+  readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
   /** Answers with server-sent events. */
   readonly events: (source: EventSource) => Response;
 }
@@ -69,6 +71,8 @@ export interface RouteDefinition<P extends Shape, Q extends Shape, B extends z.Z
   readonly body?: B | typeof bytes;
   /** Of the body, when it is more than what JSON usually is. */
   readonly maxBytes?: number;
+  /** Its body is read piece by piece, and has bounds of its own. */
+  readonly keepsNoBody?: true;
   /** In a workspace: it takes so much of the server that several must not add up. */
   readonly isOneAtATime?: true;
   readonly status?: 200 | 201 | 202;

@@ -263,6 +263,11 @@ test('[HTTP1] pages say what runs here, without a script and without a key', asy
   }
   const home = await (await ask('/', { key: '' })).text();
   expect(home).toMatch(/<code>api-key<\/code> of the server's data folder.*<code>perdure keys create<\/code>/);
+  const docs = await (await ask('/v1/docs', { key: '' })).text();
+  expect(docs.replace(/<pre>[\s\S]*?<\/pre>/g, '')).not.toContain('`');
+  expect(docs).toMatch(/with <code>wait<\/code>,.*needs the role viewer/);
+  expect(docs).toContain('Allows the call; once for good <span class="quiet">· needs somebody whose role the approval');
+  expect(docs).toContain('curl -s -H');
   expect((await ask('/healthz', { key: '' })).status).toBe(200);
   expect((await ask('/readyz', { key: '' })).status).toBe(200);
 });

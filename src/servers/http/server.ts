@@ -3,12 +3,14 @@ import type { Runtime } from '../../runtime.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { addHealth } from './add-health.ts';
 import { httpApp } from './app.ts';
+import { keptAnswer } from './kept-answer.ts';
 import { type HttpServer, type ListenOptions, listenHttp, nameOfHost } from './listen.ts';
 import type { Observer, Readings } from './observer.ts';
 import { openApi } from './openapi.ts';
 import { isLoopback } from './origin-check.ts';
 import { docsPage } from './pages/docs-page.ts';
 import { homePage } from './pages/home-page.ts';
+import type { Rate } from './rate-limit.ts';
 import { routes } from './routes/index.ts';
 
 export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'>, Partial<Readings> {
@@ -22,6 +24,12 @@ export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'
   readonly allowOrigins?: readonly string[];
   /** Requests with one key. */
   readonly rate?: { readonly perSecond: number; readonly burst: number };
+  /** Requests with all keys of a workspace together; four times `rate`, unless it is given. */
+  readonly workspaceRate?: { readonly perSecond: number; readonly burst: number };
+  /** Streams of events, and waits for runs, that one key may have open. */
+  readonly streamsPerKey?: number;
+  /** Of bodies of requests under way, how much is kept in memory. */
+  readonly bodies?: { readonly workspaceBytes: number; readonly serverBytes: number };
   /** How often a stream shows that it lives, and asks whether its key still counts. */
   readonly beatMs?: number;
   /** Told of what it does, for logs and metrics. */
@@ -34,10 +42,17 @@ export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'
   readonly checksAnswers?: boolean;
 }
 
+/** So that several keys of a workspace may be busy at once, and many of them are no way around the rate of one. */
+const forWorkspace = ({ perSecond, burst }: Rate): Rate => ({ perSecond: 4 * perSecond, burst: 4 * burst });
+const defaultRate: Rate = { perSecond: 50, burst: 200 };
+
 export const serveDefaults = {
   host: '127.0.0.1',
   port: 0,
-  rate: { perSecond: 50, burst: 200 },
+  rate: defaultRate,
+  workspaceRate: forWorkspace(defaultRate),
+  streamsPerKey: 100,
+  bodies: { workspaceBytes: 128 * 1024 * 1024, serverBytes: 512 * 1024 * 1024 },
   beatMs: 15_000,
   store: 'its own',
   worksHere: false,
@@ -50,7 +65,9 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
   const { host = serveDefaults.host, port = serveDefaults.port, drainMs, timeouts } = options;
   const { allowHosts = [], allowOrigins = [], observer, metrics } = options;
   const { store = serveDefaults.store, worksHere = serveDefaults.worksHere } = options;
-  const { rate = serveDefaults.rate, beatMs = serveDefaults.beatMs, checksAnswers = false } = options;
+  const { rate = serveDefaults.rate, streamsPerKey = serveDefaults.streamsPerKey } = options;
+  const { workspaceRate = forWorkspace(rate), bodies = serveDefaults.bodies } = options;
+  const { beatMs = serveDefaults.beatMs, checksAnswers = false } = options;
   const stopping = new AbortController();
   const own = isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]'] : [nameOfHost(host).toLowerCase()];
   const rules = { hosts: [...own, ...allowHosts.map((name) => name.toLowerCase())], origins: allowOrigins };
@@ -58,6 +75,9 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
     runtime,
     rules,
     rate,
+    workspaceRate,
+    streamsPerKey,
+    bodies,
     beatMs: timerMs(beatMs),
     observer: { ...silent, ...observer },
     stopping: stopping.signal,
@@ -74,8 +94,11 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
       address: url,
     }),
   );
-  app.get('/v1/openapi.json', () => Response.json(document));
-  app.get('/v1/docs', () => docsPage(document));
+  const kept = {
+    '/v1/openapi.json': keptAnswer(() => Response.json(document)),
+    '/v1/docs': keptAnswer(() => docsPage(document, { address: url, agent: runtime.agents.list()[0]?.name })),
+  };
+  for (const [path, answer] of Object.entries(kept)) app.get(path, ({ req }) => answer(req.raw.headers));
   const isReady = async (): Promise<boolean> => !stopping.signal.aborted && (await runtime.isReady());
   addHealth(app, { isReady, metrics });
   const onStop = () => stopping.abort();

@@ -3,6 +3,7 @@ import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { inFamilyOrder } from '../family-order.ts';
 import { segmentsOf } from '../lineage.ts';
+import { listedStatus } from '../listed-status.ts';
 import { type HeadRow, headOf, memberOf } from '../stored-head.ts';
 import { listedSummary } from '../stored-summary.ts';
 import { type Database, prepared } from './database.ts';
@@ -30,14 +31,14 @@ export const listingSpanMs = 600_000;
 const listByChange = prepared(
   'list_sessions',
   `select id, seq, at, status, updated_at, summary from perdure.sessions
-   where workspace = $1 and ($2::text[] is null or status = any($2))
+   where workspace = $1 and ($2::text[] is null or ${listedStatus} = any($2))
      and updated_span <= $4::bigint / ${listingSpanMs} and (updated_at, id) < ($4, $5)
    order by updated_span desc, updated_at desc, id desc limit $3`,
 );
 const listById = prepared(
   'list_sessions_by_id',
   `select id, seq, at, status, updated_at, summary from perdure.sessions
-   where workspace = $1 and ($2::text[] is null or status = any($2)) and id > $4
+   where workspace = $1 and ($2::text[] is null or ${listedStatus} = any($2)) and id > $4
    order by id limit $3`,
 );
 

@@ -9,6 +9,7 @@ const markBytes = saltBytes + hashBytes;
 export interface AppendedMarks {
   readonly outcome: 'appended';
   readonly head: Head;
+  readonly previous: Uint8Array;
   readonly turns: readonly { readonly turn: number; readonly opensTurn: boolean }[];
   /** Salt and hash of each event. */
   readonly marks: Uint8Array;
@@ -29,18 +30,24 @@ export const packRequest = (request: AppendRequest): { request: AppendRequest; t
 
 export const packOutcome = (outcome: AppendOutcome): AppendReply => {
   if (outcome.outcome !== 'appended') return outcome;
-  const { head, events } = outcome;
+  const { head, previous, events } = outcome;
   const marks = new Uint8Array(events.length * markBytes);
   for (const [index, { body, hash }] of events.entries()) {
     if (body.kind === 'bytes') marks.set(body.salt, index * markBytes);
     marks.set(hash, index * markBytes + saltBytes);
   }
-  return { outcome: 'appended', head, turns: events.map(({ turn, opensTurn }) => ({ turn, opensTurn })), marks };
+  return {
+    outcome: 'appended',
+    head,
+    previous,
+    turns: events.map(({ turn, opensTurn }) => ({ turn, opensTurn })),
+    marks,
+  };
 };
 
 export const unpackOutcome = (request: AppendRequest, reply: AppendReply): AppendOutcome => {
   if (reply.outcome !== 'appended') return reply;
-  const { head, turns, marks } = reply;
+  const { head, previous, turns, marks } = reply;
   const before = head.seq - turns.length;
   const events = request.events.map(({ type, version, run, actor, payload }, index): StoredEvent => {
     const mark = marks.subarray(index * markBytes, (index + 1) * markBytes);
@@ -57,5 +64,5 @@ export const unpackOutcome = (request: AppendRequest, reply: AppendReply): Appen
       hash: mark.subarray(saltBytes),
     };
   });
-  return { outcome: 'appended', head, events };
+  return { outcome: 'appended', head, previous, events };
 };

@@ -4,6 +4,7 @@ import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { inFamilyOrder } from '../family-order.ts';
 import { type LineageLink, lineageOf, type Origin, type Segment, segmentsOf, spansOf } from '../lineage.ts';
+import { listedStatus } from '../listed-status.ts';
 import { type HeadRow, headOf as headIn, memberOf } from '../stored-head.ts';
 import { listedSummary } from '../stored-summary.ts';
 import { prepareLater } from './prepare-later.ts';
@@ -91,7 +92,7 @@ export const openSessions = (db: DatabaseSync): Sessions => {
         `SELECT id, seq, at, status, updated_at, summary FROM sessions
         WHERE workspace = ? AND ${where} ${status} ORDER BY ${order} LIMIT ?`,
       );
-    return { anyStatus: select(''), someStatus: select('AND status IN (SELECT value FROM json_each(?))') };
+    return { anyStatus: select(''), someStatus: select(`AND ${listedStatus} IN (SELECT value FROM json_each(?))`) };
   };
   const byChange = page(
     'updated_span <= ? AND (updated_at, id) < (?, ?)',

@@ -120,6 +120,22 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(await expectSound(store, key)).toHaveLength(2);
     });
 
+    test('[LOG4] a decision on another event of that number reports a conflict, and what lands tells what it goes on from', async () => {
+      const { store } = setup;
+      const key = newKey();
+      await openSession(store, key);
+      const { hash } = await mustHead(store, key);
+      const onHash = Buffer.from(hash).toString('hex');
+      const other = Buffer.alloc(32, 7).toString('hex');
+      expect(await append(store, key, [rawText('a')], { onHead: 1, onHash: other })).toEqual({
+        outcome: 'conflict',
+        head: 1,
+      });
+      const { previous } = await mustAppend(store, key, [rawText('a')], { onHead: 1, onHash });
+      expect(Buffer.from(previous).equals(hash)).toBe(true);
+      expect(await expectSound(store, key)).toHaveLength(2);
+    });
+
     test('[LOG4] a fact lands at any head', async () => {
       const { store } = setup;
       const key = newKey();

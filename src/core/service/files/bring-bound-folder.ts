@@ -8,7 +8,7 @@ import { type FilesWriter, RunFiles } from '../../run/run-files.ts';
 import { agentName } from '../../session/agent.ts';
 import type { SessionFold } from '../../session/fold.ts';
 import { statusesThatAllow } from '../../session/lifecycle.ts';
-import { appendDrafts } from '../append-drafts.ts';
+import { appendDrafts, onTopOf } from '../append-drafts.ts';
 import { refusal } from '../execute.ts';
 import type { Scope } from '../scope.ts';
 import { untilItLands } from '../until-it-lands.ts';
@@ -25,11 +25,11 @@ const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
       if (drafts.length === 0) return { as: [] };
       const written = await appendDrafts(scope, key, drafts, {
         writer: { kind: 'outside' },
-        onHead: fold.seq,
+        ...onTopOf(fold),
         whileStatus: statusesThatAllow('commit'),
       });
       if ('events' in written) {
-        folds.advance(key, fold, written.events, written.bytes);
+        folds.advance(key, fold, written);
         return { as: written.events };
       }
       folds.forget(key);

@@ -8,6 +8,10 @@ const escapes: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => escapes[char]!);
 
+/** Text as Markdown has it: what stands between backticks is code. */
+export const textToHtml = (text: string): string =>
+  escapeHtml(text).replace(/`([^`]+)`/g, (_, code) => `<code>${code}</code>`);
+
 const style = `
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); }
 body { font: 16px/1.55 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 2rem 1rem 4rem; }
@@ -15,13 +19,14 @@ h1 { font-size: 1.5rem; margin: 0 0 .5rem; } h2 { font-size: 1.15rem; margin: 2.
 code, pre { font-family: ui-monospace, monospace; font-size: .9em; }
 pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem; }
 table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
+td:first-child { width: 1%; white-space: nowrap; }
 details { border-bottom: 1px solid var(--line); padding: .45rem 0; } summary { cursor: pointer; overflow-wrap: anywhere; }
-.method { display: inline-block; min-width: 4.2rem; font-weight: 600; } .quiet { opacity: .7; }
+.method { display: inline-block; min-width: 4.2rem; font-weight: 600; } .quiet { opacity: .75; }
 nav { display: flex; flex-wrap: wrap; gap: .3rem 1rem; }
 `;
 
 export const factsTable = (facts: readonly (readonly [name: string, value: string])[]): string =>
-  `<table>${facts.map(([name, value]) => `<tr><th>${name}</th><td>${escapeHtml(value)}</td></tr>`).join('')}</table>`;
+  `<table>${facts.map(([name, value]) => `<tr><th>${name}</th><td>${textToHtml(value)}</td></tr>`).join('')}</table>`;
 
 /** Nothing but its own style, and no script at all; the empty icon keeps browsers from asking for one. */
 const policy =

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxContentBytes } from '../../../core/files/content-bytes.ts';
 import { listOf } from '../../../schema/bounded.ts';
 import { ArtifactName } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
@@ -17,7 +18,6 @@ import { bytes, type RouteCall } from '../route.ts';
 import { atPoint, Flag, limitUpTo, Path, Positive } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
-const maxFileBytes = 64 * 1024 * 1024;
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 const where = { ...atPoint, setAside: Positive.optional() };
 
@@ -78,7 +78,7 @@ export const fileRoutes = [
       why: Text.max(2000).optional(),
     },
     body: bytes,
-    maxBytes: maxFileBytes,
+    maxBytes: maxContentBytes,
     keyKeptBy: 'library',
     answer: WrittenFileView,
     handle: async ({ session, query: { path, expect, ...options }, content, idempotencyKey }) =>
@@ -175,7 +175,7 @@ export const fileRoutes = [
     params: { name: ArtifactName },
     query: { mediaType: Text.min(1).max(200).optional(), path: Path.optional() },
     body: bytes,
-    maxBytes: maxFileBytes,
+    maxBytes: maxContentBytes,
     keyKeptBy: 'library',
     answer: ArtifactView,
     handle: async ({ session, params, query: { path, mediaType }, content, idempotencyKey }) => {

@@ -102,9 +102,9 @@ export const runRoutes = [
     params: inRun,
     query: { wait: Flag.optional() },
     answer: RunResultView,
-    handle: async ({ session, params, query, signal }) => {
+    handle: async ({ session, params, query, signal, waiting }) => {
       const run = await session.run(params.run);
-      return query.wait ? run.result({ signal }) : run.standing();
+      return query.wait ? waiting(() => run.result({ signal })) : run.standing();
     },
   }),
   defineSessionRoute({

@@ -144,6 +144,7 @@ export const sessionRoutes = [
       'An Idempotency-Key does not count here: events that are there are not added again, and the answer tells how many were. A workspace has one import at a time; another is STORE_BUSY. Decompressed it may have 8 GiB, the list of one folder 8 MiB, and all its commits 64 MiB.',
     body: bytes,
     maxBytes: maxBundleBytes,
+    keepsNoBody: true,
     isOneAtATime: true,
     keyKeptBy: 'nobody',
     answer: ImportedView,

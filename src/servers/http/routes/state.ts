@@ -19,6 +19,7 @@ import {
   StateView,
   TranscriptView,
 } from '../../../schema/views/session.ts';
+import { isKnown } from '../known-tag.ts';
 import { answered, defineRoute } from '../route.ts';
 import { atPoint, Flag, limitUpTo, Positive, Whole } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
@@ -66,9 +67,6 @@ const matched = (headers: Headers): string | undefined => {
   const given = headers.get('if-match');
   return given === null || given === '*' ? undefined : given.replace(/^(?:W\/)?"|"$/g, '');
 };
-
-const isKnown = (headers: Headers, etag: string): boolean =>
-  (headers.get('if-none-match') ?? '').split(',').some((each) => ['*', etag, `W/${etag}`].includes(each.trim()));
 
 export const stateRoutes = [
   defineSessionRoute({
