@@ -85,11 +85,11 @@ const titlesOf = async (sessions: Sessions, query: ListOptions): Promise<readonl
 
 export const usage = defineCommand({
   name: 'usage',
-  summary: 'tell what a session has used and may use, or what all of them have',
+  summary: 'show what a session has used and may use, or the usage of all sessions',
   args: ['[SESSION]'],
   options: listingOptions,
   notes: [
-    'Without SESSION, those that changed last, archived ones too, with a total of those that are listed. `1,111/5,000` is what was used and what may be, as `perdure limit` sets it.',
+    'Without SESSION: the sessions that changed last, archived ones too, and the total of those listed. `1,111/5,000` means 1,111 used of 5,000 allowed; `perdure limit` sets that.',
   ],
   examples: ['perdure usage', 'perdure usage ses_…', 'perdure usage --all --json | jq .total'],
   needsNoAgents: true,
