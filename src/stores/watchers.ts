@@ -21,8 +21,10 @@ export const joined = (before: Change | undefined, change: Change): Change =>
 interface Watched {
   readonly key: SessionKey;
   readonly wakes: Set<(seq?: number) => void>;
-  /** The newest event that the watchers were woken for. */
-  seq: number;
+  /** The newest event of this process, until the database tells of it too. */
+  own: number;
+  /** The newest event when the session was last looked at. */
+  found: number;
 }
 
 type Hear = (session: SessionId, seq: number) => void;
@@ -32,6 +34,10 @@ const apart =
   <Told extends readonly unknown[]>(wake: (...told: Told) => void) =>
   (...told: Told) =>
     queueMicrotask(() => wake(...told));
+
+const wakeFollowers = (watched: Watched | undefined, { seq }: Change): void => {
+  for (const wake of watched?.wakes ?? []) wake(seq);
+};
 
 /** What it returns takes the watcher away, and tells whether it was still there. */
 const keepIn = <Workspace, Wake>(
@@ -71,10 +77,19 @@ export class Watchers {
     return [...this.#hearers.keys()];
   }
 
+  isHeard(workspace: WorkspaceId): boolean {
+    return this.#hearers.has(workspace);
+  }
+
   /** What it returns takes the watcher away, and tells whether it was still there. */
   add({ workspace, session }: SessionKey, wake: (seq?: number) => void): () => boolean {
     const name = `${workspace}/${session}`;
-    const watched = this.#watched.get(name) ?? { key: { workspace, session }, wakes: new Set(), seq: 0 };
+    const watched = this.#watched.get(name) ?? {
+      key: { workspace, session },
+      wakes: new Set(),
+      own: 0,
+      found: 0,
+    };
     this.#watched.set(name, watched);
     const own = apart(wake);
     watched.wakes.add(own);
@@ -95,13 +110,43 @@ export class Watchers {
     return keepIn(this.#hearers, workspace, apart(wake));
   }
 
-  wake(changes: readonly Change[]): void {
+  /** By this process: all are woken. */
+  committed(changes: readonly Change[]): void {
     for (const change of changes) {
-      this.#wakeFollowers(change);
+      const watched = this.#watchedBy(change);
+      if (watched) watched.own = change.seq;
+      wakeFollowers(watched, change);
       this.tell(change);
     }
-    const busy = new Set(changes.flatMap(({ workspace, work }) => (work ? [workspace] : [])));
-    this.wakeWorkers(busy);
+    this.#wakeWorkersOf(changes);
+  }
+
+  /**
+   * Somebody says so, and may be wrong: what is said here keeps nothing from being told later. A commit of our own is heard of in this way
+   * too, and wakes once. Who watches a workspace is told what is true, by `tell`.
+   */
+  hinted(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const watched = this.#watchedBy(change);
+      if (watched && change.seq <= watched.own) {
+        if (change.seq === watched.own) watched.own = 0;
+      } else {
+        wakeFollowers(watched, change);
+      }
+    }
+    this.#wakeWorkersOf(changes);
+  }
+
+  /** Where sessions stand now: who follows one that stands elsewhere than when it was last looked at is woken, whatever was told since. */
+  found(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const watched = this.#watchedBy(change);
+      if (watched && watched.found !== change.seq) {
+        watched.found = change.seq;
+        wakeFollowers(watched, change);
+      }
+      this.tell(change);
+    }
   }
 
   /** Of these workspaces, or all. */
@@ -129,11 +174,11 @@ export class Watchers {
     this.wakeWorkers();
   }
 
-  /** A commit of our own is also heard of from the database; it wakes once. */
-  #wakeFollowers({ workspace, session, seq }: Change): void {
-    const watched = this.#watched.get(`${workspace}/${session}`);
-    if (!watched || seq <= watched.seq) return;
-    watched.seq = seq;
-    for (const wake of watched.wakes) wake(seq);
+  #watchedBy({ workspace, session }: SessionKey): Watched | undefined {
+    return this.#watched.get(`${workspace}/${session}`);
+  }
+
+  #wakeWorkersOf(changes: readonly Change[]): void {
+    this.wakeWorkers(new Set(changes.flatMap(({ workspace, work }) => (work ? [workspace] : []))));
   }
 }

@@ -182,6 +182,47 @@ describe('wake-ups', () => {
     expect(theirs.count).toBe(0);
   });
 
+  test('[WAKE2, WAKE4] false hints silence nobody: followers are woken by what comes later, and who watches a workspace is told only what is there', async () => {
+    const [store, other] = [await open(), await open()];
+    const key = newKey();
+    await openSession(store, key);
+    const follower = await listening(store, key);
+    const heard: string[] = [];
+    const hearing = newWakeSignal();
+    store.watchWorkspace(key.workspace, (session, seq) => {
+      heard.push(`${session} ${seq}`);
+      hearing.wake();
+    });
+    const hint = (session: string, seq: string) =>
+      askPostgres(database.url, `select pg_notify('perdure', $1)`, `${key.workspace}/${session}/${seq}`);
+    for (const seq of ['9e15', '-1', 'x', '1e400', '2']) await hint(key.session, seq);
+    await hint('nobody', '7');
+    for (const writer of [other, store]) {
+      await follower.next();
+      const before = follower.count;
+      const { head } = await mustAppend(writer, key, [rawText('x')]);
+      while (follower.count === before) await follower.next();
+      while (!heard.includes(`${key.session} ${head.seq}`)) await hearing.next();
+      await hint(key.session, '9e15');
+    }
+    expect(new Set(heard)).toEqual(new Set([1, 2, 3].map((seq) => `${key.session} ${seq}`)));
+  });
+
+  test('[WAKE2] where the newest commits were lost, the slow look wakes for those that take their place', async () => {
+    const store = await open(50);
+    const key = newKey();
+    await openSession(store, key);
+    const signal = await listening(store, key);
+    const standAt = async (seq: number) => {
+      const before = signal.count;
+      const move = 'update perdure.sessions set seq = $1 where workspace = $2 and id = $3';
+      await askPostgres(database.adminUrl, move, seq, key.workspace, key.session);
+      while (signal.count === before) await signal.next();
+    };
+    await mustAppend(store, key, [rawText('a'), rawText('b')]);
+    for (const seq of [9, 2, 3]) await standAt(seq);
+  });
+
   test('[WAKE1, ST3] a store that is closed while its listener connects, at whatever moment, leaves no error behind', async () => {
     for (let afterMs = 0; afterMs < 15; afterMs++) {
       const store = await open();

@@ -16,6 +16,9 @@ const findSeqs = prepared(
    cross join lateral (select id, seq from perdure.sessions where workspace = $1 and id = asked.id limit 1) s`,
 );
 
+/** More that wait to be looked at are left to the slow look. */
+const maxHints = 10_000;
+
 export interface ChangesOptions {
   readonly listenUrl: string;
   readonly keepAliveMs: number;
@@ -36,6 +39,9 @@ export class Changes {
   readonly #probe: HintProbe | undefined;
   readonly #pollMs: number;
   readonly #onListen: () => void;
+  /** To be looked at, and then told to those who watch their workspace. */
+  readonly #hints = new Map<string, SessionKey>();
+  #askingHinted: Promise<void> | undefined;
   #poll: NodeJS.Timeout | undefined;
   /** All that happened before was told. */
   #toldMs = 0;
@@ -63,13 +69,13 @@ export class Changes {
         if (on === noteChannel) return this.#notes.heard(payload);
         this.#probe?.heard(payload);
         const change = parseChange(payload);
-        if (change) this.#watchers.wake([change]);
+        if (change) this.#hinted(change);
       },
     });
   }
 
   committed(changes: readonly Change[]): void {
-    this.#watchers.wake(changes);
+    this.#watchers.committed(changes);
     this.#notifier.notify(changes);
   }
 
@@ -108,7 +114,7 @@ export class Changes {
   async close(): Promise<void> {
     clearInterval(this.#poll);
     this.#watchers.clear();
-    await Promise.all([this.#notifier.flush(), this.#notes.close(), this.#listener.close()]);
+    await Promise.all([this.#notifier.flush(), this.#notes.close(), this.#listener.close(), this.#askingHinted]);
   }
 
   #start(): void {
@@ -132,14 +138,38 @@ export class Changes {
   async #look(): Promise<void> {
     await this.#tellLately();
     if (this.#watchers.anyWorker && (await hasFreeWork(this.#database))) this.#watchers.wakeWorkers();
-    const watched = Map.groupBy(this.#watchers.keys, ({ workspace }) => workspace);
-    for (const [workspace, keys] of watched) {
+    this.#watchers.found(await this.#standing(this.#watchers.keys));
+  }
+
+  /** Whoever may connect to the database can send a hint: what those who watch a workspace are told is read first. */
+  #hinted(change: Change): void {
+    this.#watchers.hinted([change]);
+    if (!this.#watchers.isHeard(change.workspace) || this.#hints.size >= maxHints) return;
+    this.#hints.set(`${change.workspace}/${change.session}`, change);
+    this.#askingHinted ??= this.#tellHinted();
+  }
+
+  /** What comes meanwhile is asked for together. What fails is left to the slow look. */
+  async #tellHinted(): Promise<void> {
+    while (this.#hints.size > 0) {
+      const hints = [...this.#hints.values()];
+      this.#hints.clear();
+      for (const change of await this.#standing(hints).catch(() => [])) this.#watchers.tell(change);
+    }
+    this.#askingHinted = undefined;
+  }
+
+  /** The newest event of each that is there. */
+  async #standing(keys: readonly SessionKey[]): Promise<readonly Change[]> {
+    const changes: Change[] = [];
+    for (const [workspace, asked] of Map.groupBy(keys, (key) => key.workspace)) {
       const statement = findSeqs(
         workspace,
-        keys.map(({ session }) => session),
+        asked.map(({ session }) => session),
       );
       const rows = await this.#database.read<{ id: SessionId; seq: number }>(workspace, statement);
-      this.#watchers.wake(rows.map(({ id, seq }) => ({ workspace, session: id, seq, work: false })));
+      changes.push(...rows.map(({ id, seq }) => ({ workspace, session: id, seq, work: false })));
     }
+    return changes;
   }
 }

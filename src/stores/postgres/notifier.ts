@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import { isCount } from '../is-count.ts';
 import { type Change, joined } from '../watchers.ts';
 import { type Database, prepared } from './database.ts';
 
@@ -20,7 +21,7 @@ const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${s
 /** undefined for what is not ours. */
 export const parseChange = (text = ''): Change | undefined => {
   const [workspace, session, seq, work] = text.split('/');
-  if (!workspace || !session || !seq) return undefined;
+  if (!workspace || !session || !seq || !isCount(Number(seq))) return undefined;
   return {
     workspace: workspace as WorkspaceId,
     session: session as SessionId,

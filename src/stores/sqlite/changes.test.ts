@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { symlinkSync } from 'node:fs';
+import { backup, DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { moduleUrl, runScript } from '../../../test/run-script.ts';
 import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
 import { rawText } from '../../testing/contract/new-events.ts';
-import { mustAppend, openSession, seqs } from '../../testing/contract/session-log.ts';
+import { expectSound, mustAppend, openSession, seqs, textOf } from '../../testing/contract/session-log.ts';
 import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
 import { enterSession, entryOf, foundIn } from '../../testing/contract/work-events.ts';
 import type { Change } from '../watchers.ts';
@@ -133,7 +134,7 @@ test("[WAKE1] a follower in the writer's process is woken when the append is ack
   for (let round = 1; round <= 10; round++) {
     const before = signal.count;
     await mustAppend(store, key, [rawText('x')]);
-    expect(signal.count).toBe(before + 1);
+    expect(signal.count).toBeGreaterThan(before);
   }
 });
 
@@ -164,6 +165,35 @@ test('[WAKE1] where the file system tells nothing, the slow poll does', async ()
   expect(await told.promise).toEqual([{ ...key, seq: 1, work: false }]);
   changes.stop();
   db.close();
+});
+
+test('[WAKE2] where a file was put back in place to what it was, what takes the place of the lost commits is told', async () => {
+  const [file, kept] = [newSqliteFile(), newSqliteFile()];
+  const copyTo = async (from: string, to: string) => {
+    const source = new DatabaseSync(from);
+    await backup(source, to);
+    source.close();
+  };
+  const key = newKey();
+  const writer = await openSqlite(file);
+  await openSession(writer, key);
+  await writer.close();
+  await copyTo(file, kept);
+  const follower = await openSqlite(file, { fallbackPollMs: 20 });
+  await mustAppend(follower, key, [rawText('lost'), rawText('lost too')]);
+  const told: number[] = [];
+  const signal = newWakeSignal();
+  follower.watch(key, (seq) => {
+    if (seq !== undefined) told.push(seq);
+    signal.wake();
+  });
+  await signal.next();
+  await copyTo(kept, file);
+  while (told.at(-1) !== 1) await signal.next();
+  const other = await openSqlite(file);
+  await mustAppend(other, key, [rawText('found')]);
+  while (told.at(-1) !== 2) await signal.next();
+  expect((await expectSound(follower, key)).slice(1).map(textOf)).toEqual(['found']);
 });
 
 /** A thread that only ticks: what it is heard late, any thread of this process may be. */

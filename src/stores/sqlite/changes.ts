@@ -47,11 +47,17 @@ export const openChanges = (
   let poll: NodeJS.Timeout | undefined;
   let due: NodeJS.Timeout | undefined;
 
+  const newestIds = (): { readonly event: number; readonly work: number } => {
+    const { event, work } = newest.get() ?? {};
+    return { event: Number(event ?? 0), work: Number(work ?? 0) };
+  };
   const versionNow = (): number => Number(version.get()?.data_version);
   const tellNew = (): void => {
     const now = versionNow();
     if (now === seen.version) return;
     foundMs = performance.now();
+    // Put back to what it was earlier, in place: its ids are given again, so all of it is news.
+    if (newestIds().event < seen.event) seen = { ...seen, event: 0, work: 0 };
     const events = since.all(seen.event) as unknown as readonly Row[];
     const work = workSince.all(seen.work) as unknown as readonly Row[];
     seen = { version: now, event: lastId(events, seen.event), work: lastId(work, seen.work) };
@@ -97,8 +103,7 @@ export const openChanges = (
       } catch {
         // No watch to be had (their number is limited): the poll goes on.
       }
-      const { event, work } = newest.get() ?? {};
-      seen = { version: versionNow(), event: Number(event ?? 0), work: Number(work ?? 0) };
+      seen = { version: versionNow(), ...newestIds() };
     },
     stop: () => {
       watcher?.close();

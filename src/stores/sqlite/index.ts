@@ -57,7 +57,10 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeSt
     entry,
     data: { ...data, role: 'reader' },
     lost,
-    onChanges: (changes) => watchers.wake(changes),
+    onChanges: (changes) => {
+      watchers.hinted(changes);
+      for (const change of changes) watchers.tell(change);
+    },
     onLost: () => watchers.any && void followFile(reader, watchers),
   });
   const early = openEarlyReads(data);

@@ -54,7 +54,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     const packed = packRequest(request);
     const reply = await this.#write('append', [packed.request], [packed.transfer]);
     const outcome = unpackOutcome(request, reply);
-    if (outcome.outcome === 'appended') this.#watchers.wake([changeOf(outcome.head, outcome.events)]);
+    if (outcome.outcome === 'appended') this.#watchers.committed([changeOf(outcome.head, outcome.events)]);
     return outcome;
   }
 
@@ -128,7 +128,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   async importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported> {
     const writer = this.#open(this.#writer);
     const { imported, changes } = await this.#turns.import(() => feedImport(writer, workspace, copies));
-    this.#watchers.wake(changes);
+    this.#watchers.committed(changes);
     return imported;
   }
 
