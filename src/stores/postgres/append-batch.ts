@@ -7,7 +7,7 @@ import { planAppend } from '../plan-append.ts';
 import type { Seal } from '../seal-payload.ts';
 import { AppendBases, readBases } from './append-bases.ts';
 import { insertBlobs } from './blobs.ts';
-import { exchange, type Statement } from './database.ts';
+import { exchange, refuseRollback, type Statement } from './database.ts';
 import { insertKeys } from './keys.ts';
 import { projectionsOf, writeCalls } from './projection-rows.ts';
 import { isConnectionLost, isOutdated } from './store-error.ts';
@@ -97,8 +97,7 @@ const send = async (
     await client.query(statements[0]!);
     return;
   }
-  const answers = await exchange(client, [opening, ...statements, 'commit']);
-  if (answers.at(-1)!.command !== 'COMMIT') throw new Error('PostgreSQL rolled back a transaction without an error');
+  refuseRollback(await exchange(client, [opening, ...statements, 'commit']));
 };
 
 /**

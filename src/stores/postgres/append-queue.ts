@@ -164,11 +164,13 @@ export class AppendQueue {
   async #commit(lease: Lease, batch: readonly PendingAppend[]): Promise<readonly AppendResult[]> {
     const { database, ...connection } = this.#options;
     const opening = database.opening(connection.workspace, 'read write');
-    const until = Date.now() + retryForMs;
+    let until: number | undefined;
     for (let tries = 1; ; tries++) {
       try {
         return await lease.use((client) => appendBatch({ ...connection, client, opening }, batch));
       } catch (error) {
+        // From the first failure on: this process may have stood still before it, for as long as it takes a server to end a connection.
+        until ??= Date.now() + retryForMs;
         const sent = batch.some(({ attempts }) => attempts.length > 0);
         const lost = isConnectionLost(error);
         const again = lost ? (sent || tries < maxTries) && Date.now() < until : isOutdated(error) && tries < maxTries;

@@ -31,10 +31,14 @@ const types: pg.CustomTypesConfig = {
 /** What a database or a role may have set otherwise, and what is read or locked here rests on. */
 const pinnedSettings = `set local bytea_output = 'hex'; set local extra_float_digits = 1`;
 
+const limitOpen = (ms: number): string => `set local idle_in_transaction_session_timeout = ${ms}`;
+
 /** How long to wait for a connection, new or free. */
 const connectTimeoutMs = 3000;
-/** How long claims of others wait for one whose machine went away in the middle of it. */
+/** How long others wait for a transaction whose process was frozen or whose machine went away in the middle of it. */
 const openTimeoutMs = 5000;
+/** How much longer it may be for one that is fed bit by bit, and says in between that it goes on. */
+const fedTimes = 6;
 
 export const connectionOptions = (url: string): pg.ClientConfig => ({
   connectionString: url,
@@ -66,6 +70,11 @@ export const exchange = async (
   });
 };
 
+/** A commit of a transaction that has failed answers so. */
+export const refuseRollback = (answers: readonly Answer[]): void => {
+  if (answers.at(-1)!.command !== 'COMMIT') throw new Error('PostgreSQL rolled back a transaction without an error');
+};
+
 const ignore = (): void => undefined;
 
 const withoutName = (statement: Statement): Statement =>
@@ -84,6 +93,9 @@ export interface DatabaseOptions {
   readonly poolSize: number;
   readonly statementTimeoutMs: number;
 }
+
+/** `answers` are those of the first statements. */
+export type Feed<T> = (client: pg.Client, answers: readonly Answer[]) => Promise<T>;
 
 /** What can be asked, in a transaction of its own or within one. */
 export type Source = Pick<Database, 'read'>;
@@ -122,12 +134,14 @@ export class Database {
   readonly statementTimeoutMs: number;
   readonly #pool: pg.Pool;
   readonly #timeout: string;
+  readonly #openMs: number;
   #namesStatements = true;
 
   constructor({ url, poolSize, statementTimeoutMs }: DatabaseOptions) {
     this.poolSize = poolSize;
     this.statementTimeoutMs = statementTimeoutMs;
     this.#timeout = `set local statement_timeout = ${Math.trunc(statementTimeoutMs)}`;
+    this.#openMs = Math.min(openTimeoutMs, statementTimeoutMs);
     this.#pool = new pg.Pool({
       ...connectionOptions(url),
       max: poolSize,
@@ -150,12 +164,15 @@ export class Database {
     forgetNames(client);
   }
 
-  /** Everything a transaction needs is set within it: nothing depends on which connection serves it. */
-  opening(workspace: WorkspaceId, mode: 'read only' | 'read write'): string {
+  /**
+   * Everything a transaction needs is set within it: nothing depends on which connection serves it. One that writes holds what others wait
+   * for, so nobody may leave it open.
+   */
+  opening(workspace: WorkspaceId, mode: 'read only' | 'read write', openMs = this.#openMs): string {
     if (workspace !== registryWorkspace && !WorkspaceId.safeParse(workspace).success) {
       throw new PerdureError('INVALID_INPUT', `"${workspace}" is not a workspace`);
     }
-    const durable = mode === 'read write' ? '; set local synchronous_commit = on' : '';
+    const durable = mode === 'read write' ? `; set local synchronous_commit = on; ${limitOpen(openMs)}` : '';
     return `begin isolation level read committed ${mode}; ${pinnedSettings}; set local perdure.workspace = '${workspace}'; ${this.#timeout}${durable}`;
   }
 
@@ -164,7 +181,7 @@ export class Database {
    * each other, so nobody may leave one open.
    */
   dispatch(statements: readonly Statement[]): Promise<readonly Answer[]> {
-    const opening = `begin isolation level read committed; ${pinnedSettings}; set local perdure.dispatch = 'on'; ${this.#timeout}; set local synchronous_commit = off; set local idle_in_transaction_session_timeout = ${openTimeoutMs}`;
+    const opening = `begin isolation level read committed; ${pinnedSettings}; set local perdure.dispatch = 'on'; ${this.#timeout}; set local synchronous_commit = off; ${limitOpen(this.#openMs)}`;
     return this.#ask(opening, statements);
   }
 
@@ -179,6 +196,28 @@ export class Database {
 
   lease(): Lease {
     return new Lease(this.#pool);
+  }
+
+  /**
+   * A transaction that is fed bit by bit and ends with its commit; what `work` throws undoes it. However long it waits for the next bit, the
+   * server hears that it goes on.
+   */
+  feed<T>(workspace: WorkspaceId, first: readonly Statement[], work: Feed<T>): Promise<T> {
+    return this.use(async (client) => {
+      const beat = setInterval(() => client.query('select').catch(ignore), this.#openMs);
+      try {
+        const opening = this.opening(workspace, 'read write', fedTimes * this.#openMs);
+        const [, ...answers] = await exchange(client, [opening, ...first]);
+        const result = await work(client, answers);
+        clearInterval(beat);
+        refuseRollback(await exchange(client, ['commit']));
+        return result;
+      } catch (error) {
+        clearInterval(beat);
+        await exchange(client, ['rollback']).catch(ignore);
+        throw error;
+      }
+    });
   }
 
   /** One round trip; tried once more when the connection turns out to be dead, or the engine undid it. */

@@ -80,21 +80,14 @@ export const importCopies = async (
   workspace: WorkspaceId,
   copies: AsyncIterable<SessionCopy>,
 ): Promise<{ readonly imported: Imported; readonly changes: readonly Change[] }> =>
-  database.use(async (client) => {
+  database.feed(workspace, [waitForOthers(workspace)], async (client) => {
     const added = new Map<SessionId, number>();
     const changes = new Map<SessionId, Change>();
-    try {
-      await exchange(client, [database.opening(workspace, 'read write'), waitForOthers(workspace)]);
-      for await (const copy of copies) {
-        const { session, events } = copy;
-        added.set(session, (added.get(session) ?? 0) + (await addCopy(client, writeLog, workspace, copy)));
-        const change = changeOf({ workspace, session, seq: events.at(-1)?.seq ?? 0 }, events);
-        changes.set(session, joined(changes.get(session), change));
-      }
-      await exchange(client, ['commit']);
-    } catch (error) {
-      await exchange(client, ['rollback']).catch(() => undefined);
-      throw error;
+    for await (const copy of copies) {
+      const { session, events } = copy;
+      added.set(session, (added.get(session) ?? 0) + (await addCopy(client, writeLog, workspace, copy)));
+      const change = changeOf({ workspace, session, seq: events.at(-1)?.seq ?? 0 }, events);
+      changes.set(session, joined(changes.get(session), change));
     }
     const sessions = [...added].map(([session, count]) => ({ session, added: count }));
     return { imported: { sessions }, changes: [...changes.values()] };

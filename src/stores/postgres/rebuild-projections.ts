@@ -87,23 +87,15 @@ const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey
  * snapshots come again when the logs are read.
  */
 export const rebuildProjections = async (database: Database, workspace: WorkspaceId): Promise<number> =>
-  database.use(async (client) => {
+  database.feed(workspace, [waitForOthers(workspace), lockAll(workspace)], async (client, [, locked]) => {
     const source: Source = { read: async (_, statement) => (await client.query(statement)).rows };
-    try {
-      const opening = [database.opening(workspace, 'read write'), waitForOthers(workspace), lockAll(workspace)];
-      const [, , locked] = await exchange(client, opening);
-      const starts = locked!.rows as readonly Start[];
-      const ids = starts.map(({ session }) => session);
-      await restoreProjectionTables(client);
-      await exchange(client, [clearPaths(workspace, ids), clearCalls(workspace, ids), clearSnapshots(workspace, ids)]);
-      let count = 0;
-      for (const start of starts) {
-        count += await rebuildSession(client, source, { workspace, session: start.session }, start);
-      }
-      await exchange(client, ['commit']);
-      return count;
-    } catch (error) {
-      await exchange(client, ['rollback']).catch(() => undefined);
-      throw error;
+    const starts = locked!.rows as readonly Start[];
+    const ids = starts.map(({ session }) => session);
+    await restoreProjectionTables(client);
+    await exchange(client, [clearPaths(workspace, ids), clearCalls(workspace, ids), clearSnapshots(workspace, ids)]);
+    let count = 0;
+    for (const start of starts) {
+      count += await rebuildSession(client, source, { workspace, session: start.session }, start);
     }
+    return count;
   });

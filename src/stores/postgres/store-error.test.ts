@@ -51,7 +51,6 @@ describe('failures of the engine', () => {
   });
 
   test.each([
-    ['25P03', 'idle_in_transaction_session_timeout'],
     ['25P04', 'transaction_timeout'],
     ['57P05', 'idle_session_timeout'],
   ])(
@@ -63,6 +62,13 @@ describe('failures of the engine', () => {
       expect(unknownOutcome(cause)).toMatchObject({ message, details: { outcome: 'unknown' }, cause });
     },
   );
+
+  test('[FAULT1] with 25P03 say that this process stood still, and name no limit to raise: the transaction sets it', () => {
+    expect(storeError(engineError('25P03'))).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(/stood still in the middle of a transaction.*: try again/),
+    });
+  });
 
   test('[FAULT1] that nobody expects stay as they are', () => {
     for (const error of [engineError('42601'), new TypeError('a defect'), 'text'])

@@ -36,7 +36,6 @@ export const isPoolExhausted = (error: unknown): boolean =>
 
 /** Settings of PostgreSQL that end a connection, by what it says then. */
 const timeLimits: Readonly<Record<string, string>> = {
-  '25P03': 'idle_in_transaction_session_timeout',
   '25P04': 'transaction_timeout',
   '57P05': 'idle_session_timeout',
 };
@@ -68,6 +67,12 @@ const rules: readonly Rule[] = [
       says: `PostgreSQL ended the connection because of ${limit}: raise it for the role or the database, then try again`,
     }),
   ),
+  {
+    // Transactions that write set this limit themselves.
+    matches: (_, state) => state === '25P03',
+    code: 'STORE_UNAVAILABLE',
+    says: 'this process stood still in the middle of a transaction, so PostgreSQL undid it for those who wait: try again',
+  },
   {
     matches: (error, state) => isConnectionLost(error) || /^(53000|53200|53300|53400)$/.test(state),
     code: 'STORE_UNAVAILABLE',

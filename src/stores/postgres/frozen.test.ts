@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { askPostgres } from '../../../test/ask-postgres.ts';
+import { newPgClient } from '../../../test/pg-client.ts';
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
+import { moduleUrl, runScript } from '../../../test/run-script.ts';
+import type { SessionCopy, SessionKey, Store } from '../../core/ports/store.ts';
+import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
+import { rawText } from '../../testing/contract/new-events.ts';
+import { copiesOf } from '../../testing/contract/session-copies.ts';
+import { expectSound, mustAppend, openSession, textOf } from '../../testing/contract/session-log.ts';
+import { openPostgresStore } from './index.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.drop());
+
+/** Another transaction that has the session's row; gives what ends it. */
+const holdSession = async ({ workspace, session }: SessionKey): Promise<() => Promise<void>> => {
+  const client = newPgClient(database.adminUrl);
+  await client.connect();
+  const hold = 'select from perdure.sessions where workspace = $1 and id = $2 for update';
+  await client.query('begin');
+  await client.query(hold, [workspace, session]);
+  return () => client.end();
+};
+
+/** Connections of stores that are so. */
+const those = (condition: string) =>
+  askPostgres(
+    database.adminUrl,
+    `select from pg_stat_activity
+     where datname = current_database() and application_name = 'perdure' and ${condition}`,
+  );
+
+/** Does it in a process of its own, which knows no head yet and so locks it first. */
+const doing = (deed: string) => {
+  const script = runScript(`
+    import { openPostgresStore } from ${moduleUrl('src/stores/postgres/index.ts')};
+    import { rawText } from ${moduleUrl('src/testing/contract/new-events.ts')};
+    import { append } from ${moduleUrl('src/testing/contract/session-log.ts')};
+    const store = await openPostgresStore(${JSON.stringify({ url: database.url, statementTimeoutMs: 60_000 })});
+    const done = await (${deed}).then(({ outcome, head }) => outcome + ' ' + head?.seq, ({ code }) => code);
+    console.log(done);
+    await store.close();
+  `);
+  onTestFinished(() => script.kill());
+  return script;
+};
+
+describe('a process that is frozen in the middle of an append', () => {
+  test('[FAULT5, LOG1] holds up other writers of the session for seconds, and its append lands once when it goes on', async () => {
+    const store = await openPostgresStore({ url: database.url });
+    const key = newKey();
+    await openSession(store, key);
+    const release = await holdSession(key);
+    const frozen = doing(`append(store, ${JSON.stringify(key)}, [rawText('ours')])`);
+    await expect.poll(() => those(`wait_event_type = 'Lock'`), { timeout: 15_000 }).toHaveLength(1);
+    process.kill(frozen.pid, 'SIGSTOP');
+    await release();
+    await expect.poll(() => those(`state = 'idle in transaction'`)).toHaveLength(1);
+    await mustAppend(store, key, [rawText('theirs')]);
+    process.kill(frozen.pid, 'SIGCONT');
+    expect(await frozen.line()).toBe('appended 3');
+    expect((await expectSound(store, key)).slice(1).map(textOf)).toEqual(['theirs', 'ours']);
+    await store.close();
+  });
+});
+
+describe('an import', () => {
+  /** One after the other, with a wait before each. */
+  async function* slowly(copies: readonly SessionCopy[], wait: () => Promise<unknown>) {
+    for (const copy of copies) {
+      await wait();
+      yield copy;
+    }
+  }
+
+  const copyOf = async (store: Store): Promise<readonly SessionCopy[]> => {
+    const key = newKey();
+    await openSession(store, key);
+    return copiesOf(store, [key]);
+  };
+
+  test('[FAULT5] may wait for its source longer than a transaction is left open', async () => {
+    const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 200 });
+    const [copies, workspace] = [await copyOf(store), newWorkspace()];
+    const wait = () => askPostgres(database.adminUrl, 'select pg_sleep(2)');
+    const { sessions } = await store.importCopies(workspace, slowly(copies, wait));
+    expect(sessions).toHaveLength(1);
+    expect(await store.list(workspace, { limit: 2 })).toHaveLength(1);
+    await store.close();
+  });
+
+  test('[FAULT5, LOG3] whose process is frozen holds up the next for a bounded time, and nothing of it is there', async () => {
+    const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 20_000 });
+    const [copies, workspace] = [await copyOf(store), newWorkspace()];
+    const frozen = runScript(`
+      import { openPostgresStore } from ${moduleUrl('src/stores/postgres/index.ts')};
+      const store = await openPostgresStore(${JSON.stringify({ url: database.url, statementTimeoutMs: 500 })});
+      const copies = async function* () {
+        console.log('begun');
+        await new Promise((resolve) => process.stdin.once('data', resolve));
+      };
+      console.log(await store.importCopies('${workspace}', copies()).then(() => 'imported', ({ code }) => code));
+      await store.close();
+    `);
+    onTestFinished(() => frozen.kill());
+    expect(await frozen.line()).toBe('begun');
+    process.kill(frozen.pid, 'SIGSTOP');
+    expect(
+      (
+        await store.importCopies(
+          workspace,
+          slowly(copies, async () => undefined),
+        )
+      ).sessions,
+    ).toHaveLength(1);
+    process.kill(frozen.pid, 'SIGCONT');
+    frozen.tell('go on');
+    expect(await frozen.line()).toBe('STORE_UNAVAILABLE');
+    expect(await store.list(workspace, { limit: 2 })).toHaveLength(1);
+    await store.close();
+  });
+});
