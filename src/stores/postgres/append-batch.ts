@@ -10,7 +10,7 @@ import { insertBlobs } from './blobs.ts';
 import { exchange, refuseRollback, type Statement } from './database.ts';
 import { insertKeys } from './keys.ts';
 import { projectionsOf, writeCalls } from './projection-rows.ts';
-import { isConnectionLost, isOutdated } from './store-error.ts';
+import { isConnectionLost, isOutdated, isReadOnly } from './store-error.ts';
 import type { WriteLog } from './write-log.ts';
 
 /** An append with all that does not depend on the head, made before its transaction begins. */
@@ -117,7 +117,7 @@ const commit = async (
   } catch (error) {
     for (const { pending } of planned) {
       known.delete(keyName(pending.request));
-      if (!isConnectionLost(error)) pending.attempts.pop();
+      if (!isConnectionLost(error) || isReadOnly(error)) pending.attempts.pop();
     }
     throw error;
   }

@@ -7,7 +7,7 @@ import { type Change, changeOf } from '../watchers.ts';
 import { type AppendResult, appendBatch, type PendingAppend } from './append-batch.ts';
 import type { Database, Lease } from './database.ts';
 import { prepareAppend } from './prepare-append.ts';
-import { isConnectionLost, isOutdated, isPoolExhausted, unknownOutcome } from './store-error.ts';
+import { isConnectionLost, isOutdated, isPoolExhausted, isReadOnly, unknownOutcome } from './store-error.ts';
 import type { WriteLog } from './write-log.ts';
 
 const maxBatchRequests = 256;
@@ -173,7 +173,9 @@ export class AppendQueue {
         until ??= Date.now() + retryForMs;
         const sent = batch.some(({ attempts }) => attempts.length > 0);
         const lost = isConnectionLost(error);
-        const again = lost ? (sent || tries < maxTries) && Date.now() < until : isOutdated(error) && tries < maxTries;
+        // Another is being made the primary, perhaps: that takes seconds.
+        const few = tries < maxTries;
+        const again = lost ? (sent || isReadOnly(error) || few) && Date.now() < until : isOutdated(error) && few;
         if (!again) throw lost && sent ? unknownOutcome(error) : error;
         await pause(Math.min(20 * 2 ** tries, 500) * Math.random());
       }

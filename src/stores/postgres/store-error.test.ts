@@ -63,6 +63,17 @@ describe('failures of the engine', () => {
     },
   );
 
+  test('[FAULT1] of a server in recovery are told as one that takes no writes, in any language; other features that it lacks are not', () => {
+    const refused = (fields: object) => Object.assign(engineError('0A000'), fields);
+    const told = { code: 'STORE_UNAVAILABLE', message: expect.stringContaining('takes no writes') };
+    expect(storeError(refused({ routine: 'call_bool_check_hook' }))).toMatchObject(told);
+    expect(storeError(refused({ message: 'cannot set transaction read-write mode during recovery' }))).toMatchObject(
+      told,
+    );
+    const other = refused({ routine: 'RevalidateCachedQuery' });
+    expect(storeError(other)).toBe(other);
+  });
+
   test('[FAULT1] with 25P03 say that this process stood still, and name no limit to raise: the transaction sets it', () => {
     expect(storeError(engineError('25P03'))).toMatchObject({
       code: 'STORE_UNAVAILABLE',

@@ -4,14 +4,21 @@ import { metaAdvice } from '../stored-meta.ts';
 
 const sqlState = (error: unknown): string => (error instanceof pg.DatabaseError && error.code) || '';
 
-const lostStates = /^(08...|57P0[1-5]|25006|25P0[34])$/;
+const lostStates = /^(08...|57P0[1-5]|25P0[34])$/;
 const lostCodes = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|ENOENT|ERR_SSL|ERR_TLS|ERR_STREAM|CERT_)/;
 const lostMessages =
   /^(Connection terminated|Client (has encountered|was closed)|Query read timeout|timeout expired|The server does not support SSL|There was an error establishing an SSL)/;
 
+/** A standby, or one that was told to be read-only: it has refused, and nothing has happened. In recovery it refuses the setting of a transaction. */
+export const isReadOnly = (error: unknown): boolean => {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  const isSetting = /check/.test(error.routine ?? '') || /recovery/.test(error.message);
+  return error.code === '25006' || (error.code === '0A000' && isSetting);
+};
+
 /** The connection is gone or leads to a server that takes no writes: what was sent last may or may not have happened. */
 export const isConnectionLost = (error: unknown): boolean => {
-  if (error instanceof pg.DatabaseError) return lostStates.test(sqlState(error));
+  if (error instanceof pg.DatabaseError) return lostStates.test(sqlState(error)) || isReadOnly(error);
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
   return lostCodes.test(code) || lostMessages.test(error.message);
@@ -67,6 +74,11 @@ const rules: readonly Rule[] = [
       says: `PostgreSQL ended the connection because of ${limit}: raise it for the role or the database, then try again`,
     }),
   ),
+  {
+    matches: (error) => isReadOnly(error),
+    code: 'STORE_UNAVAILABLE',
+    says: 'PostgreSQL takes no writes, as a standby or because it was told so: connect to the primary, or `alter database … set default_transaction_read_only = off`, then try again',
+  },
   {
     // Transactions that write set this limit themselves.
     matches: (_, state) => state === '25P03',
