@@ -37,3 +37,14 @@ test.each(['abc', '0', '1.5', '1001', '1e20'])('[ST7] PERDURE_POOL_SIZE=%s is re
     refused(`PERDURE_POOL_SIZE is a whole number from 1 to 1000, such as 8; got "${given}"`),
   );
 });
+
+test.each(['statementTimeoutMs', 'fallbackPollMs', 'keepAliveMs'])(
+  '[IN1] a %s that is no whole number from 1 on is refused',
+  async (name) => {
+    for (const ms of [Number.NaN, Number.POSITIVE_INFINITY, -1, 0, 0.5, '5']) {
+      await expect(openPostgresStore({ url: nowhere, [name]: ms })).rejects.toMatchObject(
+        refused(`${name} is a whole number of milliseconds from 1 on; got "${ms}"`),
+      );
+    }
+  },
+);

@@ -1,7 +1,7 @@
 import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { fieldProblem } from '../../schema/field-problem.ts';
-import { timerMs } from '../../schema/timer-limit.ts';
+import { checkMs } from '../check-ms.ts';
 import { currentRelease } from '../release.ts';
 import { Changes } from './changes.ts';
 import { Database } from './database.ts';
@@ -74,9 +74,12 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
   const unknown = fieldProblem(options, fields);
   if (unknown) throw new PerdureError('INVALID_INPUT', `openPostgresStore: ${unknown}`);
   const { url, listenUrl = url, poolSize = postgresDefaults.poolSize } = options;
-  const fallbackPollMs = timerMs(options.fallbackPollMs ?? postgresDefaults.fallbackPollMs);
-  const keepAliveMs = timerMs(options.keepAliveMs ?? postgresDefaults.keepAliveMs);
-  const statementTimeoutMs = timerMs(options.statementTimeoutMs ?? postgresDefaults.statementTimeoutMs);
+  const fallbackPollMs = checkMs('fallbackPollMs', options.fallbackPollMs ?? postgresDefaults.fallbackPollMs);
+  const keepAliveMs = checkMs('keepAliveMs', options.keepAliveMs ?? postgresDefaults.keepAliveMs);
+  const statementTimeoutMs = checkMs(
+    'statementTimeoutMs',
+    options.statementTimeoutMs ?? postgresDefaults.statementTimeoutMs,
+  );
   const { onWarning = (problem) => process.emitWarning(problem) } = options;
   checkPoolSize('poolSize', poolSize, poolSize);
   if (options.listenUrl !== undefined) refuseNoAddress(options.listenUrl);

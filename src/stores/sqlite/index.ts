@@ -3,7 +3,7 @@ import { makePrivateFolder } from '../../core/make-folder.ts';
 import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { fieldProblem } from '../../schema/field-problem.ts';
-import { timerMs } from '../../schema/timer-limit.ts';
+import { checkMs } from '../check-ms.ts';
 import { currentRelease } from '../release.ts';
 import { Watchers } from '../watchers.ts';
 import { openEarlyReads } from './early-reads.ts';
@@ -40,13 +40,15 @@ const entry = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeStore> => {
   const problem = fieldProblem(options, fields);
   if (problem) throw new PerdureError('INVALID_INPUT', `openSqliteStore: ${problem}`);
+  const busyTimeoutMs = checkMs('busyTimeoutMs', options.busyTimeoutMs ?? 10_000, 0);
+  const fallbackPollMs = checkMs('fallbackPollMs', options.fallbackPollMs ?? 1000);
   const file = resolve(options.file);
   await makePrivateFolder(dirname(file)).catch((error) => {
     throw fileSystemError(error, file);
   });
   makeFile(file);
-  const { busyTimeoutMs = 10_000, fallbackPollMs = 1000, release = currentRelease() } = options;
-  const data = { file, busyTimeoutMs: timerMs(busyTimeoutMs), fallbackPollMs, release, mark: newFileMark() };
+  const { release = currentRelease() } = options;
+  const data = { file, busyTimeoutMs, fallbackPollMs, release, mark: newFileMark() };
   const lost = (cause: unknown) =>
     storeFailure('STORE_UNAVAILABLE', file, 'a thread of the store ended while this was under way', {
       cause,
