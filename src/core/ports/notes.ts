@@ -1,7 +1,7 @@
 import type { SessionKey } from './store.ts';
 
 /** A longer one is lost. */
-export const maxNoteBytes = 7000;
+export const maxNoteBytes = 5500;
 
 /**
  * What processes at work on one store tell each other about a session, and nobody keeps. A note may be lost; those of one process come in the

@@ -6,6 +6,7 @@ import { type Database, prepared } from './database.ts';
 import { HintProbe, type TellSilence } from './hint-probe.ts';
 import { Listener } from './listener.ts';
 import { NotePost, noteChannel } from './note-post.ts';
+import type { NoteSeal } from './note-seal.ts';
 import { Notifier, parseChange } from './notifier.ts';
 import { listSessions } from './sessions.ts';
 import { hasFreeWork } from './work-rows.ts';
@@ -21,6 +22,7 @@ const maxHints = 10_000;
 
 export interface ChangesOptions {
   readonly listenUrl: string;
+  readonly noteSeal: NoteSeal;
   readonly keepAliveMs: number;
   readonly fallbackPollMs: number;
   /** Called when the first follower comes. */
@@ -47,12 +49,12 @@ export class Changes {
   #toldMs = 0;
 
   constructor(database: Database, options: ChangesOptions) {
-    const { listenUrl, keepAliveMs, fallbackPollMs, onListen, tellSilence } = options;
+    const { listenUrl, noteSeal, keepAliveMs, fallbackPollMs, onListen, tellSilence } = options;
     this.#database = database;
     this.#pollMs = fallbackPollMs;
     this.#onListen = onListen;
     this.#notifier = new Notifier(database);
-    this.#notes = new NotePost(database);
+    this.#notes = new NotePost(database, noteSeal);
     this.#probe = tellSilence && new HintProbe(database, tellSilence);
     this.#listener = new Listener({
       url: listenUrl,

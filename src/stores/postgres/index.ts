@@ -7,6 +7,7 @@ import { Changes } from './changes.ts';
 import { Database } from './database.ts';
 import { noListener, noneHeard, refuseNoAddress } from './listen-url.ts';
 import { migrate } from './migrations.ts';
+import { NoteSeal, readNoteKey } from './note-seal.ts';
 import { checkPoolSize } from './pool-size.ts';
 import { isPooled, losesStatements, noHints } from './pooler.ts';
 import { postgresDefaults } from './postgres-defaults.ts';
@@ -85,7 +86,7 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
   if (options.listenUrl !== undefined) refuseNoAddress(options.listenUrl);
   const database = new Database({ url, poolSize, statementTimeoutMs });
   try {
-    const { writeLog, pooled, role, unbound } = await database.use(async (client) => {
+    const { writeLog, noteKey, pooled, role, unbound } = await database.use(async (client) => {
       const { rows } = await client.query(
         `select current_setting('fsync') as fsync, current_setting('server_encoding') as encoding, pg_backend_pid() as process,
           to_regclass('perdure.meta') is not null as begun, current_user as role,
@@ -99,7 +100,9 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
       if (pooled && (await losesStatements(client))) database.sendStatementsWhole(client);
       const release = options.release ?? currentRelease();
       await migrate(client, { release, waitMs: statementTimeoutMs, isBegun: rows[0].begun });
-      return { pooled, role, unbound, writeLog: await openWriteLog(client, statementTimeoutMs) };
+      const reading = [openWriteLog(client, statementTimeoutMs), readNoteKey(client)] as const;
+      const [writeLog, noteKey] = await Promise.all(reading);
+      return { pooled, role, unbound, writeLog, noteKey };
     });
     if (unbound) onWarning(unboundRole(role, unbound));
     const onListen = () => {
@@ -109,6 +112,7 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
       onWarning(problem === undefined ? noneHeard(fallbackPollMs) : noListener(problem, fallbackPollMs));
     const changes = new Changes(database, {
       listenUrl,
+      noteSeal: new NoteSeal(noteKey),
       keepAliveMs,
       fallbackPollMs,
       onListen,

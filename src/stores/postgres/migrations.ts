@@ -234,6 +234,18 @@ const migrations: readonly Migration[] = [
       ${tenantTable('records')}
     `,
   },
+  {
+    oldestReader: '0.0.1',
+    // A UUID of version 4 has 122 random bits.
+    sql: `
+      create table perdure.note_key (
+        one boolean primary key default true check (one),
+        key bytea not null default sha256(convert_to(gen_random_uuid()::text || gen_random_uuid() || gen_random_uuid(), 'UTF8'))
+      );
+      revoke all on perdure.note_key from public;
+      insert into perdure.note_key default values;
+    `,
+  },
 ];
 
 const metaTable = `

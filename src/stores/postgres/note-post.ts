@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { maxNoteBytes } from '../../core/ports/notes.ts';
 import type { SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Database } from './database.ts';
+import type { NoteSeal } from './note-seal.ts';
 import { notify } from './notifier.ts';
 
 export const noteChannel = 'perdure_notes';
@@ -17,19 +17,19 @@ interface Hearer {
 /** Notes between processes, as notifications on a channel of their own. */
 export class NotePost {
   readonly #database: Database;
-  /** Our own come back to us too. */
-  readonly #sender = randomBytes(6).toString('hex');
+  readonly #seal: NoteSeal;
   readonly #hearers = new Set<Hearer>();
   #waiting: string[] = [];
   #sending: Promise<void> | undefined;
 
-  constructor(database: Database) {
+  constructor(database: Database, seal: NoteSeal) {
     this.#database = database;
+    this.#seal = seal;
   }
 
   send({ workspace, session }: SessionKey, text: string): void {
     if (Buffer.byteLength(text) > maxNoteBytes) return;
-    this.#waiting.push(`${this.#sender}/${workspace}/${session}/${text}`);
+    this.#waiting.push(this.#seal.seal(`${workspace}/${session}/${text}`));
     if (this.#waiting.length > maxWaiting) this.#waiting.shift();
     this.#sending ??= this.#send();
   }
@@ -45,8 +45,9 @@ export class NotePost {
   }
 
   heard(payload: string): void {
-    const [, sender, workspace, session, text] = /^([^/]*)\/([^/]*)\/([^/]*)\/(.*)$/s.exec(payload) ?? [];
-    if (!workspace || !session || text === undefined || sender === this.#sender) return;
+    const note = this.#seal.open(payload) ?? '';
+    const [, workspace, session, text] = /^([^/]*)\/([^/]*)\/(.*)$/s.exec(note) ?? [];
+    if (!workspace || !session || text === undefined) return;
     const key = { workspace: workspace as WorkspaceId, session: session as SessionId };
     for (const { hear } of this.#hearers) queueMicrotask(() => hear(key, text));
   }
