@@ -21,3 +21,14 @@ test('[FORK1] a tree holds the whole family, in whatever order the store tells i
     forks: [{ summary: { id: child.id }, forks: [{ summary: { id: grandchild.id }, forks: [] }] }],
   });
 });
+
+test('[FORK1] a tree of more levels than can be drawn is refused', async () => {
+  const { sessions } = await openRuntime({ store: openMemoryStore() });
+  let newest = await sessions.open();
+  for (let level = 1; level < 1000; level++) newest = await newest.fork();
+  JSON.stringify(await newest.tree());
+  await expect((await newest.fork()).tree()).rejects.toMatchObject({
+    code: 'PAYLOAD_TOO_LARGE',
+    details: { levels: 1001, maxLevels: 1000 },
+  });
+});

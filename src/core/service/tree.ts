@@ -1,3 +1,4 @@
+import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { FamilyMember, SessionKey } from '../ports/store.ts';
@@ -25,6 +26,20 @@ const rootOf = (family: ReadonlyMap<SessionId, FamilyMember>, session: SessionId
   }
 };
 
+/** What can still be drawn, and told as JSON, which nests as deep. */
+const maxLevels = 1000;
+
+const refuseTooDeep = (root: TreeNode, session: SessionId): void => {
+  let [level, depth]: [readonly TreeNode[], number] = [[root], 0];
+  for (; level.length > 0; depth++) level = level.flatMap(({ forks }) => forks);
+  if (depth <= maxLevels) return;
+  throw new PerdureError(
+    'PAYLOAD_TOO_LARGE',
+    `the family of ${session} has ${depth} levels of forks, and a tree has ${maxLevels} at most: list the sessions, each names its parent`,
+    { details: { session, levels: depth, maxLevels } },
+  );
+};
+
 /** The whole family that the session belongs to, from its root. */
 export const readTree = async (scope: Scope, key: SessionKey): Promise<TreeNode> => {
   const family = new Map((await scope.store.family(key)).map((member) => [member.session, member]));
@@ -33,5 +48,7 @@ export const readTree = async (scope: Scope, key: SessionKey): Promise<TreeNode>
   const nodes = new Map(family.values().map(({ session, summary }) => [session, { summary, forks: [] as TreeNode[] }]));
   for (const { session, parent } of family.values())
     if (parent) nodes.get(parent.session)?.forks.push(nodes.get(session)!);
-  return nodes.get(root)!;
+  const tree = nodes.get(root)!;
+  refuseTooDeep(tree, key.session);
+  return tree;
 };
