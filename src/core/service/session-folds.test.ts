@@ -214,6 +214,26 @@ describe('folds of sessions', () => {
     expect(told).toEqual([full]);
   });
 
+  test('[FOLD2] what keeps a snapshot from being made is told, and the append that it was due after is acknowledged', async () => {
+    const told: unknown[] = [];
+    const unmakeable = new RangeError('Invalid string length');
+    const store: RuntimeStore = {
+      ...openMemoryStore(),
+      putSnapshot: () => {
+        throw unmakeable;
+      },
+    };
+    const runtime = await openRuntime({
+      store,
+      snapshots: { everyEvents: 1, everyBytes: 1e9 },
+      onWarning: (problem) => told.push(problem),
+    });
+    const session = await runtime.sessions.open();
+    expect(await session.append({ role: 'user', content: 'hello' })).toHaveLength(1);
+    await runtime.close();
+    expect(told).toEqual([unmakeable, unmakeable]);
+  });
+
   test('[FAULT1] a gap in the log is an error that names the event', async () => {
     const database = newMemoryDatabase();
     const policy = { everyEvents: 1e9, everyBytes: 1e9 };
