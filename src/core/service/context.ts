@@ -77,11 +77,15 @@ export const readContext = async (scope: Scope, key: SessionKey, options: Contex
   const { at, maxTokens, instructions: given } = parseInput('the context', Options, options);
   const head = await scope.store.head(key);
   if (!head) throw sessionNotFound(key);
-  const newest = at ? undefined : await NewestEvents.read(scope.store, key, head.seq);
-  const last = await scope.folds.atHead(head, newest);
+  const reading = at ? undefined : NewestEvents.read(scope.store, key, head.seq);
+  const [newest, last, redactor] = await Promise.all([
+    reading,
+    scope.folds.atHead(head, reading),
+    scope.secrets.redactor(),
+  ]);
   const seq = await resolvePoint(scope.store, key, last, at);
   const fold = seq === last.seq ? last : await scope.folds.at(key, seq);
   const instructions = given ?? boundAgent(fold, scope.agents)?.instructions;
   const { entries, systemWithin } = await readContextParts(scope, key, { fold, maxTokens, instructions, newest });
-  return redactContext(assembleContext(entries, maxTokens, systemWithin), await scope.secrets.redactor());
+  return redactContext(assembleContext(entries, maxTokens, systemWithin), redactor);
 };

@@ -96,7 +96,7 @@ const goesOnFrom = ({ seq, hash }: SessionFold, event: StoredEvent): boolean =>
 interface FoldOptions {
   /** What was kept here; the store may have lost it. */
   readonly base?: Counted | undefined;
-  readonly newest?: NewestEvents | undefined;
+  readonly newest?: Promise<NewestEvents> | undefined;
   readonly targets?: Map<number, SessionFold>;
 }
 
@@ -142,12 +142,12 @@ export class SessionFolds {
     return this.#outlineAt(head);
   }
 
-  /** The fold at a head that was just read, perhaps with the newest events up to it. */
-  async atHead(head: Head, newest?: NewestEvents): Promise<SessionFold> {
+  /** The fold at a head that was just read, perhaps with the newest events up to it, which are being read. */
+  async atHead(head: Head, newest?: Promise<NewestEvents>): Promise<SessionFold> {
     return sound(await this.#outlineAt(head, newest));
   }
 
-  async #outlineAt(head: Head, newest?: NewestEvents): Promise<SessionFold> {
+  async #outlineAt(head: Head, newest?: Promise<NewestEvents>): Promise<SessionFold> {
     const key: SessionKey = { workspace: head.workspace, session: head.session };
     const known = this.#newest.get(cacheKey(key));
     if (known?.state.seq === head.seq && known.state.hash === hexOf(head.hash)) return known.state;
@@ -234,12 +234,15 @@ export class SessionFolds {
   async #foldTo(
     key: SessionKey,
     seq: number,
-    { base, newest, targets = new Map() }: FoldOptions = {},
+    { base, newest: reading, targets = new Map() }: FoldOptions = {},
   ): Promise<Counted> {
-    let tracked = base ?? (await this.#load(key, seq));
+    const [from, newest] = await Promise.all([base ?? this.#load(key, seq), reading]);
+    let tracked = from;
     const passed = new Map<number, SessionFold>();
     for await (const stored of readForward(this.#store, key, { after: tracked?.state.seq ?? 0, upTo: seq, newest })) {
-      if (tracked && tracked === base && !goesOnFrom(tracked.state, stored)) return this.#foldTo(key, seq, { newest });
+      if (tracked && tracked === base && !goesOnFrom(tracked.state, stored)) {
+        return this.#foldTo(key, seq, { newest: reading });
+      }
       const event = newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
       tracked = counted(tracked, event, bodyBytes(stored), await this.#target(key, event, passed, targets));
       passed.set(tracked.state.seq, tracked.state);

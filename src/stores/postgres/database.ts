@@ -2,7 +2,7 @@ import pg from 'pg';
 import { PerdureError } from '../../schema/error.ts';
 import { registryWorkspace, WorkspaceId } from '../../schema/ids.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
-import { isConnectionLost, isUndone } from './store-error.ts';
+import { isConnectionLost, isUndone, isUnprepared } from './store-error.ts';
 
 export type Statement = pg.QueryConfig | string;
 export type Rows<Row> = readonly Row[];
@@ -128,6 +128,40 @@ export class Lease {
   }
 }
 
+/** How many reads share a connection: with more, the last would wait longer for the others than for a connection of its own. */
+const maxShared = 4;
+
+/** One connection for all that use it at once; whatever one of them sends stands behind what the others sent. */
+class SharedLease {
+  readonly #client: Promise<pg.PoolClient>;
+  #users = 0;
+  #used = 0;
+  #isBroken = false;
+
+  constructor(pool: pg.Pool) {
+    this.#client = pool.connect();
+  }
+
+  get isFull(): boolean {
+    return this.#used === maxShared;
+  }
+
+  async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    this.#users += 1;
+    this.#used += 1;
+    const client = await this.#client;
+    try {
+      return await work(client);
+    } catch (error) {
+      this.#isBroken ||= isConnectionLost(error);
+      throw error;
+    } finally {
+      this.#users -= 1;
+      if (this.#users === 0) client.release(this.#isBroken || client.getTransactionStatus() !== 'I');
+    }
+  }
+}
+
 /** The pool, and transactions that see one workspace, or the queue of all. */
 export class Database {
   readonly poolSize: number;
@@ -135,7 +169,12 @@ export class Database {
   readonly #pool: pg.Pool;
   readonly #timeout: string;
   readonly #openMs: number;
+  readonly #shares = new Map<WorkspaceId, SharedLease>();
   #namesStatements = true;
+  /** For what is found by its key: what a workspace reads so in one tick shares a connection, and takes one round trip together. */
+  readonly together: Source = {
+    read: (workspace, statement) => this.#read(workspace, statement, () => this.#leaseTogether(workspace)),
+  };
 
   constructor({ url, poolSize, statementTimeoutMs }: DatabaseOptions) {
     this.poolSize = poolSize;
@@ -185,13 +224,8 @@ export class Database {
     return this.#ask(opening, statements);
   }
 
-  async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const lease = this.lease();
-    try {
-      return await lease.use(work);
-    } finally {
-      lease.release();
-    }
+  use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    return new SharedLease(this.#pool).use(work);
   }
 
   lease(): Lease {
@@ -221,9 +255,8 @@ export class Database {
   }
 
   /** One round trip; tried once more when the connection turns out to be dead, or the engine undid it. */
-  async read<Row extends pg.QueryResultRow>(workspace: WorkspaceId, statement: Statement): Promise<Rows<Row>> {
-    const [answer] = await this.#ask(this.opening(workspace, 'read only'), [statement]);
-    return answer!.rows;
+  read<Row extends pg.QueryResultRow>(workspace: WorkspaceId, statement: Statement): Promise<Rows<Row>> {
+    return this.#read(workspace, statement);
   }
 
   /** As `read`; for what may as well be done twice. */
@@ -243,12 +276,32 @@ export class Database {
     await this.#pool.end();
   }
 
-  async #ask(opening: string, statements: readonly Statement[]): Promise<readonly Answer[]> {
-    const ask = () => this.use((client) => exchange(client, [opening, ...statements, 'commit']));
-    const answers = await ask().catch((error: unknown) => {
-      if (!isConnectionLost(error) && !isUndone(error)) throw error;
-      return ask();
-    });
+  async #read<Row>(workspace: WorkspaceId, statement: Statement, lease?: () => SharedLease): Promise<Rows<Row>> {
+    const [answer] = await this.#ask(this.opening(workspace, 'read only'), [statement], lease);
+    return answer!.rows;
+  }
+
+  #leaseTogether(workspace: WorkspaceId): SharedLease {
+    const known = this.#shares.get(workspace);
+    if (known && !known.isFull) return known;
+    const lease = new SharedLease(this.#pool);
+    if (!known) process.nextTick(() => this.#shares.delete(workspace));
+    this.#shares.set(workspace, lease);
+    return lease;
+  }
+
+  async #ask(
+    opening: string,
+    statements: readonly Statement[],
+    lease = () => new SharedLease(this.#pool),
+  ): Promise<readonly Answer[]> {
+    const ask = (client: pg.Client) => exchange(client, [opening, ...statements, 'commit']);
+    const answers = await lease()
+      .use(ask)
+      .catch((error: unknown) => {
+        if (!isConnectionLost(error) && !isUndone(error) && !isUnprepared(error)) throw error;
+        return this.use(ask);
+      });
     return answers.slice(1, -1);
   }
 }

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { fieldProblem } from '../../schema/field-problem.ts';
@@ -66,10 +67,19 @@ const refuseOtherEncodings = (encoding: string): void => {
   );
 };
 
-const unboundRole = (role: string, why: string): Error =>
-  new Error(
+/** A warning where row-level security does not bind the role. Why is asked only then: it takes longer than all else that is asked. */
+const findUnbound = async (client: pg.Client): Promise<Error | undefined> => {
+  const { rows: bound } = await client.query(`select row_security_active('perdure.sessions') as active`);
+  if (bound[0].active) return undefined;
+  const { rows } = await client.query(
+    `select rolname as role, case when rolsuper then 'a superuser' else 'which has BYPASSRLS' end as why
+     from pg_roles where rolname = current_user`,
+  );
+  const { role, why } = rows[0];
+  return new Error(
     `row-level security does not bind ${role}, ${why}, so only Perdure's own checks keep workspaces apart: use an ordinary role that owns its database, as "PostgreSQL" in docs/guides/many-workers.md says`,
   );
+};
 
 export const openPostgresStore = async (options: PostgresStoreOptions): Promise<RuntimeStore> => {
   const unknown = fieldProblem(options, fields);
@@ -86,25 +96,22 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
   if (options.listenUrl !== undefined) refuseNoAddress(options.listenUrl);
   const database = new Database({ url, poolSize, statementTimeoutMs });
   try {
-    const { writeLog, noteKey, pooled, role, unbound } = await database.use(async (client) => {
+    const { writeLog, noteKey, pooled, unbound } = await database.use(async (client) => {
       const { rows } = await client.query(
         `select current_setting('fsync') as fsync, current_setting('server_encoding') as encoding, pg_backend_pid() as process,
-          to_regclass('perdure.meta') is not null as begun, current_user as role,
-          (select case when rolsuper then 'a superuser' when rolbypassrls then 'which has BYPASSRLS' end
-            from pg_roles where rolname = current_user) as unbound`,
+          to_regclass('perdure.meta') is not null as begun`,
       );
       refuseNoSync(rows[0].fsync);
       refuseOtherEncodings(rows[0].encoding);
-      const { role, unbound } = rows[0];
       const pooled = isPooled(client, rows[0].process);
       if (pooled && (await losesStatements(client))) database.sendStatementsWhole(client);
       const release = options.release ?? currentRelease();
       await migrate(client, { release, waitMs: statementTimeoutMs, isBegun: rows[0].begun });
-      const reading = [openWriteLog(client, statementTimeoutMs), readNoteKey(client)] as const;
-      const [writeLog, noteKey] = await Promise.all(reading);
-      return { pooled, role, unbound, writeLog, noteKey };
+      const reading = [openWriteLog(client, statementTimeoutMs), readNoteKey(client), findUnbound(client)] as const;
+      const [writeLog, noteKey, unbound] = await Promise.all(reading);
+      return { pooled, unbound, writeLog, noteKey };
     });
-    if (unbound) onWarning(unboundRole(role, unbound));
+    if (unbound) onWarning(unbound);
     const onListen = () => {
       if (pooled && options.listenUrl === undefined) onWarning(noHints(fallbackPollMs));
     };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newPgClient } from '../../../test/pg-client.ts';
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { rawText } from '../../testing/contract/new-events.ts';
 import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/session-log.ts';
@@ -12,11 +13,11 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Another transaction that lets nobody read or write sessions; gives what ends it. */
-const holdSessions = async (): Promise<() => Promise<void>> => {
+/** Another transaction that lets nobody read or write a table; gives what ends it. */
+const hold = async (table: string): Promise<() => Promise<void>> => {
   const client = newPgClient(database.adminUrl);
   await client.connect();
-  await client.query('begin; lock table perdure.sessions in access exclusive mode');
+  await client.query(`begin; lock table perdure.${table} in access exclusive mode`);
   return () => client.end();
 };
 
@@ -46,7 +47,7 @@ describe('a pool that is smaller than the number of callers', () => {
     const [mine, theirs] = [newWorkspace(), newWorkspace()];
     const keys = Array.from({ length: 100 }, (_, n) => newKey(n % 2 === 0 ? mine : theirs));
     await Promise.all(keys.map((key) => openSession(store, key)));
-    const release = await holdSessions();
+    const release = await hold('sessions');
     const startMs = performance.now();
     const readers = Array.from({ length: 20 }, () => store.list(mine, { limit: 1 }));
     const writers = keys.map((key) => append(store, key, [rawText('refused')]));
@@ -64,7 +65,7 @@ describe('a pool that is smaller than the number of callers', () => {
     const workspace = newWorkspace();
     const keys = Array.from({ length: 20 }, () => newKey(workspace));
     await Promise.all(keys.map((key) => openSession(store, key)));
-    const release = await holdSessions();
+    const release = await hold('sessions');
     const reading = store.list(newWorkspace(), { limit: 1 });
     const startMs = performance.now();
     const settled = await Promise.allSettled(keys.map((key) => append(store, key, [rawText('refused')])));
@@ -72,6 +73,59 @@ describe('a pool that is smaller than the number of callers', () => {
     for (const each of settled) expect(each).toMatchObject(busy);
     await release();
     await reading;
+    await store.close();
+  });
+});
+
+describe('reads of one moment', () => {
+  const countConnections = async (): Promise<number> => {
+    const client = newPgClient(database.adminUrl);
+    await client.connect();
+    const { rows } = await client.query(
+      `select count(*)::int as count from pg_stat_activity where application_name = 'perdure' and datname = current_database()`,
+    );
+    await client.end();
+    return rows[0].count;
+  };
+
+  test('[ST7] share connections by four, and only with those of their own workspace', async () => {
+    const store = await openPostgresStore({ url: database.url });
+    const [mine, theirs] = [newWorkspace(), newWorkspace()];
+    const readFrom = (workspaces: readonly WorkspaceId[]) =>
+      Promise.all(workspaces.map((workspace) => store.record(workspace, 'webhook', 'none')));
+    const before = await countConnections();
+    await readFrom([mine, mine, mine, mine]);
+    expect(await countConnections()).toBe(before);
+    await readFrom([mine, theirs]);
+    expect(await countConnections()).toBe(before + 1);
+    await readFrom(Array.from({ length: 9 }, () => mine));
+    expect(await countConnections()).toBe(before + 2);
+    await store.close();
+  });
+
+  test('[ST7] have each its own outcome', async () => {
+    const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 300 });
+    const key = newKey();
+    await openSession(store, key);
+    await store.read(key, { limit: 1 }); // knows its lineage
+    const release = await hold('events');
+    const read = () => store.read(key, { limit: 1 });
+    const settled = await Promise.allSettled([read(), store.record(key.workspace, 'webhook', 'none'), read()]);
+    expect(settled).toMatchObject([busy, { status: 'fulfilled', value: undefined }, busy]);
+    await release();
+    expect(await read()).toHaveLength(1);
+    await store.close();
+  });
+
+  test('[ST7] do not fail with the first of them, which did not get to prepare what all rest on', async () => {
+    const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 300 });
+    const workspace = newWorkspace();
+    const release = await hold('records');
+    const record = () => store.record(workspace, 'webhook', 'none');
+    const settled = await Promise.allSettled([record(), record(), record()]);
+    for (const each of settled) expect(each).toMatchObject(busy);
+    await release();
+    expect(await record()).toBeUndefined();
     await store.close();
   });
 });

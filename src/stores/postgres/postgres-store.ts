@@ -98,7 +98,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   read(key: SessionKey, range: ReadRange): Promise<readonly StoredEvent[]> {
-    return this.#run(() => readEvents(this.#database, this.#lineages, key, range));
+    return this.#run(() => readEvents(this.#database.together, this.#lineages, key, range));
   }
 
   turnStarts(
@@ -144,7 +144,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     key: SessionKey,
     at: { readonly seq: number; readonly foldVersion: number },
   ): Promise<FoldSnapshot | undefined> {
-    return this.#run(() => findSnapshot(this.#database, this.#lineages, key, at));
+    return this.#run(() => findSnapshot(this.#database.together, this.#lineages, key, at));
   }
 
   keys(key: SessionKey, only?: string): Promise<readonly StoredKey[]> {
@@ -212,7 +212,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   record(workspace: WorkspaceId, kind: RecordKind, id: string): Promise<StoredRecord | undefined> {
-    return this.#run(() => findRecord(this.#database, workspace, kind, id));
+    return this.#run(() => findRecord(this.#database.together, workspace, kind, id));
   }
 
   records(workspace: WorkspaceId, kind: RecordKind, query: RecordQuery): Promise<readonly StoredRecord[]> {

@@ -2,7 +2,7 @@ import type { RecordQuery, RecordWrite, StoredRecord } from '../../core/ports/re
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
 import { areOnVersion, behindAllIds, type RecordRow, recordName, recordOf } from '../stored-record.ts';
-import { type Database, exchange, prepared } from './database.ts';
+import { type Database, exchange, prepared, type Source } from './database.ts';
 import { isConnectionLost, isUndone, unknownOutcome } from './store-error.ts';
 
 const select = (name: string, which: string) =>
@@ -43,12 +43,12 @@ const put = prepared(
 );
 
 export const findRecord = async (
-  database: Database,
+  source: Source,
   workspace: WorkspaceId,
   kind: RecordKind,
   id: string,
 ): Promise<StoredRecord | undefined> => {
-  const [row] = await database.read<RecordRow>(workspace, one(workspace, kind, id));
+  const [row] = await source.read<RecordRow>(workspace, one(workspace, kind, id));
   return row && recordOf(row);
 };
 

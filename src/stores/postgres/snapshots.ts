@@ -5,7 +5,7 @@ import { segmentsOf } from '../lineage.ts';
 import { encodeBlob } from '../payload-codec.ts';
 import { blobPartsOf, blobsIn, parseManifest, partsIn, writeManifest } from '../snapshot-manifest.ts';
 import { hashesThere, hexOf, insertBlobs, readBlobs } from './blobs.ts';
-import { type Database, exchange, prepared } from './database.ts';
+import { type Database, exchange, prepared, type Source } from './database.ts';
 import type { Lineages } from './lineages.ts';
 
 const insert = prepared(
@@ -57,26 +57,26 @@ export const putSnapshot = async (
 };
 
 const readParts = async (
-  database: Database,
+  source: Source,
   workspace: WorkspaceId,
   text: string,
 ): Promise<FoldSnapshot['parts'] | undefined> => {
   const manifest = parseManifest(text);
   if (!manifest) return undefined;
   const named = blobsIn(manifest).map((hash) => Buffer.from(hash, 'hex'));
-  const blobs = await readBlobs(database, workspace, named);
+  const blobs = await readBlobs(source, workspace, named);
   return partsIn(manifest, (hash) => blobs.get(hash));
 };
 
 export const findSnapshot = async (
-  database: Database,
+  source: Source,
   lineages: Lineages,
   key: SessionKey,
   { seq: upTo, foldVersion }: { readonly seq: number; readonly foldVersion: number },
 ): Promise<FoldSnapshot | undefined> => {
   const segments = segmentsOf((await lineages.get(key)) ?? [], upTo);
   if (segments.length === 0) return undefined;
-  const [row] = await database.read<{ seq: number; manifest: string }>(
+  const [row] = await source.read<{ seq: number; manifest: string }>(
     key.workspace,
     findNewest(
       key.workspace,
@@ -87,7 +87,7 @@ export const findSnapshot = async (
     ),
   );
   if (!row) return undefined;
-  const parts = await readParts(database, key.workspace, row.manifest);
+  const parts = await readParts(source, key.workspace, row.manifest);
   if (parts) return { seq: row.seq, foldVersion, parts };
-  return findSnapshot(database, lineages, key, { seq: row.seq - 1, foldVersion });
+  return findSnapshot(source, lineages, key, { seq: row.seq - 1, foldVersion });
 };

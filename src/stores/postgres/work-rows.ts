@@ -80,8 +80,8 @@ export const openClaims = (database: Database): ClaimWork => {
 const present = prepared(
   'touch_worker',
   `insert into perdure.workers as w (worker, machine, process, process_start, place, only_workspace, agents, concurrency,
-     draining, seen_at, lost_at)
-   select $1, $2, $3, $4, $5, $6, $7::text[], $8, $9, at, at + $10::double precision * interval '1 millisecond'
+     draining, started_at, seen_at, lost_at)
+   select $1, $2, $3, $4, $5, $6, $7::text[], $8, $9, at, at, at + $10::double precision * interval '1 millisecond'
    from clock_timestamp() at
    on conflict (worker) do update
    set machine = excluded.machine, process = excluded.process, process_start = excluded.process_start,

@@ -12,6 +12,7 @@ import { openFirstReads } from './first-reads.ts';
 import { openKeys } from './keys.ts';
 import { migrate } from './migrations.ts';
 import { packEvents } from './packed-events.ts';
+import { prepareLater } from './prepare-later.ts';
 import type { Call } from './protocol.ts';
 import { serveCall } from './serve-calls.ts';
 import type { ThreadData } from './thread-data.ts';
@@ -29,9 +30,16 @@ const openReader = (data: ThreadData) => {
   const findWork = openWorkFinder(db);
   const listWorkers = openWorkerList(db);
   const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
+  const lastWritten = prepareLater(db, 'SELECT workspace, session FROM events ORDER BY rowid DESC LIMIT 1');
   return {
     ...operations,
     open: () => ({ value: undefined }),
+    /** Whoever asks first would wait until code is compiled and pages are fetched. What was written last is likely to be wanted. */
+    warmUp: () => {
+      const key = lastWritten().get() as SessionKey | undefined;
+      if (key) operations.read(key, { limit: 256, maxBytes: 1024 * 1024, order: 'descending' });
+      return { value: undefined };
+    },
     family: (key: SessionKey) => ({ value: sessions.family(key) }),
     keys: (key: SessionKey, only?: string) => ({ value: keys.list(key, only) }),
     readBlob: (workspace: WorkspaceId, hash: BlobHash) => ({ value: blobs.read(workspace, Buffer.from(hash, 'hex')) }),
