@@ -66,7 +66,6 @@ export class Reader {
   #handOver(): void {
     const end = () => this.#endEarly();
     this.#thread.call('open', []).then(end, end);
-    this.#thread.call('warmUp', []).catch(() => undefined); // who reads is told
   }
 
   #endEarly(): void {

@@ -31,15 +31,18 @@ const openReader = (data: ThreadData) => {
   const listWorkers = openWorkerList(db);
   const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
   const lastWritten = prepareLater(db, 'SELECT workspace, session FROM events ORDER BY rowid DESC LIMIT 1');
-  return {
-    ...operations,
-    open: () => ({ value: undefined }),
-    /** Whoever asks first would wait until code is compiled and pages are fetched. What was written last is likely to be wanted. */
-    warmUp: () => {
+  /** Whoever reads first would wait until code is compiled and pages are fetched. What was written last is likely to be wanted. */
+  const warmUp = (): void => {
+    try {
       const key = lastWritten().get() as SessionKey | undefined;
       if (key) operations.read(key, { limit: 256, maxBytes: 1024 * 1024, order: 'descending' });
-      return { value: undefined };
-    },
+    } catch {
+      // Whoever reads it is told why that cannot be.
+    }
+  };
+  return {
+    ...operations,
+    open: () => ({ value: warmUp() }),
     family: (key: SessionKey) => ({ value: sessions.family(key) }),
     keys: (key: SessionKey, only?: string) => ({ value: keys.list(key, only) }),
     readBlob: (workspace: WorkspaceId, hash: BlobHash) => ({ value: blobs.read(workspace, Buffer.from(hash, 'hex')) }),
