@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { checkpointPages } from '../../src/stores/sqlite/connection.ts';
+import { checkpointPages, layout } from '../../src/stores/sqlite/connection.ts';
 import type { BareRow } from './engine.ts';
 
 export interface OpenRows {
@@ -9,6 +9,7 @@ export interface OpenRows {
 
 export const openRows = (file: string, schema: string): OpenRows => {
   const db = new DatabaseSync(file);
+  db.exec(layout);
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages};`);
   db.exec(schema);
   const insert = db.prepare(`INSERT INTO events

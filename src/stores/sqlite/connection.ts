@@ -15,7 +15,7 @@ export interface ConnectionOptions {
 }
 
 /** Takes effect before anything is written; on a file that has something, it would be a write that changes nothing. */
-const layout = 'PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;';
+export const layout = 'PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;';
 
 /** Pages of log: a page that is written again and again, as those of indexes are, is moved to the file once in so many. */
 export const checkpointPages = 4000;
