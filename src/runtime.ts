@@ -148,8 +148,21 @@ const checkSettings = async ({ snapshots, timing }: RuntimeOptions): Promise<voi
   (await import('./core/service/scopes.ts')).settingsOf({ snapshots, timing });
 };
 
+const neededNode = 24;
+
+/** An older one can load this file, and would call those that come next a syntax error. */
+const refuseOldNode = (): void => {
+  if (Number.parseInt(process.version.slice(1), 10) >= neededNode) return;
+  const remedy = `get it from https://nodejs.org or with "npm install --save-dev node@${neededNode}"`;
+  throw new PerdureError(
+    'INVALID_INPUT',
+    `perdure needs Node ${neededNode} or newer, this is ${process.version}: ${remedy}`,
+  );
+};
+
 /** Before anything is opened: a runtime that is refused makes no store. Gives the agents by name and version. */
 const checkOptions = async (options: RuntimeOptions): Promise<ReadonlyMap<string, Agent>> => {
+  refuseOldNode();
   const unknown = fieldProblem(options, fields, { models: modelsFields });
   if (unknown) throw new PerdureError('INVALID_INPUT', `openRuntime: ${unknown}`);
   const { models = {}, agents = [], data } = options;

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { olderNode, renamedNode } from '../older-node.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 let root: string;
@@ -33,25 +34,7 @@ function layOut({ folder = root, main = 'src/cli/main.ts', source = '', ownNode 
   return join(folder, 'bin', 'perdure');
 }
 
-/** A Node older than 24: the machine's own where it is one, else this one under an old version's name. */
-function olderNode(): string[] {
-  const installed = (process.env.PATH ?? '')
-    .split(delimiter)
-    .filter((folder) => !folder.includes('node_modules'))
-    .map((folder) => join(folder, 'node'))
-    .filter((node) => existsSync(node));
-  const older = installed.find((node) => Number.parseInt(versionOf(node), 10) < 24);
-  return older ? [older] : renamedNode();
-}
-
-const versionOf = (node: string) => String(spawnSync(node, ['--version']).stdout).replace('v', '');
-
-function renamedNode(): string[] {
-  const preload = write(join(root, 'rename.cjs'), `Object.defineProperty(process, 'version', { value: 'v12.22.0' })`);
-  return [process.execPath, '-r', preload];
-}
-
-function start([node, ...options]: string[], bin: string, ...args: string[]): ChildProcess {
+function start([node, ...options]: readonly string[], bin: string, ...args: string[]): ChildProcess {
   return spawn(String(node), [...options, bin, ...args], { stdio: 'pipe' });
 }
 
@@ -62,8 +45,8 @@ async function finish(child: ChildProcess) {
 }
 
 for (const [name, older] of [
-  ['an older Node', olderNode],
-  ['a Node called v12', renamedNode],
+  ['an older Node', () => olderNode(root)],
+  ['a Node called v12', () => renamedNode(root)],
 ] as const) {
   test(`[CLI2] started by ${name}, it runs again with the project's own and passes arguments and exit code`, async () => {
     const source =
@@ -84,7 +67,7 @@ test('[CLI2] a local Node that is itself too old is passed over', async () => {
   const bin = layOut({ ownNode: false });
   const old = write(join(root, 'node_modules', '.bin', 'node'), '#!/bin/sh\necho v18.0.0\n');
   spawnSync('chmod', ['+x', old]);
-  const { err, code } = await finish(start(renamedNode(), bin));
+  const { err, code } = await finish(start(renamedNode(root), bin));
   expect(code).toBe(1);
   expect(err).toContain('needs Node 24');
 });
@@ -93,14 +76,14 @@ test('[CLI2] an installed package runs its JavaScript, with the Node of the proj
   const folder = join(root, 'node_modules', 'perdure');
   const bin = layOut({ folder, main: 'dist/cli/main.js', source: 'console.log("from dist")' });
   write(join(folder, 'src', 'cli', 'main.ts'), 'console.log("from src")');
-  expect(await finish(start(olderNode(), bin))).toMatchObject({ out: 'from dist\n', err: '', code: 0 });
+  expect(await finish(start(olderNode(root), bin))).toMatchObject({ out: 'from dist\n', err: '', code: 0 });
   expect(await finish(start([process.execPath], bin))).toMatchObject({ out: 'from dist\n', err: '', code: 0 });
 });
 
 test('[CLI2] an installed package without a recent Node says where to get one', async () => {
   const folder = join(root, 'node_modules', 'perdure');
   const bin = layOut({ folder, main: 'dist/cli/main.js', ownNode: false });
-  const { err, code } = await finish(start(olderNode(), bin));
+  const { err, code } = await finish(start(olderNode(root), bin));
   expect(code).toBe(1);
   expect(err).toContain('npm install --save-dev node@24');
 });
@@ -108,7 +91,7 @@ test('[CLI2] an installed package without a recent Node says where to get one', 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   test(`${signal} reaches the command, whose exit code comes back`, async () => {
     const source = `process.on('${signal}', () => process.exit(9)); setInterval(() => {}, 1000); console.log('ready')`;
-    const child = start(olderNode(), layOut({ source }));
+    const child = start(olderNode(root), layOut({ source }));
     child.stdout?.once('data', () => child.kill(signal));
     expect(await finish(child)).toMatchObject({ err: '', code: 9, signal: null });
   });
@@ -121,7 +104,7 @@ test('Ctrl-C at a terminal reaches the command once, also when its input is a pi
     process.stdin.resume();
     setInterval(() => {}, 1000);
     console.log('ready');`;
-  const [node, ...options] = olderNode();
+  const [node, ...options] = olderNode(root);
   const command = [node, ...options, layOut({ source })].map((part) => `'${part}'`).join(' ');
   const child = spawn('script', ['-qfec', `sleep 5 | ${command}`, '/dev/null'], { stdio: 'pipe' });
   child.stdout.once('data', () => child.stdin.write('\x03'));
@@ -130,14 +113,14 @@ test('Ctrl-C at a terminal reaches the command once, also when its input is a pi
 
 test('a command ended by a signal ends the outer process by the same signal', async () => {
   const source = `setInterval(() => {}, 1000); console.log('ready')`;
-  const child = start(olderNode(), layOut({ source }));
+  const child = start(olderNode(root), layOut({ source }));
   child.stdout?.once('data', () => child.kill('SIGTERM'));
   expect(await finish(child)).toMatchObject({ code: null, signal: 'SIGTERM' });
 });
 
 test('[CLI2] a SIGKILL of the outer process ends the command too', async () => {
   const source = `process.on('exit', () => console.log('left')); setInterval(() => {}, 1000); console.log(process.pid)`;
-  const child = start(olderNode(), layOut({ source }));
+  const child = start(olderNode(root), layOut({ source }));
   child.stdout?.once('data', () => child.kill('SIGKILL'));
   // Its output ends when the last process that has it is gone.
   const { out, signal } = await finish(child);
@@ -148,6 +131,6 @@ test('[CLI2] the channel between both keeps nothing alive, and the command does 
   const source = `import { spawnSync } from 'node:child_process';
     const env = spawnSync('env').stdout.toString();
     console.log(process.env.PERDURE_LAUNCHED ?? 'none', env.includes('LAUNCHED'), env.includes('CHANNEL'))`;
-  const { out, code } = await finish(start(olderNode(), layOut({ source })));
+  const { out, code } = await finish(start(olderNode(root), layOut({ source })));
   expect({ out, code }).toEqual({ out: 'none false false\n', code: 0 });
 });

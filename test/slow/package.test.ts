@@ -19,6 +19,7 @@ import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { entryNames } from '../../scripts/build.ts';
 import { blocksOf } from '../docs/blocks.ts';
+import { olderNode } from '../older-node.ts';
 import { createDatabase } from '../postgres.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
@@ -122,6 +123,15 @@ describe('the tarball', () => {
 });
 
 describe.concurrent('installed into an empty project, without what is optional', () => {
+  test('[CLI2] tells a program that an older Node runs what is needed', async () => {
+    const script = `import { openRuntime } from 'perdure';
+      await openRuntime({ store: 'sqlite:old/perdure.db' }).catch(({ message }) => console.log(message));`;
+    const [node, ...options] = olderNode(project);
+    expect(await run(node!, ...options, write('old.mjs', script))).toMatch(
+      /^perdure needs Node 24 or newer, this is v\d+\.\d+\.\d+: get it from https:\/\/nodejs.org or with "npm install/,
+    );
+  });
+
   test('brings its command, which takes agents from a configuration of the project', async () => {
     expect((await run('npx', '--no-install', 'perdure', '--version')).trim()).toBe(manifest.version);
     copyFileSync(join(checkout, 'examples', 'perdure.config.ts'), join(project, 'perdure.config.ts'));

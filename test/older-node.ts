@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const majorOf = (node: string): number =>
+  Number.parseInt(String(spawnSync(node, ['--version']).stdout).replace('v', ''), 10);
+
+export const renamedNode = (folder: string): readonly string[] => {
+  const preload = join(folder, 'rename.cjs');
+  writeFileSync(preload, `Object.defineProperty(process, 'version', { value: 'v12.22.0' })`);
+  return [process.execPath, '-r', preload];
+};
+
+/** How to start a Node older than 24: the machine's own where it is one, else this one under an old version's name. */
+export const olderNode = (folder: string): readonly string[] => {
+  const older = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((place) => !place.includes('node_modules'))
+    .map((place) => join(place, 'node'))
+    .find((node) => existsSync(node) && majorOf(node) < 24);
+  return older ? [older] : renamedNode(folder);
+};
