@@ -1,0 +1,64 @@
+import type pg from 'pg';
+import { isConnectionLost } from './store-error.ts';
+
+/** Keeps a connection from one use to the next, while nobody else waits for one. */
+export class Lease {
+  readonly #pool: pg.Pool;
+  #client: pg.PoolClient | undefined;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    this.#client ??= await this.#pool.connect();
+    try {
+      const result = await work(this.#client);
+      if (this.#pool.waitingCount > 0) this.release();
+      return result;
+    } catch (error) {
+      this.release(isConnectionLost(error));
+      throw error;
+    }
+  }
+
+  /** What a failure left open ends with its connection; so does one that leads to a server that no longer takes writes. */
+  release(broken = false): void {
+    this.#client?.release(broken || this.#client.getTransactionStatus() !== 'I');
+    this.#client = undefined;
+  }
+}
+
+/** How many reads share a connection: with more, the last would wait longer for the others than for a connection of its own. */
+const maxShared = 4;
+
+/** One connection for all that use it at once; whatever one of them sends stands behind what the others sent. */
+export class SharedLease {
+  readonly #client: Promise<pg.PoolClient>;
+  #users = 0;
+  #used = 0;
+  #isBroken = false;
+
+  constructor(pool: pg.Pool) {
+    this.#client = pool.connect();
+  }
+
+  get isFull(): boolean {
+    return this.#used === maxShared;
+  }
+
+  async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    this.#users += 1;
+    this.#used += 1;
+    const client = await this.#client;
+    try {
+      return await work(client);
+    } catch (error) {
+      this.#isBroken ||= isConnectionLost(error);
+      throw error;
+    } finally {
+      this.#users -= 1;
+      if (this.#users === 0) client.release(this.#isBroken || client.getTransactionStatus() !== 'I');
+    }
+  }
+}
