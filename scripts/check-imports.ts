@@ -20,11 +20,12 @@ const files = 'src/core/files/';
 const processes = 'src/core/process-identity.ts';
 const folders = 'src/core/make-folder.ts';
 const fileProblems = 'src/core/file-problem.ts';
+const unfinished = 'src/core/unfinished-files.ts';
 const service = 'src/core/service/';
 const core: Part = { mayImport: [schema, 'src/core/'] };
 const edge: Part = { mayImport: [schema, service] };
 const behindPort: Part = { mayImport: [schema, ports] };
-const store: Part = { mayImport: [schema, ports, session, folders, fileProblems, 'src/stores/*'] };
+const store: Part = { mayImport: [schema, ports, session, folders, fileProblems, unfinished, 'src/stores/*'] };
 const everything: Part = { mayImport: ['src/'] };
 
 /** The most specific entry decides. */
@@ -37,6 +38,7 @@ const parts: Record<string, Part> = {
   [processes]: { mayImport: [] },
   [folders]: { mayImport: [] },
   [fileProblems]: { mayImport: [folders] },
+  [unfinished]: { mayImport: [] },
   [files]: { mayImport: [schema, ports, folders, fileProblems, `${session}redact.ts`] },
   'src/stores/': store,
   'src/stores/sqlite/': store,
@@ -53,7 +55,9 @@ const parts: Record<string, Part> = {
     browser: true,
   },
   'src/testing/': { mayImport: [schema, ports, session, 'src/stores/*'] },
-  'src/cli/': { mayImport: ['src/client/', 'src/servers/', schema, service, folders, fileProblems, 'src/runtime.ts'] },
+  'src/cli/': {
+    mayImport: ['src/client/', 'src/servers/', schema, service, folders, fileProblems, unfinished, 'src/runtime.ts'],
+  },
   // A program like those of users, who import `perdure` and `perdure/tools`.
   'src/cli/config/': {
     mayImport: [

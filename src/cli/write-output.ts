@@ -1,6 +1,7 @@
 import { existsSync, type Stats, statSync } from 'node:fs';
-import { lstat, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { lstat, open, readlink, realpath, rename, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { withUnfinished } from '../core/unfinished-files.ts';
 import { PerdureError } from '../schema/error.ts';
 import { fileError } from './wrong-call.ts';
 
@@ -39,14 +40,11 @@ const writeInto = async (file: string, flags: 'w' | 'wx', chunks: Chunks, mode?:
 /** Under its name only once it is whole and on the disk. */
 const writeWhole = async (file: string, chunks: Chunks, mode: number | undefined): Promise<number> => {
   const part = join(dirname(file), `.perdure-export-${process.pid}.part`);
-  try {
+  return withUnfinished([part], async () => {
     const bytes = await writeInto(part, 'wx', chunks, mode);
     await rename(part, file);
     return bytes;
-  } catch (error) {
-    await rm(part, { force: true }).catch(() => {});
-    throw error;
-  }
+  });
 };
 
 /** Where a link leads, also when nothing is there yet. */

@@ -3,6 +3,7 @@ import { lstatSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { fileProblem } from '../../core/file-problem.ts';
+import { withUnfinished } from '../../core/unfinished-files.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { BackUpOperations } from './serve-back-up.ts';
 import { storeFailure } from './store-error.ts';
@@ -62,13 +63,14 @@ export const backUpSqlite = async (file: string, target: string): Promise<number
   if (lstatSync(target, { throwIfNoEntry: false })) throw isThere(target);
   const part = `${target}.${randomUUID()}.part`;
   try {
-    await claim(part);
-    await copyInto(resolve(file), part, target);
-    const bytes = await sync(part);
-    await putInPlace(part, target);
-    return bytes;
+    return await withUnfinished([part, `${part}-journal`], async () => {
+      await claim(part);
+      await copyInto(resolve(file), part, target);
+      const bytes = await sync(part);
+      await putInPlace(part, target);
+      return bytes;
+    });
   } catch (error) {
-    for (const left of [part, `${part}-journal`]) await rm(left, { force: true }).catch(() => {});
     throw unwritable(error, target);
   }
 };
