@@ -90,8 +90,8 @@ describe('blobs', () => {
         for (const blob of [encodeBlobSync(bytes), await encodeBlob(bytes)]) {
           expect(blob.size).toBe(size);
           expect(Buffer.compare(blob.hash, blobHash(bytes))).toBe(0);
-          expect(Buffer.compare(decodeBlobSync(blob.encoding, blob.stored), bytes)).toBe(0);
-          expect(Buffer.compare(await decodeBlob(blob.encoding, blob.stored), bytes)).toBe(0);
+          expect(Buffer.compare(decodeBlobSync(blob.encoding, blob.stored, size), bytes)).toBe(0);
+          expect(Buffer.compare(await decodeBlob(blob.encoding, blob.stored, size), bytes)).toBe(0);
         }
       }
     },
@@ -104,10 +104,18 @@ describe('blobs', () => {
 
   test('[FAULT2] damaged bytes throw, and so does what would grow without bound', async () => {
     const { encoding, stored } = encodeBlobSync(textOf(20_000));
-    expect(() => decodeBlobSync(encoding, stored.subarray(0, 10))).toThrow();
-    await expect(decodeBlob(encoding, new Uint8Array(50))).rejects.toThrow();
+    expect(() => decodeBlobSync(encoding, stored.subarray(0, 10), 20_000)).toThrow();
+    await expect(decodeBlob(encoding, new Uint8Array(50), 20_000)).rejects.toThrow();
     const bomb = encodeBlobSync(new Uint8Array(80 * 1024 * 1024));
     expect(bomb.stored.length).toBeLessThan(20_000);
-    expect(() => decodeBlobSync(bomb.encoding, bomb.stored)).toThrow();
+    expect(() => decodeBlobSync(bomb.encoding, bomb.stored, bomb.size)).toThrow();
+  });
+
+  test('[FAULT2] what would give more than its row says throws', async () => {
+    const { encoding, stored } = encodeBlobSync(textOf(20_000));
+    for (const size of [19_999, 1, 0, -1]) {
+      expect(() => decodeBlobSync(encoding, stored, size)).toThrow();
+      await expect(decodeBlob(encoding, stored, size)).rejects.toThrow();
+    }
   });
 });

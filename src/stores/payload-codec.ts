@@ -45,6 +45,12 @@ export const encodePayload = (payload: Uint8Array): EncodedPayload => {
   return { encoding: payloadEncoding.lz4, stored };
 };
 
+/** How many bytes decoding it may give, whatever they are; of one that was spilled, what the row of its blob says. */
+export const unpackedBytes = (encoding: number, stored: Uint8Array, blobSize: () => number): number => {
+  if (encoding === payloadEncoding.blob) return blobSize();
+  return encoding === payloadEncoding.lz4 ? (stored[0] ?? 0) * 256 + (stored[1] ?? 0) : stored.length;
+};
+
 const damaged = (reason: string): StoredBody => ({ kind: 'damaged', reason });
 
 /** `blob` is the content when the encoding says that it was spilled; undefined when it is not to be found. */
@@ -75,8 +81,8 @@ export const decodePayload = (
   }
 };
 
-/** Blobs are bounded by what an append takes, and so is what decompressing one may use. */
-const decompressLimit = { maxOutputLength: maxPayloadBytes * 4 };
+/** Blobs are bounded by what an append takes, and so is what decompressing one may use; `size` is what its row says, and is counted by. */
+const decompressLimit = (size: number) => ({ maxOutputLength: Math.max(1, Math.min(size, maxPayloadBytes * 4)) });
 const compressOptions = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 
 const packedBlob = (hash: Uint8Array, bytes: Uint8Array, packed: Uint8Array): EncodedBlob => {
@@ -105,9 +111,9 @@ export const encodeBlobs = (given: readonly NewBlob[]): Promise<readonly Encoded
 /** For worker threads. */
 export const encodeBlobSync = (bytes: Uint8Array): EncodedBlob =>
   packedBlob(blobHash(bytes), bytes, zstdCompressSync(bytes, compressOptions));
-export const decodeBlobSync = (encoding: number, stored: Uint8Array): Uint8Array => {
+export const decodeBlobSync = (encoding: number, stored: Uint8Array, size: number): Uint8Array => {
   if (encoding !== blobEncoding.zstd) return stored;
-  const { buffer, byteOffset, length } = zstdDecompressSync(stored, decompressLimit);
+  const { buffer, byteOffset, length } = zstdDecompressSync(stored, decompressLimit(size));
   return new Uint8Array(buffer, byteOffset, length);
 };
 
@@ -119,5 +125,5 @@ export const encodeBlob = async (bytes: Uint8Array): Promise<EncodedBlob> => {
   const [hash, packed] = await Promise.all([sha256(bytes), compress(bytes, compressOptions)]);
   return packedBlob(hash, bytes, packed);
 };
-export const decodeBlob = async (encoding: number, stored: Uint8Array): Promise<Uint8Array> =>
-  encoding === blobEncoding.zstd ? decompress(stored, decompressLimit) : stored;
+export const decodeBlob = async (encoding: number, stored: Uint8Array, size: number): Promise<Uint8Array> =>
+  encoding === blobEncoding.zstd ? decompress(stored, decompressLimit(size)) : stored;

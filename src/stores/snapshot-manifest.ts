@@ -1,9 +1,14 @@
+import { hash } from 'node:crypto';
 import type { FoldSnapshot } from '../core/ports/store.ts';
 
 type Parts = FoldSnapshot['parts'];
 
 /** The bytes in base64, the hash in hex. */
 type Manifest = Readonly<Record<string, { readonly inline: string } | { readonly blob: string }>>;
+
+/** Stands among the parts and has no name. What somebody changed by hand must not be gone on from. */
+const digestName = '';
+const digestOf = (manifest: Manifest): string => hash('sha256', JSON.stringify(manifest));
 
 /** Parts of up to this many bytes stand in the manifest itself; the others are blobs, so that a part that stays the same is kept once. */
 const inlinePartBytes = 256;
@@ -17,27 +22,21 @@ const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, '
 export const blobPartsOf = (parts: Parts): readonly Uint8Array[] =>
   Object.values(parts).filter((bytes) => !isInline(bytes));
 
-export const writeManifest = (parts: Parts, hashOf: (bytes: Uint8Array) => string): string =>
-  JSON.stringify(
-    Object.fromEntries(
-      Object.entries(parts).map(([name, bytes]) => [
-        name,
-        isInline(bytes) ? { inline: base64(bytes) } : { blob: hashOf(bytes) },
-      ]),
-    ) satisfies Manifest,
+export const writeManifest = (parts: Parts, hashOf: (bytes: Uint8Array) => string): string => {
+  const manifest: Manifest = Object.fromEntries(
+    Object.entries(parts).map(([name, bytes]) => [
+      name,
+      isInline(bytes) ? { inline: base64(bytes) } : { blob: hashOf(bytes) },
+    ]),
   );
-
-const isPart = (part: unknown): boolean => {
-  const { inline, blob } = (part ?? {}) as Record<string, unknown>;
-  return typeof inline === 'string' || (typeof blob === 'string' && /^[0-9a-f]{64}$/.test(blob));
+  return JSON.stringify({ ...manifest, [digestName]: { digest: digestOf(manifest) } });
 };
 
-/** undefined where it says nothing that we wrote. */
+/** undefined where it is not as we wrote it. */
 export const parseManifest = (text: string): Manifest | undefined => {
   try {
-    const manifest = JSON.parse(text) as Manifest;
-    const parts = Object.values(manifest);
-    return parts.length > 0 && parts.every(isPart) ? manifest : undefined;
+    const { [digestName]: found, ...manifest } = JSON.parse(text);
+    return found.digest === digestOf(manifest) ? manifest : undefined;
   } catch {
     return undefined;
   }

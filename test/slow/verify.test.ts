@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { foldVersion } from '../../src/core/session/fold.ts';
 import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
+import type { WorkspaceId } from '../../src/schema/ids.ts';
+import { openStoreAt } from '../open-store.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
 
 describe.each(storeKinds)('verify on %s', (kind) => {
@@ -130,22 +133,45 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     expect(await fork.verify()).toMatchObject({ ok: false, bad: { reason: expect.stringContaining('key once') } });
   });
 
-  test('[HASH4, FOLD1] a snapshot that says something else than the log is found, and dropped by a repair', async () => {
+  /** A session whose newest snapshot has a fact, in a store that nobody has open. */
+  const withSnapshots = async (workspace: string) => {
     const often = await openRuntime({ store: place.address, snapshots: { everyEvents: 4, everyBytes: 1e9 } });
-    const { sessions } = often.as({ workspace: 'snapshots', member: 'ann', role: 'admin' });
-    const session = await talk(sessions);
+    const session = await talk(often.as({ workspace, member: 'ann', role: 'admin' }).sessions);
     await session.commit((draft) => Object.assign(draft.facts, { port: 8080 }));
     for (let more = 0; more < 3; more++) await session.append({ role: 'user', content: 'more' });
     await often.close();
-    const restarted = await openRuntime({ store: place.address });
-    const again = restarted.as({ workspace: 'snapshots', member: 'ann', role: 'admin' }).sessions;
-    const broken = await again.get(session.id);
-    expect(await broken.verify()).toMatchObject({ ok: true, events: 15 });
-    const [right, wrong] = ['{"port":8080}', '{"port":6666}'].map((text) => Buffer.from(text).toString('base64'));
+    return session.id;
+  };
+
+  test('[FOLD1] a snapshot that somebody changed is not gone on from', async () => {
+    const id = await withSnapshots('changed');
+    const [right, wrong] = ['{"port":8080}', '{"pont":8080}'].map((text) => Buffer.from(text).toString('base64'));
     await place.edit(
       (_, prefix) =>
-        `update ${prefix}snapshots set manifest = replace(manifest, '${right}', '${wrong}') where session = '${session.id}'`,
+        `update ${prefix}snapshots set manifest = replace(manifest, '${right}', '${wrong}') where session = '${id}'`,
     );
+    const restarted = await openRuntime({ store: place.address });
+    const session = await restarted.as({ workspace: 'changed', member: 'ann', role: 'admin' }).sessions.get(id);
+    await expect(session.commit([{ op: 'remove', path: '/facts/pont' }])).rejects.toMatchObject({
+      code: 'STATE_INVALID',
+    });
+    expect((await session.state()).facts).toEqual({ port: 8080 });
+    expect(await session.verify()).toMatchObject({ ok: true, events: 15 });
+    await restarted.close();
+  });
+
+  test('[HASH4, FOLD1] a snapshot that says something else than the log is found, and dropped by a repair', async () => {
+    const id = await withSnapshots('snapshots');
+    const restarted = await openRuntime({ store: place.address });
+    const again = restarted.as({ workspace: 'snapshots', member: 'ann', role: 'admin' }).sessions;
+    const broken = await again.get(id);
+    expect(await broken.verify()).toMatchObject({ ok: true, events: 15 });
+    const store = await openStoreAt(place.address);
+    const key = { workspace: 'snapshots' as WorkspaceId, session: id };
+    const snapshot = (await store.snapshot(key, { seq: 15, foldVersion }))!;
+    const parts = { ...snapshot.parts, 'state/facts': Buffer.from('{"port":6666}') };
+    await store.putSnapshot(key, { ...snapshot, parts });
+    await store.close();
     expect((await broken.state()).facts).toEqual({ port: 6666 });
     expect(await broken.verify()).toMatchObject({
       ok: false,

@@ -68,7 +68,7 @@ export const readableFold = (snapshot: FoldSnapshot): SessionFold | undefined =>
     const fold = decodeFold(snapshot);
     return fold.seq === snapshot.seq ? fold : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
+    if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) return undefined;
     throw error;
   }
 };

@@ -8,6 +8,7 @@ import { type Database, prepared, type Source } from './database.ts';
 
 interface BlobRow {
   readonly hash: Uint8Array;
+  readonly size: number;
   readonly encoding: number;
   readonly bytes: Uint8Array;
 }
@@ -20,14 +21,14 @@ const insert = prepared(
    select $1, * from unnest($2::bytea[], $3::bigint[], $4::smallint[], $5::bytea[])
    on conflict (workspace, hash) do update
    set put_at = excluded.put_at, size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes
-   where blobs.bytes <> excluded.bytes or blobs.put_at < excluded.put_at - interval '1 minute'`,
+   where blobs.bytes <> excluded.bytes or blobs.size <> excluded.size or blobs.put_at < excluded.put_at - interval '1 minute'`,
 );
 
 const find = prepared(
   'find_blobs',
   `select b.* from unnest($2::bytea[]) asked(hash)
    cross join lateral (
-     select hash, encoding, bytes from perdure.blobs where workspace = $1 and hash = asked.hash limit 1
+     select hash, size, encoding, bytes from perdure.blobs where workspace = $1 and hash = asked.hash limit 1
    ) b`,
 );
 
@@ -141,8 +142,8 @@ export const insertBlobs = (workspace: WorkspaceId, given: readonly EncodedBlob[
 };
 
 /** Undefined when the stored bytes are not those that the hash names. */
-const intactContent = async ({ hash, encoding, bytes }: BlobRow): Promise<Uint8Array | undefined> => {
-  const content = await decodeBlob(encoding, bytes).catch(() => undefined);
+const intactContent = async ({ hash, size, encoding, bytes }: BlobRow): Promise<Uint8Array | undefined> => {
+  const content = await decodeBlob(encoding, bytes, size).catch(() => undefined);
   if (!content || hexOf(await sha256(content)) !== hexOf(hash)) return undefined;
   return new Uint8Array(content.buffer, content.byteOffset, content.length);
 };

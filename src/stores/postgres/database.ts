@@ -3,7 +3,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { registryWorkspace, WorkspaceId } from '../../schema/ids.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { Lease, SharedLease } from './leases.ts';
-import { isConnectionLost, isUndone, isUnprepared } from './store-error.ts';
+import { isConnectionLost, isUndone } from './store-error.ts';
 
 export type Statement = pg.QueryConfig | string;
 export type Rows<Row> = readonly Row[];
@@ -32,8 +32,11 @@ const types: pg.CustomTypesConfig = {
 /** What a database or a role may have set otherwise, and what is read or locked here rests on. */
 const pinnedSettings = `set local bytea_output = 'hex'; set local extra_float_digits = 1`;
 
+const limitStatement = (ms: number): string => `set local statement_timeout = ${Math.trunc(ms)}`;
 const limitOpen = (ms: number): string => `set local idle_in_transaction_session_timeout = ${ms}`;
 
+/** How long others on the same connection may wait for one. */
+const sharedTimeoutMs = 500;
 /** How long to wait for a connection, new or free. */
 const connectTimeoutMs = 3000;
 /** How long others wait for a transaction whose process was frozen or whose machine went away in the middle of it. */
@@ -111,14 +114,12 @@ export class Database {
   readonly #shares = new Map<WorkspaceId, SharedLease>();
   #namesStatements = true;
   /** For what is found by its key: what a workspace reads so in one tick shares a connection, and takes one round trip together. */
-  readonly together: Source = {
-    read: (workspace, statement) => this.#read(workspace, statement, () => this.#leaseTogether(workspace)),
-  };
+  readonly together: Source = { read: (workspace, statement) => this.#readTogether(workspace, statement) };
 
   constructor({ url, poolSize, statementTimeoutMs }: DatabaseOptions) {
     this.poolSize = poolSize;
     this.statementTimeoutMs = statementTimeoutMs;
-    this.#timeout = `set local statement_timeout = ${Math.trunc(statementTimeoutMs)}`;
+    this.#timeout = limitStatement(statementTimeoutMs);
     this.#openMs = Math.min(openTimeoutMs, statementTimeoutMs);
     this.#pool = new pg.Pool({
       ...connectionOptions(url),
@@ -194,8 +195,9 @@ export class Database {
   }
 
   /** One round trip; tried once more when the connection turns out to be dead, or the engine undid it. */
-  read<Row extends pg.QueryResultRow>(workspace: WorkspaceId, statement: Statement): Promise<Rows<Row>> {
-    return this.#read(workspace, statement);
+  async read<Row extends pg.QueryResultRow>(workspace: WorkspaceId, statement: Statement): Promise<Rows<Row>> {
+    const [answer] = await this.#ask(this.opening(workspace, 'read only'), [statement]);
+    return answer!.rows;
   }
 
   /** As `read`; for what may as well be done twice. */
@@ -215,9 +217,17 @@ export class Database {
     await this.#pool.end();
   }
 
-  async #read<Row>(workspace: WorkspaceId, statement: Statement, lease?: () => SharedLease): Promise<Rows<Row>> {
-    const [answer] = await this.#ask(this.opening(workspace, 'read only'), [statement], lease);
-    return answer!.rows;
+  /** Others wait behind it, so that it has a moment; what did not come in it, or failed with another, is read alone. */
+  async #readTogether<Row extends pg.QueryResultRow>(workspace: WorkspaceId, statement: Statement): Promise<Rows<Row>> {
+    const opening = `${this.opening(workspace, 'read only')}; ${limitStatement(Math.min(sharedTimeoutMs, this.statementTimeoutMs))}`;
+    const ask = (client: pg.Client) => exchange(client, [opening, statement, 'commit']);
+    try {
+      const [, answer] = await this.#leaseTogether(workspace).use(ask);
+      return answer!.rows;
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError) && !isConnectionLost(error)) throw error;
+      return this.read(workspace, statement);
+    }
   }
 
   #leaseTogether(workspace: WorkspaceId): SharedLease {
@@ -229,18 +239,12 @@ export class Database {
     return lease;
   }
 
-  async #ask(
-    opening: string,
-    statements: readonly Statement[],
-    lease = () => new SharedLease(this.#pool),
-  ): Promise<readonly Answer[]> {
-    const ask = (client: pg.Client) => exchange(client, [opening, ...statements, 'commit']);
-    const answers = await lease()
-      .use(ask)
-      .catch((error: unknown) => {
-        if (!isConnectionLost(error) && !isUndone(error) && !isUnprepared(error)) throw error;
-        return this.use(ask);
-      });
+  async #ask(opening: string, statements: readonly Statement[]): Promise<readonly Answer[]> {
+    const ask = () => this.use((client) => exchange(client, [opening, ...statements, 'commit']));
+    const answers = await ask().catch((error: unknown) => {
+      if (!isConnectionLost(error) && !isUndone(error)) throw error;
+      return ask();
+    });
     return answers.slice(1, -1);
   }
 }

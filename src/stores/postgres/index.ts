@@ -67,17 +67,25 @@ const refuseOtherEncodings = (encoding: string): void => {
   );
 };
 
+const ordinaryRole = 'use an ordinary role that owns its database, as "PostgreSQL" in docs/guides/many-workers.md says';
+
 /** A warning where row-level security does not bind the role. Why is asked only then: it takes longer than all else that is asked. */
 const findUnbound = async (client: pg.Client): Promise<Error | undefined> => {
-  const { rows: bound } = await client.query(`select row_security_active('perdure.sessions') as active`);
+  const { rows: bound } = await client.query(
+    `select row_security_active('perdure.sessions') and row_security_active('perdure.events') as active`,
+  );
   if (bound[0].active) return undefined;
   const { rows } = await client.query(
-    `select rolname as role, case when rolsuper then 'a superuser' else 'which has BYPASSRLS' end as why
-     from pg_roles where rolname = current_user`,
+    'select rolname as role, rolsuper as is_super, rolbypassrls as bypasses from pg_roles where rolname = current_user',
   );
-  const { role, why } = rows[0];
+  const { role, is_super, bypasses } = rows[0];
+  const byRole = is_super ? 'a superuser' : 'which has BYPASSRLS';
+  const [why, remedy] =
+    is_super || bypasses
+      ? [byRole, ordinaryRole]
+      : ['since it was taken off the tables', 'enable and force it again on every table of the schema perdure'];
   return new Error(
-    `row-level security does not bind ${role}, ${why}, so only Perdure's own checks keep workspaces apart: use an ordinary role that owns its database, as "PostgreSQL" in docs/guides/many-workers.md says`,
+    `row-level security does not bind ${role}, ${why}, so only Perdure's own checks keep workspaces apart: ${remedy}`,
   );
 };
 

@@ -117,6 +117,22 @@ describe('reads of one moment', () => {
     await store.close();
   });
 
+  test('[ST7] wait for each other no longer than a moment, and alone have all their time', async () => {
+    const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 3000 });
+    const key = newKey();
+    await openSession(store, key);
+    await store.read(key, { limit: 1 });
+    const release = await hold('events');
+    const startMs = performance.now();
+    const read = () => store.read(key, { limit: 1 });
+    const reading = Promise.allSettled([read(), read(), read()]);
+    await store.record(key.workspace, 'webhook', 'none');
+    expect(performance.now() - startMs).toBeLessThan(2500);
+    await release();
+    for (const each of await reading) expect(each).toMatchObject({ status: 'fulfilled', value: [{ seq: 1 }] });
+    await store.close();
+  });
+
   test('[ST7] do not fail with the first of them, which did not get to prepare what all rest on', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 300 });
     const workspace = newWorkspace();

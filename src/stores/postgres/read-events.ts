@@ -1,7 +1,7 @@
 import type { ReadRange, SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { clipSegments, type Segment, segmentsOf } from '../lineage.ts';
-import { payloadEncoding } from '../payload-codec.ts';
+import { payloadEncoding, unpackedBytes } from '../payload-codec.ts';
 import { bodyOf } from '../stored-body.ts';
 import { hexOf, readBlobs } from './blobs.ts';
 import { prepared, type Source } from './database.ts';
@@ -85,16 +85,11 @@ export const eventsOf = async (
   );
 };
 
-const sizeOf = ({ encoding, payload, blob_size }: PageRow): number => {
-  if (encoding === payloadEncoding.blob) return blob_size ?? 0;
-  return encoding === payloadEncoding.lz4 ? (payload[0] ?? 0) * 256 + (payload[1] ?? 0) : payload.length;
-};
-
 /** The statement counts bytes as stored, which may be fewer. */
 const fitting = (rows: readonly PageRow[], maxBytes: number): readonly PageRow[] => {
   let bytes = 0;
   const end = rows.findIndex((row, place) => {
-    bytes += sizeOf(row);
+    bytes += unpackedBytes(row.encoding, row.payload, () => row.blob_size ?? 0);
     return place > 0 && bytes > maxBytes;
   });
   return end < 0 ? rows : rows.slice(0, end);

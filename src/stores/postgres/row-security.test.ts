@@ -145,6 +145,16 @@ describe('row-level security', () => {
     expect(await told(database.adminUrl)).toEqual([warning('postgres, a superuser')]);
     expect(await told(passing)).toEqual([warning(`${keeper}, which has BYPASSRLS`)]);
     await askPostgres(database.adminUrl, `drop role ${keeper}`);
+    const takenOff = 'since it was taken off the tables, so .* enable and force it again';
+    for (const [off, on] of [
+      ['disable', 'enable'],
+      ['no force', 'force'],
+    ]) {
+      await askPostgres(database.adminUrl, `alter table perdure.events ${off} row level security`);
+      expect(await told(database.url)).toEqual([expect.stringMatching(takenOff)]);
+      await askPostgres(database.adminUrl, `alter table perdure.events ${on} row level security`);
+    }
+    expect(await told(database.url)).toEqual([]);
   });
 
   test('[TEN2] a command as a superuser does what it was asked, and warns on stderr', async () => {

@@ -27,9 +27,6 @@ export const isConnectionLost = (error: unknown): boolean => {
 /** The engine undid the transaction in favour of another: nothing of it has happened, and the next try may well succeed. */
 export const isUndone = (error: unknown): boolean => /^(40001|40P01)$/.test(sqlState(error));
 
-/** It rested on a statement that what was sent before it on this connection did not get to prepare. */
-export const isUnprepared = (error: unknown): boolean => sqlState(error) === '26000';
-
 /** The head was right and locked, and still there is an event where the next should be. */
 const isHeadBehind = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === 'events_pkey';

@@ -8,6 +8,8 @@ import { prepareLater } from './prepare-later.ts';
 export interface Blobs {
   /** The content, or undefined when it is missing or not what its hash says. */
   read(workspace: WorkspaceId, hash: Uint8Array): Uint8Array | undefined;
+  /** How much reading it may unpack. */
+  sizeOf(workspace: WorkspaceId, hash: Uint8Array): number;
   /** Puts right what was damaged and leaves alone what is there. */
   write(workspace: WorkspaceId, blob: EncodedBlob): void;
   /** The same, compressing only what is needed. Gives the hash. */
@@ -18,6 +20,12 @@ export interface Blobs {
   remove(workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number): readonly BlobHash[];
 }
 
+interface BlobRow {
+  readonly size: number;
+  readonly encoding: number;
+  readonly bytes: Uint8Array;
+}
+
 /** A time is not written anew for less: a blob may have been used that much later than its row says. */
 const touchAfterMs = 60_000;
 const usedAt = `(put_at + ${touchAfterMs})`;
@@ -25,14 +33,15 @@ const usedAt = `(put_at + ${touchAfterMs})`;
 const isLoose = `NOT EXISTS (SELECT 1 FROM events e WHERE e.workspace = ?1 AND e.encoding = 2 AND e.payload = blobs.hash)
     AND lower(hex(hash)) NOT IN (
       SELECT part.value ->> 'blob' FROM snapshots s, json_each(iif(json_valid(s.manifest), s.manifest, '{}')) part
-      WHERE s.workspace = ?1 AND part.value ->> 'blob' IS NOT NULL)`;
+      WHERE s.workspace = ?1 AND part.type = 'object' AND part.value ->> 'blob' IS NOT NULL)`;
 
 export const openBlobs = (db: DatabaseSync): Blobs => {
-  const select = db.prepare('SELECT encoding, bytes FROM blobs WHERE workspace = ? AND hash = ?');
+  const select = db.prepare('SELECT size, encoding, bytes FROM blobs WHERE workspace = ? AND hash = ?');
+  const size = prepareLater(db, 'SELECT size FROM blobs WHERE workspace = ? AND hash = ?');
   const insert =
     db.prepare(`INSERT INTO blobs (workspace, hash, put_at, size, encoding, bytes) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET put_at = excluded.put_at, encoding = excluded.encoding, bytes = excluded.bytes
-    WHERE bytes <> excluded.bytes OR put_at < excluded.put_at - ${touchAfterMs}`);
+    ON CONFLICT DO UPDATE SET put_at = excluded.put_at, size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes
+    WHERE bytes <> excluded.bytes OR size <> excluded.size OR put_at < excluded.put_at - ${touchAfterMs}`);
   const age = db.prepare('SELECT put_at AS putAt FROM blobs WHERE workspace = ? AND hash = ?');
   const renew = db.prepare('UPDATE blobs SET put_at = ? WHERE workspace = ? AND hash = ?');
   const loose = prepareLater(
@@ -50,11 +59,12 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
     insert.run(workspace, hash, Date.now(), size, encoding, stored);
   };
   const read: Blobs['read'] = (workspace, hash) => {
-    const row = select.get(workspace, hash) as { encoding: number; bytes: Uint8Array } | undefined;
-    return row && intactContent(row.encoding, row.bytes, hash);
+    const row = select.get(workspace, hash) as BlobRow | undefined;
+    return row && intactContent(row, hash);
   };
   return {
     read,
+    sizeOf: (workspace, hash) => Number(size().get(workspace, hash)?.size ?? 0),
     write,
     writeBytes: (workspace, bytes) => {
       const hash = blobHash(bytes);
@@ -83,10 +93,10 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
   };
 };
 
-const intactContent = (encoding: number, stored: Uint8Array, hash: Uint8Array): Uint8Array | undefined => {
+const intactContent = ({ size, encoding, bytes }: BlobRow, hash: Uint8Array): Uint8Array | undefined => {
   try {
-    const bytes = decodeBlobSync(encoding, stored);
-    return blobHash(bytes).equals(hash) ? bytes : undefined;
+    const content = decodeBlobSync(encoding, bytes, size);
+    return blobHash(content).equals(hash) ? content : undefined;
   } catch {
     return undefined;
   }

@@ -18,12 +18,11 @@ export interface EarlyReads {
 
 const openFewBlobs = (db: DatabaseSync): Blobs => {
   const blobs = openBlobs(db);
-  const size = db.prepare('SELECT size FROM blobs WHERE workspace = ? AND hash = ?');
   let left = maxBlobBytes;
   return {
     ...blobs,
     read: (workspace, hash) => {
-      left -= Number(size.get(workspace, hash)?.size ?? 0);
+      left -= blobs.sizeOf(workspace, hash);
       if (left < 0) throw new Error('too much to be read on the event loop');
       return blobs.read(workspace, hash);
     },

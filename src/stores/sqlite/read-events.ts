@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { ReadRange, SessionKey, StoredBody, StoredEvent } from '../../core/ports/store.ts';
+import type { ReadRange, SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { Actor, RunId, WorkspaceId } from '../../schema/ids.ts';
 import { clipSegments, type Segment, segmentsOf } from '../lineage.ts';
-import { payloadEncoding } from '../payload-codec.ts';
+import { payloadEncoding, unpackedBytes } from '../payload-codec.ts';
 import { bodyOf } from '../stored-body.ts';
 import type { Blobs } from './blobs.ts';
 import { eachRow } from './each-row.ts';
@@ -21,7 +21,10 @@ export interface EventReader {
 
 const end = Number.MAX_SAFE_INTEGER;
 
-export const bodyBytes = (body: StoredBody): number => (body.kind === 'bytes' ? body.bytes.length : 0);
+const rowBytes = (blobs: Blobs, workspace: WorkspaceId, row: EventRow): number => {
+  const [, , , , , , , , , , , encoding, payload] = row;
+  return unpackedBytes(encoding, payload, () => blobs.sizeOf(workspace, payload));
+};
 
 export const eventOf = (blobs: Blobs, workspace: WorkspaceId, row: EventRow): StoredEvent => {
   const [session, seq, at, turn, opensTurn, run, type, version, actor, salt, hash, encoding, payload] = row;
@@ -58,10 +61,9 @@ export const openEventReader = (db: DatabaseSync, sessions: Sessions, blobs: Blo
     let bytes = 0;
     for (const { session, from, to } of segments) {
       for (const row of eachRow<EventRow>(pages[order], workspace, session, from, to, limit - events.length)) {
-        const event = eventOf(blobs, workspace, row);
-        bytes += bodyBytes(event.body);
+        bytes += rowBytes(blobs, workspace, row);
         if (bytes > maxBytes && events.length > 0) return events;
-        events.push(event);
+        events.push(eventOf(blobs, workspace, row));
       }
       if (events.length >= limit) break;
     }

@@ -14,6 +14,7 @@ import { migrate } from './migrations.ts';
 import { packEvents } from './packed-events.ts';
 import { prepareLater } from './prepare-later.ts';
 import type { Call } from './protocol.ts';
+import { openEventReader } from './read-events.ts';
 import { serveCall } from './serve-calls.ts';
 import type { ThreadData } from './thread-data.ts';
 
@@ -34,14 +35,18 @@ const openReader = (data: ThreadData) => {
   const listWorkers = openWorkerList(db);
   const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
   const lastWritten = prepareLater(db, 'SELECT workspace, session FROM events ORDER BY rowid DESC LIMIT 1');
-  /** Whoever reads first would wait until code is compiled and pages are fetched. What was written last is likely to be wanted. */
+  /**
+   * Whoever reads first would wait until code is compiled and pages are fetched. What was written last is likely to be wanted; its blobs
+   * would take too long.
+   */
   const warmUp = (): void => {
     try {
       const key = lastWritten().get() as SessionKey | undefined;
       if (!key) return;
-      operations.head(key);
+      sessions.head(key);
+      const events = openEventReader(db, sessions, { ...blobs, read: () => undefined });
       for (let read = 0; read < warmUpReads; read++) {
-        operations.read(key, { limit: 256, maxBytes: 1024 * 1024, order: 'descending' });
+        packEvents(events.read(key, { limit: 256, maxBytes: 1024 * 1024, order: 'descending' }));
       }
     } catch {
       // Whoever reads it is told why that cannot be.
