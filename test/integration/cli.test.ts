@@ -342,7 +342,7 @@ describe('terminals and pipes', () => {
   test('[CLI1] a reader that has enough ends the command without a word', async () => {
     const id = await makeSession();
     await inLibrary(async (sessions) => {
-      const messages = Array.from({ length: 2000 }, () => ({ role: 'user', content: 'x'.repeat(180) }) as const);
+      const messages = Array.from({ length: 1000 }, () => ({ role: 'user', content: 'x'.repeat(360) }) as const);
       await (await sessions.get(id)).append(messages);
     });
     const child = startPerdure(['log', id], { cwd });

@@ -85,3 +85,14 @@ test('[KEY1, AUD1] so is what lies deeper in its options', async () => {
   asked.areas.push('vault' as never);
   expect((await creating).key.areas).toEqual(['sessions']);
 });
+
+test('[IN6] of messages an append takes 1,000, and says so to who has more', async () => {
+  const { session } = await begin();
+  const messages = (count: number) => Array.from({ length: count }, () => ({ role: 'user', content: 'x' }) as const);
+  await expect(session.append(messages(1001))).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining('1000'),
+  });
+  expect(await session.append(messages(1000))).toHaveLength(1000);
+  expect((await session.summary()).messages).toBe(1000);
+});

@@ -58,6 +58,9 @@ import { watchCommits } from './watch.ts';
 import { type DeclarationsFor, type ToolClient, type ToolSet, type Tracked, wrapTools } from './wrap-tools.ts';
 import { writeBundle } from './write-bundle.ts';
 
+/** Of one append: who has more appends again, and others have their turn in between. */
+export const maxMessages = 1000;
+
 /** A handle on a session. It holds no resource: `close` ends the session itself, and `reopen` undoes that. */
 export interface Session {
   readonly id: SessionId;
@@ -65,7 +68,7 @@ export interface Session {
   readonly artifacts: SessionArtifacts;
   /** What a listing shows of it: title, status, agent, counts, and where it came from. */
   summary(): Promise<SessionSummary>;
-  /** Adds messages of a caller that runs its own loop. A user's message opens a turn. */
+  /** Adds messages of a caller that runs its own loop, 1,000 at most. A user's message opens a turn. */
   append(
     messages: MessageInput | readonly MessageInput[],
     options?: z.input<typeof AppendOptions>,
@@ -168,7 +171,7 @@ export interface Session {
 const pinProblem = (fact: string): PerdureError =>
   new PerdureError('STATE_INVALID', `there is no fact ${fact} to pin: commit it first`, { details: { fact } });
 
-const Messages = z.strictObject({ messages: listOf(Message) });
+const Messages = z.strictObject({ messages: listOf(Message, { max: maxMessages }) });
 const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional() });
 const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { maxPayloadBytes } from '../../../core/ports/store.ts';
 import { refuseBeyond } from '../../../core/service/points.ts';
 import { hasEnded, type Run } from '../../../core/service/runs.ts';
-import type { Session } from '../../../core/service/session.ts';
+import { maxMessages, type Session } from '../../../core/service/session.ts';
 import { listOf } from '../../../schema/bounded.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
@@ -54,7 +54,7 @@ export const runRoutes = [
     name: 'appendMessages',
     verb: 'session.append',
     summary: 'Adds messages of a loop of your own; a user message opens a turn',
-    body: z.strictObject({ messages: listOf(MessageBody, { min: 1, max: 1000 }) }),
+    body: z.strictObject({ messages: listOf(MessageBody, { min: 1, max: maxMessages }) }),
     maxBytes,
     keyKeptBy: 'library',
     status: 201,
