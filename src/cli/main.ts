@@ -5,6 +5,7 @@ import { report, reportAtOnce, runCli } from './run-cli.ts';
 import { personAt } from './runs/person.ts';
 import { startDetached } from './runs/start-detached.ts';
 import { terminalOf } from './terminal.ts';
+import { withoutEchoes } from './without-echoes.ts';
 import type { World } from './world.ts';
 
 const world: World = {
@@ -22,8 +23,9 @@ const world: World = {
     return controller.signal;
   },
   onInterrupt: (listener) => {
-    const interrupt = () => listener('interrupt');
-    const leave = () => listener('leave');
+    const hear = withoutEchoes(listener);
+    const interrupt = () => hear('interrupt');
+    const leave = () => hear('leave');
     process.on('SIGINT', interrupt).on('SIGTERM', leave).on('SIGHUP', leave);
     return () => void process.off('SIGINT', interrupt).off('SIGTERM', leave).off('SIGHUP', leave);
   },

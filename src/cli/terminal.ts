@@ -16,10 +16,11 @@ export interface Terminal {
   style(style: Style, text: string): string;
 }
 
-/** The reader has gone, as `head` does when it has enough. No failure. */
+/** The reader has gone, as `head` does when it has enough, or whoever closed the terminal. No failure. */
 export class OutputClosed extends Error {}
 
-const isReaderGone = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE';
+const isReaderGone = ({ isTTY }: NodeJS.WriteStream, { code }: NodeJS.ErrnoException): boolean =>
+  code === 'EPIPE' || (isTTY && code === 'EIO');
 
 export const terminalOf = (stream: NodeJS.WriteStream, name: string): Terminal => {
   stream.on('error', () => {}); // each write reports its own
@@ -33,7 +34,7 @@ export const terminalOf = (stream: NodeJS.WriteStream, name: string): Terminal =
       new Promise((resolve, reject) => {
         stream.write(output, (error) => {
           if (!error) resolve();
-          else reject(isReaderGone(error) ? new OutputClosed() : fileError(error, 'write', name));
+          else reject(isReaderGone(stream, error) ? new OutputClosed() : fileError(error, 'write', name));
         });
       }),
     style: (style, text) => styleText(style, text, { stream }),

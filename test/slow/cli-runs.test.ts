@@ -3,11 +3,13 @@ import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { SessionEvent } from '../../src/index.ts';
 import { callCli } from '../call-cli.ts';
+import { olderNode } from '../older-node.ts';
 import { type CallOptions, environment, runPerdure, startPerdure, worldOf } from '../perdure-command.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
@@ -433,6 +435,57 @@ describe('leaving and coming back', () => {
     piped.child.stderr.destroy();
     writeFileSync(join(cwd, 'go'), '');
     await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
+  });
+
+  test.each([
+    ['send', (id: string) => ['send', id, 'slow one'], ''],
+    ['chat', (id: string) => ['chat', id], 'slow one\n'],
+  ])('[CLIR3] a terminal that is closed during %s leaves the run alive', async (_, args, typed) => {
+    configured();
+    const id = await newTester();
+    const closing = onTerminal(args(id));
+    closing.child.stdin.write(typed);
+    await closing.says('→ slow');
+    closing.child.kill('SIGKILL'); // the terminal itself
+    await closing.closed;
+    writeFileSync(join(cwd, 'go'), '');
+    await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
+  });
+
+  /** By an older Node, which goes on with ours as its child, in a group of their own. */
+  const startGroup = (args: readonly string[]) => {
+    const [node, ...options] = olderNode(cwd);
+    const child = spawn(node!, [...options, bin, ...args], { cwd, env: environment, detached: true });
+    return { ...started(child), signal: () => process.kill(-child.pid!, 'SIGTERM') };
+  };
+
+  test('[CLIR3] SIGTERM to a launcher and its child is one signal: it leaves the run alive', async () => {
+    configured();
+    const id = await newTester();
+    const sending = startGroup(['send', id, 'slow one']);
+    await sending.says('→ slow');
+    sending.signal();
+    expect(await sending.closed).toBe(130);
+    writeFileSync(join(cwd, 'go'), '');
+    await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
+  });
+
+  test('[CLIR3] and a worker may finish its step', async () => {
+    configured();
+    const id = await newTester();
+    const working = startGroup(['worker']);
+    await working.says('at work for');
+    const { run } = await answered(['send', id, 'slow one', '--detach']);
+    const attached = start(['attach', id]);
+    await attached.says('→ slow');
+    working.signal();
+    await working.says('finishing the current steps');
+    await sleep(600); // the other copy of the signal would have come by then
+    writeFileSync(join(cwd, 'go'), '');
+    expect(await working.closed).toBe(0);
+    const calls = (await logOf(id)).filter(({ type }) => type.startsWith('tool.'));
+    expect(calls.map(({ type }) => type)).toEqual(['tool.called', 'tool.completed']);
+    expect(calls).toMatchObject([{ run }, { run }]);
   });
 
   test('[CLIR4] whoever is disconnected at random and attaches again sees every event once and in order', async () => {

@@ -202,7 +202,7 @@ export class LiveSession {
     const { session, talk } = this.#options;
     const rest = restOf(this.#view);
     if (rest) return this.leave(talk ? 'success' : endingOf(rest));
-    if (this.#isDetached) return this.#cancel();
+    if (this.#isDetached) return how === 'interrupt' ? this.#cancel() : this.leave('detached');
     await this.#detach();
     await this.#tellLeft();
     this.printer.note(`  ${this.#context.commandText(talk ? 'chat' : 'attach', session.id)}`);

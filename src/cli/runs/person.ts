@@ -56,7 +56,17 @@ export const personAt = (input: Input, output: NodeJS.WriteStream): Person => {
     isClosed = true;
     take(undefined);
   });
-  if (isTerminal) input.prependListener('keypress', beforeKey);
+  // A terminal that is closed cannot be read or set back any more: whoever sat there has left.
+  const leave = (): void => {
+    if (isClosed) return;
+    isClosed = true; // closing sets it back once more
+    lines.close();
+  };
+  if (isTerminal) {
+    input.prependListener('keypress', beforeKey);
+    input.on('error', leave);
+    lines.on('error', leave);
+  }
 
   return {
     isTerminal,
