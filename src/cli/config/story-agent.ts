@@ -19,8 +19,9 @@ const release = defineTool({
   input: z.object({ version: z.string() }),
   effects: 'once',
   usesFiles: false,
-  execute: async ({ version }, { callId, signal }) => {
+  execute: async ({ version }, { callId, signal, progress }) => {
     await appendFile(releases, `${version} released by process ${process.pid} for ${callId}\n`);
+    progress(`released, and answers in a minute: time for \`kill -9 ${process.pid}\``);
     await sleep(answerMs, undefined, { signal });
     return { version };
   },

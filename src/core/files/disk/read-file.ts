@@ -16,7 +16,7 @@ export const isSameStamp = (stamp: Stamp, { mtimeMs, ctimeMs, ino }: Times): boo
   stamp[0] === mtimeMs && stamp[1] === ctimeMs && stamp[2] === ino;
 
 export interface ReadFile {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array;
   readonly mode: number;
   readonly stamp: Stamp;
   /** A later change could leave the file with the same stamp. */
@@ -36,7 +36,7 @@ export const isSettled = ({ mtimeMs, ctimeMs }: Pick<Times, 'mtimeMs' | 'ctimeMs
   return newest < readAt - (newest % 1000 === 0 ? wholeSecondsTickMs : tickMs);
 };
 
-const readWhole = (file: number, size: number): Uint8Array<ArrayBuffer> => {
+const readWhole = (file: number, size: number): Uint8Array => {
   const bytes = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
   let filled = 0;
   while (filled < size) {
