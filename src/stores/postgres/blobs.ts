@@ -32,6 +32,12 @@ const find = prepared(
    ) b`,
 );
 
+const findSizes = prepared(
+  'find_blob_sizes',
+  `select b.* from unnest($2::bytea[]) asked(hash)
+   cross join lateral (select hash, size from perdure.blobs where workspace = $1 and hash = asked.hash limit 1) b`,
+);
+
 /** In the order of hashes, as all writers lock them. */
 const renew = prepared(
   'renew_blobs',
@@ -146,6 +152,17 @@ const intactContent = async ({ hash, size, encoding, bytes }: BlobRow): Promise<
   const content = await decodeBlob(encoding, bytes, size).catch(() => undefined);
   if (!content || hexOf(await sha256(content)) !== hexOf(hash)) return undefined;
   return new Uint8Array(content.buffer, content.byteOffset, content.length);
+};
+
+/** By the hash in hex: how much reading them may unpack. */
+export const blobSizes = async (
+  source: Source,
+  workspace: WorkspaceId,
+  hashes: readonly Uint8Array[],
+): Promise<ReadonlyMap<string, number>> => {
+  if (hashes.length === 0) return new Map();
+  const rows = await source.read<Pick<BlobRow, 'hash' | 'size'>>(workspace, findSizes(workspace, byteaArray(hashes)));
+  return new Map(rows.map(({ hash, size }) => [hexOf(hash), size]));
 };
 
 /** By the hash in hex; what is damaged is left out like what is missing. */

@@ -3,35 +3,49 @@ import type { WorkspaceId } from '../../schema/ids.ts';
 import { clipSegments, type Segment, segmentsOf } from '../lineage.ts';
 import { payloadEncoding, unpackedBytes } from '../payload-codec.ts';
 import { bodyOf } from '../stored-body.ts';
-import { hexOf, readBlobs } from './blobs.ts';
+import { blobSizes, hexOf, readBlobs } from './blobs.ts';
 import { prepared, type Source } from './database.ts';
 import { type EventRow, eventColumns } from './event-rows.ts';
 import type { Lineages } from './lineages.ts';
 
-interface PageRow extends EventRow {
-  readonly blob_size: number | null;
-}
+type Order = NonNullable<ReadRange['order']>;
+const sqlOrder: Record<Order, string> = { ascending: 'asc', descending: 'desc' };
 
-/** One range of one session at a time, so that each is a walk along the primary key whatever the planner thinks of the rest. */
-const page = (order: 'asc' | 'desc') =>
+/** A walk along the primary key, whatever the planner thinks of the rest. */
+const ofOne = (order: Order) =>
   prepared(
-    `read_events_${order}`,
-    `select ${eventColumns},
-       case encoding when ${payloadEncoding.blob} then
-         (select b.size from perdure.blobs b where b.workspace = $1 and b.hash = payload) end as blob_size
-     from (
-       select e.*, sum(octet_length(e.payload)) over (order by e.seq ${order}) - octet_length(e.payload) as before
-       from unnest($2::text[], $3::bigint[], $4::bigint[]) s(session, first, last)
-       cross join lateral (
-         select ${eventColumns} from perdure.events
-         where workspace = $1 and session = s.session and seq between s.first and s.last
-         order by seq ${order} limit $5
-       ) e
-     ) bounded
-     where before <= $6
-     order by seq ${order}`,
+    `read_events_${sqlOrder[order]}`,
+    `select ${eventColumns} from perdure.events
+     where workspace = $1 and session = $2 and seq between $3 and $4 order by seq ${sqlOrder[order]} limit $5`,
   );
-const pages = { ascending: page('asc'), descending: page('desc') };
+/** One range of one session at a time, each such a walk. */
+const ofSeveral = (order: Order) =>
+  prepared(
+    `read_segments_${sqlOrder[order]}`,
+    `select e.* from unnest($2::text[], $3::bigint[], $4::bigint[]) s(session, first, last)
+     cross join lateral (
+       select ${eventColumns} from perdure.events
+       where workspace = $1 and session = s.session and seq between s.first and s.last
+       order by seq ${sqlOrder[order]} limit $5
+     ) e
+     order by seq ${sqlOrder[order]} limit $5`,
+  );
+const pages = {
+  ascending: { ofOne: ofOne('ascending'), ofSeveral: ofSeveral('ascending') },
+  descending: { ofOne: ofOne('descending'), ofSeveral: ofSeveral('descending') },
+};
+
+const pageOf = (workspace: WorkspaceId, segments: readonly Segment[], limit: number, order: Order) => {
+  const [only, ...others] = segments;
+  if (only && others.length === 0) return pages[order].ofOne(workspace, only.session, only.from, only.to, limit);
+  return pages[order].ofSeveral(
+    workspace,
+    segments.map(({ session }) => session),
+    segments.map(({ from }) => from),
+    segments.map(({ to }) => to),
+    limit,
+  );
+};
 
 /** Numbers are dense: the segments that hold the first `limit` numbers hold the page. */
 const withinReach = (segments: readonly Segment[], limit: number): readonly Segment[] => {
@@ -85,11 +99,18 @@ export const eventsOf = async (
   );
 };
 
-/** The statement counts bytes as stored, which may be fewer. */
-const fitting = (rows: readonly PageRow[], maxBytes: number): readonly PageRow[] => {
+/** Those that stay within so many bytes; the first in any case. Rows are bounded themselves, but for what they spilled. */
+const fitting = async (
+  source: Source,
+  workspace: WorkspaceId,
+  rows: readonly EventRow[],
+  maxBytes: number,
+): Promise<readonly EventRow[]> => {
+  const spilled = rows.filter(({ encoding }) => encoding === payloadEncoding.blob).map(({ payload }) => payload);
+  const sizes = await blobSizes(source, workspace, spilled);
   let bytes = 0;
-  const end = rows.findIndex((row, place) => {
-    bytes += unpackedBytes(row.encoding, row.payload, () => row.blob_size ?? 0);
+  const end = rows.findIndex(({ encoding, payload }, place) => {
+    bytes += unpackedBytes(encoding, payload, () => sizes.get(hexOf(payload)) ?? 0);
     return place > 0 && bytes > maxBytes;
   });
   return end < 0 ? rows : rows.slice(0, end);
@@ -99,19 +120,11 @@ export const readSegments = async (
   source: Source,
   workspace: WorkspaceId,
   segments: readonly Segment[],
-  { limit, maxBytes = Number.MAX_SAFE_INTEGER, order = 'ascending' }: ReadRange,
+  { limit, maxBytes, order = 'ascending' }: ReadRange,
 ): Promise<readonly StoredEvent[]> => {
   if (segments.length === 0) return [];
-  const statement = pages[order](
-    workspace,
-    segments.map(({ session }) => session),
-    segments.map(({ from }) => from),
-    segments.map(({ to }) => to),
-    limit,
-    maxBytes,
-  );
-  const rows = await source.read<PageRow>(workspace, statement);
-  return eventsOf(source, workspace, fitting(rows, maxBytes));
+  const rows = await source.read<EventRow>(workspace, pageOf(workspace, segments, limit, order));
+  return eventsOf(source, workspace, maxBytes === undefined ? rows : await fitting(source, workspace, rows, maxBytes));
 };
 
 export const readEvents = async (
