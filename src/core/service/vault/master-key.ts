@@ -69,7 +69,8 @@ const missing = ({ file, isNamed }: MasterKeySource): PerdureError =>
 export const readMasterKeys = async (source: MasterKeySource): Promise<readonly [SealingKey, ...SealingKey[]]> => {
   const { given, file } = source;
   if (given !== undefined) return [parseMasterKey(given, 'PERDURE_MASTER_KEY')];
-  const [current, next] = await Promise.all([readKeyFile(file), readKeyFile(nextFile(file))]);
+  const current = await readKeyFile(file);
+  const next = await readKeyFile(nextFile(file));
   if (!current) throw missing(source);
   return next ? [next, current] : [current];
 };
