@@ -69,8 +69,10 @@ const missing = ({ file, isNamed }: MasterKeySource): PerdureError =>
 export const readMasterKeys = async (source: MasterKeySource): Promise<readonly [SealingKey, ...SealingKey[]]> => {
   const { given, file } = source;
   if (given !== undefined) return [parseMasterKey(given, 'PERDURE_MASTER_KEY')];
+  const reading = readKeyFile(nextFile(file));
+  reading.catch(() => {}); // what is wrong with the first is told first
   const current = await readKeyFile(file);
-  const next = await readKeyFile(nextFile(file));
+  const next = await reading;
   if (!current) throw missing(source);
   return next ? [next, current] : [current];
 };
