@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/longest-first.ts';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 // The threads of a store read TypeScript: stripped and compiled once for all tests, not at every opening.
 process.env.NODE_COMPILE_CACHE ??= resolve('node_modules/.cache/perdure');
@@ -40,7 +40,7 @@ export default defineConfig(({ mode }) => {
       // Threads that read TypeScript come and go by the hundred, and V8 may then end the process while it compiles the same glue code
       // for WebAssembly again (nodejs/node#64500): let it never do so.
       execArgv: ['--wasm-wrapper-tiering-budget=2000000000'],
-      globalSetup: ['test/postgres-server.ts', 'test/data-folder.ts'],
+      globalSetup: ['test/support/postgres/postgres-server.ts', 'test/support/stores/data-folder.ts'],
     },
   };
 });

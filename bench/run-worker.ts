@@ -1,5 +1,5 @@
 /** A process that works on runs. Argument: the store's address. */
-import '../test/end-with-parent.ts';
+import '../test/support/end-with-parent.ts';
 import { openRuntime } from '../src/index.ts';
 import { stuckAgent } from './stuck-agent.ts';
 

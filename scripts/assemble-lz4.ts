@@ -1,9 +1,9 @@
-/** Makes src/stores/lz4-code.ts from src/stores/lz4.wat. */
+/** Makes src/stores/codec/lz4-code.ts from src/stores/codec/lz4.wat. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import openWabt from 'wabt';
 
-const source = new URL('../src/stores/lz4.wat', import.meta.url);
-export const target = new URL('../src/stores/lz4-code.ts', import.meta.url);
+const source = new URL('../src/stores/codec/lz4.wat', import.meta.url);
+export const target = new URL('../src/stores/codec/lz4-code.ts', import.meta.url);
 
 export const assemble = async (): Promise<string> => {
   const wabt = await openWabt();

@@ -78,6 +78,6 @@ test.each([
   const fine = 'env.PERDURE_STORE; PERDURE_PROVIDER_ + name; env.lower; context.env.outgoing';
   expect(findVariableProblems(new Map([['src/a.ts', fine]]), known)).toEqual([]);
   expect(findVariableProblems(new Map([['src/a.ts', `${fine}\n${text}`]]), known)).toEqual([
-    `src/a.ts reads ${name}, which src/cli/environment.ts does not name`,
+    `src/a.ts reads ${name}, which src/cli/parse/environment.ts does not name`,
   ]);
 });

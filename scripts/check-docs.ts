@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
-import { environment } from '../src/cli/environment.ts';
+import { environment } from '../src/cli/parse/environment.ts';
 import { anchorsOf, withoutCode } from './markdown.ts';
 import { readFiles } from './read-files.ts';
 import type { Page } from './reference/page.ts';
@@ -71,7 +71,7 @@ export const findVariableProblems = (sources: Texts, known: readonly string[]): 
   return [...sources].flatMap(([path, text]) =>
     [...new Set(namesIn(text))]
       .filter((name) => !isKnown(name))
-      .map((name) => `${path} reads ${name}, which src/cli/environment.ts does not name`),
+      .map((name) => `${path} reads ${name}, which src/cli/parse/environment.ts does not name`),
   );
 };
 

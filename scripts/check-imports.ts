@@ -1,82 +1,146 @@
-/** Who may import whom, as ARCHITECTURE.md draws it; no cycles; nothing published that npm would not install. */
+/** Holds imports to the directions that ARCHITECTURE.md draws, and finds cycles and packages that npm would not install. */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { readFiles } from './read-files.ts';
 import { reportProblems } from './report-problems.ts';
 
 interface Part {
-  /** What it may import beside itself: folders end in a slash, `dir/*` means the files directly in it. */
+  /** Where it may import from beside itself: a folder ends in a slash, `dir/*` means the files directly in it. */
   mayImport: string[];
-  /** Of these, types alone, by `import type`: nothing of them is left when it runs. */
+  /** Where it may import types from, by `import type`: such an import is gone at run time. */
   mayImportTypes?: string[];
   /** Safe in a browser: no `node:` modules. */
   browser?: true;
 }
 
 const schema = 'src/schema/';
-const ports = 'src/core/ports/';
-const session = 'src/core/session/';
-const files = 'src/core/files/';
-const processes = 'src/core/process-identity.ts';
-const folders = 'src/core/make-folder.ts';
-const fileProblems = 'src/core/file-problem.ts';
-const unfinished = 'src/core/unfinished-files.ts';
-const service = 'src/core/service/';
-const core: Part = { mayImport: [schema, 'src/core/'] };
-const edge: Part = { mayImport: [schema, service] };
-const behindPort: Part = { mayImport: [schema, ports] };
-const store: Part = { mayImport: [schema, ports, session, folders, fileProblems, unfinished, 'src/stores/*'] };
+const core = (room: string) => `src/core/${room}/`;
+const cli = (room: string) => `src/cli/${room}/`;
+const stores = (room: string) => `src/stores/${room}/`;
+const [ports, session, host, files] = [core('ports'), core('session'), core('host'), core('files')];
+const below = [schema, ports, session, host, files];
+const engine = core('engine');
+
+/** A room above the engine: it may import what is below, the engine, and the rooms that are named. */
+const room = (...rooms: string[]): Part => ({ mayImport: [...below, engine, ...rooms.map(core)] });
+
+const storeBase = [
+  schema,
+  ports,
+  session,
+  host,
+  'src/stores/*',
+  stores('codec'),
+  stores('log'),
+  stores('queue'),
+  stores('waking'),
+];
+const storePart = (...rooms: string[]): Part => ({ mayImport: [...storeBase, ...rooms.map(stores)] });
+
+/** A room of the CLI: the core reaches it as types, through the handles of the runtime and the client. */
+const cliRoom = (rooms: string[], mayImport: string[] = []): Part => ({
+  mayImport: [schema, host, 'src/client/', 'src/runtime.ts', ...rooms.map(cli), ...mayImport],
+  mayImportTypes: ['src/core/', 'src/servers/'],
+});
 const everything: Part = { mayImport: ['src/'] };
 
-/** The most specific entry decides. */
+/** The most specific entry decides. Within a group, an entry imports only entries above it. */
 const parts: Record<string, Part> = {
   [schema]: { mayImport: [], browser: true },
-  [session]: { mayImport: [schema, ports] },
+
   [ports]: { mayImport: [schema] },
-  [service]: core,
-  'src/core/run/': core,
-  [processes]: { mayImport: [] },
-  [folders]: { mayImport: [] },
-  [fileProblems]: { mayImport: [folders] },
-  [unfinished]: { mayImport: [] },
-  [files]: { mayImport: [schema, ports, folders, fileProblems, `${session}redact.ts`] },
-  'src/stores/': store,
-  'src/stores/sqlite/': store,
-  'src/stores/postgres/': store,
-  'src/models/': behindPort,
-  'src/tools/': { mayImport: [schema, ports, files, processes] },
-  'src/servers/': { mayImport: [schema, service, ports, `${files}content-bytes.ts`, 'src/runtime.ts'] },
-  'src/adapters/': edge,
-  'src/importers/': edge,
-  // Of the core, rules that need nothing but the schema.
+  [session]: { mayImport: [schema, ports] },
+  [host]: { mayImport: [] },
+  [files]: { mayImport: [schema, ports, host, `${session}redaction/redact.ts`] },
+  [engine]: { mayImport: below, mayImportTypes: [`${core('access')}guard.ts`] },
+  [core('access')]: room(),
+  [core('vault')]: room(),
+  [core('webhooks')]: room('access', 'vault'),
+  [core('state')]: room(),
+  [core('context')]: room('state'),
+  [core('tracking')]: room(),
+  [core('bundles')]: room(),
+  [core('maintenance')]: room(),
+  [core('session-files')]: room('state'),
+  [core('sessions')]: room('session-files'),
+  [core('runs')]: room('context', 'sessions'),
+  [core('worker')]: room('context', 'session-files', 'sessions', 'runs'),
+  [core('runtime')]: { mayImport: [schema, 'src/core/'] },
+
+  'src/stores/*': { mayImport: [schema, ports, session, host] },
+  [stores('codec')]: { mayImport: [schema, ports, session, 'src/stores/*'] },
+  [stores('log')]: { mayImport: [schema, ports, session, 'src/stores/*', stores('codec')] },
+  [stores('queue')]: { mayImport: [schema, ports, session, 'src/stores/*'] },
+  [stores('waking')]: { mayImport: [schema, ports, 'src/stores/*', stores('queue')] },
+  [stores('sqlite/file')]: storePart(),
+  [stores('sqlite/queue')]: storePart('sqlite/file'),
+  [stores('sqlite/log')]: storePart('sqlite/file', 'sqlite/queue'),
+  [stores('sqlite/thread')]: storePart('sqlite/file', 'sqlite/queue', 'sqlite/log'),
+  [stores('sqlite')]: storePart(),
+  [stores('postgres/server')]: storePart(),
+  [stores('postgres/queue')]: storePart('postgres/server'),
+  [stores('postgres/log')]: storePart('postgres/server', 'postgres/queue'),
+  [stores('postgres')]: storePart(),
+
+  'src/models/': { mayImport: [schema, ports] },
+  'src/tools/': { mayImport: [schema, ports, files, host] },
+  'src/servers/': { mayImport: [schema, 'src/core/', 'src/runtime.ts'] },
   'src/client/': {
-    mayImport: [schema, `${session}commit-record.ts`, `${session}patch-between.ts`, `${service}end-at-once.ts`],
+    // Rules of the core that need nothing but the schema.
+    mayImport: [
+      schema,
+      `${session}state/commit-record.ts`,
+      `${session}state/patch-between.ts`,
+      `${engine}end-at-once.ts`,
+    ],
     mayImportTypes: ['src/core/'],
     browser: true,
   },
-  'src/testing/': { mayImport: [schema, ports, session, 'src/stores/*'] },
-  'src/cli/': {
-    mayImport: ['src/client/', 'src/servers/', schema, service, folders, fileProblems, unfinished, 'src/runtime.ts'],
+  'src/testing/': {
+    mayImport: [schema, ports, session, 'src/stores/*', stores('codec'), stores('log'), stores('queue')],
   },
-  // A program like those of users, who import `perdure` and `perdure/tools`.
-  'src/cli/config/': {
-    mayImport: [
-      'src/cli/',
-      schema,
-      service,
-      'src/runtime.ts',
+
+  // Commands are described by types of every room, so `parse` may name those types.
+  [cli('parse')]: { ...cliRoom([]), mayImportTypes: ['src/core/', 'src/cli/'] },
+  [cli('terminal')]: cliRoom(['parse']),
+  [cli('names')]: cliRoom(['parse', 'terminal']),
+  // A program like those of users, who import `perdure` and `perdure/tools`; and the rules by which the runtime refuses options.
+  [cli('config')]: cliRoom(
+    ['parse', 'terminal'],
+    [
+      `${session}agent.ts`,
       'src/index.ts',
       'src/tools/index.ts',
-      // The rules by which the runtime refuses options, before it is opened.
-      `${session}agent.ts`,
       'src/models/check-models.ts',
       'src/stores/parse-store.ts',
     ],
+  ),
+  [cli('files')]: cliRoom(['parse', 'terminal'], [`${core('session-files')}file-path.ts`]),
+  [cli('render')]: cliRoom(['parse', 'terminal', 'names', 'config']),
+  [cli('backing')]: {
+    ...cliRoom(['parse', 'terminal', 'names', 'config'], ['src/servers/']),
+    mayImportTypes: ['src/core/', `${cli('dispatch')}parse-call.ts`],
   },
+  [cli('runs')]: cliRoom(['parse', 'terminal', 'names', 'config', 'render']),
+  [cli('serve')]: cliRoom(['parse', 'terminal', 'names', 'config', 'render']),
+  [cli('demo')]: cliRoom(['parse', 'terminal', 'config', 'render']),
+  [cli('commands')]: cliRoom(
+    ['parse', 'terminal', 'names', 'config', 'files', 'render', 'backing', 'runs', 'serve', 'demo'],
+    ['src/servers/', `${core('bundles')}import-bundle.ts`],
+  ),
+  [cli('completion')]: cliRoom(['parse', 'terminal', 'names', 'render', 'commands']),
+  [cli('dispatch')]: cliRoom(['parse', 'terminal', 'names', 'render', 'backing', 'commands', 'completion']),
+  'src/cli/*': cliRoom(['parse', 'terminal', 'config', 'render', 'runs', 'dispatch']),
+
   'src/runtime.ts': everything,
   'src/index.ts': everything,
-  'dashboard/': { mayImport: [schema, 'src/client/'], browser: true },
 };
+
+/** Entries of the table that no file belongs to: what is gone must leave the table too. */
+export const findEmptyParts = (paths: readonly string[]): string[] =>
+  Object.keys(parts)
+    .filter((part) => !paths.some((path) => partOf(path) === part))
+    .map((part) => `${part} is in the table of scripts/check-imports.ts, but no file belongs to it`);
 
 const typesForm = /^\s*(?:import|export) type\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm;
 const importForms = [
@@ -154,7 +218,8 @@ export function findImportProblems(files: ReadonlyMap<string, string>, installed
 
 if (import.meta.main) {
   const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-  const files = readFiles('{src,dashboard}/**/*.{ts,tsx}');
+  const files = readFiles('src/**/*.ts');
   const installed = new Set(Object.keys({ ...dependencies, ...peerDependencies }));
-  reportProblems('imports', `${files.size} files, directions kept, no cycles`, findImportProblems(files, installed));
+  const problems = [...findImportProblems(files, installed), ...findEmptyParts([...files.keys()])];
+  reportProblems('imports', `${files.size} files, directions kept, no cycles`, problems);
 }

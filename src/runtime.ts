@@ -1,20 +1,20 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { dirname, resolve } from 'node:path';
+import type { Authenticated } from './core/access/authenticate.ts';
+import type { Identity } from './core/access/identity.ts';
+import type { Workspaces } from './core/access/workspaces.ts';
+import { checkedClock } from './core/engine/checked-clock.ts';
+import type { Timing } from './core/engine/scope.ts';
+import type { SnapshotPolicy } from './core/engine/session-folds.ts';
 import { type Clock, systemClock } from './core/ports/clock.ts';
 import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Spans } from './core/ports/spans.ts';
-import type { Worker } from './core/run/worker.ts';
-import type { WorkerOptions } from './core/run/worker-options.ts';
-import { checkedClock } from './core/service/checked-clock.ts';
-import type { Identity } from './core/service/identity.ts';
-import type { Authenticated } from './core/service/registry/authenticate.ts';
-import type { Workspaces } from './core/service/registry/workspaces.ts';
-import type { Timing } from './core/service/scope.ts';
-import type { ScopedRuntime } from './core/service/scoped-runtime.ts';
-import type { SnapshotPolicy } from './core/service/session-folds.ts';
-import { masterKeySource } from './core/service/vault/master-key.ts';
-import type { PostRules } from './core/service/webhooks/post.ts';
+import type { WorkerOptions } from './core/runs/worker-options.ts';
+import type { ScopedRuntime } from './core/runtime/scoped-runtime.ts';
 import { type Agent, agentRegistry } from './core/session/agent.ts';
+import { masterKeySource } from './core/vault/master-key.ts';
+import type { PostRules } from './core/webhooks/post.ts';
+import type { Worker } from './core/worker/worker.ts';
 import { checkModels, modelsFields } from './models/check-models.ts';
 import type { ModelsConfig } from './models/models-config.ts';
 import { PerdureError } from './schema/error.ts';
@@ -78,7 +78,7 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
 
 const poolSizeIn = async (text: string | undefined): Promise<number | undefined> => {
   if (!text) return undefined;
-  const { checkPoolSize } = await import('./stores/postgres/pool-size.ts');
+  const { checkPoolSize } = await import('./stores/postgres/server/pool-size.ts');
   return checkPoolSize('PERDURE_POOL_SIZE', Number(text), text);
 };
 
@@ -106,13 +106,13 @@ const storeOf = async (given: unknown, onWarning: (problem: unknown) => void): P
 /** Whether the address is that of a SQLite database with nothing in it. Makes none, and nothing in it. */
 export const isBlankStore = async (address: string): Promise<boolean> => {
   const file = sqliteFileIn(address);
-  return file !== undefined && (await import('./stores/sqlite/is-blank.ts')).isBlank(file);
+  return file !== undefined && (await import('./stores/sqlite/file/is-blank.ts')).isBlank(file);
 };
 
 /** Copies all of a store on SQLite into a new file, while others work on it; gives its size in bytes. */
 export const backUpStore = async (store: RuntimeOptions['store'], target: string): Promise<number> => {
   const given = parseStore(store);
-  if ('file' in given) return (await import('./stores/sqlite/back-up.ts')).backUpSqlite(given.file, target);
+  if ('file' in given) return (await import('./stores/sqlite/thread/back-up.ts')).backUpSqlite(given.file, target);
   const remedy =
     'url' in given ? '`pg_dump` backs up PostgreSQL: see docs/guides/back-up.md' : 'back this one up by its own means';
   throw new PerdureError('INVALID_INPUT', `backup copies a store on SQLite; ${remedy}`);
@@ -145,7 +145,7 @@ const warn = (problem: unknown): void => {
 /** The schemas are waited for only where there is something that they check. */
 const checkSettings = async ({ snapshots, timing }: RuntimeOptions): Promise<void> => {
   if (snapshots === undefined && timing === undefined) return;
-  (await import('./core/service/scopes.ts')).settingsOf({ snapshots, timing });
+  (await import('./core/runtime/scopes.ts')).settingsOf({ snapshots, timing });
 };
 
 const neededNode = 24;
@@ -192,7 +192,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
   const clock = given.clock ? checkedClock(given.clock) : systemClock;
   const [store, { identitiesOn }, { resolveModels }, { knownSecrets }] = await Promise.all([
     storeOf(given.store, onWarning),
-    import('./core/service/identities.ts'),
+    import('./core/runtime/identities.ts'),
     import('./models/resolve-model.ts'),
     import('./models/providers.ts'),
   ]);

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { byteaArray } from '../../src/stores/postgres/bytea-array.ts';
+import { byteaArray } from '../../src/stores/postgres/server/bytea-array.ts';
 
 interface EventRow {
   readonly seq: string;

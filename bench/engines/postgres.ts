@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { byteaArray } from '../../src/stores/postgres/bytea-array.ts';
-import { startPostgres } from '../../test/start-postgres.ts';
+import { byteaArray } from '../../src/stores/postgres/server/bytea-array.ts';
+import { startPostgres } from '../../test/support/postgres/start-postgres.ts';
 import type { BareLoop, BareReads, BareRow, Engine, GroupSizes, Place, ReadIds } from './engine.ts';
 
 const role = 'perdure_bench';

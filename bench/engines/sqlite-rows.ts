@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { checkpointPages, layout } from '../../src/stores/sqlite/connection.ts';
+import { checkpointPages, layout } from '../../src/stores/sqlite/file/connection.ts';
 import type { BareRow } from './engine.ts';
 
 export interface OpenRows {

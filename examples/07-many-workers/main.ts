@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { openRuntime, type Session } from 'perdure';
 import { script, walker } from './walker.ts';
 
-const brought = join(import.meta.dirname, '../../test/start-postgres.ts'); // a checkout has a server for as long as this runs
+const brought = join(import.meta.dirname, '../../test/support/postgres/start-postgres.ts'); // a checkout has a server for as long as this runs
 if (!process.env.PERDURE_STORE && !existsSync(brought)) {
   console.error('This example needs a PostgreSQL: name an empty database and the role that owns it, as in');
   console.error('PERDURE_STORE=postgres://perdure:secret@localhost:5432/perdure');

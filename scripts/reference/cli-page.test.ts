@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commands } from '../../src/cli/commands/registry.ts';
+import { commands } from '../../src/cli/dispatch/registry.ts';
 import { cliPage } from './cli-page.ts';
 
 test('[DOC1] what stands behind examples is explained at the top of the page', () => {

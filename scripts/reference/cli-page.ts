@@ -1,9 +1,9 @@
-import type { Command, Options } from '../../src/cli/command.ts';
-import { type CommandGroup, commandGroups } from '../../src/cli/commands/registry.ts';
-import { commonOptions, commonOptionsOf } from '../../src/cli/common-options.ts';
-import { environment } from '../../src/cli/environment.ts';
-import { exitTable } from '../../src/cli/exit-codes.ts';
-import { optionName, signature } from '../../src/cli/help.ts';
+import { optionName, signature } from '../../src/cli/dispatch/help.ts';
+import { type CommandGroup, commandGroups } from '../../src/cli/dispatch/registry.ts';
+import type { Command, Options } from '../../src/cli/parse/command.ts';
+import { commonOptions, commonOptionsOf } from '../../src/cli/parse/common-options.ts';
+import { environment } from '../../src/cli/parse/environment.ts';
+import { exitTable } from '../../src/cli/parse/exit-codes.ts';
 import { code, linkTo, table } from '../markdown.ts';
 import { markdownPage, type Page } from './page.ts';
 import { schemaOf, titledShape } from './shapes.ts';

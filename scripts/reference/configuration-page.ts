@@ -1,13 +1,13 @@
-import { environment } from '../../src/cli/environment.ts';
-import { defaultStore } from '../../src/cli/store-address.ts';
-import { Options as WorkerOptions } from '../../src/core/run/worker-options.ts';
-import { Timings } from '../../src/core/service/scopes.ts';
-import { defaultSnapshotPolicy } from '../../src/core/service/session-folds.ts';
-import { defaultPostRules } from '../../src/core/service/webhooks/post.ts';
+import { environment } from '../../src/cli/parse/environment.ts';
+import { defaultStore } from '../../src/cli/parse/store-address.ts';
+import { defaultSnapshotPolicy } from '../../src/core/engine/session-folds.ts';
+import { Options as WorkerOptions } from '../../src/core/runs/worker-options.ts';
+import { Timings } from '../../src/core/runtime/scopes.ts';
+import { defaultPostRules } from '../../src/core/webhooks/post.ts';
 import { defaultContextTokens, defaultStallMs } from '../../src/models/from-language-model.ts';
 import { defaultDrainMs, defaultTimeouts } from '../../src/servers/http/listen.ts';
 import { serveDefaults } from '../../src/servers/http/server.ts';
-import { postgresDefaults } from '../../src/stores/postgres/postgres-defaults.ts';
+import { postgresDefaults } from '../../src/stores/postgres/server/postgres-defaults.ts';
 import { code, linkTo, table } from '../markdown.ts';
 import { type Group, membersOf, optionsSection } from './options.ts';
 import { markdownPage, type Page } from './page.ts';
@@ -50,25 +50,25 @@ const groups: readonly Group[] = [
   {
     title: 'timing',
     about: 'Of `openRuntime`.',
-    members: membersOf('src/core/service/scope.ts', 'Timing'),
+    members: membersOf('src/core/engine/scope.ts', 'Timing'),
     defaults: Timings.parse({}),
   },
   {
     title: 'snapshots',
     about: 'Of `openRuntime`.',
-    members: membersOf('src/core/service/session-folds.ts', 'SnapshotPolicy'),
+    members: membersOf('src/core/engine/session-folds.ts', 'SnapshotPolicy'),
     defaults: { ...defaultSnapshotPolicy },
   },
   {
     title: 'webhooks',
     about: 'Of `openRuntime`.',
-    members: membersOf('src/core/service/webhooks/post.ts', 'PostRules'),
+    members: membersOf('src/core/webhooks/post.ts', 'PostRules'),
     defaults: { ...defaultPostRules },
   },
   {
     title: 'runtime.worker',
     about: 'What a program passes to `runtime.worker`; `perdure worker` and `perdure serve` have options for the same.',
-    members: membersOf('src/core/run/worker-options.ts', 'WorkerOptions'),
+    members: membersOf('src/core/runs/worker-options.ts', 'WorkerOptions'),
     defaults: WorkerOptions.parse({}),
   },
   {

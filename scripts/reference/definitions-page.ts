@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { defaultOutputTokens } from '../../src/core/run/model-step.ts';
-import { defaultBy } from '../../src/core/service/commit.ts';
-import { defaultPolicy } from '../../src/core/service/send.ts';
+import { defaultPolicy } from '../../src/core/runs/send.ts';
 import { defaultMaxSteps } from '../../src/core/session/agent.ts';
+import { defaultBy } from '../../src/core/state/commit.ts';
+import { defaultOutputTokens } from '../../src/core/worker/model-step.ts';
 import { Priority } from '../../src/schema/description.ts';
 import { memberRoles } from '../../src/schema/member-roles.ts';
 import { inputPolicies, Limits } from '../../src/schema/run.ts';
 import { Provenance } from '../../src/schema/state.ts';
-import { defaultPriority } from '../../src/stores/work-entry.ts';
+import { defaultPriority } from '../../src/stores/queue/work-entry.ts';
 import { toolDefaults } from '../../src/tools/define-tool.ts';
 import { subagentDefaults } from '../../src/tools/subagent.ts';
 import { anchorOf, code, linkTo, table } from '../markdown.ts';
@@ -41,8 +41,6 @@ interface Definition extends Group {
   /** The type that it tells. */
   readonly type?: string;
 }
-
-const service = 'src/core/service';
 
 const definitions: readonly Definition[] = [
   {
@@ -128,7 +126,7 @@ const definitions: readonly Definition[] = [
     title: 'sessions.open',
     about: '`runtime.sessions.open(options?)` opens a session.',
     type: 'OpenOptions',
-    members: told(`${service}/open-session.ts`, 'OpenOptions'),
+    members: told('src/core/sessions/open-session.ts', 'OpenOptions'),
     defaults: { priority: defaultPriority },
   },
   {
@@ -136,7 +134,7 @@ const definitions: readonly Definition[] = [
     about:
       '`session.send(input, options?)` stores an input, and the run that will answer it. The input is text, or a list of parts: text, and files with their bytes as base64. **A worker must run somewhere**, or nothing happens: `await runtime.worker().start()`.',
     type: 'SendOptions',
-    members: told(`${service}/send.ts`, 'SendOptions'),
+    members: told('src/core/runs/send.ts', 'SendOptions'),
     defaults: { policy: defaultPolicy },
   },
   {
@@ -144,20 +142,20 @@ const definitions: readonly Definition[] = [
     about:
       'What `run.result()` gives when the run has ended, waits for somebody or is paused, and `run.ended()` when it has ended.',
     type: 'RunResult',
-    members: told(`${service}/runs.ts`, 'RunResult'),
+    members: told('src/core/runs/runs.ts', 'RunResult'),
   },
   {
     title: 'session.fork',
     about: '`session.fork(options?)` makes a child session. Nothing is copied.',
     type: 'ForkOptions',
-    members: told(`${service}/fork.ts`, 'ForkOptions'),
+    members: told('src/core/sessions/fork.ts', 'ForkOptions'),
   },
   {
     title: 'session.commit',
     about:
       '`session.commit(change, options?)` changes the typed state. The change is a function on a draft, or an RFC 6902 patch.',
     type: 'CommitOptions',
-    members: told(`${service}/commit.ts`, 'CommitOptions'),
+    members: told('src/core/state/commit.ts', 'CommitOptions'),
     defaults: { by: defaultBy },
   },
 ];

@@ -1,4 +1,4 @@
-import { exitClassOf, exitCodes } from '../../src/cli/exit-codes.ts';
+import { exitClassOf, exitCodes } from '../../src/cli/parse/exit-codes.ts';
 import type { ErrorCode } from '../../src/schema/error.ts';
 import { errorCatalog } from '../../src/schema/error-catalog.ts';
 import { runFailureCatalog } from '../../src/schema/run-failure-catalog.ts';

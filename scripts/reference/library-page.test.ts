@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Permission } from '../../src/core/service/guard.ts';
-import { permissions } from '../../src/core/service/permissions.ts';
+import type { Permission } from '../../src/core/access/guard.ts';
+import { permissions } from '../../src/core/runtime/permissions.ts';
 import { libraryPage } from './library-page.ts';
 
 test('[DOC3] every verb of every handle is on the page of the library, with its least role', () => {

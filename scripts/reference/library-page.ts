@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as client from '../../src/client/index.ts';
-import type { Permission } from '../../src/core/service/guard.ts';
-import { permissions } from '../../src/core/service/permissions.ts';
+import type { Permission } from '../../src/core/access/guard.ts';
+import { permissions } from '../../src/core/runtime/permissions.ts';
 import * as library from '../../src/index.ts';
 import * as server from '../../src/servers/http/index.ts';
 import * as observe from '../../src/servers/observe/index.ts';
@@ -22,8 +22,6 @@ interface Handle {
   readonly verbs?: keyof typeof permissions;
 }
 
-const service = 'src/core/service';
-
 const handles: readonly Handle[] = [
   {
     title: 'runtime',
@@ -31,98 +29,98 @@ const handles: readonly Handle[] = [
       'From [`openRuntime(options)`](configuration.md#openruntime). `runtime.as(identity)` gives the same as a member of a workspace, with verbs as its role allows.',
     interfaces: [
       ['src/runtime.ts', 'Runtime'],
-      [`${service}/scoped-runtime.ts`, 'RuntimeVerbs'],
-      [`${service}/scoped-runtime.ts`, 'ScopedRuntime'],
+      ['src/core/runtime/scoped-runtime.ts', 'RuntimeVerbs'],
+      ['src/core/runtime/scoped-runtime.ts', 'ScopedRuntime'],
     ],
     verbs: 'runtime',
   },
   {
     title: 'runtime.sessions',
     about: 'The sessions of the workspace.',
-    interfaces: [[`${service}/sessions.ts`, 'Sessions']],
+    interfaces: [['src/core/runtime/sessions.ts', 'Sessions']],
     verbs: 'sessions',
   },
   {
     title: 'session',
     about: 'From `runtime.sessions.open` and `get`, and from `session.fork`. A handle holds nothing open.',
-    interfaces: [[`${service}/session.ts`, 'Session']],
+    interfaces: [['src/core/runtime/session.ts', 'Session']],
     verbs: 'session',
   },
   {
     title: 'session.files',
     about: 'The files of the session, from the store: no worktree is needed.',
-    interfaces: [[`${service}/files/session-files.ts`, 'SessionFiles']],
+    interfaces: [['src/core/session-files/session-files.ts', 'SessionFiles']],
     verbs: 'files',
   },
   {
     title: 'session.artifacts',
     about: 'What is kept by name for people.',
-    interfaces: [[`${service}/artifacts.ts`, 'SessionArtifacts']],
+    interfaces: [['src/core/session-files/artifacts.ts', 'SessionArtifacts']],
     verbs: 'artifacts',
   },
   {
     title: 'run',
     about: 'From `session.send` and `session.run`.',
-    interfaces: [[`${service}/runs.ts`, 'Run']],
+    interfaces: [['src/core/runs/runs.ts', 'Run']],
     verbs: 'run',
   },
   {
     title: 'runtime.approvals',
     about: 'Calls that wait for a person.',
-    interfaces: [[`${service}/approvals.ts`, 'Approvals']],
+    interfaces: [['src/core/runs/approvals.ts', 'Approvals']],
     verbs: 'approvals',
   },
   {
     title: 'runtime.agents',
     about: 'The agents that this runtime was given.',
-    interfaces: [[`${service}/agents.ts`, 'Agents']],
+    interfaces: [['src/core/runtime/agents.ts', 'Agents']],
     verbs: 'agents',
   },
   {
     title: 'runtime.members',
     about: 'The users of the workspace.',
-    interfaces: [[`${service}/registry/members.ts`, 'Members']],
+    interfaces: [['src/core/access/members.ts', 'Members']],
     verbs: 'members',
   },
   {
     title: 'runtime.keys',
     about: 'What members show to a server.',
-    interfaces: [[`${service}/registry/keys.ts`, 'Keys']],
+    interfaces: [['src/core/access/keys.ts', 'Keys']],
     verbs: 'keys',
   },
   {
     title: 'runtime.vault',
     about: 'Credentials that tools are given and models are not: [the vault](../vault.md).',
-    interfaces: [[`${service}/vault/vault.ts`, 'Vault']],
+    interfaces: [['src/core/vault/vault.ts', 'Vault']],
     verbs: 'vault',
   },
   {
     title: 'runtime.webhooks',
     about: 'Addresses that are told what happens: [webhooks](../webhooks.md).',
-    interfaces: [[`${service}/webhooks/webhooks.ts`, 'Webhooks']],
+    interfaces: [['src/core/webhooks/webhooks.ts', 'Webhooks']],
     verbs: 'webhooks',
   },
   {
     title: 'runtime.audit',
     about: 'Who used which privileged verb, and how it ended.',
-    interfaces: [[`${service}/registry/audit.ts`, 'Audit']],
+    interfaces: [['src/core/access/audit.ts', 'Audit']],
     verbs: 'audit',
   },
   {
     title: 'runtime.workspaces',
     about: 'The tenants of the store. Of the runtime itself: a member has none of it.',
-    interfaces: [[`${service}/registry/workspaces.ts`, 'Workspaces']],
+    interfaces: [['src/core/access/workspaces.ts', 'Workspaces']],
   },
   {
     title: 'worker',
     about:
       'From [`runtime.worker(options)`](configuration.md#runtimeworker). `session.send` only stores what is to be done: without a worker, in this process or another, no run begins.',
-    interfaces: [['src/core/run/worker.ts', 'Worker']],
+    interfaces: [['src/core/worker/worker.ts', 'Worker']],
   },
   {
     title: 'dispatcher',
     about: 'From `runtime.dispatcher()`. It sends to webhooks.',
-    interfaces: [[`${service}/webhooks/dispatcher.ts`, 'Dispatcher']],
+    interfaces: [['src/core/webhooks/dispatcher.ts', 'Dispatcher']],
   },
 ];
 

@@ -1,12 +1,12 @@
 import { endedByOthers, strayError, unfinished } from './config/running-config.ts';
-import { readHiddenLine } from './hidden-line.ts';
-import { programName } from './program-name.ts';
-import { report, reportAtOnce, runCli } from './run-cli.ts';
+import { report, reportAtOnce, runCli } from './dispatch/run-cli.ts';
+import type { World } from './parse/world.ts';
+import { withoutEchoes } from './render/without-echoes.ts';
 import { personAt } from './runs/person.ts';
 import { startDetached } from './runs/start-detached.ts';
-import { terminalOf } from './terminal.ts';
-import { withoutEchoes } from './without-echoes.ts';
-import type { World } from './world.ts';
+import { readHiddenLine } from './terminal/hidden-line.ts';
+import { programName } from './terminal/program-name.ts';
+import { terminalOf } from './terminal/terminal.ts';
 
 const world: World = {
   argv: process.argv.slice(2),

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { callCli, recorder } from '../../test/call-cli.ts';
-import { startTestServer, testAgent } from '../../test/http-server.ts';
-import { newSqliteFile } from '../../test/sqlite-file.ts';
-import type { Session } from '../core/service/session.ts';
+import { callCli, recorder } from '../../test/support/cli/call-cli.ts';
+import { startTestServer, testAgent } from '../../test/support/servers/http-server.ts';
+import { newSqliteFile } from '../../test/support/stores/sqlite-file.ts';
+import type { Session } from '../core/runtime/session.ts';
 import { defineAgent, defineScript, defineTool, PerdureError, type RuntimeOptions } from '../index.ts';
 import { copyHere } from './files/copy-here.ts';
+import type { World } from './parse/world.ts';
 import { personAt } from './runs/person.ts';
-import type { World } from './world.ts';
 
 const newFolder = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-server-'));

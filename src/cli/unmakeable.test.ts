@@ -2,8 +2,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { callCli, callCliOn } from '../../test/call-cli.ts';
-import type { Session } from '../core/service/session.ts';
+import { callCli, callCliOn } from '../../test/support/cli/call-cli.ts';
+import type { Session } from '../core/runtime/session.ts';
 import { newMemoryDatabase } from '../testing/memory-database.ts';
 import { copyHere } from './files/copy-here.ts';
 

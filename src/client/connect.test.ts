@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { startTestServer, testAgent } from '../../test/http-server.ts';
-import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
+import { startTestServer, testAgent } from '../../test/support/servers/http-server.ts';
+import type { ScopedRuntime } from '../core/runtime/scoped-runtime.ts';
 import type { PerdureError } from '../schema/error.ts';
 import { type Client, connect } from './index.ts';
 import { sessionAfar } from './session.ts';

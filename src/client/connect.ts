@@ -1,8 +1,8 @@
-import type { AgentInfo } from '../core/service/agents.ts';
-import type { ChangesOptions, SessionChange } from '../core/service/changes.ts';
-import { endAtOnce } from '../core/service/end-at-once.ts';
-import type { ScopedRuntime } from '../core/service/scoped-runtime.ts';
-import type { WorkerInfo } from '../core/service/workers.ts';
+import type { ChangesOptions, SessionChange } from '../core/engine/changes.ts';
+import { endAtOnce } from '../core/engine/end-at-once.ts';
+import type { AgentInfo } from '../core/runtime/agents.ts';
+import type { ScopedRuntime } from '../core/runtime/scoped-runtime.ts';
+import type { WorkerInfo } from '../core/runtime/workers.ts';
 import { dataOf } from './events.ts';
 import { follow } from './follow.ts';
 import { notFromAfar } from './not-from-afar.ts';

@@ -1,6 +1,6 @@
-import type { Preview } from '../core/run/preview.ts';
-import { endAtOnce } from '../core/service/end-at-once.ts';
-import type { EventsOptions } from '../core/service/events.ts';
+import { endAtOnce } from '../core/engine/end-at-once.ts';
+import type { EventsOptions } from '../core/engine/events.ts';
+import type { Preview } from '../core/engine/preview.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionEvent } from '../schema/event.ts';
 import { pointText } from './address.ts';

@@ -1,5 +1,5 @@
-import type { SessionArtifacts } from '../core/service/artifacts.ts';
-import type { SessionFiles } from '../core/service/files/session-files.ts';
+import type { SessionArtifacts } from '../core/session-files/artifacts.ts';
+import type { SessionFiles } from '../core/session-files/session-files.ts';
 import type { SessionId } from '../schema/ids.ts';
 import { path as pathOf, placeText, pointText } from './address.ts';
 import type { Listed } from './listed.ts';

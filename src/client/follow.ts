@@ -1,4 +1,4 @@
-import { endAtOnce } from '../core/service/end-at-once.ts';
+import { endAtOnce } from '../core/engine/end-at-once.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { Query } from './address.ts';
 import { backoffMs, pause } from './backoff.ts';

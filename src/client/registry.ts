@@ -1,9 +1,9 @@
-import type { Approvals } from '../core/service/approvals.ts';
-import type { Audit } from '../core/service/registry/audit.ts';
-import type { Keys } from '../core/service/registry/keys.ts';
-import type { Members } from '../core/service/registry/members.ts';
-import type { Vault } from '../core/service/vault/vault.ts';
-import type { Webhooks } from '../core/service/webhooks/webhooks.ts';
+import type { Audit } from '../core/access/audit.ts';
+import type { Keys } from '../core/access/keys.ts';
+import type { Members } from '../core/access/members.ts';
+import type { Approvals } from '../core/runs/approvals.ts';
+import type { Vault } from '../core/vault/vault.ts';
+import type { Webhooks } from '../core/webhooks/webhooks.ts';
 import type { SessionId } from '../schema/ids.ts';
 import { path } from './address.ts';
 import type { Listed } from './listed.ts';

@@ -1,5 +1,5 @@
-import { endAtOnce } from '../core/service/end-at-once.ts';
-import type { Run, RunResult, RunUnderWay } from '../core/service/runs.ts';
+import { endAtOnce } from '../core/engine/end-at-once.ts';
+import type { Run, RunResult, RunUnderWay } from '../core/runs/runs.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionEvent } from '../schema/event.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';

@@ -1,9 +1,9 @@
-import type { CommitRecord } from '../core/service/commits.ts';
-import type { Replay, ReplayOptions } from '../core/service/replay.ts';
-import type { Retry } from '../core/service/retry.ts';
-import type { Reversal } from '../core/service/revert.ts';
-import type { Rewind } from '../core/service/rewind.ts';
-import type { Session } from '../core/service/session.ts';
+import type { Retry } from '../core/runs/retry.ts';
+import type { Session } from '../core/runtime/session.ts';
+import type { Reversal } from '../core/sessions/revert.ts';
+import type { Rewind } from '../core/sessions/rewind.ts';
+import type { CommitRecord } from '../core/state/commits.ts';
+import type { Replay, ReplayOptions } from '../core/worker/replay.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
 import type { SessionSummary } from '../schema/summary.ts';
 import { path, placeText, pointText } from './address.ts';

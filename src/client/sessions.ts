@@ -1,7 +1,7 @@
+import type { ImportOptions } from '../core/bundles/import-options.ts';
 import type { Imported } from '../core/ports/store.ts';
-import type { ImportOptions } from '../core/service/import-options.ts';
-import type { OpenOptions } from '../core/service/open-session.ts';
-import type { Sessions } from '../core/service/sessions.ts';
+import type { Sessions } from '../core/runtime/sessions.ts';
+import type { OpenOptions } from '../core/sessions/open-session.ts';
 import { SessionId } from '../schema/ids.ts';
 import { parseInput } from '../schema/parse-input.ts';
 import type { SessionSummary } from '../schema/summary.ts';

@@ -1,6 +1,6 @@
-import { endAtOnce } from '../core/service/end-at-once.ts';
-import type { WatchFilter } from '../core/service/record-filter.ts';
-import { type CommitRecord, commitRecord, isMatch } from '../core/session/commit-record.ts';
+import { endAtOnce } from '../core/engine/end-at-once.ts';
+import { type CommitRecord, commitRecord, isMatch } from '../core/session/state/commit-record.ts';
+import type { WatchFilter } from '../core/state/record-filter.ts';
 import { parseInput } from '../schema/parse-input.ts';
 import { PathPattern } from '../schema/path-pattern.ts';
 import { followEvents } from './events.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { unbounded } from '../../test/unbounded.ts';
+import { unbounded } from '../../test/support/stores/unbounded.ts';
 import { bounded, listOf } from './bounded.ts';
 import { isPerdureError } from './error.ts';
 import { eventDefinitions } from './event.ts';

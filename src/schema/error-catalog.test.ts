@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commands } from '../cli/commands/registry.ts';
+import { commands } from '../cli/dispatch/registry.ts';
 import { type ErrorEntry, errorCatalog } from './error-catalog.ts';
 import { runFailureCatalog } from './run-failure-catalog.ts';
 

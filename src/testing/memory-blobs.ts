@@ -1,5 +1,5 @@
 import type { BlobHash, LooseBlob, LooseBlobs } from '../core/ports/blobs.ts';
-import { blobHash } from '../core/session/chain.ts';
+import { blobHash } from '../core/session/events/chain.ts';
 import { hexOf, isSpilled, type MemoryWorkspace, putPiece } from './memory-database.ts';
 
 export const touch = ({ blobs, blobTimes }: MemoryWorkspace, hash: BlobHash): boolean => {

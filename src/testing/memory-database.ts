@@ -9,11 +9,11 @@ import {
   type StoredEvent,
   type StoredKey,
 } from '../core/ports/store.ts';
-import { blobHash } from '../core/session/chain.ts';
+import { blobHash } from '../core/session/events/chain.ts';
 import type { CommitPath } from '../core/session/projections.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
-import { type LineageLink, type Segment, segmentsOf } from '../stores/lineage.ts';
-import type { QueuedWork } from '../stores/queued-work.ts';
+import { type LineageLink, type Segment, segmentsOf } from '../stores/log/lineage.ts';
+import type { QueuedWork } from '../stores/queue/queued-work.ts';
 
 /** Also of a Buffer, whose slices are views. */
 export const copyBytes = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes);

@@ -6,13 +6,13 @@ import type {
   EventRanges,
   StoredEvent,
 } from '../core/ports/store.ts';
-import { blobEventTypes } from '../core/session/blob-events.ts';
+import { blobEventTypes } from '../core/session/events/blob-events.ts';
 import type { SessionId } from '../schema/ids.ts';
-import { callWithin } from '../stores/call-within.ts';
-import { type Segment, spansOf } from '../stores/lineage.ts';
-import { clipPath } from '../stores/path-range.ts';
-import { madeCall, projectionOf, settledCall } from '../stores/projected-rows.ts';
-import { RebuiltSession } from '../stores/rebuilt-session.ts';
+import { callWithin } from '../stores/log/call-within.ts';
+import { type Segment, spansOf } from '../stores/log/lineage.ts';
+import { clipPath } from '../stores/log/path-range.ts';
+import { madeCall, projectionOf, settledCall } from '../stores/log/projected-rows.ts';
+import { RebuiltSession } from '../stores/log/rebuilt-session.ts';
 import { eventOf, type MemorySession, type MemoryWorkspace, segmentsIn } from './memory-database.ts';
 import { enterWork } from './memory-queue.ts';
 

@@ -1,9 +1,9 @@
 import type { Claim, Claimed, Holder, Queue, Work, WorkerState } from '../core/ports/queue.ts';
 import type { Head, SessionKey, StoredEvent } from '../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
-import { forgetMs, type KnownWorker, mayTake, pickWork } from '../stores/pick-work.ts';
-import { claimed, entered, finished, isAmong, type QueuedWork, released } from '../stores/queued-work.ts';
-import { workEntryOf } from '../stores/work-entry.ts';
+import { forgetMs, type KnownWorker, mayTake, pickWork } from '../stores/queue/pick-work.ts';
+import { claimed, entered, finished, isAmong, type QueuedWork, released } from '../stores/queue/queued-work.ts';
+import { workEntryOf } from '../stores/queue/work-entry.ts';
 import { type MemoryDatabase, type MemoryWorkspace, workspaceOf } from './memory-database.ts';
 
 type Row = QueuedWork & SessionKey;

@@ -1,6 +1,6 @@
 import type { RecordQuery, RecordRef, RecordWrite, StoredRecord } from '../core/ports/records.ts';
 import type { RecordKind } from '../schema/record-kind.ts';
-import { areOnVersion, recordName } from '../stores/stored-record.ts';
+import { areOnVersion, recordName } from '../stores/log/stored-record.ts';
 import type { MemoryWorkspace } from './memory-database.ts';
 
 let lastVersion = 0;

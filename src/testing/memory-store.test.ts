@@ -1,5 +1,5 @@
 import type { SessionKey, StoredEvent } from '../core/ports/store.ts';
-import { blobHash, payloadDigest } from '../core/session/chain.ts';
+import { blobHash, payloadDigest } from '../core/session/events/chain.ts';
 import { describeStoreContract } from './describe-store-contract.ts';
 import { hexOf, isSpilled, newMemoryDatabase, workspaceOf } from './memory-database.ts';
 import { openMemoryStore } from './memory-store.ts';

@@ -13,12 +13,12 @@ import type {
 } from '../core/ports/store.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
-import { inFamilyOrder } from '../stores/family-order.ts';
-import { clipSegments } from '../stores/lineage.ts';
-import { encodeBlobsSync } from '../stores/payload-codec.ts';
-import { planAppend } from '../stores/plan-append.ts';
-import { newKeysOf, overlapAt, planImport } from '../stores/plan-import.ts';
-import { concernsWork } from '../stores/work-entry.ts';
+import { encodeBlobsSync } from '../stores/codec/payload-codec.ts';
+import { inFamilyOrder } from '../stores/log/family-order.ts';
+import { clipSegments } from '../stores/log/lineage.ts';
+import { planAppend } from '../stores/log/plan-append.ts';
+import { newKeysOf, overlapAt, planImport } from '../stores/log/plan-import.ts';
+import { concernsWork } from '../stores/queue/work-entry.ts';
 import { looseBlobsIn, putBlob, removeBlob, touch } from './memory-blobs.ts';
 import {
   copyBytes,

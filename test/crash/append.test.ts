@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openRuntime } from '../../src/index.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 import { type Appender, startAppender } from './appender-process.ts';
 import { checkAfterCrash, checkWhole, figuresOf, newTrial } from './trial.ts';
 

@@ -3,12 +3,12 @@
  * goes on with that session. Arguments: the store's address, the round, and `outages` when the database may go away.
  */
 
-import '../end-with-parent.ts';
+import '../support/end-with-parent.ts';
 import { randomInt } from 'node:crypto';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import { isPerdureError, openRuntime, type Runtime, type Session, type SessionSummary } from '../../src/index.ts';
-import { openStoreAt } from '../open-store.ts';
-import { overrideStore } from '../override-store.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
 import { type MarkedAppend, messagesOf } from './marked-append.ts';
 import { sendReport } from './report.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { SessionFolds } from '../../src/core/engine/session-folds.ts';
 import type { Head, SessionKey, Store, StoredEvent } from '../../src/core/ports/store.ts';
-import { SessionFolds } from '../../src/core/service/session-folds.ts';
-import { genesisHash, linkProblem } from '../../src/core/session/chain.ts';
+import { genesisHash, linkProblem } from '../../src/core/session/events/chain.ts';
 import { summarize } from '../../src/core/session/summary.ts';
 import { type SessionId, WorkspaceId } from '../../src/schema/ids.ts';
 import type { SessionSummary } from '../../src/schema/summary.ts';

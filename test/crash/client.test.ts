@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/client/index.ts';
-import { freePort } from '../free-port.ts';
-import { startPerdure } from '../perdure-command.ts';
+import { startPerdure } from '../support/cli/perdure-command.ts';
+import { freePort } from '../support/servers/free-port.ts';
 
 /** `perdure serve` in a process of its own, which can be killed and started again at the same address. */
 const serveApart = async () => {

@@ -1,11 +1,11 @@
 /** A process that works on the run of a session when it is told which, and dies where it is told to. Argument: the place as JSON. */
-import '../end-with-parent.ts';
+import '../support/end-with-parent.ts';
 import { once } from 'node:events';
 import { watch } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionId } from '../../src/schema/ids.ts';
-import { openStoreAt } from '../open-store.ts';
-import { overrideStore } from '../override-store.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
 import { fill, fillingAgent, openFilling } from './filling-agent.ts';
 
 export interface FilesPlace {

@@ -9,9 +9,9 @@ import { hashOf } from '../../src/core/files/tree.ts';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import type { Runtime, Session } from '../../src/index.ts';
 import { type SessionId, WorkspaceId } from '../../src/schema/ids.ts';
-import { openStoreAt } from '../open-store.ts';
-import { newStorePlace, type StoreKind, storeKinds } from '../stores.ts';
-import { type Listing, listFolder } from '../worktree-folder.ts';
+import { type Listing, listFolder } from '../support/files/worktree-folder.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { newStorePlace, type StoreKind, storeKinds } from '../support/stores/stores.ts';
 import type { FilesPlace, FilesWork } from './files-process.ts';
 import { filesOfVersion, fill, fillingAgent, openFilling } from './filling-agent.ts';
 

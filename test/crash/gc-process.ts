@@ -1,5 +1,5 @@
 /** A process that is told to collect garbage, or to write files into sessions, and does so until it is killed. Argument: the store's address. */
-import '../end-with-parent.ts';
+import '../support/end-with-parent.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { blobsOf } from '../../src/core/files/blobs-of.ts';
 import { treeReader } from '../../src/core/files/read-tree.ts';
@@ -9,8 +9,8 @@ import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import type { SessionKey } from '../../src/core/ports/store.ts';
 import { openRuntime } from '../../src/index.ts';
 import type { SessionId, WorkspaceId } from '../../src/schema/ids.ts';
-import { contentOf, filesOf, putFiles, snapshotFiles } from '../named-files.ts';
-import { openStoreAt } from '../open-store.ts';
+import { contentOf, filesOf, putFiles, snapshotFiles } from '../support/files/named-files.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
 
 /** Whose files are written; without any, garbage is collected. */
 export interface GcTask {

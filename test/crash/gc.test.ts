@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import type { ScopedRuntime } from '../../src/core/service/scoped-runtime.ts';
+import type { ScopedRuntime } from '../../src/core/runtime/scoped-runtime.ts';
 import { openRuntime } from '../../src/index.ts';
 import { type SessionId, WorkspaceId } from '../../src/schema/ids.ts';
-import { contentOf } from '../named-files.ts';
-import { openStoreAt } from '../open-store.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { contentOf } from '../support/files/named-files.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 import type { GcReport, GcTask } from './gc-process.ts';
 
 const kills = Math.max(20, Number(process.env.PERDURE_KILLS) / 2);

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { startProxy } from '../postgres-proxy.ts';
-import { newStorePlace, type StoreKind } from '../stores.ts';
+import { startProxy } from '../support/postgres/postgres-proxy.ts';
+import { newStorePlace, type StoreKind } from '../support/stores/stores.ts';
 import { reportFd } from './report.ts';
 
 /** Longer than an appender goes on for before it is told that its database is away. */

@@ -1,7 +1,7 @@
 /** A process that writes pairs of records, on the version before, until it is killed. Argument: the address of the store. */
-import '../end-with-parent.ts';
+import '../support/end-with-parent.ts';
 import { WorkspaceId } from '../../src/schema/ids.ts';
-import { openStoreAt } from '../open-store.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
 
 const store = await openStoreAt(process.argv[2]!);
 const workspace = WorkspaceId.parse('local');

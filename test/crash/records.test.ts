@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WorkspaceId } from '../../src/schema/ids.ts';
-import { openStoreAt } from '../open-store.ts';
-import { newStorePlace, storeKinds } from '../stores.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const program = fileURLToPath(new URL('./records-process.ts', import.meta.url));
 const kills = Math.ceil(Number(process.env.PERDURE_KILLS) / 4);

@@ -2,11 +2,11 @@
  * A process that works on several runs at once. Each comes to rest where its plan says, as if the process had died there; when all have, it dies.
  * Argument: the plan as JSON.
  */
-import '../end-with-parent.ts';
+import '../support/end-with-parent.ts';
 import { openRuntime } from '../../src/index.ts';
 import type { SessionId } from '../../src/schema/ids.ts';
-import { openStoreAt } from '../open-store.ts';
-import { overrideStore } from '../override-store.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
 import { crashAgent, crashScript, note, type ToolPlace } from './run-agent.ts';
 
 /** At the append that makes this event, or in this tool. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openRuntime, type Session } from '../../src/index.ts';
-import { newStorePlace, storeKinds } from '../stores.ts';
+import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 import { crashAgent, crashFree, crashScript, doneIn } from './run-agent.ts';
 import type { CrashPlan, Death } from './run-worker.ts';
 

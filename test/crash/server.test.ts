@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createOnlyDatabase, type PostgresServer, startPostgres } from '../start-postgres.ts';
+import { createOnlyDatabase, type PostgresServer, startPostgres } from '../support/postgres/start-postgres.ts';
 import { startAppender } from './appender-process.ts';
 import { checkAfterCrash, checkWhole, figuresOf, newTrial } from './trial.ts';
 

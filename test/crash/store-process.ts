@@ -1,6 +1,6 @@
 /** A process that holds one store and appends what its parent asks for. Argument: the store's address. */
 import type { AppendOutcome, AppendRequest, Store } from '../../src/core/ports/store.ts';
-import { openStoreAt } from '../open-store.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
 
 export type StoreRequest = { readonly id: number } & (
   | { readonly task: 'append'; readonly appends: readonly AppendRequest[] }

@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AppendOutcome, AppendRequest, NewEvent, SessionKey, Store } from '../../src/core/ports/store.ts';
 import { newKey, newWorkspace } from '../../src/testing/contract/contract-setup.ts';
-import { idempotencyKey, message, opened, raw, rawText } from '../../src/testing/contract/new-events.ts';
-import { expectSound, mustAppend, openSession, seqs, textOf } from '../../src/testing/contract/session-log.ts';
-import { openStoreAt } from '../open-store.ts';
-import { newStorePlace, storeKinds } from '../stores.ts';
+import { idempotencyKey, message, opened, raw, rawText } from '../../src/testing/contract/log/new-events.ts';
+import { expectSound, mustAppend, openSession, seqs, textOf } from '../../src/testing/contract/log/session-log.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 import { openRemoteStore, type RemoteStore } from './remote-store.ts';
 
 const outside = { kind: 'outside' } as const;

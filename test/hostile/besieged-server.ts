@@ -1,9 +1,9 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { expect, onTestFinished } from 'vitest';
 import type { ServeOptions } from '../../src/servers/http/index.ts';
-import { operationsOf, type SampleRoute } from '../api-samples.ts';
-import { startTestServer, type TestServer } from '../http-server.ts';
-import { newSqliteFile } from '../sqlite-file.ts';
+import { operationsOf, type SampleRoute } from '../support/servers/api-samples.ts';
+import { startTestServer, type TestServer } from '../support/servers/http-server.ts';
+import { newSqliteFile } from '../support/stores/sqlite-file.ts';
 import { type HostileRequest, hostileRequests } from './hostile-requests.ts';
 import { storeImage } from './store-image.ts';
 

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { operationsOf, type SampleRoute, sampleOf } from '../api-samples.ts';
-import { hostilePaths } from '../hostile-paths.ts';
+import { hostilePaths } from '../support/files/hostile-paths.ts';
+import { operationsOf, type SampleRoute, sampleOf } from '../support/servers/api-samples.ts';
 import { type Schema, wrongValues } from './wrong-values.ts';
 
 export interface HostileRequest {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import type { TestServer } from '../http-server.ts';
+import type { TestServer } from '../support/servers/http-server.ts';
 
 /** Closed with the test at the latest; that the other side ends it is no error. */
 export const openSocket = async (url: string): Promise<Socket> => {

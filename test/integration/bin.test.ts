@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { olderNode, renamedNode } from '../older-node.ts';
+import { olderNode, renamedNode } from '../support/cli/older-node.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 let root: string;

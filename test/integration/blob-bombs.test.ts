@@ -2,12 +2,12 @@ import { zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import type { SessionKey } from '../../src/core/ports/store.ts';
-import { blobHash } from '../../src/core/session/chain.ts';
+import { blobHash } from '../../src/core/session/events/chain.ts';
 import { newKey } from '../../src/testing/contract/contract-setup.ts';
-import { rawText } from '../../src/testing/contract/new-events.ts';
-import { mustAppend, openSession, textOf } from '../../src/testing/contract/session-log.ts';
-import { openStoreAt } from '../open-store.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { rawText } from '../../src/testing/contract/log/new-events.ts';
+import { mustAppend, openSession, textOf } from '../../src/testing/contract/log/session-log.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const unpackedBytes = 32 * 1024 * 1024;
 const content = Buffer.alloc(unpackedBytes);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRuntime, type Runtime, type SessionChange } from '../../src/index.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { overrideStore } from '../override-store.ts';
-import { runtimeKinds, runtimePlace } from '../runtime-places.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
+import { runtimeKinds, runtimePlace } from '../support/stores/runtime-places.ts';
 
 const nextOf = async (changes: AsyncGenerator<SessionChange, void, void>) => (await changes.next()).value;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { makeSquares, memoryCommandLine } from '../command-line.ts';
+import { makeSquares, memoryCommandLine } from '../support/cli/command-line.ts';
 
 const missing = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a';
 

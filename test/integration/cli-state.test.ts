@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Session, Sessions } from '../../src/index.ts';
-import { memoryCommandLine } from '../command-line.ts';
+import { memoryCommandLine } from '../support/cli/command-line.ts';
 
 /** Two turns: facts, a decision and two calls of tools in the first, changes of them in the second. */
 const makeSession = async (sessions: Sessions): Promise<string> => {

@@ -15,9 +15,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import type { SessionEvent } from '../../src/index.ts';
-import { answersOf, libraryOn, makeSquares } from '../command-line.ts';
-import { bin, callPerdure, environment, runPerdure, startPerdure } from '../perdure-command.ts';
-import { newStorePlace } from '../stores.ts';
+import { answersOf, libraryOn, makeSquares } from '../support/cli/command-line.ts';
+import { bin, callPerdure, environment, runPerdure, startPerdure } from '../support/cli/perdure-command.ts';
+import { newStorePlace } from '../support/stores/stores.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
 let cwd: string;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defineAgent, openRuntime, type Runtime, type Session } from '../../src/index.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 describe.each(storeKinds)('contexts on %s', (kind) => {
   let place: StorePlace;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineScript, defineTool, openRuntime, type Session } from '../../src/index.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const script = defineScript({
   name: 'test',

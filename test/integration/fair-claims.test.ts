@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { newKey } from '../../src/testing/contract/contract-setup.ts';
-import { claimOf, enterSessions } from '../../src/testing/contract/work-events.ts';
-import { openStoreAt } from '../open-store.ts';
-import { newStorePlace, type StoreKind, storeKinds } from '../stores.ts';
+import { claimOf, enterSessions } from '../../src/testing/contract/queue/work-events.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { newStorePlace, type StoreKind, storeKinds } from '../support/stores/stores.ts';
 
 const anHourAgo: Record<StoreKind, string> = {
   sqlite: `${Date.now() - 3_600_000}`,

@@ -8,8 +8,8 @@ import { takeSnapshot } from '../../src/core/files/disk/snapshot.ts';
 import { readStatCache, type StatCache, writeStatCache } from '../../src/core/files/disk/stat-cache.ts';
 import { listTree, treeReader } from '../../src/core/files/read-tree.ts';
 import type { TreeEntry } from '../../src/core/files/tree.ts';
-import { MemoryBlobs } from '../memory-blobs.ts';
-import { newWorktree, removeWorktrees, type WorktreeFolder } from '../worktree-folder.ts';
+import { MemoryBlobs } from '../support/files/memory-blobs.ts';
+import { newWorktree, removeWorktrees, type WorktreeFolder } from '../support/files/worktree-folder.ts';
 
 afterEach(removeWorktrees);
 

@@ -3,9 +3,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { blobsOf } from '../../src/core/files/blobs-of.ts';
 import { Worktrees } from '../../src/core/files/disk/worktrees.ts';
 import type { WorkspaceId } from '../../src/schema/ids.ts';
-import { openStoreAt } from '../open-store.ts';
-import { newStorePlace, storeKinds } from '../stores.ts';
-import { newWorktree, removeWorktrees } from '../worktree-folder.ts';
+import { newWorktree, removeWorktrees } from '../support/files/worktree-folder.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const worktrees = new Worktrees();
 afterEach(async () => {

@@ -20,8 +20,8 @@ import type { Scanned, ScannedFolder } from '../../src/core/files/disk/scan.ts';
 import { takeSnapshot, type WorktreeOptions } from '../../src/core/files/disk/snapshot.ts';
 import { readStatCache, type StatCache, writeStatCache } from '../../src/core/files/disk/stat-cache.ts';
 import { findEntry, listTree, treeReader } from '../../src/core/files/read-tree.ts';
-import { MemoryBlobs } from '../memory-blobs.ts';
-import { listFolder, newWorktree, removeWorktrees } from '../worktree-folder.ts';
+import { MemoryBlobs } from '../support/files/memory-blobs.ts';
+import { listFolder, newWorktree, removeWorktrees } from '../support/files/worktree-folder.ts';
 
 afterEach(removeWorktrees);
 

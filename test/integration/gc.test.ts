@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import { openRuntime, type Runtime } from '../../src/index.ts';
 import { type SessionId, WorkspaceId } from '../../src/schema/ids.ts';
-import { callCli } from '../call-cli.ts';
-import { contentOf, filesOf, keepArtifact, putFiles, snapshotFiles } from '../named-files.ts';
-import { openStoreAt } from '../open-store.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { callCli } from '../support/cli/call-cli.ts';
+import { contentOf, filesOf, keepArtifact, putFiles, snapshotFiles } from '../support/files/named-files.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const one = filesOf({ 'src/a.ts': 'one', 'src/deep/b.ts': 'b', 'README.md': 'same' });
 const two = filesOf({ 'src/a.ts': 'two', 'README.md': 'same' });

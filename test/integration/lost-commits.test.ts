@@ -1,7 +1,7 @@
 import { backup, DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { openRuntime, type Session } from '../../src/index.ts';
-import { newSqliteFile } from '../sqlite-file.ts';
+import { newSqliteFile } from '../support/stores/sqlite-file.ts';
 
 const copy = async (from: string, to: string): Promise<void> => {
   const db = new DatabaseSync(from);

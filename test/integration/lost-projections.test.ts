@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 describe.each(storeKinds)('projections that were lost on %s', (kind) => {
   let place: StorePlace;

@@ -11,12 +11,12 @@ import { defineAgent, openRuntime, type Session } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { mcpTools } from '../../src/tools/index.ts';
-import { newMcpServer } from '../mcp-server.ts';
+import { newMcpServer } from '../support/servers/mcp-server.ts';
 
 const value = 'ghp_0123456789-planted';
 const ownProcess = {
   command: process.execPath,
-  args: [fileURLToPath(new URL('../mcp-server.ts', import.meta.url))],
+  args: [fileURLToPath(new URL('../support/servers/mcp-server.ts', import.meta.url))],
 };
 
 /** What each request had in its header. */

@@ -12,11 +12,11 @@ import { resolveModels } from '../../src/models/resolve-model.ts';
 import { newId } from '../../src/schema/ids.ts';
 import type { AssistantPart, Message, ToolOutcome } from '../../src/schema/message.ts';
 import { Message as MessageSchema } from '../../src/schema/message.ts';
-import { chatApi } from '../providers/chat-api.ts';
-import { messagesApi } from '../providers/messages-api.ts';
-import type { Body, ProviderApi, StreamFault } from '../providers/provider-api.ts';
-import { type ProviderServer, startProvider, testKey } from '../providers/provider-server.ts';
-import { responsesApi } from '../providers/responses-api.ts';
+import { chatApi } from '../support/providers/chat-api.ts';
+import { messagesApi } from '../support/providers/messages-api.ts';
+import type { Body, ProviderApi, StreamFault } from '../support/providers/provider-api.ts';
+import { type ProviderServer, startProvider, testKey } from '../support/providers/provider-server.ts';
+import { responsesApi } from '../support/providers/responses-api.ts';
 
 interface Case {
   readonly api: ProviderApi;

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
-import { newPgClient } from '../pg-client.ts';
-import { createDatabase } from '../postgres.ts';
-import { startPostgres } from '../start-postgres.ts';
+import { newPgClient } from '../support/postgres/pg-client.ts';
+import { createDatabase } from '../support/postgres/postgres.ts';
+import { startPostgres } from '../support/postgres/start-postgres.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {

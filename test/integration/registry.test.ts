@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Area, AuditEntry, KeyRequest, MemberRole, Runtime, ScopedRuntime } from '../../src/index.ts';
 import { areas } from '../../src/schema/areas.ts';
-import { type RuntimePlace, runtimeKinds, runtimePlace } from '../runtime-places.ts';
+import { type RuntimePlace, runtimeKinds, runtimePlace } from '../support/stores/runtime-places.ts';
 
 const dayMs = 86_400_000;
 let workspaces = 0;

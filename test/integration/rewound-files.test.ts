@@ -8,7 +8,7 @@ import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/in
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { overrideStore } from '../override-store.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
 
 test('[FILE19] what a worktree held before a rewind is asked of the store once', async () => {
   const data = await mkdtemp(join(tmpdir(), 'perdure-rewind-'));

@@ -2,8 +2,8 @@ import { afterEach, expect, test } from 'vitest';
 import { defineAgent, defineScript, openRuntime } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { startRuns } from '../start-runs.ts';
-import { stuckTool } from '../stuck-tool.ts';
+import { startRuns } from '../support/runs/start-runs.ts';
+import { stuckTool } from '../support/runs/stuck-tool.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

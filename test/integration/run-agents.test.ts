@@ -4,7 +4,7 @@ import { type Agent, defineAgent, defineScript, defineTool, openRuntime } from '
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { overrideStore } from '../override-store.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

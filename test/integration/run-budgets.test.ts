@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Model, type ModelAnswer, ModelFailure } from '../../src/core/ports/model.ts';
 import { defineTool, type SessionEvent } from '../../src/index.ts';
-import { type RunsSetup, startRuns } from '../start-runs.ts';
+import { type RunsSetup, startRuns } from '../support/runs/start-runs.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

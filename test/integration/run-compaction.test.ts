@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Model, ModelAnswer, ModelRequest } from '../../src/core/ports/model.ts';
 import { type AgentDefinition, defineTool, type SessionEvent } from '../../src/index.ts';
-import { type RunsSetup, startRuns } from '../start-runs.ts';
+import { type RunsSetup, startRuns } from '../support/runs/start-runs.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Run } from '../../src/index.ts';
 import { newId } from '../../src/schema/ids.ts';
-import { askTool } from '../ask-tool.ts';
-import { scriptedModel } from '../scripted-model.ts';
-import { startRuns } from '../start-runs.ts';
+import { askTool } from '../support/runs/ask-tool.ts';
+import { scriptedModel } from '../support/runs/scripted-model.ts';
+import { startRuns } from '../support/runs/start-runs.ts';
 
 /** A run, and an input that joined it while it waited. */
 const startJoined = async () => {

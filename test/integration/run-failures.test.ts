@@ -11,12 +11,12 @@ import type { ModelFailureKind } from '../../src/schema/run.ts';
 import { type RunFailureCode, runFailureCatalog } from '../../src/schema/run-failure-catalog.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { callCliOn } from '../call-cli.ts';
-import { freePort } from '../free-port.ts';
-import { overrideStore } from '../override-store.ts';
-import { messagesApi } from '../providers/messages-api.ts';
-import { startProvider, testKey } from '../providers/provider-server.ts';
-import { startRuns } from '../start-runs.ts';
+import { callCliOn } from '../support/cli/call-cli.ts';
+import { messagesApi } from '../support/providers/messages-api.ts';
+import { startProvider, testKey } from '../support/providers/provider-server.ts';
+import { startRuns } from '../support/runs/start-runs.ts';
+import { freePort } from '../support/servers/free-port.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

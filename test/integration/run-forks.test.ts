@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { defineAgent, defineScript, openRuntime, type Run, type Session, type SessionEvent } from '../../src/index.ts';
-import { askTool } from '../ask-tool.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { askTool } from '../support/runs/ask-tool.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const script = defineScript({
   name: 'test',

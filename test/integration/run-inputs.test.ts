@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { z } from 'zod';
 import { defineAgent, defineScript, defineTool, openRuntime, type Run, type Session } from '../../src/index.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const script = defineScript({
   name: 'test',

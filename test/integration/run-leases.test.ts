@@ -4,7 +4,7 @@ import type { Queue } from '../../src/core/ports/queue.ts';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/index.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { overrideStore } from '../override-store.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
 
 test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to whoever has it now', async () => {
   const store = openMemoryStore();

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Model } from '../../src/core/ports/model.ts';
 import { defineScript, defineTool } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
-import { startRuns } from '../start-runs.ts';
+import { startRuns } from '../support/runs/start-runs.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

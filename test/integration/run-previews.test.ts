@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineScript, defineTool, type Preview } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
-import { startRuns } from '../start-runs.ts';
+import { startRuns } from '../support/runs/start-runs.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

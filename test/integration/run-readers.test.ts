@@ -9,7 +9,7 @@ import {
   type Session,
   type SessionEvent,
 } from '../../src/index.ts';
-import { newStorePlace, storeKinds } from '../stores.ts';
+import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

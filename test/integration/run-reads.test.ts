@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/index.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { overrideStore } from '../override-store.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
 
 const agent = defineAgent({
   name: 'idle',

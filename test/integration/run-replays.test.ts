@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Model, ModelFailure } from '../../src/core/ports/model.ts';
 import { type AgentDefinition, defineAgent, defineScript, defineTool, type Script } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
-import { startRuns } from '../start-runs.ts';
+import { startRuns } from '../support/runs/start-runs.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

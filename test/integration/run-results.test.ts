@@ -5,7 +5,7 @@ import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/in
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { askTool } from '../../src/tools/index.ts';
-import { type RunsSetup, startRuns } from '../start-runs.ts';
+import { type RunsSetup, startRuns } from '../support/runs/start-runs.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -3,11 +3,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, openRuntime, type Session } from '../../src/index.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { chatApi } from '../providers/chat-api.ts';
-import { messagesApi } from '../providers/messages-api.ts';
-import type { Reply, StreamFault } from '../providers/provider-api.ts';
-import { type ProviderServer, startProvider, testKey } from '../providers/provider-server.ts';
-import { responsesApi } from '../providers/responses-api.ts';
+import { chatApi } from '../support/providers/chat-api.ts';
+import { messagesApi } from '../support/providers/messages-api.ts';
+import type { Reply, StreamFault } from '../support/providers/provider-api.ts';
+import { type ProviderServer, startProvider, testKey } from '../support/providers/provider-server.ts';
+import { responsesApi } from '../support/providers/responses-api.ts';
 
 const providers = {
   'Anthropic Messages': { api: messagesApi, model: 'anthropic/claude-sonnet-4-5', name: 'anthropic' },

@@ -15,9 +15,9 @@ import {
 } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { newWorkspace } from '../../src/testing/contract/contract-setup.ts';
-import { openStoreAt } from '../open-store.ts';
-import { overrideStore } from '../override-store.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const add = defineTool({
   name: 'add',

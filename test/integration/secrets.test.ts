@@ -19,7 +19,7 @@ import {
 } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { defineShellTool } from '../../src/tools/shell/shell-tool.ts';
-import { newStorePlace, storeKinds } from '../stores.ts';
+import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

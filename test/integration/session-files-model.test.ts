@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isPerdureError, type Runtime, type Session } from '../../src/index.ts';
-import { runtimeKinds, runtimePlace } from '../runtime-places.ts';
+import { runtimeKinds, runtimePlace } from '../support/stores/runtime-places.ts';
 
 type Files = ReadonlyMap<string, string>;
 

@@ -6,8 +6,8 @@ import { Worktrees } from '../../src/core/files/disk/worktrees.ts';
 import { emptyTree } from '../../src/core/files/tree.ts';
 import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { hostilePaths } from '../hostile-paths.ts';
-import { runtimeKinds, runtimePlace } from '../runtime-places.ts';
+import { hostilePaths } from '../support/files/hostile-paths.ts';
+import { runtimeKinds, runtimePlace } from '../support/stores/runtime-places.ts';
 
 const texts = async (session: Session, at?: { readonly seq: number }): Promise<Record<string, string>> => {
   const listed = await session.files.list(at && { at });

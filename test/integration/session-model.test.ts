@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { SessionFolds } from '../../src/core/engine/session-folds.ts';
 import type { SessionKey, Store } from '../../src/core/ports/store.ts';
-import { SessionFolds } from '../../src/core/service/session-folds.ts';
-import { decodeEvent } from '../../src/core/session/event-codec.ts';
+import { decodeEvent } from '../../src/core/session/events/event-codec.ts';
 import { fold, type SessionFold } from '../../src/core/session/fold.ts';
-import { applyDelta } from '../../src/core/session/state-change.ts';
+import { applyDelta } from '../../src/core/session/state/state-change.ts';
 import { summarize } from '../../src/core/session/summary.ts';
 import { defineAgent, openRuntime, type Runtime, type Session, type State } from '../../src/index.ts';
 import { type Provenance, provenances } from '../../src/schema/state.ts';
 import { openPostgresStore } from '../../src/stores/postgres/index.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts';
-import { newStorePlace, type StoreKind, type StorePlace, storeKinds } from '../stores.ts';
+import { newStorePlace, type StoreKind, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const openStore: Record<StoreKind, (address: string) => Promise<Store>> = {
   sqlite: (address) => openSqliteStore({ file: address.slice('sqlite:'.length) }),

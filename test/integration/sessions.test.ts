@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type commands, lifecycle } from '../../src/core/session/lifecycle.ts';
 import { defineAgent, openRuntime, type Runtime, type Session, type SessionEvent } from '../../src/index.ts';
-import { failureOf } from '../failure-of.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { failureOf } from '../support/failure-of.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 const answer = (content: string) => ({ role: 'assistant', content }) as const;

@@ -3,8 +3,8 @@ import { connect } from '../../src/client/index.ts';
 import type { Model } from '../../src/core/ports/model.ts';
 import { defineAgent, openRuntime, type Preview } from '../../src/index.ts';
 import { serveHttp } from '../../src/servers/http/index.ts';
-import { newWakeSignal } from '../../src/testing/contract/wake-signal.ts';
-import { createDatabase } from '../postgres.ts';
+import { newWakeSignal } from '../../src/testing/contract/waking/wake-signal.ts';
+import { createDatabase } from '../support/postgres/postgres.ts';
 
 /** Writes a word whenever it is told to. */
 const wordByWord = () => {

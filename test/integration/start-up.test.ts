@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { moduleUrl } from '../run-script.ts';
+import { moduleUrl } from '../support/cli/run-script.ts';
 
 const run = promisify(execFile);
 
@@ -27,7 +27,7 @@ const toldBy = async (script: string) => {
 
 test.each([
   ['src/index.ts', 'a program that only imports the library'],
-  ['src/stores/sqlite/serve-reads.ts', 'the thread that opens a SQLite database'],
+  ['src/stores/sqlite/thread/serve-reads.ts', 'the thread that opens a SQLite database'],
   ['src/stores/sqlite/index.ts', 'the event loop of a program on SQLite'],
 ])('%s loads no package: %s starts quickly', async (path) => {
   const script = `await import(${moduleUrl(path)}); console.log(JSON.stringify([...found]));`;

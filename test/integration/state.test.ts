@@ -3,8 +3,8 @@ import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, openRuntime, type Runtime, type Session } from '../../src/index.ts';
-import { failureOf } from '../failure-of.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { failureOf } from '../support/failure-of.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 const answer = (content: string) => ({ role: 'assistant', content }) as const;

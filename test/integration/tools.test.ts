@@ -31,7 +31,7 @@ import {
   searchTool,
   writeTool,
 } from '../../src/tools/index.ts';
-import { newFolder, newToolContext, useTool } from '../tool-context.ts';
+import { newFolder, newToolContext, useTool } from '../support/runs/tool-context.ts';
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {

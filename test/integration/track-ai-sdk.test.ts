@@ -11,8 +11,8 @@ import type { MockLanguageModelV4 } from 'ai/test';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Session } from '../../src/index.ts';
-import { newSession } from '../new-session.ts';
-import { scriptedModel } from '../scripted-model.ts';
+import { scriptedModel } from '../support/runs/scripted-model.ts';
+import { newSession } from '../support/stores/new-session.ts';
 
 const loopOf = (model: MockLanguageModelV4) => ({ model, prompt: 'go', stopWhen: isStepCount(5), maxRetries: 0 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRuntime, type Runtime, type Session, type SessionEvent } from '../../src/index.ts';
-import { failureOf } from '../failure-of.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { failureOf } from '../support/failure-of.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const eventsOf = async (session: Session): Promise<SessionEvent[]> => {
   const events: SessionEvent[] = [];

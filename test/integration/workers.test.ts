@@ -21,8 +21,8 @@ import { scriptedModel } from '../../src/models/scripted.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { subagent } from '../../src/tools/index.ts';
-import { overrideStore } from '../override-store.ts';
-import { moduleUrl, runScript } from '../run-script.ts';
+import { moduleUrl, runScript } from '../support/cli/run-script.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

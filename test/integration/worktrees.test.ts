@@ -4,9 +4,9 @@ import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Worktrees } from '../../src/core/files/disk/worktrees.ts';
 import { PerdureError } from '../../src/schema/error.ts';
-import { MemoryBlobs } from '../memory-blobs.ts';
-import { moduleUrl, runScript } from '../run-script.ts';
-import { newWorktree, removeWorktrees } from '../worktree-folder.ts';
+import { moduleUrl, runScript } from '../support/cli/run-script.ts';
+import { MemoryBlobs } from '../support/files/memory-blobs.ts';
+import { newWorktree, removeWorktrees } from '../support/files/worktree-folder.ts';
 
 const worktrees = new Worktrees();
 afterEach(async () => {

@@ -10,10 +10,10 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/client/index.ts';
-import { Browser } from '../browser/browser.ts';
-import type { BrowserPage, Look } from '../browser/browser-page.ts';
-import { killServer } from '../kill-server.ts';
-import { startPerdure } from '../perdure-command.ts';
+import { Browser } from '../support/browser/browser.ts';
+import type { BrowserPage, Look } from '../support/browser/browser-page.ts';
+import { startPerdure } from '../support/cli/perdure-command.ts';
+import { killServer } from '../support/postgres/kill-server.ts';
 
 let browser: Browser;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bundleBomb, mebibyte } from '../bundle-bomb.ts';
+import { bundleBomb, mebibyte } from '../support/stores/bundle-bomb.ts';
 import { ServerProcess } from './server-process.ts';
 
 const importInto = (server: ServerProcess, body: Buffer, signal?: AbortSignal): Promise<Response> =>

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
 import { WorkspaceId } from '../../src/schema/ids.ts';
-import { failureOf } from '../failure-of.ts';
-import { sealedLines } from '../made-bundle.ts';
-import { contentOf, filesOf, keepArtifact, putFiles, snapshotFiles } from '../named-files.ts';
-import { openStoreAt } from '../open-store.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { failureOf } from '../support/failure-of.ts';
+import { contentOf, filesOf, keepArtifact, putFiles, snapshotFiles } from '../support/files/named-files.ts';
+import { sealedLines } from '../support/stores/made-bundle.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const collect = async (source: AsyncIterable<Uint8Array>): Promise<Buffer> => {
   const chunks: Uint8Array[] = [];

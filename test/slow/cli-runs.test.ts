@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { SessionEvent } from '../../src/index.ts';
-import { callCli } from '../call-cli.ts';
-import { olderNode } from '../older-node.ts';
-import { type CallOptions, environment, runPerdure, startPerdure, worldOf } from '../perdure-command.ts';
+import { callCli } from '../support/cli/call-cli.ts';
+import { olderNode } from '../support/cli/older-node.ts';
+import { type CallOptions, environment, runPerdure, startPerdure, worldOf } from '../support/cli/perdure-command.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy machine
 

@@ -3,13 +3,13 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { commandGroups, commands } from '../../src/cli/commands/registry.ts';
-import { startCommandsHere } from '../docs/commands-here.ts';
-import { makeExampleFolder, openExampleSession, type Perdure, perdureIn } from '../docs/example-stage.ts';
-import { runShell } from '../docs/run-shell.ts';
-import { freePort } from '../free-port.ts';
-import { createDatabase, type TestDatabase } from '../postgres.ts';
-import { startReceiver } from '../webhook-receiver.ts';
+import { commandGroups, commands } from '../../src/cli/dispatch/registry.ts';
+import { startCommandsHere } from '../support/docs/commands-here.ts';
+import { makeExampleFolder, openExampleSession, type Perdure, perdureIn } from '../support/docs/example-stage.ts';
+import { runShell } from '../support/docs/run-shell.ts';
+import { createDatabase, type TestDatabase } from '../support/postgres/postgres.ts';
+import { freePort } from '../support/servers/free-port.ts';
+import { startReceiver } from '../support/servers/webhook-receiver.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // shells, perhaps on a busy machine
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AppendOutcome, AppendRequest, NewEvent, SessionKey, Store } from '../../src/core/ports/store.ts';
 import { openPostgresStore } from '../../src/stores/postgres/index.ts';
 import { newKey, newWorkspace } from '../../src/testing/contract/contract-setup.ts';
-import { idempotencyKey, noise, opened, raw, rawText } from '../../src/testing/contract/new-events.ts';
-import { append, expectSound, mustAppend, openSession } from '../../src/testing/contract/session-log.ts';
-import { createDatabase, type TestDatabase } from '../postgres.ts';
-import { type Cut, startProxy } from '../postgres-proxy.ts';
+import { idempotencyKey, noise, opened, raw, rawText } from '../../src/testing/contract/log/new-events.ts';
+import { append, expectSound, mustAppend, openSession } from '../../src/testing/contract/log/session-log.ts';
+import { createDatabase, type TestDatabase } from '../support/postgres/postgres.ts';
+import { type Cut, startProxy } from '../support/postgres/postgres-proxy.ts';
 
 let database: TestDatabase;
 let other: Store;

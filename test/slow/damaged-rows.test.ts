@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openRuntime, type Runtime, type Sessions } from '../../src/index.ts';
-import { callCli } from '../call-cli.ts';
-import { startTestServer } from '../http-server.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { callCli } from '../support/cli/call-cli.ts';
+import { startTestServer } from '../support/servers/http-server.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 /** The first number that JavaScript does not hold, and the last that the databases do. */
 const [unsafe, greatest] = ['9007199254740993', '9223372036854775807'];

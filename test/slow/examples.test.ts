@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openRuntime, type Runtime, type Session, type SessionEvent } from '../../src/index.ts';
-import { createDatabase } from '../postgres.ts';
+import { createDatabase } from '../support/postgres/postgres.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // processes, perhaps on a busy machine
 

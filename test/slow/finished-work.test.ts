@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { openPostgresStore } from '../../src/stores/postgres/index.ts';
-import { askPostgres } from '../ask-postgres.ts';
-import { claimCost, fillQueue, kindsOfClaims } from '../claim-cost.ts';
-import { newPgClient } from '../pg-client.ts';
-import { createOnlyDatabase, startPostgres } from '../start-postgres.ts';
+import { askPostgres } from '../support/postgres/ask-postgres.ts';
+import { newPgClient } from '../support/postgres/pg-client.ts';
+import { createOnlyDatabase, startPostgres } from '../support/postgres/start-postgres.ts';
+import { claimCost, fillQueue, kindsOfClaims } from '../support/runs/claim-cost.ts';
 
 test('[QUEUE13] when 20,000 sessions were finished and nothing has cleaned up after them, claims read at most thrice as many pages as while those waited, or 50', async ({
   onTestFinished,

@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { newKey } from '../../src/testing/contract/contract-setup.ts';
-import { expectSound } from '../../src/testing/contract/session-log.ts';
-import { beginSessions } from '../begin-sessions.ts';
-import { openStoreAt } from '../open-store.ts';
-import { moduleUrl, runScript, type Script } from '../run-script.ts';
-import { newSqliteFile } from '../sqlite-file.ts';
-import { newStorePlace, type StoreKind, storeKinds } from '../stores.ts';
+import { expectSound } from '../../src/testing/contract/log/session-log.ts';
+import { moduleUrl, runScript, type Script } from '../support/cli/run-script.ts';
+import { beginSessions } from '../support/stores/begin-sessions.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { newSqliteFile } from '../support/stores/sqlite-file.ts';
+import { newStorePlace, type StoreKind, storeKinds } from '../support/stores/stores.ts';
 
 const beginner = `
   import { createInterface } from 'node:readline';
-  import { beginSessions } from ${moduleUrl('test/begin-sessions.ts')};
+  import { beginSessions } from ${moduleUrl('test/support/stores/begin-sessions.ts')};
   console.log('ready');
   for await (const line of createInterface({ input: process.stdin })) {
     const { address, keys } = JSON.parse(line);

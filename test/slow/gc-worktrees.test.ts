@@ -17,7 +17,7 @@ import type { ScannedFile } from '../../src/core/files/disk/scan.ts';
 import { readStatCache, writeStatCache } from '../../src/core/files/disk/stat-cache.ts';
 import { defineAgent, defineScript, openRuntime, type Runtime, type Session } from '../../src/index.ts';
 import { writeTool } from '../../src/tools/index.ts';
-import { callCli } from '../call-cli.ts';
+import { callCli } from '../support/cli/call-cli.ts';
 
 let root: string;
 let runtime: Runtime;

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hashOf } from '../../src/core/files/tree.ts';
 import { openRuntime, type Runtime } from '../../src/index.ts';
 import { newId } from '../../src/schema/ids.ts';
-import { type MadeEvent, madeBlob, madeBundle, madeFork, sealedLines } from '../made-bundle.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { type MadeEvent, madeBlob, madeBundle, madeFork, sealedLines } from '../support/stores/made-bundle.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const opened: MadeEvent = { type: 'session.opened', payload: { title: 't' } };
 const saying = (text: string): string =>

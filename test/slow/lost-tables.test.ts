@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRuntime } from '../../src/index.ts';
-import { callCli } from '../call-cli.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { callCli } from '../support/cli/call-cli.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 describe.each(storeKinds)('what migrations made and somebody took away on %s', (kind) => {
   let place: StorePlace;

@@ -18,9 +18,9 @@ import { promisify } from 'node:util';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { entryNames } from '../../scripts/build.ts';
-import { blocksOf } from '../docs/blocks.ts';
-import { olderNode } from '../older-node.ts';
-import { createDatabase } from '../postgres.ts';
+import { olderNode } from '../support/cli/older-node.ts';
+import { blocksOf } from '../support/docs/blocks.ts';
+import { createDatabase } from '../support/postgres/postgres.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const manifest = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));

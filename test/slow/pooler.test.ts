@@ -2,14 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { openPostgresStore } from '../../src/stores/postgres/index.ts';
 import { newKey } from '../../src/testing/contract/contract-setup.ts';
-import { expectSound, mustHead, openSession, textOf } from '../../src/testing/contract/session-log.ts';
-import { newWakeSignal } from '../../src/testing/contract/wake-signal.ts';
+import { expectSound, mustHead, openSession, textOf } from '../../src/testing/contract/log/session-log.ts';
+import { newWakeSignal } from '../../src/testing/contract/waking/wake-signal.ts';
 import { describeStoreContract } from '../../src/testing/describe-store-contract.ts';
-import { askPostgres } from '../ask-postgres.ts';
-import { startPgbouncer } from '../pgbouncer.ts';
-import { createDatabase } from '../postgres.ts';
-import { postgresHarness } from '../postgres-harness.ts';
-import { moduleUrl, runScript } from '../run-script.ts';
+import { moduleUrl, runScript } from '../support/cli/run-script.ts';
+import { askPostgres } from '../support/postgres/ask-postgres.ts';
+import { startPgbouncer } from '../support/postgres/pgbouncer.ts';
+import { createDatabase } from '../support/postgres/postgres.ts';
+import { postgresHarness } from '../support/postgres/postgres-harness.ts';
 
 const database = await createDatabase();
 /** Fewer than one store asks for: whoever holds one and waits for another is found. */

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
 import { openRuntime } from '../../src/index.ts';
-import { newPgClient } from '../pg-client.ts';
-import { createOnlyDatabase, type PostgresServer, startPostgres } from '../start-postgres.ts';
+import { newPgClient } from '../support/postgres/pg-client.ts';
+import { createOnlyDatabase, type PostgresServer, startPostgres } from '../support/postgres/start-postgres.ts';
 
 let server: PostgresServer | undefined;
 afterEach(() => server?.close());

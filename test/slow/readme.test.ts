@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { blocksOf } from '../docs/blocks.ts';
+import { blocksOf } from '../support/docs/blocks.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const readme = readFileSync(join(checkout, 'README.md'), 'utf8');

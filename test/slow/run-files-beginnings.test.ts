@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineAgent, defineScript, openRuntime } from '../../src/index.ts';
 import type { Json } from '../../src/schema/json.ts';
 import { readTool, subagent, writeTool } from '../../src/tools/index.ts';
-import { eventsOf, newFolder, newPlace, startRunFiles, write } from '../start-run-files.ts';
-import { storeKinds } from '../stores.ts';
+import { eventsOf, newFolder, newPlace, startRunFiles, write } from '../support/files/start-run-files.ts';
+import { storeKinds } from '../support/stores/stores.ts';
 
 describe.each(storeKinds)('what a session begins with, on %s', (kind) => {
   test('[FILE22] a session begins with a copy of a folder, whose own it does not touch', async () => {

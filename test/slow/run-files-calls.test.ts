@@ -2,8 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { eventsOf, filesOf, newFolder, providerKey, startRunFiles, whoseFolders, write } from '../start-run-files.ts';
-import { storeKinds } from '../stores.ts';
+import {
+  eventsOf,
+  filesOf,
+  newFolder,
+  providerKey,
+  startRunFiles,
+  whoseFolders,
+  write,
+} from '../support/files/start-run-files.ts';
+import { storeKinds } from '../support/stores/stores.ts';
 
 describe.each(storeKinds)('what calls change, on %s', (kind) => {
   test('[FILE17] what a call changed is committed with it: created, modified, renamed, deleted, by that call', async () => {

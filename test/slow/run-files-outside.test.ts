@@ -2,8 +2,16 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { SessionEvent } from '../../src/index.ts';
-import { contentOf, eventsOf, filesOf, newFolder, startRunFiles, whoseFolders, write } from '../start-run-files.ts';
-import { storeKinds } from '../stores.ts';
+import {
+  contentOf,
+  eventsOf,
+  filesOf,
+  newFolder,
+  startRunFiles,
+  whoseFolders,
+  write,
+} from '../support/files/start-run-files.ts';
+import { storeKinds } from '../support/stores/stores.ts';
 
 describe.each(storeKinds)('what others do meanwhile, on %s', (kind) => {
   test('[FILE20] what nobody here did is told as done outside, before the next call', async () => {

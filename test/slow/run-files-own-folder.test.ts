@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { tryLock } from '../../src/core/files/disk/place-lock.ts';
 import { openRuntime } from '../../src/index.ts';
-import { contentOf, eventsOf, newFolder, startRunFiles, write } from '../start-run-files.ts';
-import { storeKinds } from '../stores.ts';
+import { contentOf, eventsOf, newFolder, startRunFiles, write } from '../support/files/start-run-files.ts';
+import { storeKinds } from '../support/stores/stores.ts';
 
 describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
   test('[FILE23] calls work there, what the person does counts, and forks are elsewhere', async () => {

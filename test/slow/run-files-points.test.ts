@@ -12,8 +12,8 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ToolContext } from '../../src/core/ports/tool.ts';
-import { contentOf, eventsOf, newFolder, startRunFiles, write } from '../start-run-files.ts';
-import { storeKinds } from '../stores.ts';
+import { contentOf, eventsOf, newFolder, startRunFiles, write } from '../support/files/start-run-files.ts';
+import { storeKinds } from '../support/stores/stores.ts';
 
 type Place = Pick<ToolContext, 'folder'>;
 

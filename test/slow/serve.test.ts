@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { startPerdure } from '../perdure-command.ts';
-import { startCollector } from '../span-collector.ts';
+import { startPerdure } from '../support/cli/perdure-command.ts';
+import { startCollector } from '../support/runs/span-collector.ts';
 
 interface Serving {
   readonly process: ChildProcess;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { openRuntime } from '../../src/index.ts';
-import { newSqliteFile } from '../sqlite-file.ts';
+import { newSqliteFile } from '../support/stores/sqlite-file.ts';
 
 const program = fileURLToPath(new URL('./sse-server.ts', import.meta.url));
 

@@ -17,8 +17,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { ToolContext } from '../../src/core/ports/tool.ts';
 import { emptyState } from '../../src/schema/state.ts';
 import { defineShellTool, type ShellOptions, type ShellOutput } from '../../src/tools/index.ts';
-import { moduleUrl } from '../run-script.ts';
-import { newToolContext, useTool } from '../tool-context.ts';
+import { moduleUrl } from '../support/cli/run-script.ts';
+import { newToolContext, useTool } from '../support/runs/tool-context.ts';
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
@@ -185,7 +185,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     const { host, options } = await start();
     const script = `
       const { defineShellTool } = await import(${moduleUrl('src/tools/index.ts')});
-      const { newToolContext, useTool } = await import(${moduleUrl('test/tool-context.ts')});
+      const { newToolContext, useTool } = await import(${moduleUrl('test/support/runs/tool-context.ts')});
       const context = newToolContext(${JSON.stringify(host('data/a/files'))});
       const { output } = await useTool(defineShellTool(${JSON.stringify(options)}), { command: 'cat <&9; for fd in /proc/$$/fd/*; do readlink $fd; done' }, context);
       console.log(output);`;

@@ -1,5 +1,5 @@
 /** A server in a process of its own, to be measured and killed. Arguments: the store and the port. */
-import '../end-with-parent.ts';
+import '../support/end-with-parent.ts';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { openRuntime } from '../../src/index.ts';

@@ -6,9 +6,9 @@ import { defineAgent, defineScript, defineTool, openRuntime, PerdureError } from
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { askTool, subagent } from '../../src/tools/index.ts';
-import { overrideStore } from '../override-store.ts';
-import { newStorePlace, storeKinds } from '../stores.ts';
-import { stuckTool } from '../stuck-tool.ts';
+import { stuckTool } from '../support/runs/stuck-tool.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
+import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

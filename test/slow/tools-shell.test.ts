@@ -8,8 +8,8 @@ import type { ToolContext } from '../../src/core/ports/tool.ts';
 import { defineAgent, defineScript, openRuntime, PerdureError } from '../../src/index.ts';
 import type { Json } from '../../src/schema/json.ts';
 import { defineShellTool, type ShellOptions, type ShellOutput } from '../../src/tools/index.ts';
-import { moduleUrl, runScript } from '../run-script.ts';
-import { newFolder, newToolContext, useTool } from '../tool-context.ts';
+import { moduleUrl, runScript } from '../support/cli/run-script.ts';
+import { newFolder, newToolContext, useTool } from '../support/runs/tool-context.ts';
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
@@ -28,7 +28,7 @@ const startWith = async (sandbox: 'required' | 'off', more: ShellOptions = {}) =
   const runElsewhere = (command: string, idempotencyKey: string) => {
     const runner = runScript(`
       const { defineShellTool } = await import(${moduleUrl('src/tools/index.ts')});
-      const { newToolContext, useTool } = await import(${moduleUrl('test/tool-context.ts')});
+      const { newToolContext, useTool } = await import(${moduleUrl('test/support/runs/tool-context.ts')});
       const context = newToolContext(${JSON.stringify(work.path)}, { idempotencyKey: '${idempotencyKey}' });
       await useTool(defineShellTool(${JSON.stringify(options)}), ${JSON.stringify({ command })}, context);`);
     undo.push(() => runner.kill());

@@ -6,13 +6,13 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { generateText, isStepCount, type ToolSet } from 'ai';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Session } from '../../src/index.ts';
-import { newMcpServer } from '../mcp-server.ts';
-import { newSession } from '../new-session.ts';
-import { scriptedModel } from '../scripted-model.ts';
+import { scriptedModel } from '../support/runs/scripted-model.ts';
+import { newMcpServer } from '../support/servers/mcp-server.ts';
+import { newSession } from '../support/stores/new-session.ts';
 
 const ownProcess = {
   command: process.execPath,
-  args: [fileURLToPath(new URL('../mcp-server.ts', import.meta.url))],
+  args: [fileURLToPath(new URL('../support/servers/mcp-server.ts', import.meta.url))],
   stderr: 'ignore' as const,
 };
 

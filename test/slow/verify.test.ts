@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { foldVersion } from '../../src/core/session/fold.ts';
 import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
 import type { WorkspaceId } from '../../src/schema/ids.ts';
-import { openStoreAt } from '../open-store.ts';
-import { newStorePlace, type StorePlace, storeKinds } from '../stores.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 describe.each(storeKinds)('verify on %s', (kind) => {
   let place: StorePlace;

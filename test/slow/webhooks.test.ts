@@ -15,11 +15,11 @@ import {
 } from '../../src/index.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
-import { overrideStore } from '../override-store.ts';
-import { moduleUrl, runScript } from '../run-script.ts';
-import { scriptedModel } from '../scripted-model.ts';
-import { newStorePlace, storeKinds } from '../stores.ts';
-import { type Receiver, startReceiver } from '../webhook-receiver.ts';
+import { moduleUrl, runScript } from '../support/cli/run-script.ts';
+import { scriptedModel } from '../support/runs/scripted-model.ts';
+import { type Receiver, startReceiver } from '../support/servers/webhook-receiver.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
+import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const secretText = 'the colour of the bicycle shed';
 const wipe = defineTool({

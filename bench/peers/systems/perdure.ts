@@ -3,7 +3,7 @@ import { postgresDurability } from '../durability.ts';
 
 type Library = Pick<typeof import('../../../src/index.ts'), 'openRuntime'>;
 
-/** Its connections to SQLite are in threads of their own: what they set stands in src/stores/sqlite/connection.ts, and a test asks them. */
+/** Its connections to SQLite are in threads of their own: what they set stands in src/stores/sqlite/file/connection.ts, and a test asks them. */
 const durability = { sqlite: 'WAL, synchronous=FULL', postgres: postgresDurability };
 
 export const importPerdure = async (libraryUrl: string): Promise<System> => {

@@ -3,12 +3,12 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { callCli } from '../../../test/call-cli.ts';
-import { makeSquares, memoryCommandLine } from '../../../test/command-line.ts';
+import { callCli } from '../../../test/support/cli/call-cli.ts';
+import { makeSquares, memoryCommandLine } from '../../../test/support/cli/command-line.ts';
 import { statuses } from '../../schema/statuses.ts';
-import { commands } from '../commands/registry.ts';
-import { commonOptions } from '../common-options.ts';
-import { topics } from '../help.ts';
+import { topics } from '../dispatch/help.ts';
+import { commands } from '../dispatch/registry.ts';
+import { commonOptions } from '../parse/common-options.ts';
 import { completionScript } from './index.ts';
 import { type Shell, shells } from './shells.ts';
 

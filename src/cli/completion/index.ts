@@ -1,4 +1,4 @@
-import type { Command } from '../command.ts';
+import type { Command } from '../parse/command.ts';
 import { bashScript } from './bash.ts';
 import { fishScript } from './fish.ts';
 import type { Shell } from './shells.ts';

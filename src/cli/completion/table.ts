@@ -1,7 +1,7 @@
-import { backingOptions, type Command, type Context, flag, type OptionSpec, type Options } from '../command.ts';
-import { help } from '../commands/help.ts';
-import { commonOptions, commonOptionsOf, optionsOf } from '../common-options.ts';
-import type { Listing } from '../listings.ts';
+import { help } from '../commands/setup/help.ts';
+import { backingOptions, type Command, type Context, flag, type OptionSpec, type Options } from '../parse/command.ts';
+import { commonOptions, commonOptionsOf, optionsOf } from '../parse/common-options.ts';
+import type { Listing } from '../render/listings.ts';
 import { shells } from './shells.ts';
 
 /** What a word can be: one of these, what `perdure complete` lists, a file of this machine, or anything. */

@@ -4,8 +4,8 @@ import { checkModels, modelsFields } from '../../models/check-models.ts';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { deeperText } from '../../schema/field-problem.ts';
 import { parseStore } from '../../stores/parse-store.ts';
-import { suggestion } from '../one-of.ts';
-import { wrongCall } from '../wrong-call.ts';
+import { suggestion } from '../parse/one-of.ts';
+import { wrongCall } from '../parse/wrong-call.ts';
 import type { Agent, Config } from './config.ts';
 import { configForm } from './config-form.ts';
 

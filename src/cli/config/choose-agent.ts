@@ -1,7 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import { suggestion } from '../one-of.ts';
-import { wrongCall } from '../wrong-call.ts';
+import { suggestion } from '../parse/one-of.ts';
+import { wrongCall } from '../parse/wrong-call.ts';
 import type { Agent, Config } from './config.ts';
 
 export const nameOf = ({ name, version }: { readonly name: string; readonly version: number }): string =>

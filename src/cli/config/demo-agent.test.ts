@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { callCli, callCliOn } from '../../../test/call-cli.ts';
-import { messagesApi } from '../../../test/providers/messages-api.ts';
-import { startProvider, testKey } from '../../../test/providers/provider-server.ts';
-import { responsesApi } from '../../../test/providers/responses-api.ts';
+import { callCli, callCliOn } from '../../../test/support/cli/call-cli.ts';
+import { messagesApi } from '../../../test/support/providers/messages-api.ts';
+import { startProvider, testKey } from '../../../test/support/providers/provider-server.ts';
+import { responsesApi } from '../../../test/support/providers/responses-api.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 
 test.each([

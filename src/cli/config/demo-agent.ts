@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineAgent } from '../../index.ts';
 import { askTool, builtInTools, defineShellTool, rememberTool } from '../../tools/index.ts';
-import type { Env } from '../world.ts';
+import type { Env } from '../parse/world.ts';
 import type { Agent, Config } from './config.ts';
 import { demoModel } from './demo-model.ts';
 import { demoTour } from './demo-script.ts';

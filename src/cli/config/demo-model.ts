@@ -1,4 +1,4 @@
-import type { Env } from '../world.ts';
+import type { Env } from '../parse/world.ts';
 
 /** What the agent `demo` asks where the key of a provider is set and PERDURE_MODEL names nothing else. */
 const usualModels: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { callCli, recorder } from '../../../test/call-cli.ts';
+import { callCli, recorder } from '../../../test/support/cli/call-cli.ts';
 
 let folder: string;
 beforeAll(() => {

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { PerdureError } from '../../schema/error.ts';
-import { wrongCall } from '../wrong-call.ts';
+import { wrongCall } from '../parse/wrong-call.ts';
 import type { Config } from './config.ts';
 import { configForm } from './config-form.ts';
 import { giveOwnImports } from './own-imports.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { stackOf } from '../thrown-text.ts';
+import { stackOf } from '../parse/thrown-text.ts';
 
 /** A file, the line and, where it is known, the column, both from 1. */
 type CodePlace = readonly [file: string, line: number, column?: number];

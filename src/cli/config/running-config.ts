@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
-import { thrownName, thrownText } from '../thrown-text.ts';
+import { thrownName, thrownText } from '../parse/thrown-text.ts';
 import { isOwnCode } from './own-imports.ts';
 import { isThrownBy, placeOfError } from './place-of-error.ts';
 

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { recorder } from '../../../test/call-cli.ts';
+import { recorder } from '../../../test/support/cli/call-cli.ts';
 import { Narrator } from './narrator.ts';
 
 const prose =

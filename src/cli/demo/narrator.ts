@@ -1,8 +1,8 @@
-import type { Context, Surroundings } from '../command.ts';
-import { wrap } from '../display-width.ts';
-import { hanging } from '../hanging.ts';
-import { shellWord } from '../shell-word.ts';
-import { linesText, type Terminal } from '../terminal.ts';
+import type { Context, Surroundings } from '../parse/command.ts';
+import { shellWord } from '../render/shell-word.ts';
+import { wrap } from '../terminal/display-width.ts';
+import { hanging } from '../terminal/hanging.ts';
+import { linesText, type Terminal } from '../terminal/terminal.ts';
 import { Claims } from './claims.ts';
 
 const pipeColumns = 80;

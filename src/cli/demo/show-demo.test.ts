@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { callCli, recorder } from '../../../test/call-cli.ts';
+import { callCli, recorder } from '../../../test/support/cli/call-cli.ts';
 
 import { lookAround, tellLeft } from './show-demo.ts';
 

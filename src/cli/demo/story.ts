@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SessionDiff } from '../../core/service/diff.ts';
+import type { SessionDiff } from '../../core/state/diff.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { releases } from '../config/story-agent.ts';
 import type { Narrator, Variable } from './narrator.ts';

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Env } from '../world.ts';
+import type { Env } from '../parse/world.ts';
 
 /** Workers in processes of their own, none of which outlives the story. */
 export class WorkerProcesses {

@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises';
 import { z } from 'zod';
-import type { Context } from '../command.ts';
-import { printable, printableLines } from '../printable.ts';
-import { readBytes } from '../read-input.ts';
-import { linesText } from '../terminal.ts';
-import { fileError, wrongCall } from '../wrong-call.ts';
+import type { Context } from '../parse/command.ts';
+import { readBytes } from '../parse/read-input.ts';
+import { fileError, wrongCall } from '../parse/wrong-call.ts';
+import { printable, printableLines } from '../terminal/printable.ts';
+import { linesText } from '../terminal/terminal.ts';
 
 /** One more than a session takes, so that it is the session that says so. */
 const maxBytes = 32 * 1024 * 1024 + 1;

@@ -1,12 +1,12 @@
 import { chmod, readdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { makeFolder } from '../../core/make-folder.ts';
-import type { CopiedFiles } from '../../core/service/files/copy-files.ts';
-import { parseFilePath } from '../../core/service/files/file-path.ts';
-import type { ListedFile } from '../../core/service/files/read-files.ts';
-import type { Session } from '../../core/service/session.ts';
+import { makeFolder } from '../../core/host/make-folder.ts';
+import type { Session } from '../../core/runtime/session.ts';
+import type { CopiedFiles } from '../../core/session-files/copy-files.ts';
+import { parseFilePath } from '../../core/session-files/file-path.ts';
+import type { ListedFile } from '../../core/session-files/read-files.ts';
 import { PerdureError } from '../../schema/error.ts';
-import { fileError } from '../wrong-call.ts';
+import { fileError } from '../parse/wrong-call.ts';
 
 type Where = Parameters<Session['files']['list']>[0];
 

@@ -1,5 +1,5 @@
 import type { ChangedFile } from '../../schema/state.ts';
-import { printable } from '../printable.ts';
+import { printable } from '../terminal/printable.ts';
 
 /** `modified src/main.ts`, `renamed a → b`. */
 export const changedFileText = ({ change, path, from }: ChangedFile): string =>

@@ -1,6 +1,6 @@
-import { text } from '../command.ts';
-import { optionalPoint, parseCount } from '../point.ts';
-import { wrongCall } from '../wrong-call.ts';
+import { text } from '../parse/command.ts';
+import { optionalPoint, parseCount } from '../parse/point.ts';
+import { wrongCall } from '../parse/wrong-call.ts';
 
 export const setAsideOption = text('SEQ', 'the changes set aside at that event, a files.conflicted in `perdure log`');
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { errorCatalog } from '../../schema/error-catalog.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { runFailureCatalog } from '../../schema/run-failure-catalog.ts';
-import { eventGist } from '../event-gist.ts';
+import { eventGist } from '../render/event-gist.ts';
 import { activityOf } from './activity.ts';
 
 const told = (type: string, payload: object) =>

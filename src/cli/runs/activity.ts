@@ -1,10 +1,10 @@
 import type { EventType, PayloadOf, SessionEvent } from '../../schema/event.ts';
 import type { Message } from '../../schema/message.ts';
-import { duration } from '../duration.ts';
-import { eventGist } from '../event-gist.ts';
-import { printableJson, printableLine, printableLines } from '../printable.ts';
-import { withoutWhatToDo } from '../says-what-to-do.ts';
-import type { Style } from '../terminal.ts';
+import { withoutWhatToDo } from '../parse/says-what-to-do.ts';
+import { duration } from '../render/duration.ts';
+import { eventGist } from '../render/event-gist.ts';
+import { printableJson, printableLine, printableLines } from '../terminal/printable.ts';
+import type { Style } from '../terminal/terminal.ts';
 import { stepAfterFailure } from './after-failure.ts';
 
 /** A line about what a run does. */

@@ -1,6 +1,6 @@
 import { errorCatalog } from '../../schema/error-catalog.ts';
 import { runFailureCatalog } from '../../schema/run-failure-catalog.ts';
-import { endsWithWhatToDo } from '../says-what-to-do.ts';
+import { endsWithWhatToDo } from '../parse/says-what-to-do.ts';
 
 const remedies = new Map(
   Object.entries({ ...errorCatalog, ...runFailureCatalog }).map(([code, { remedy }]) => [code, remedy]),

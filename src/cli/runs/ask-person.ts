@@ -1,5 +1,5 @@
-import type { Session } from '../../core/service/session.ts';
-import { printableLine } from '../printable.ts';
+import type { Session } from '../../core/runtime/session.ts';
+import { printableLine } from '../terminal/printable.ts';
 import type { RunsView } from './runs-view.ts';
 
 /** Something that a person is asked, and what becomes of the line that is typed. */

@@ -1,6 +1,6 @@
-import type { Session } from '../../core/service/session.ts';
-import type { Context } from '../command.ts';
-import type { Ending } from '../exit-codes.ts';
+import type { Session } from '../../core/runtime/session.ts';
+import type { Context } from '../parse/command.ts';
+import type { Ending } from '../parse/exit-codes.ts';
 import { type LiveOptions, LiveSession } from './live-session.ts';
 import { readRuns } from './read-runs.ts';
 

@@ -1,6 +1,6 @@
-import type { Session } from '../../core/service/session.ts';
-import type { Context } from '../command.ts';
+import type { Session } from '../../core/runtime/session.ts';
 import { holdsAgentOf } from '../config/choose-agent.ts';
+import type { Context } from '../parse/command.ts';
 import { readRuns } from './read-runs.ts';
 import { restOf } from './runs-view.ts';
 import { whyUntaken } from './why-untaken.ts';

@@ -1,12 +1,12 @@
-import type { Session } from '../../core/service/session.ts';
+import type { Session } from '../../core/runtime/session.ts';
 import { isPerdureError } from '../../schema/error.ts';
-import type { Context } from '../command.ts';
 import { nameOf } from '../config/choose-agent.ts';
 import { scriptNote } from '../config/script-note.ts';
-import { wrap } from '../display-width.ts';
-import type { Ending } from '../exit-codes.ts';
-import { printable, printableLine } from '../printable.ts';
-import { linesText } from '../terminal.ts';
+import type { Context } from '../parse/command.ts';
+import type { Ending } from '../parse/exit-codes.ts';
+import { wrap } from '../terminal/display-width.ts';
+import { printable, printableLine } from '../terminal/printable.ts';
+import { linesText } from '../terminal/terminal.ts';
 import { attachTo } from './attach.ts';
 import { type ChatCommand, chatCommands } from './chat-commands.ts';
 import type { LiveSession } from './live-session.ts';

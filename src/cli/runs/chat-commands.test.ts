@@ -1,8 +1,8 @@
 import { PassThrough, Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { callCliOn } from '../../../test/call-cli.ts';
+import { callCliOn } from '../../../test/support/cli/call-cli.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
-import { displayWidth } from '../display-width.ts';
+import { displayWidth } from '../terminal/display-width.ts';
 import { chatCommands } from './chat-commands.ts';
 import { personAt } from './person.ts';
 

@@ -1,11 +1,11 @@
-import type { Session } from '../../core/service/session.ts';
-import type { Context } from '../command.ts';
-import { parsePlace, placeIn } from '../place.ts';
-import { parseCount, parsePoint } from '../point.ts';
-import { renderDiff } from '../render-diff.ts';
-import { linesText } from '../terminal.ts';
-import { twoColumns } from '../two-columns.ts';
-import { wrongCall } from '../wrong-call.ts';
+import type { Session } from '../../core/runtime/session.ts';
+import { parsePlace, placeIn } from '../names/place.ts';
+import type { Context } from '../parse/command.ts';
+import { parseCount, parsePoint } from '../parse/point.ts';
+import { wrongCall } from '../parse/wrong-call.ts';
+import { renderDiff } from '../render/render-diff.ts';
+import { linesText } from '../terminal/terminal.ts';
+import { twoColumns } from '../terminal/two-columns.ts';
 import type { LiveSession } from './live-session.ts';
 
 interface Asked {

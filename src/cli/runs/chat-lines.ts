@@ -1,10 +1,10 @@
-import type { RunResult } from '../../core/service/runs.ts';
-import type { Session } from '../../core/service/session.ts';
+import type { RunResult } from '../../core/runs/runs.ts';
+import type { Session } from '../../core/runtime/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { RunId } from '../../schema/ids.ts';
-import type { Context } from '../command.ts';
-import type { Ending } from '../exit-codes.ts';
-import { printableJson } from '../printable.ts';
+import type { Context } from '../parse/command.ts';
+import type { Ending } from '../parse/exit-codes.ts';
+import { printableJson } from '../terminal/printable.ts';
 import { attachTo } from './attach.ts';
 import type { LiveSession } from './live-session.ts';
 import type { Person } from './person.ts';

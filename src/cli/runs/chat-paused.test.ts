@@ -1,14 +1,14 @@
 import { PassThrough, Readable } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import { callCli, callCliOn, recorder } from '../../../test/call-cli.ts';
-import { overrideStore } from '../../../test/override-store.ts';
-import { scriptedModel } from '../../../test/scripted-model.ts';
+import { callCli, callCliOn, recorder } from '../../../test/support/cli/call-cli.ts';
+import { scriptedModel } from '../../../test/support/runs/scripted-model.ts';
+import { overrideStore } from '../../../test/support/stores/override-store.ts';
 import { defineAgent, defineTool, openRuntime, type RuntimeOptions } from '../../index.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { demoAgent } from '../config/demo-agent.ts';
-import type { World } from '../world.ts';
+import type { World } from '../parse/world.ts';
 import { personAt } from './person.ts';
 
 const piped = (...lines: readonly string[]) => ({

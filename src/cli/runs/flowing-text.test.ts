@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { displayWidth } from '../display-width.ts';
+import { displayWidth } from '../terminal/display-width.ts';
 import { FlowingText } from './flowing-text.ts';
 
 const flow = (pieces: readonly string[], columns: number): string => {

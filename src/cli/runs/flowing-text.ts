@@ -1,5 +1,5 @@
-import { displayWidth, wrap } from '../display-width.ts';
-import { printable } from '../printable.ts';
+import { displayWidth, wrap } from '../terminal/display-width.ts';
+import { printable } from '../terminal/printable.ts';
 
 /** Wraps text that comes in pieces. A word is held back until it is whole, so that it can go to the next line. */
 export class FlowingText {

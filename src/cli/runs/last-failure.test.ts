@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { callCli } from '../../../test/call-cli.ts';
-import { overrideStore } from '../../../test/override-store.ts';
-import { scriptedModel } from '../../../test/scripted-model.ts';
+import { callCli } from '../../../test/support/cli/call-cli.ts';
+import { scriptedModel } from '../../../test/support/runs/scripted-model.ts';
+import { overrideStore } from '../../../test/support/stores/override-store.ts';
 import { defineAgent, defineTool, openRuntime } from '../../index.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { demoAgent } from '../config/demo-agent.ts';

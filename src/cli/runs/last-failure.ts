@@ -1,6 +1,6 @@
-import type { Session } from '../../core/service/session.ts';
+import type { Session } from '../../core/runtime/session.ts';
 import type { EventType, SessionEvent } from '../../schema/event.ts';
-import { eventGist } from '../event-gist.ts';
+import { eventGist } from '../render/event-gist.ts';
 
 /** A failure is told among what happened last, not for the sake of what is long ago. */
 const newestEvents = 64;

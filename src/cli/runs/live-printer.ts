@@ -1,10 +1,10 @@
-import type { Session } from '../../core/service/session.ts';
+import type { Session } from '../../core/runtime/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Message } from '../../schema/message.ts';
-import { truncate, wrap } from '../display-width.ts';
-import { hanging } from '../hanging.ts';
-import { printableLine } from '../printable.ts';
-import type { Style, Terminal } from '../terminal.ts';
+import { truncate, wrap } from '../terminal/display-width.ts';
+import { hanging } from '../terminal/hanging.ts';
+import { printableLine } from '../terminal/printable.ts';
+import type { Style, Terminal } from '../terminal/terminal.ts';
 import { type Activity, activityOf } from './activity.ts';
 import { FlowingText } from './flowing-text.ts';
 import type { Person } from './person.ts';

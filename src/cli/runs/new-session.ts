@@ -1,10 +1,10 @@
-import type { OpenOptions } from '../../core/service/open-session.ts';
-import type { Session } from '../../core/service/session.ts';
-import { type Context, text } from '../command.ts';
+import type { Session } from '../../core/runtime/session.ts';
+import type { OpenOptions } from '../../core/sessions/open-session.ts';
 import { chooseAgent, refuseForeign } from '../config/choose-agent.ts';
-import { parseAbout } from '../parse-about.ts';
-import { withProgress } from '../progress.ts';
-import { wrongCall } from '../wrong-call.ts';
+import { type Context, text } from '../parse/command.ts';
+import { parseAbout } from '../parse/parse-about.ts';
+import { wrongCall } from '../parse/wrong-call.ts';
+import { withProgress } from '../terminal/progress.ts';
 
 /** What the files of a new session are. */
 export const filesOptions = {

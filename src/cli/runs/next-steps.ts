@@ -1,9 +1,9 @@
-import type { Session } from '../../core/service/session.ts';
+import type { Session } from '../../core/runtime/session.ts';
 import { awaited } from '../../schema/run.ts';
-import type { Context } from '../command.ts';
-import { printableLine } from '../printable.ts';
-import { isoTime } from '../time.ts';
-import { wrapCommand } from '../wrap-command.ts';
+import type { Context } from '../parse/command.ts';
+import { isoTime } from '../render/time.ts';
+import { wrapCommand } from '../render/wrap-command.ts';
+import { printableLine } from '../terminal/printable.ts';
 import type { Rest, RunsView } from './runs-view.ts';
 
 type Waiting = Extract<Rest, { kind: 'waiting' }>['for'];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Session } from '../../core/service/session.ts';
-import type { Sessions } from '../../core/service/sessions.ts';
+import type { Session } from '../../core/runtime/session.ts';
+import type { Sessions } from '../../core/runtime/sessions.ts';
 import { eventDefinitions } from '../../schema/event.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { readRuns } from './read-runs.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { callCliOn } from '../../../test/call-cli.ts';
+import { callCliOn } from '../../../test/support/cli/call-cli.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 
 const told = (id: string): string =>

@@ -1,4 +1,4 @@
-import type { Session } from '../../core/service/session.ts';
+import type { Session } from '../../core/runtime/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { foldView, noRuns, type RunsView } from './runs-view.ts';
 

@@ -1,11 +1,11 @@
-import type { Replay } from '../../core/service/replay.ts';
+import type { Replay } from '../../core/worker/replay.ts';
 import type { Json } from '../../schema/json.ts';
-import { count } from '../count.ts';
-import { wrap } from '../display-width.ts';
-import { changedValues, valueText } from '../entry-text.ts';
-import { hanging } from '../hanging.ts';
-import { printableLine } from '../printable.ts';
-import type { Style, Terminal } from '../terminal.ts';
+import { count } from '../render/count.ts';
+import { changedValues, valueText } from '../render/entry-text.ts';
+import { wrap } from '../terminal/display-width.ts';
+import { hanging } from '../terminal/hanging.ts';
+import { printableLine } from '../terminal/printable.ts';
+import type { Style, Terminal } from '../terminal/terminal.ts';
 
 type Departure = Replay['departures'][number];
 

@@ -1,6 +1,6 @@
-import type { Worker } from '../../core/service/workers.ts';
-import type { Context } from '../command.ts';
-import { count } from '../count.ts';
+import type { Worker } from '../../core/runtime/workers.ts';
+import type { Context } from '../parse/command.ts';
+import { count } from '../render/count.ts';
 
 /** Resolves at the first signal; at the second the worker lets go of everything at once. */
 export const untilInterrupted = (

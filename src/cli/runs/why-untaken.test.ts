@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Session } from '../../core/service/session.ts';
-import type { Context } from '../command.ts';
+import type { Session } from '../../core/runtime/session.ts';
+import type { Context } from '../parse/command.ts';
 import { whyUntaken } from './why-untaken.ts';
 
 const worker = { status: 'working', agents: ['coder@1'], hasRoom: false };

@@ -1,8 +1,8 @@
-import type { Session } from '../../core/service/session.ts';
-import type { WorkerInfo } from '../../core/service/workers.ts';
+import type { Session } from '../../core/runtime/session.ts';
+import type { WorkerInfo } from '../../core/runtime/workers.ts';
 import { isPerdureError } from '../../schema/error.ts';
-import type { Context } from '../command.ts';
 import { nameOf } from '../config/choose-agent.ts';
+import type { Context } from '../parse/command.ts';
 
 /** Undefined where this key may not know. */
 const workersOf = async ({ runtime }: Context): Promise<readonly WorkerInfo[] | undefined> => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Context } from '../command.ts';
+import type { Context } from '../parse/command.ts';
 import { parseWorkerOptions } from './worker-options.ts';
 
 const agents = [

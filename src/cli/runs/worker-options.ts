@@ -1,11 +1,11 @@
-import type { WorkerOptions } from '../../core/service/workers.ts';
+import type { WorkerOptions } from '../../core/runtime/workers.ts';
 import { workerLimits } from '../../schema/worker-limits.ts';
-import { type Context, text, texts, type Values } from '../command.ts';
 import { nameOf } from '../config/choose-agent.ts';
-import { durationMs } from '../moment.ts';
-import { suggestion } from '../one-of.ts';
-import { parseCount } from '../point.ts';
-import { wrongCall } from '../wrong-call.ts';
+import { type Context, text, texts, type Values } from '../parse/command.ts';
+import { durationMs } from '../parse/moment.ts';
+import { suggestion } from '../parse/one-of.ts';
+import { parseCount } from '../parse/point.ts';
+import { wrongCall } from '../parse/wrong-call.ts';
 
 export const workerOptions = {
   concurrency: text('N', 'sessions that this process works on at once, 1 to 1000; default 4'),

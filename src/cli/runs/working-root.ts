@@ -1,6 +1,6 @@
-import type { Session } from '../../core/service/session.ts';
+import type { Session } from '../../core/runtime/session.ts';
 import { isPerdureError } from '../../schema/error.ts';
-import type { Context } from '../command.ts';
+import type { Context } from '../parse/command.ts';
 import { readRuns } from './read-runs.ts';
 
 const parentOf = async (context: Context, session: Session): Promise<Session | undefined> => {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { startReceiver } from '../../../test/webhook-receiver.ts';
+import { startReceiver } from '../../../test/support/servers/webhook-receiver.ts';
 import { openRuntime } from '../../index.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { Dispatchers } from './dispatchers.ts';

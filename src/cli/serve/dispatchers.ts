@@ -1,4 +1,4 @@
-import type { Dispatcher } from '../../core/service/webhooks/dispatcher.ts';
+import type { Dispatcher } from '../../core/webhooks/dispatcher.ts';
 import type { Runtime } from '../../runtime.ts';
 
 /** How often it is looked for workspaces that got their first webhook. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Runtime } from '../../runtime.ts';
-import type { Context } from '../command.ts';
+import type { Context } from '../parse/command.ts';
 import { firstKey } from './first-key.ts';
 
 interface Key {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Runtime } from '../../runtime.ts';
 import { isPerdureError } from '../../schema/error.ts';
-import type { Context } from '../command.ts';
-import { keepKey } from '../kept-key.ts';
+import { keepKey } from '../names/kept-key.ts';
+import type { Context } from '../parse/command.ts';
 
 export interface FirstKey {
   readonly token: string;

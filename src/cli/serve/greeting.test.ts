@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { callCliOn, recorder } from '../../../test/call-cli.ts';
+import { callCliOn, recorder } from '../../../test/support/cli/call-cli.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
-import type { Interrupt } from '../command.ts';
-import { readKeptKey } from '../kept-key.ts';
+import { readKeptKey } from '../names/kept-key.ts';
+import type { Interrupt } from '../parse/command.ts';
 
 let data: string;
 beforeEach(() => {

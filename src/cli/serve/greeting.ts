@@ -1,11 +1,11 @@
 import { relative } from 'node:path';
 import type { Runtime } from '../../runtime.ts';
-import type { Context } from '../command.ts';
 import { modelOf } from '../config/model-of.ts';
 import { scriptNote } from '../config/script-note.ts';
-import { wrap } from '../display-width.ts';
-import { keptKeyFile, keyFileIn, readKeptKey } from '../kept-key.ts';
-import { shellWord } from '../shell-word.ts';
+import { keptKeyFile, keyFileIn, readKeptKey } from '../names/kept-key.ts';
+import type { Context } from '../parse/command.ts';
+import { shellWord } from '../render/shell-word.ts';
+import { wrap } from '../terminal/display-width.ts';
 import type { FirstKey } from './first-key.ts';
 
 export interface Served {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildTrees, type PathEntry } from '../../../test/build-trees.ts';
+import { buildTrees, type PathEntry } from '../../../test/support/files/build-trees.ts';
 import { type FileChange, findChanges, findRenames } from './changes.ts';
 import { blobOfTree, decodeTree, hashOf, type Tree, type TreeEntry } from './tree.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { buildTrees } from '../../../test/build-trees.ts';
-import { MemoryBlobs } from '../../../test/memory-blobs.ts';
+import { buildTrees } from '../../../test/support/files/build-trees.ts';
+import { MemoryBlobs } from '../../../test/support/files/memory-blobs.ts';
 import { commonTree } from './common-tree.ts';
 import { listTree, treeReader } from './read-tree.ts';
 import { hashOf } from './tree.ts';

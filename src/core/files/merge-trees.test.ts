@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { buildTrees } from '../../../test/build-trees.ts';
+import { buildTrees } from '../../../test/support/files/build-trees.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import { mergeTrees } from './merge-trees.ts';
 import { listTree, treeReader } from './read-tree.ts';

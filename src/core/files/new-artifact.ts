@@ -2,7 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { ArtifactName, type PayloadOf } from '../../schema/event.ts';
 import { mediaTypeOf } from '../../schema/media-type.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import type { Redactor } from '../session/redact.ts';
+import type { Redactor } from '../session/redaction/redact.ts';
 import { contentBytes, refuseLargeContent } from './content-bytes.ts';
 import { hashContent } from './tree.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hostilePaths } from '../../../test/hostile-paths.ts';
+import { hostilePaths } from '../../../test/support/files/hostile-paths.ts';
 import { parsePath } from './path.ts';
 
 const onWindows = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { buildTrees } from '../../../test/build-trees.ts';
+import { buildTrees } from '../../../test/support/files/build-trees.ts';
 import { decodeTree, encodeTree, hashOf, type TreeEntry } from './tree.ts';
 
 const hash = hashOf(Buffer.from('hello\n'));

@@ -10,8 +10,8 @@ import type { Limits } from '../../schema/run.ts';
 import { type JsonSchema, jsonSchemaOf } from '../ports/json-schema.ts';
 import type { ModelSettings } from '../ports/model.ts';
 import type { Tool } from '../ports/tool.ts';
-import type { Summarize } from './compaction.ts';
-import type { StateProblem } from './state-change.ts';
+import type { Summarize } from './context/compaction.ts';
+import type { StateProblem } from './state/state-change.ts';
 
 type OwnState = Record<string, Json>;
 

@@ -3,7 +3,7 @@ import { type Actor, newId } from '../../schema/ids.ts';
 import type { MemberRole } from '../../schema/member.ts';
 import { decideAnswer } from './decide-answer.ts';
 import type { SessionFold } from './fold.ts';
-import type { ApprovalState } from './run-fold.ts';
+import type { ApprovalState } from './runs/run-fold.ts';
 
 const [ann, bob] = ['member:ann', 'member:bob'] as Actor[] as [Actor, Actor];
 const id = newId('apr');

@@ -5,9 +5,9 @@ import type { Json } from '../../schema/json.ts';
 import { lowestProvenance, type Provenance, pointerOf, type State } from '../../schema/state.ts';
 import { type Agent, agentName, isAgent } from './agent.ts';
 import type { SessionFold } from './fold.ts';
-import { ledgerProblems } from './ledger-problems.ts';
-import type { Redactor } from './redact.ts';
-import { changeState, type StateDraft, stateInvalid } from './state-change.ts';
+import type { Redactor } from './redaction/redact.ts';
+import { ledgerProblems } from './runs/ledger-problems.ts';
+import { changeState, type StateDraft, stateInvalid } from './state/state-change.ts';
 
 const refuse = (why: string, details: Record<string, unknown>): PerdureError =>
   new PerdureError('AGENT_INVALID', why, { details });

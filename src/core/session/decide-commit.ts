@@ -3,10 +3,10 @@ import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
 import { lowestProvenance, type PatchOperation, type Provenance } from '../../schema/state.ts';
 import { type Agent, agentName } from './agent.ts';
-import { loweredEntries } from './entry-provenance.ts';
 import type { SessionFold } from './fold.ts';
-import { ledgerProblems } from './ledger-problems.ts';
-import type { Redactor } from './redact.ts';
+import type { Redactor } from './redaction/redact.ts';
+import { ledgerProblems } from './runs/ledger-problems.ts';
+import { loweredEntries } from './state/entry-provenance.ts';
 import {
   changeState,
   type Mutation,
@@ -14,7 +14,7 @@ import {
   type StateProblem,
   stateInvalid,
   touchesOwn,
-} from './state-change.ts';
+} from './state/state-change.ts';
 
 type Committed = PayloadOf<'state.committed'>;
 

@@ -2,10 +2,10 @@ import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { type Actor, outsideActor } from '../../schema/ids.ts';
 import type { ChangedFile } from '../../schema/state.ts';
 import { type CommitCommand, decideCommit } from './decide-commit.ts';
-import { applyFileChanges, countChanges } from './file-entries.ts';
 import type { SessionFold } from './fold.ts';
-import { isSameJson } from './patch-between.ts';
-import type { Redactor } from './redact.ts';
+import type { Redactor } from './redaction/redact.ts';
+import { applyFileChanges, countChanges } from './state/file-entries.ts';
+import { isSameJson } from './state/patch-between.ts';
 
 type Snapshotted = PayloadOf<'files.snapshotted'>;
 

@@ -12,10 +12,10 @@ import {
   type State,
 } from '../../schema/state.ts';
 import type { Agent } from './agent.ts';
-import { countChanges } from './file-entries.ts';
 import type { SessionFold } from './fold.ts';
-import type { Redactor } from './redact.ts';
-import { changeState, stateInvalid, valueAt } from './state-change.ts';
+import type { Redactor } from './redaction/redact.ts';
+import { countChanges } from './state/file-entries.ts';
+import { changeState, stateInvalid, valueAt } from './state/state-change.ts';
 
 /** What a new session takes over from another's state: what is known and planned, without how it came about. */
 const carried = ['facts', 'pins', 'decisions', 'plan', 'progress'] as const satisfies readonly (keyof State)[];

@@ -7,8 +7,8 @@ import { statuses } from '../../schema/statuses.ts';
 import { decide, type SessionCommand } from './decide.ts';
 import { noFiles } from './files-fold.ts';
 import type { SessionFold } from './fold.ts';
-import { nothingSecret } from './redact.ts';
-import { type ActiveRun, noRuns } from './run-fold.ts';
+import { nothingSecret } from './redaction/redact.ts';
+import { type ActiveRun, noRuns } from './runs/run-fold.ts';
 
 const actor = 'member:ann' as Actor;
 const state = (part: Partial<SessionFold> = {}): SessionFold => ({

@@ -14,8 +14,8 @@ import type { Decision } from './decision.ts';
 import { isMidTurn, type SessionFold, sound } from './fold.ts';
 import { type Command, forbiddenByRun, illegalTransition, lifecycle } from './lifecycle.ts';
 import { isLive } from './live-lineage.ts';
-import type { Redactor } from './redact.ts';
-import { endRunningCalls, interruptedCalls, settleOpenCalls } from './settle-calls.ts';
+import type { Redactor } from './redaction/redact.ts';
+import { endRunningCalls, interruptedCalls, settleOpenCalls } from './runs/settle-calls.ts';
 
 /** What a caller wants of a session. A rewind and a fork bring the fold at the point that they go to. */
 export type SessionCommand =

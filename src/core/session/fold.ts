@@ -6,15 +6,15 @@ import type { Holder, Status } from '../../schema/lifecycle.ts';
 import type { Message, Role } from '../../schema/message.ts';
 import type { Caller } from '../../schema/run.ts';
 import { emptyState, lowestProvenance, type Provenance, type State } from '../../schema/state.ts';
-import { copyRecord } from './copy-record.ts';
-import { eventDamaged } from './event-codec.ts';
+import { copyRecord } from './events/copy-record.ts';
+import { eventDamaged } from './events/event-codec.ts';
 import { type FilesFold, foldFiles, noFiles } from './files-fold.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
-import { isTurnInput, provenanceOf } from './provenance.ts';
-import { foldRuns, noRuns, type RunFold } from './run-fold.ts';
-import { tryDelta, valueAt } from './state-change.ts';
-import { entriesTouched } from './touched-paths.ts';
+import { foldRuns, noRuns, type RunFold } from './runs/run-fold.ts';
+import { isTurnInput, provenanceOf } from './state/provenance.ts';
+import { tryDelta, valueAt } from './state/state-change.ts';
+import { entriesTouched } from './state/touched-paths.ts';
 
 /** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
 export const foldVersion = 16;

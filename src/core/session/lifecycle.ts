@@ -2,7 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { EventType } from '../../schema/event.ts';
 import { awaited } from '../../schema/run.ts';
 import { type Status, statuses } from '../../schema/statuses.ts';
-import type { ActiveRun } from './run-fold.ts';
+import type { ActiveRun } from './runs/run-fold.ts';
 
 /*
  *          append            requestPause         pause

@@ -1,7 +1,7 @@
 import type { ToolOutcome } from '../../schema/message.ts';
 import type { StoredEvent } from '../ports/store.ts';
-import { decodePayload } from './event-codec.ts';
-import { type TouchedPath, touchedPaths } from './touched-paths.ts';
+import { decodePayload } from './events/event-codec.ts';
+import { type TouchedPath, touchedPaths } from './state/touched-paths.ts';
 
 /** One path that a commit touched, to find it by. */
 export interface CommitPath extends TouchedPath {

@@ -2,7 +2,7 @@ import type { Description } from '../../schema/description.ts';
 import { type EventType, isEventType, type PayloadOf } from '../../schema/event.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { StoredEvent } from '../ports/store.ts';
-import { decodePayload } from './event-codec.ts';
+import { decodePayload } from './events/event-codec.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 
 const described = (summary: SessionSummary, { title, metadata, priority }: Description): SessionSummary => ({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Identity } from '../../core/service/identity.ts';
+import type { Identity } from '../../core/access/identity.ts';
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';

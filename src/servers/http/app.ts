@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { METHOD_NAME_ALL } from 'hono/router';
-import type { Authenticated } from '../../core/service/registry/authenticate.ts';
+import type { Authenticated } from '../../core/access/authenticate.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { type AnswerOptions, answering } from './answer-route.ts';

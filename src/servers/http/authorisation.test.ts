@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { operationsOf, type SampleRoute, sampleOf } from '../../../test/api-samples.ts';
-import { startTestServer } from '../../../test/http-server.ts';
+import { operationsOf, type SampleRoute, sampleOf } from '../../../test/support/servers/api-samples.ts';
+import { startTestServer } from '../../../test/support/servers/http-server.ts';
 import type { MemberRole } from '../../schema/member.ts';
 import { isAtLeast, memberRoles } from '../../schema/member-roles.ts';
 

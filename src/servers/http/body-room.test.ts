@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
-import { startTestServer, type TestServer } from '../../../test/http-server.ts';
+import { startTestServer, type TestServer } from '../../../test/support/servers/http-server.ts';
 import { BodyRoom } from './body-room.ts';
 
 const mebibyte = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { bundleBomb } from '../../../test/bundle-bomb.ts';
-import { startTestServer, type TestServer } from '../../../test/http-server.ts';
-import { madeBlob, madeBundle } from '../../../test/made-bundle.ts';
+import { startTestServer, type TestServer } from '../../../test/support/servers/http-server.ts';
+import { bundleBomb } from '../../../test/support/stores/bundle-bomb.ts';
+import { madeBlob, madeBundle } from '../../../test/support/stores/made-bundle.ts';
 
 const importInto = ({ server, keys }: TestServer, body: unknown, key = keys.admin): Promise<Response> =>
   fetch(`${server.url}/v1/import`, {

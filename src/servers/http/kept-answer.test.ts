@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTestServer } from '../../../test/http-server.ts';
+import { startTestServer } from '../../../test/support/servers/http-server.ts';
 import { keptAnswer } from './kept-answer.ts';
 
 test('[HTTP2] what is the same for everybody is made once', async () => {

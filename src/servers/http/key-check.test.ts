@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTestServer } from '../../../test/http-server.ts';
+import { startTestServer } from '../../../test/support/servers/http-server.ts';
 
 test('[HTTP5] the keys of a workspace have a rate together, four times that of one, and its neighbours have theirs', async () => {
   const { ask, keys, foreignKeys, runtime } = await startTestServer({ rate: { perSecond: 0.001, burst: 2 } });

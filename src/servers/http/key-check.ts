@@ -1,4 +1,4 @@
-import type { Authenticated } from '../../core/service/registry/authenticate.ts';
+import type { Authenticated } from '../../core/access/authenticate.ts';
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { Held } from './held.ts';

@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, test } from 'vitest';
-import { permissionFor } from '../../core/service/permissions.ts';
+import { permissionFor } from '../../core/runtime/permissions.ts';
 import { openApi } from './openapi.ts';
 import { parameterTexts } from './parameter-texts.ts';
 import { statusOf } from './problem.ts';

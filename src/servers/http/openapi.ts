@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { permissionFor } from '../../core/service/permissions.ts';
+import { permissionFor } from '../../core/runtime/permissions.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { parameterTexts } from './parameter-texts.ts';
 import { isList } from './read-query.ts';

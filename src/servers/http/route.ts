@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { Verb } from '../../core/service/permissions.ts';
-import type { ScopedRuntime } from '../../core/service/scoped-runtime.ts';
+import type { Verb } from '../../core/runtime/permissions.ts';
+import type { ScopedRuntime } from '../../core/runtime/scoped-runtime.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

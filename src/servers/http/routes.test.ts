@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { startTestServer, type TestServer } from '../../../test/http-server.ts';
-import { unbounded } from '../../../test/unbounded.ts';
+import { startTestServer, type TestServer } from '../../../test/support/servers/http-server.ts';
+import { unbounded } from '../../../test/support/stores/unbounded.ts';
 import { EventPage } from '../../schema/views/event.ts';
 import { StateView } from '../../schema/views/session.ts';
 import { bytes } from './route.ts';

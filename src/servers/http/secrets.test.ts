@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { operationsOf, sampleOf } from '../../../test/api-samples.ts';
-import { startTestServer } from '../../../test/http-server.ts';
-import { newSqliteFile } from '../../../test/sqlite-file.ts';
+import { operationsOf, sampleOf } from '../../../test/support/servers/api-samples.ts';
+import { startTestServer } from '../../../test/support/servers/http-server.ts';
+import { newSqliteFile } from '../../../test/support/stores/sqlite-file.ts';
 import { defineAgent, defineScript, defineTool } from '../../index.ts';
 import { startObserving } from '../observe/index.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { startTestServer } from '../../../test/http-server.ts';
-import { startReceiver } from '../../../test/webhook-receiver.ts';
+import { startTestServer } from '../../../test/support/servers/http-server.ts';
+import { startReceiver } from '../../../test/support/servers/webhook-receiver.ts';
 
 const post = (body: unknown = {}) => ({ method: 'POST', body });
 

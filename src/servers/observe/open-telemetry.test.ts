@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { scriptedModel } from '../../../test/scripted-model.ts';
-import { startCollector } from '../../../test/span-collector.ts';
+import { scriptedModel } from '../../../test/support/runs/scripted-model.ts';
+import { startCollector } from '../../../test/support/runs/span-collector.ts';
 import { noSpans } from '../../core/ports/spans.ts';
 import { defineAgent, defineTool, openRuntime } from '../../index.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { askPostgres } from '../../../test/ask-postgres.ts';
-import { claimCost, fillQueue, kindsOfClaims, type Waiting } from '../../../test/claim-cost.ts';
-import { newPgClient } from '../../../test/pg-client.ts';
-import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
+import { askPostgres } from '../../../test/support/postgres/ask-postgres.ts';
+import { newPgClient } from '../../../test/support/postgres/pg-client.ts';
+import { createDatabase, type TestDatabase } from '../../../test/support/postgres/postgres.ts';
+import { claimCost, fillQueue, kindsOfClaims, type Waiting } from '../../../test/support/runs/claim-cost.ts';
 import { openPostgresStore } from './index.ts';
 
 let database: TestDatabase;

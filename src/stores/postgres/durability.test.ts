@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { askPostgres } from '../../../test/ask-postgres.ts';
-import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
-import { createOnlyDatabase, startPostgres } from '../../../test/start-postgres.ts';
+import { askPostgres } from '../../../test/support/postgres/ask-postgres.ts';
+import { createDatabase, type TestDatabase } from '../../../test/support/postgres/postgres.ts';
+import { createOnlyDatabase, startPostgres } from '../../../test/support/postgres/start-postgres.ts';
+import { copiesOf, sendCopies } from '../../testing/contract/bundles/session-copies.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
-import { idempotencyKey, rawText } from '../../testing/contract/new-events.ts';
-import { copiesOf, sendCopies } from '../../testing/contract/session-copies.ts';
-import { mustAppend, openSession } from '../../testing/contract/session-log.ts';
+import { idempotencyKey, rawText } from '../../testing/contract/log/new-events.ts';
+import { mustAppend, openSession } from '../../testing/contract/log/session-log.ts';
 import { openPostgresStore } from './index.ts';
 
 let database: TestDatabase;

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { createDatabase } from '../../../test/postgres.ts';
-import { startProxy } from '../../../test/postgres-proxy.ts';
+import { createDatabase } from '../../../test/support/postgres/postgres.ts';
+import { startProxy } from '../../../test/support/postgres/postgres-proxy.ts';
 import { openRuntime } from '../../runtime.ts';
 import { openPostgresStore } from './index.ts';
 

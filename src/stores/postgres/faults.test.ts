@@ -1,15 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { askPostgres } from '../../../test/ask-postgres.ts';
-import { newPgClient } from '../../../test/pg-client.ts';
-import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
-import { createOnlyDatabase, type PostgresServer, startPostgres } from '../../../test/start-postgres.ts';
+import { askPostgres } from '../../../test/support/postgres/ask-postgres.ts';
+import { newPgClient } from '../../../test/support/postgres/pg-client.ts';
+import { createDatabase, type TestDatabase } from '../../../test/support/postgres/postgres.ts';
+import {
+  createOnlyDatabase,
+  type PostgresServer,
+  startPostgres,
+} from '../../../test/support/postgres/start-postgres.ts';
 import { hashOf } from '../../core/files/tree.ts';
 import type { SessionKey, Store } from '../../core/ports/store.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
-import { forked, rawText } from '../../testing/contract/new-events.ts';
-import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/session-log.ts';
-import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
+import { forked, rawText } from '../../testing/contract/log/new-events.ts';
+import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/log/session-log.ts';
+import { newWakeSignal } from '../../testing/contract/waking/wake-signal.ts';
 import { openPostgresStore } from './index.ts';
 
 let database: TestDatabase;

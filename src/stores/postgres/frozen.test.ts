@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { askPostgres } from '../../../test/ask-postgres.ts';
-import { newPgClient } from '../../../test/pg-client.ts';
-import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
-import { moduleUrl, runScript } from '../../../test/run-script.ts';
+import { moduleUrl, runScript } from '../../../test/support/cli/run-script.ts';
+import { askPostgres } from '../../../test/support/postgres/ask-postgres.ts';
+import { newPgClient } from '../../../test/support/postgres/pg-client.ts';
+import { createDatabase, type TestDatabase } from '../../../test/support/postgres/postgres.ts';
 import type { SessionCopy, SessionKey, Store } from '../../core/ports/store.ts';
+import { copiesOf } from '../../testing/contract/bundles/session-copies.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
-import { rawText } from '../../testing/contract/new-events.ts';
-import { copiesOf } from '../../testing/contract/session-copies.ts';
-import { expectSound, mustAppend, openSession, textOf } from '../../testing/contract/session-log.ts';
+import { rawText } from '../../testing/contract/log/new-events.ts';
+import { expectSound, mustAppend, openSession, textOf } from '../../testing/contract/log/session-log.ts';
 import { openPostgresStore } from './index.ts';
 
 let database: TestDatabase;
@@ -38,8 +38,8 @@ const those = (condition: string) =>
 const doing = (deed: string) => {
   const script = runScript(`
     import { openPostgresStore } from ${moduleUrl('src/stores/postgres/index.ts')};
-    import { rawText } from ${moduleUrl('src/testing/contract/new-events.ts')};
-    import { append } from ${moduleUrl('src/testing/contract/session-log.ts')};
+    import { rawText } from ${moduleUrl('src/testing/contract/log/new-events.ts')};
+    import { append } from ${moduleUrl('src/testing/contract/log/session-log.ts')};
     const store = await openPostgresStore(${JSON.stringify({ url: database.url, statementTimeoutMs: 60_000 })});
     const done = await (${deed}).then(({ outcome, head }) => outcome + ' ' + head?.seq, ({ code }) => code);
     console.log(done);

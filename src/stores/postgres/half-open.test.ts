@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
-import { type PostgresProxy, startProxy } from '../../../test/postgres-proxy.ts';
+import { createDatabase, type TestDatabase } from '../../../test/support/postgres/postgres.ts';
+import { type PostgresProxy, startProxy } from '../../../test/support/postgres/postgres-proxy.ts';
 import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
-import { rawText } from '../../testing/contract/new-events.ts';
-import { mustAppend, mustHead, openSession } from '../../testing/contract/session-log.ts';
-import { newWakeSignal } from '../../testing/contract/wake-signal.ts';
+import { rawText } from '../../testing/contract/log/new-events.ts';
+import { mustAppend, mustHead, openSession } from '../../testing/contract/log/session-log.ts';
+import { newWakeSignal } from '../../testing/contract/waking/wake-signal.ts';
 import { openPostgresStore } from './index.ts';
 
 const hourMs = 3_600_000;

@@ -4,17 +4,17 @@ import { PerdureError } from '../../schema/error.ts';
 import { fieldProblem } from '../../schema/field-problem.ts';
 import { checkMs } from '../check-ms.ts';
 import { currentRelease } from '../release.ts';
-import { Changes } from './changes.ts';
-import { Database } from './database.ts';
-import { noListener, noneHeard, refuseNoAddress } from './listen-url.ts';
-import { migrate } from './migrations.ts';
-import { NoteSeal, readNoteKey } from './note-seal.ts';
-import { checkPoolSize } from './pool-size.ts';
-import { isPooled, losesStatements, noHints } from './pooler.ts';
-import { postgresDefaults } from './postgres-defaults.ts';
+import { Changes } from './log/changes.ts';
+import { migrate } from './log/migrations.ts';
+import { openWriteLog } from './log/write-log.ts';
 import { PostgresStore } from './postgres-store.ts';
-import { storeError } from './store-error.ts';
-import { openWriteLog } from './write-log.ts';
+import { Database } from './server/database.ts';
+import { noListener, noneHeard, refuseNoAddress } from './server/listen-url.ts';
+import { NoteSeal, readNoteKey } from './server/note-seal.ts';
+import { checkPoolSize } from './server/pool-size.ts';
+import { isPooled, losesStatements, noHints } from './server/pooler.ts';
+import { postgresDefaults } from './server/postgres-defaults.ts';
+import { storeError } from './server/store-error.ts';
 
 export interface PostgresStoreOptions {
   /**

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { askPostgres } from '../../../test/ask-postgres.ts';
-import { newPgClient } from '../../../test/pg-client.ts';
-import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
-import { type PostgresProxy, startProxy } from '../../../test/postgres-proxy.ts';
+import { askPostgres } from '../../../test/support/postgres/ask-postgres.ts';
+import { newPgClient } from '../../../test/support/postgres/pg-client.ts';
+import { createDatabase, type TestDatabase } from '../../../test/support/postgres/postgres.ts';
+import { type PostgresProxy, startProxy } from '../../../test/support/postgres/postgres-proxy.ts';
 import type { SessionKey, Store } from '../../core/ports/store.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
-import { idempotencyKey, rawText } from '../../testing/contract/new-events.ts';
-import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/session-log.ts';
+import { idempotencyKey, rawText } from '../../testing/contract/log/new-events.ts';
+import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/log/session-log.ts';
 import { openPostgresStore } from './index.ts';
 
 let database: TestDatabase;

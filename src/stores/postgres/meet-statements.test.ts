@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createDatabase } from '../../../test/postgres.ts';
+import { createDatabase } from '../../../test/support/postgres/postgres.ts';
 import { openRuntime } from '../../index.ts';
 
 /** The prepared statements that were sent so far. */

@@ -1,11 +1,11 @@
 import type { Head, SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
-import type { Database } from './database.ts';
-import { Lineages } from './lineages.ts';
-import { readEvents } from './read-events.ts';
-import { findRecord } from './record-rows.ts';
-import { findHead } from './sessions.ts';
-import { findSnapshot } from './snapshots.ts';
+import { Lineages } from './log/lineages.ts';
+import { readEvents } from './log/read-events.ts';
+import { findRecord } from './log/record-rows.ts';
+import { findHead } from './log/sessions.ts';
+import { findSnapshot } from './log/snapshots.ts';
+import type { Database } from './server/database.ts';
 
 /** Nobody's: it is not an id. */
 const nothing: SessionKey = { workspace: 'local' as WorkspaceId, session: 'none' as SessionId };

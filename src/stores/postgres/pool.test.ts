@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newPgClient } from '../../../test/pg-client.ts';
-import { createDatabase, type TestDatabase } from '../../../test/postgres.ts';
+import { newPgClient } from '../../../test/support/postgres/pg-client.ts';
+import { createDatabase, type TestDatabase } from '../../../test/support/postgres/postgres.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
-import { rawText } from '../../testing/contract/new-events.ts';
-import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/session-log.ts';
+import { rawText } from '../../testing/contract/log/new-events.ts';
+import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/log/session-log.ts';
 import { openPostgresStore } from './index.ts';
 
 let database: TestDatabase;

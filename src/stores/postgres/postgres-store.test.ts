@@ -1,5 +1,5 @@
-import { createDatabase } from '../../../test/postgres.ts';
-import { postgresHarness } from '../../../test/postgres-harness.ts';
+import { createDatabase } from '../../../test/support/postgres/postgres.ts';
+import { postgresHarness } from '../../../test/support/postgres/postgres-harness.ts';
 import { describeStoreContract } from '../../testing/describe-store-contract.ts';
 import { openPostgresStore } from './index.ts';
 

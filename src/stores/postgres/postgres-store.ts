@@ -25,25 +25,23 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import { AppendQueue } from './append-queue.ts';
-import { BlobReads } from './blob-reads.ts';
-import { findLooseBlobs, putBlobs, removeBlobs, touchBlobs } from './blobs.ts';
-import { BoundedMap } from './bounded-map.ts';
-import type { Changes } from './changes.ts';
-import type { Database } from './database.ts';
-import { findBlobEvents } from './find-blob-events.ts';
-import { findCalls } from './find-calls.ts';
-import { findCommits } from './find-commits.ts';
-import { importCopies } from './import-copies.ts';
-import { listKeys } from './keys.ts';
-import { Lineages } from './lineages.ts';
+import { AppendQueue } from './log/append-queue.ts';
+import { BlobReads } from './log/blob-reads.ts';
+import { findLooseBlobs, putBlobs, removeBlobs, touchBlobs } from './log/blobs.ts';
+import type { Changes } from './log/changes.ts';
+import { findBlobEvents } from './log/find-blob-events.ts';
+import { findCalls } from './log/find-calls.ts';
+import { findCommits } from './log/find-commits.ts';
+import { importCopies } from './log/import-copies.ts';
+import { listKeys } from './log/keys.ts';
+import { Lineages } from './log/lineages.ts';
+import { readEvents } from './log/read-events.ts';
+import { rebuildProjections } from './log/rebuild-projections.ts';
+import { findRecord, listRecords, writeRecords } from './log/record-rows.ts';
+import { findFamily, findHead, findTurnStarts, listSessions } from './log/sessions.ts';
+import { findSnapshot, putSnapshot } from './log/snapshots.ts';
+import type { WriteLog } from './log/write-log.ts';
 import { meetStatements } from './meet-statements.ts';
-import { readEvents } from './read-events.ts';
-import { rebuildProjections } from './rebuild-projections.ts';
-import { findRecord, listRecords, writeRecords } from './record-rows.ts';
-import { findFamily, findHead, findTurnStarts, listSessions } from './sessions.ts';
-import { findSnapshot, putSnapshot } from './snapshots.ts';
-import { storeError } from './store-error.ts';
 import {
   type ClaimWork,
   findWork,
@@ -53,8 +51,10 @@ import {
   openClaims,
   releaseWork,
   touchWorker,
-} from './work-rows.ts';
-import type { WriteLog } from './write-log.ts';
+} from './queue/work-rows.ts';
+import { BoundedMap } from './server/bounded-map.ts';
+import type { Database } from './server/database.ts';
+import { storeError } from './server/store-error.ts';
 
 /** Who opens a store and asks for nothing at once has time. */
 const idleMs = 50;

@@ -1,13 +1,13 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newPgClient } from '../../../test/pg-client.ts';
-import { createDatabase } from '../../../test/postgres.ts';
+import { newPgClient } from '../../../test/support/postgres/pg-client.ts';
+import { createDatabase } from '../../../test/support/postgres/postgres.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { newWorkspace } from '../../testing/contract/contract-setup.ts';
-import { blobEvents } from './find-blob-events.ts';
-import { callsOfSpans, callsOfWorkspace } from './find-calls.ts';
-import { commitsOfSpans, commitsOfWorkspace } from './find-commits.ts';
 import { openPostgresStore } from './index.ts';
+import { blobEvents } from './log/find-blob-events.ts';
+import { callsOfSpans, callsOfWorkspace } from './log/find-calls.ts';
+import { commitsOfSpans, commitsOfWorkspace } from './log/find-commits.ts';
 
 const database = await createDatabase();
 const workspace = newWorkspace();

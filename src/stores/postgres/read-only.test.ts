@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { askPostgres } from '../../../test/ask-postgres.ts';
-import { createDatabase } from '../../../test/postgres.ts';
-import { createOnlyDatabase, startPostgres } from '../../../test/start-postgres.ts';
+import { askPostgres } from '../../../test/support/postgres/ask-postgres.ts';
+import { createDatabase } from '../../../test/support/postgres/postgres.ts';
+import { createOnlyDatabase, startPostgres } from '../../../test/support/postgres/start-postgres.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
-import { rawText } from '../../testing/contract/new-events.ts';
-import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/session-log.ts';
+import { rawText } from '../../testing/contract/log/new-events.ts';
+import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/log/session-log.ts';
 import { openPostgresStore } from './index.ts';
 
 const takesNoWrites = {

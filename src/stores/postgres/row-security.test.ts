@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { askPostgres } from '../../../test/ask-postgres.ts';
-import { callCli } from '../../../test/call-cli.ts';
-import { newPgClient } from '../../../test/pg-client.ts';
-import { createDatabase } from '../../../test/postgres.ts';
+import { callCli } from '../../../test/support/cli/call-cli.ts';
+import { askPostgres } from '../../../test/support/postgres/ask-postgres.ts';
+import { newPgClient } from '../../../test/support/postgres/pg-client.ts';
+import { createDatabase } from '../../../test/support/postgres/postgres.ts';
 import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
-import { idempotencyKey, noise, raw } from '../../testing/contract/new-events.ts';
-import { called, committed, runWriter } from '../../testing/contract/record-events.ts';
-import { mustAppend, openSession } from '../../testing/contract/session-log.ts';
-import { calling } from '../../testing/contract/work-events.ts';
+import { idempotencyKey, noise, raw } from '../../testing/contract/log/new-events.ts';
+import { mustAppend, openSession } from '../../testing/contract/log/session-log.ts';
+import { calling } from '../../testing/contract/queue/work-events.ts';
+import { called, committed, runWriter } from '../../testing/contract/records/record-events.ts';
 import { openPostgresStore } from './index.ts';
 
 const database = await createDatabase();

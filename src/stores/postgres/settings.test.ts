@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { askPostgres } from '../../../test/ask-postgres.ts';
-import { createDatabase } from '../../../test/postgres.ts';
+import { askPostgres } from '../../../test/support/postgres/ask-postgres.ts';
+import { createDatabase } from '../../../test/support/postgres/postgres.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
-import { message, noise, raw } from '../../testing/contract/new-events.ts';
-import { expectSound, forkSession, mustAppend, openSession } from '../../testing/contract/session-log.ts';
+import { message, noise, raw } from '../../testing/contract/log/new-events.ts';
+import { expectSound, forkSession, mustAppend, openSession } from '../../testing/contract/log/session-log.ts';
 import { openPostgresStore } from './index.ts';
 
 const settings = {

@@ -1,9 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
+import { newSqliteFile, openSqlite } from '../../../test/support/stores/sqlite-file.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
-import { noise, raw } from '../../testing/contract/new-events.ts';
-import { expectSound, mustAppend, openSession, readAll } from '../../testing/contract/session-log.ts';
+import { noise, raw } from '../../testing/contract/log/new-events.ts';
+import { expectSound, mustAppend, openSession, readAll } from '../../testing/contract/log/session-log.ts';
 
 test('[ST4] VACUUM INTO beside who writes makes a whole store of all that was acknowledged before, and it goes on by itself', async () => {
   const file = newSqliteFile();

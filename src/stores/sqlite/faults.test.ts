@@ -4,16 +4,23 @@ import { open, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { moduleUrl, runScript } from '../../../test/run-script.ts';
-import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
+import { moduleUrl, runScript } from '../../../test/support/cli/run-script.ts';
+import { newSqliteFile, openSqlite } from '../../../test/support/stores/sqlite-file.ts';
 import type { SessionKey, Store } from '../../core/ports/store.ts';
 import { newKey } from '../../testing/contract/contract-setup.ts';
-import { noise, opened, raw, rawText } from '../../testing/contract/new-events.ts';
-import { append, expectSound, mustAppend, openSession, outside, readAll } from '../../testing/contract/session-log.ts';
-import { appendBatch } from './append-batch.ts';
-import { openConnection } from './connection.ts';
-import { migrate } from './migrations.ts';
-import { openTables } from './tables.ts';
+import { noise, opened, raw, rawText } from '../../testing/contract/log/new-events.ts';
+import {
+  append,
+  expectSound,
+  mustAppend,
+  openSession,
+  outside,
+  readAll,
+} from '../../testing/contract/log/session-log.ts';
+import { openConnection } from './file/connection.ts';
+import { migrate } from './file/migrations.ts';
+import { appendBatch } from './log/append-batch.ts';
+import { openTables } from './log/tables.ts';
 
 const withDatabase = <T>(file: string, work: (db: DatabaseSync) => T): T => {
   const db = new DatabaseSync(file);
@@ -92,8 +99,8 @@ describe('a full disk', () => {
       `
       import { once } from 'node:events';
       import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
-      import { noise, raw } from ${moduleUrl('src/testing/contract/new-events.ts')};
-      import { mustAppend, openSession } from ${moduleUrl('src/testing/contract/session-log.ts')};
+      import { noise, raw } from ${moduleUrl('src/testing/contract/log/new-events.ts')};
+      import { mustAppend, openSession } from ${moduleUrl('src/testing/contract/log/session-log.ts')};
       const store = await openSqliteStore({ file: ${JSON.stringify(file)} });
       const key = ${JSON.stringify(key)};
       await openSession(store, key);

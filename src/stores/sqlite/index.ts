@@ -1,21 +1,21 @@
 import { dirname, extname, resolve } from 'node:path';
-import { makePrivateFolder } from '../../core/make-folder.ts';
+import { makePrivateFolder } from '../../core/host/make-folder.ts';
 import type { RuntimeStore } from '../../core/ports/runtime-store.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { fieldProblem } from '../../schema/field-problem.ts';
 import { checkMs } from '../check-ms.ts';
 import { currentRelease } from '../release.ts';
-import { Watchers } from '../watchers.ts';
-import { openEarlyReads } from './early-reads.ts';
-import { followFile } from './follow-file.ts';
-import { makeFile } from './make-file.ts';
-import { newFileMark } from './opened-files.ts';
-import { earlyMs, Reader } from './reader.ts';
-import type { ReaderOperations } from './serve-reads.ts';
-import type { WriterOperations } from './serve-writes.ts';
+import { Watchers } from '../waking/watchers.ts';
+import { makeFile } from './file/make-file.ts';
+import { newFileMark } from './file/opened-files.ts';
+import { fileSystemError, storeFailure } from './file/store-error.ts';
 import { SqliteStore } from './sqlite-store.ts';
-import { fileSystemError, storeFailure } from './store-error.ts';
-import { ThreadClient } from './thread-client.ts';
+import { openEarlyReads } from './thread/early-reads.ts';
+import { followFile } from './thread/follow-file.ts';
+import { earlyMs, Reader } from './thread/reader.ts';
+import type { ReaderOperations } from './thread/serve-reads.ts';
+import type { WriterOperations } from './thread/serve-writes.ts';
+import { ThreadClient } from './thread/thread-client.ts';
 
 export interface SqliteOptions {
   /** Made when it is not there, with its folders; it and the folder that it is in are then for this user alone. */

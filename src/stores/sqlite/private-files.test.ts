@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { newSqliteFile, openSqlite } from '../../../test/sqlite-file.ts';
+import { newSqliteFile, openSqlite } from '../../../test/support/stores/sqlite-file.ts';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { newSqliteFile } from '../../../test/sqlite-file.ts';
+import { newSqliteFile } from '../../../test/support/stores/sqlite-file.ts';
 import { openSqliteStore } from './index.ts';
 
 test('[IN1] openSqliteStore refuses options that it does not know, and no options at all', async () => {

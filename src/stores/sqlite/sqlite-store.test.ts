@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { SessionKey } from '../../core/ports/store.ts';
-import { payloadDigest } from '../../core/session/chain.ts';
+import { payloadDigest } from '../../core/session/events/chain.ts';
 import { describeStoreContract } from '../../testing/index.ts';
-import { decodePayload, payloadEncoding } from '../payload-codec.ts';
-import { openBlobs } from './blobs.ts';
+import { decodePayload, payloadEncoding } from '../codec/payload-codec.ts';
 import { openSqliteStore } from './index.ts';
+import { openBlobs } from './log/blobs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-sqlite-'));
 const file = join(folder, 'perdure.db');

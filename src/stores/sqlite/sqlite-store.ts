@@ -26,15 +26,15 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import { changeOf, type Watchers } from '../watchers.ts';
-import { feedImport } from './feed-import.ts';
-import { followFile } from './follow-file.ts';
-import { ImportTurns } from './import-turns.ts';
-import { packRequest, unpackOutcome } from './packed-append.ts';
-import type { ValueOf } from './protocol.ts';
-import type { Reader } from './reader.ts';
-import type { WriterOperations } from './serve-writes.ts';
-import type { ThreadClient } from './thread-client.ts';
+import { changeOf, type Watchers } from '../waking/watchers.ts';
+import { ImportTurns } from './log/import-turns.ts';
+import { feedImport } from './thread/feed-import.ts';
+import { followFile } from './thread/follow-file.ts';
+import { packRequest, unpackOutcome } from './thread/packed-append.ts';
+import type { ValueOf } from './thread/protocol.ts';
+import type { Reader } from './thread/reader.ts';
+import type { WriterOperations } from './thread/serve-writes.ts';
+import type { ThreadClient } from './thread/thread-client.ts';
 
 /** The event loop's side of the store: hands every call to one of the two threads, and reads itself only until they have begun. */
 export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {

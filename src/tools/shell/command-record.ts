@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { type ProcessIdentity, thisProcess } from '../../core/host/process-identity.ts';
 import { ToolFailure } from '../../core/ports/tool.ts';
-import { type ProcessIdentity, thisProcess } from '../../core/process-identity.ts';
 import type { Environment, EnvironmentChanges } from './environment.ts';
 import type { Sandbox } from './sandbox.ts';
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { newToolContext, useTool } from '../../../test/tool-context.ts';
+import { newToolContext, useTool } from '../../../test/support/runs/tool-context.ts';
 import { emptyState } from '../../schema/state.ts';
 import { findSandbox } from './find-sandbox.ts';
 import { defineShellTool, type ShellOptions } from './shell-tool.ts';

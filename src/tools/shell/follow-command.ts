@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { isRunning } from '../../core/process-identity.ts';
+import { isRunning } from '../../core/host/process-identity.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { CommandOutcome, CommandRecord, CommandRequest } from './command-record.ts';
 import { processesOf } from './start-command.ts';

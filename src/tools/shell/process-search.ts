@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { statOf } from '../../core/process-identity.ts';
+import { statOf } from '../../core/host/process-identity.ts';
 
 /** In the environment of everything that a command starts, so that what leaves its group is found too. */
 export const markName = 'PERDURE_COMMAND';

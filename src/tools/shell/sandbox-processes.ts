@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRunning, type ProcessIdentity } from '../../core/process-identity.ts';
+import { isRunning, type ProcessIdentity } from '../../core/host/process-identity.ts';
 import { processTree } from './process-tree.ts';
 import { sendSignal } from './send-signal.ts';
 

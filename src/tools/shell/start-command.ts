@@ -1,7 +1,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { identityOf, isRunning, type ProcessIdentity } from '../../core/process-identity.ts';
+import { identityOf, isRunning, type ProcessIdentity } from '../../core/host/process-identity.ts';
 import { CommandProcesses } from './command-processes.ts';
 import type { CommandRecord, CommandRequest } from './command-record.ts';
 import { applyChanges } from './environment.ts';

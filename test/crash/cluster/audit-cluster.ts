@@ -1,4 +1,4 @@
-import type { ScopedRuntime } from '../../../src/core/service/scoped-runtime.ts';
+import type { ScopedRuntime } from '../../../src/core/runtime/scoped-runtime.ts';
 import type { EventType, SessionEvent } from '../../../src/schema/event.ts';
 import { linesOf, notesFile } from './cluster-agent.ts';
 import type { RunWrite } from './telling-store.ts';

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { startPerdure } from '../../perdure-command.ts';
+import { startPerdure } from '../../support/cli/perdure-command.ts';
 
 const keptLines = 20;
 

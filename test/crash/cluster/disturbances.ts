@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askPostgres } from '../../ask-postgres.ts';
-import type { PostgresServer } from '../../start-postgres.ts';
+import { askPostgres } from '../../support/postgres/ask-postgres.ts';
+import type { PostgresServer } from '../../support/postgres/start-postgres.ts';
 import type { ClusterProcess } from './cluster-process.ts';
 import type { SeededRandom } from './seeded-random.ts';
 

@@ -1,5 +1,5 @@
 import type { RuntimeStore } from '../../../src/core/ports/runtime-store.ts';
-import { overrideStore } from '../../override-store.ts';
+import { overrideStore } from '../../support/stores/override-store.ts';
 import { addLine } from './cluster-agent.ts';
 
 /** A write of a run that landed, or that was refused because another writer had taken over. */

@@ -1,5 +1,5 @@
 /** The configuration of the workers, which tell what they were told to have written. */
-import { openStoreAt } from '../../open-store.ts';
+import { openStoreAt } from '../../support/stores/open-store.ts';
 import config from './cluster.config.ts';
 import { tellingStore } from './telling-store.ts';
 

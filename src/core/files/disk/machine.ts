@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
-import { fileProblem } from '../../file-problem.ts';
-import { makePrivateFolder } from '../../make-folder.ts';
+import { fileProblem } from '../../host/file-problem.ts';
+import { makePrivateFolder } from '../../host/make-folder.ts';
 import { createWhole } from './create-whole.ts';
 
 const fileIn = (data: string): string => join(data, 'machine');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PerdureError } from '../../../schema/error.ts';
 import type { PayloadOf } from '../../../schema/event.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../host/make-folder.ts';
 import type { BlobHash } from '../../ports/blobs.ts';
 import type { SessionKey } from '../../ports/store.ts';
 import { emptyTree } from '../tree.ts';

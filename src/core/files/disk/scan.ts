@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { NewBlob } from '../../ports/blobs.ts';
-import { holdsOneOf } from '../../session/redact.ts';
+import { holdsOneOf } from '../../session/redaction/redact.ts';
 import { maxRulesBytes } from '../ignore-rules.ts';
 import { defaultScopes, ignoredIn, ignoreFile, type Scope, scopeOf } from '../ignore-scopes.ts';
 import type { LeftOutReason } from '../left-out.ts';

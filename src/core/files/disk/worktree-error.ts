@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { isPerdureError, PerdureError } from '../../../schema/error.ts';
-import { fileProblem } from '../../file-problem.ts';
+import { fileProblem } from '../../host/file-problem.ts';
 
 const worktreeError = (error: unknown, folder: string): unknown => {
   const { code, path = folder } = error as NodeJS.ErrnoException;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { refuseBeyond } from '../../../core/engine/points.ts';
 import { maxPayloadBytes } from '../../../core/ports/store.ts';
-import { refuseBeyond } from '../../../core/service/points.ts';
-import { hasEnded, type Run } from '../../../core/service/runs.ts';
-import { maxMessages, type Session } from '../../../core/service/session.ts';
+import { hasEnded, type Run } from '../../../core/runs/runs.ts';
+import { maxMessages, type Session } from '../../../core/runtime/session.ts';
 import { listOf } from '../../../schema/bounded.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';

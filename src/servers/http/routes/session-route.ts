@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Session } from '../../../core/service/session.ts';
+import type { Session } from '../../../core/runtime/session.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { defineRoute, type Route, type RouteCall, type RouteDefinition, type Shape, type Values } from '../route.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { stateTag } from '../../../core/service/commit.ts';
+import { stateTag } from '../../../core/state/commit.ts';
 import { listOf } from '../../../schema/bounded.ts';
 import { RunId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';

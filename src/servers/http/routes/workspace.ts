@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { SessionChange } from '../../../core/engine/changes.ts';
 import { clockSkewMs } from '../../../core/ports/changed-since.ts';
-import type { SessionChange } from '../../../core/service/changes.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';

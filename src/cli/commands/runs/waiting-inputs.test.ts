@@ -1,0 +1,76 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { callCliOn } from '../../../../test/support/cli/call-cli.ts';
+import { openRuntime } from '../../../runtime.ts';
+import { newMemoryDatabase } from '../../../testing/memory-database.ts';
+import { openMemoryStore } from '../../../testing/memory-store.ts';
+import { demoAgent } from '../../config/demo-agent.ts';
+import { demoTour } from '../../config/demo-script.ts';
+
+/** A session with one turn, and a way to send it what nobody begins with. */
+const start = async () => {
+  const database = newMemoryDatabase();
+  const runtime = await openRuntime({
+    store: openMemoryStore(database),
+    agents: [demoAgent],
+    models: { scripts: [demoTour] },
+  });
+  onTestFinished(() => runtime.close());
+  const session = await runtime.sessions.open({ agent: demoAgent });
+  await session.send('hello');
+  await runtime.worker().runUntilIdle();
+  const call = (...argv: readonly string[]) => callCliOn(database, argv);
+  const json = async (...argv: readonly string[]) => JSON.parse((await call(...argv, '--json')).out);
+  return { runtime, session, id: session.id, database, call, json };
+};
+
+test('[CLIR12] show tells how many inputs wait, behind a run that waits and in a pause too', async () => {
+  const { runtime, session, id, call, json } = await start();
+  expect((await call('show', id)).out).not.toContain('input');
+  expect(await json('show', id)).toMatchObject({ waitingInputs: 0 });
+  await session.send('please delete it');
+  expect((await call('show', id)).out).toMatch(/\n1 input waits\n/);
+  await session.send('two');
+  await session.send('three');
+  await runtime.worker().runUntilIdle();
+  expect((await call('show', id)).out).toMatch(/\nwaits for approval: .*\n2 inputs wait\n/);
+  await session.pause();
+  expect((await call('show', id)).out).toMatch(/\n2 inputs wait\n/);
+  expect(await json('show', id, '--at', '0')).toMatchObject({ waitingInputs: 2 });
+});
+
+test.each([
+  ['rewind', ['--to', '1']],
+  ['retry', ['1']],
+])('[CLIR12] %s tells how many inputs it cancelled, where there were any', async (command, rest) => {
+  const [idle, text, program] = [await start(), await start(), await start()];
+  expect((await idle.call(command, idle.id, ...rest)).out).not.toContain('input');
+  for (const { session } of [text, program]) for (const input of ['two', 'three']) await session.send(input);
+  const waiting = (await program.session.inputs()).map(({ run }) => run);
+  expect((await text.call(command, text.id, ...rest)).out).toMatch(/; cancelled: 2\s+inputs\s+that\s+waited\n$/);
+  expect((await program.json(command, program.id, ...rest)).cancelled).toEqual(waiting);
+});
+
+test('[CLIR5] a turn that is tried again goes on in the background', async () => {
+  const { session, id, database } = await start();
+  const started: (readonly string[])[] = [];
+  const told = await callCliOn(database, ['retry', id, '1'], { startDetached: (args) => void started.push(args) });
+  expect(told).toMatchObject({ code: 0, out: 'turn 1 is tried again\n' });
+  expect(told.err.replaceAll(/\s+/g, ' ')).toContain(`it goes on in the background: perdure attach ${id}`);
+  expect(started).toEqual([['worker', '--session', id, '--once']]);
+  expect(await session.inputs()).toHaveLength(1);
+});
+
+test('[CLIR12] fork tells how many inputs that were there at its point wait on in the other session', async () => {
+  const { runtime, session, id, call, json } = await start();
+  expect(await call('fork', id)).toMatchObject({ err: '' });
+  // The input of turn 1 waited at the end of turn 0, and was answered since.
+  expect(await json('fork', id, '--at', '0')).toMatchObject({ parent: id, leftBehind: [] });
+  const later = await session.send('later', { notBefore: Date.now() + 3_600_000 });
+  expect(await call('fork', id)).toMatchObject({ err: `left behind: 1 input waiting in ${id}\n` });
+  await session.send('hello again');
+  await runtime.worker().runUntilIdle();
+  const last = await session.send('and more');
+  expect((await json('fork', id)).leftBehind).toEqual([later.id, last.id]);
+  expect((await json('fork', id, '--at', '1')).leftBehind).toEqual([later.id]);
+  expect((await json('show', id)).waitingInputs).toBe(2);
+});

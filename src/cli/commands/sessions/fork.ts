@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { RunId } from '../../../schema/ids.ts';
+import { SummaryView } from '../../../schema/views/session.ts';
+import { defineCommand, text } from '../../parse/command.ts';
+import { optionalPoint } from '../../parse/point.ts';
+import { count } from '../../render/count.ts';
+
+export const fork = defineCommand({
+  name: 'fork',
+  summary: 'start a new session from a point of another, and print its id',
+  args: ['SESSION'],
+  options: {
+    at: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; default now'),
+    title: text('TEXT', 'a title of its own'),
+  },
+  notes: ['Inputs that are waiting at that point stay behind: the fork does not answer them.'],
+  examples: ['perdure fork ses_…', `perdure fork ses_… --at turn:3 --title 'The other way'`],
+  json: SummaryView.extend({ leftBehind: z.array(RunId) }).meta({
+    id: 'Fork',
+    description:
+      'The new session, and the runs of inputs that were there at its point and still wait in the one that it was made of.',
+  }),
+  run: async (context, { args, options: { at, title } }) => {
+    const point = optionalPoint(at);
+    const session = await context.session(args[0]!);
+    const child = await session.fork({ at: point, title });
+    const summary = await child.summary();
+    const waited = (await session.inputs()).filter(({ seq }) => seq <= summary.forkedAt!);
+    await context.answer({ ...summary, leftBehind: waited.map(({ run }) => run) }, () => child.id);
+    if (waited.length > 0) {
+      await context.note(`left behind: ${count(waited.length, 'input')} waiting in ${session.id}`);
+    }
+    if (summary.status === 'paused') {
+      await context.note(
+        `it starts in the middle of a turn, so it is paused: \`${context.commandText('resume', child.id)}\` lets it go on`,
+      );
+    }
+  },
+});

@@ -1,0 +1,63 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { ImportedView } from '../../../schema/views/session.ts';
+import { type Context, defineCommand } from '../../parse/command.ts';
+import { fileError } from '../../parse/wrong-call.ts';
+import { count } from '../../render/count.ts';
+import { wrap } from '../../terminal/display-width.ts';
+import { printableLine } from '../../terminal/printable.ts';
+import { withProgress } from '../../terminal/progress.ts';
+
+async function* bytesOf(file: string, handle: FileHandle): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* handle.createReadStream() as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw fileError(error, 'read', file);
+  }
+}
+
+/** Opened before the store, so that a file which is not there makes none. */
+const openFile = async (file: string): Promise<AsyncIterable<Uint8Array>> => {
+  const handle = await open(file).catch((error: unknown) => {
+    throw fileError(error, 'read', file);
+  });
+  return bytesOf(file, handle);
+};
+
+/** Checked before the store is opened, so that a damaged one makes none. */
+const importChecked = async ({ sessions }: Context, source: AsyncIterable<Uint8Array>) => {
+  const { checkBundle } = await import('../../../core/bundles/import-bundle.ts');
+  const kept = await checkBundle(source);
+  try {
+    return await (await sessions()).import(kept.read());
+  } finally {
+    await kept.close();
+  }
+};
+
+const events = (added: number): string => (added === 0 ? 'already here' : `${count(added, 'event')} added`);
+
+export const importCommand = defineCommand({
+  name: 'import',
+  summary: 'import the sessions of an exported file: all of it or nothing',
+  args: ['FILE'],
+  options: {},
+  notes: [
+    'If FILE is -, it is read from stdin. Importing twice changes nothing.',
+    'An import starts nothing. An unfinished run goes on when the session next gets an input, or is paused and resumed: do this only with a file that you trust.',
+  ],
+  examples: ['perdure import work.perdure', 'ssh elsewhere perdure export ses_… | perdure import -'],
+  makesStore: true,
+  json: ImportedView,
+  run: async (context, { args }) => {
+    const file = args[0]!;
+    const source = file === '-' ? context.stdin() : await openFile(file);
+    const imported = await withProgress(
+      context.err,
+      () => `importing ${printableLine(file)}`,
+      () => importChecked(context, source),
+    );
+    await context.answer(imported, () =>
+      imported.sessions.flatMap(({ session, added }) => wrap(`${session}  ${events(added)}`, context.out.columns)),
+    );
+  },
+});

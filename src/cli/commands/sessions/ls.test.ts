@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { callCliOn } from '../../../../test/support/cli/call-cli.ts';
+import { openRuntime } from '../../../runtime.ts';
+import { newMemoryDatabase } from '../../../testing/memory-database.ts';
+import { openMemoryStore } from '../../../testing/memory-store.ts';
+import { demoAgent } from '../../config/demo-agent.ts';
+import { demoTour } from '../../config/demo-script.ts';
+import { displayWidth } from '../../terminal/display-width.ts';
+
+const start = async () => {
+  const database = newMemoryDatabase();
+  const runtime = await openRuntime({
+    store: openMemoryStore(database),
+    agents: [demoAgent],
+    models: { scripts: [demoTour] },
+  });
+  const cli = (argv: readonly string[], columns = Number.POSITIVE_INFINITY) =>
+    callCliOn(database, argv, { columns, now: () => 2_000_000_000_000 });
+  const archived = async (title: string) => {
+    const session = await runtime.sessions.open({ title });
+    await session.close();
+    await session.archive();
+    return session;
+  };
+  const ids = async (...argv: readonly string[]): Promise<readonly string[]> =>
+    JSON.parse((await cli(['ls', '--json', ...argv])).out).sessions.map(({ id }: { id: string }) => id);
+  return { runtime, cli, archived, ids };
+};
+
+test('[CLI15] ls tells what runs wait for, in a column that is there where one does', async () => {
+  const { runtime, cli } = await start();
+  const plain = await runtime.sessions.open({ title: 'Plain' });
+  expect((await cli(['ls'])).out).not.toContain('WAITS FOR');
+  const [asking, deleting] = [
+    await runtime.sessions.open({ agent: demoAgent, title: 'Asking' }),
+    await runtime.sessions.open({ agent: demoAgent, title: 'Deleting' }),
+  ];
+  await asking.send('ask me');
+  await deleting.send('delete it');
+  await runtime.worker().runUntilIdle();
+  const { out } = await cli(['ls']);
+  expect(out).toMatch(/^SESSION +STATUS +WAITS FOR +TURNS +MESSAGES +AGE +TITLE\n/);
+  expect(out).toMatch(new RegExp(`^${asking.id} +active +question +1 .*Asking$`, 'm'));
+  expect(out).toMatch(new RegExp(`^${deleting.id} +active +approval +1 .*Deleting$`, 'm'));
+  expect(out).toMatch(new RegExp(`^${plain.id} +open +0 .*Plain$`, 'm'));
+  const narrow = (await cli(['ls'], 40)).out;
+  expect(narrow).toMatch(/active +approval +Deleting\n/);
+  for (const line of narrow.split('\n')) expect(displayWidth(line), line).toBeLessThanOrEqual(40);
+});
+
+test('[CLI15] archived sessions are listed with --all or by their status, and ls says that it leaves them out', async () => {
+  const { runtime, cli, archived, ids } = await start();
+  const { id: away } = await archived('Away');
+  const text = '1 archived session is not shown: `perdure ls --all` shows all\n';
+  expect(await cli(['ls'])).toMatchObject({ code: 0, out: 'every session is archived\n', err: text });
+  const { id: here } = await runtime.sessions.open({ title: 'Here' });
+  const listed = await cli(['ls']);
+  expect(listed).toMatchObject({ code: 0, out: expect.not.stringContaining(away), err: text });
+  expect(listed.out).toContain(here);
+  expect(await ids()).toEqual([here]);
+  expect(await ids('--status', 'archived')).toEqual([away]);
+  expect(await ids('--all')).toEqual([here, away]);
+  for (const argv of [['--all'], ['--status', 'archived'], ['--status', 'open'], ['--json']]) {
+    expect(await cli(['ls', ...argv])).toMatchObject({ code: 0, err: '' });
+  }
+  for (let made = 1; made <= 100; made++) await archived(`Away ${made}`);
+  expect((await cli(['ls'])).err).toMatch(/^more than 100 archived sessions are not shown/);
+});
+
+test('[CLI15, CLI7] archived ones in between take no place of a page, and are found, checked and completed', async () => {
+  const { runtime, cli, archived, ids } = await start();
+  const { id: first } = await runtime.sessions.open();
+  const { id: away } = await archived('Away');
+  const { id: second } = await runtime.sessions.open();
+  const { id: last } = await archived('Last');
+  const page = await cli(['ls', '--limit', '1']);
+  expect(page.err).toBe('there are more: `perdure ls --all` lists them, archived ones too\n');
+  const { sessions, cursor } = JSON.parse((await cli(['ls', '--limit', '1', '--json'])).out);
+  expect(sessions).toMatchObject([{ id: second }]);
+  expect(await ids('--limit', '1', '--cursor', cursor)).toEqual([first]);
+  expect((await cli(['ls', '--limit', '1', '--cursor', cursor])).err).toMatch(/^2 archived sessions are not shown/);
+  expect((await cli(['show', '-'])).out).toContain(second);
+  expect((await cli(['show', away.slice(-8)])).out).toContain(away);
+  expect((await cli(['verify', '--all'])).out).toContain('4 sessions, all sound');
+  expect((await cli(['complete', 'sessions'])).out).toContain(last);
+});

@@ -1,0 +1,87 @@
+import type { ListOptions, Sessions } from '../../../core/runtime/sessions.ts';
+import type { SessionSummary } from '../../../schema/summary.ts';
+import { SessionPageView } from '../../../schema/views/session.ts';
+import { inUse } from '../../names/find-session.ts';
+import { type Context, defineCommand, flag } from '../../parse/command.ts';
+import { count } from '../../render/count.ts';
+import { listingOptions, nothingListed, readListing } from '../../render/session-listing.ts';
+import { type Column, layOutTable } from '../../render/table.ts';
+import { age } from '../../render/time.ts';
+import { paintStatus } from '../../terminal/paint.ts';
+import { printableLine } from '../../terminal/printable.ts';
+
+const pageSize = 1000;
+
+const waitsFor: Column = { title: 'WAITS FOR' };
+
+/** The column of what runs wait for leaves no empty one where none does. */
+const columnsFor = (sessions: readonly SessionSummary[]): readonly Column[] => [
+  { title: 'SESSION', shortens: 3 },
+  { title: 'STATUS' },
+  ...(sessions.some(({ waiting }) => waiting) ? [waitsFor] : []),
+  { title: 'TURNS', align: 'right', leaves: 2 },
+  { title: 'MESSAGES', align: 'right', leaves: 1 },
+  { title: 'AGE', align: 'right', leaves: 4 },
+  { title: 'TITLE', flexible: true, leaves: 5 },
+];
+
+const row = (summary: SessionSummary, columns: readonly Column[], now: number): readonly string[] => {
+  const { id, status, waiting = '', turn, messages, updatedAt, title = '' } = summary;
+  return [
+    printableLine(id),
+    printableLine(status),
+    ...(columns.includes(waitsFor) ? [printableLine(String(waiting))] : []),
+    String(turn),
+    String(messages),
+    age(updatedAt, now),
+    printableLine(title),
+  ];
+};
+
+const tableOf = (sessions: readonly SessionSummary[], { out, now }: Context): readonly string[] => {
+  const at = now();
+  const columns = columnsFor(sessions);
+  const rows = sessions.map((summary) => row(summary, columns, at));
+  return layOutTable(columns, rows, out.columns, (cell, { title }, index) => {
+    if (index < 0) return out.style('dim', cell);
+    if (title === waitsFor.title) return out.style('yellow', cell);
+    return title === 'STATUS' ? paintStatus(sessions[index]!.status, out, cell) : cell;
+  });
+};
+
+const maxCounted = 100;
+
+/** What a listing that came to its end has left out: having walked along all sessions, it can be asked for at the same cost. */
+const archivedText = async (sessions: Sessions): Promise<string | undefined> => {
+  const { sessions: archived, cursor } = await sessions.list({ status: 'archived', limit: maxCounted });
+  if (archived.length === 0) return undefined;
+  const many = cursor ? `more than ${maxCounted} archived sessions` : count(archived.length, 'archived session');
+  return `${many} ${archived.length === 1 ? 'is' : 'are'} not shown: \`perdure ls --all\` shows all`;
+};
+
+export const ls = defineCommand({
+  name: 'ls',
+  summary: 'list sessions, newest change first, and what their runs wait for',
+  args: [],
+  options: { ...listingOptions, all: flag('all of them, archived ones too') },
+  notes: ['Archived sessions are listed with --all or --status archived.'],
+  examples: ['perdure ls', 'perdure ls --status paused', `perdure ls --all --json | jq -r '.sessions[].id'`],
+  needsNoAgents: true,
+  json: SessionPageView,
+  run: async (context, { options }) => {
+    const isWhole = options.all || options.status !== undefined;
+    const read = async (query: ListOptions) =>
+      (await context.sessions()).list({ ...(!isWhole && { status: [...inUse] }), ...query });
+    const pages = await readListing(options, read, pageSize);
+    const { cursor } = pages.at(-1)!;
+    const page = { sessions: pages.flatMap((each) => each.sessions), ...(cursor && { cursor }) };
+    const archived = isWhole || cursor || context.json ? undefined : await archivedText(await context.sessions());
+    await context.answer(page, () => {
+      if (page.sessions.length > 0) return tableOf(page.sessions, context);
+      return archived ? 'every session is archived' : nothingListed(options.status);
+    });
+    if (cursor)
+      await context.note(`there are more: \`perdure ls --all\` lists them${isWhole ? '' : ', archived ones too'}`);
+    if (archived) await context.note(archived);
+  },
+});

@@ -1,0 +1,36 @@
+import { Priority } from '../../../schema/description.ts';
+import { SummaryView } from '../../../schema/views/session.ts';
+import { chooseAgent } from '../../config/choose-agent.ts';
+import { choice, defineCommand, text } from '../../parse/command.ts';
+import { parseAbout } from '../../parse/parse-about.ts';
+import { filesOptions, openNew, titleOption } from '../../runs/new-session.ts';
+
+export const open = defineCommand({
+  name: 'open',
+  summary: 'open a session and print its id',
+  args: [],
+  options: {
+    agent: text('AGENT', 'the agent that answers what is sent'),
+    ...titleOption,
+    metadata: text('JSON', 'an object to keep with the session'),
+    priority: choice(
+      'WHICH',
+      Priority.options,
+      'low, normal or high: which sessions workers take first; default normal',
+    ),
+    ...filesOptions,
+  },
+  examples: [
+    'perdure open --agent demo',
+    `perdure open --title 'Fix the failing test'`,
+    `perdure open --metadata '{"ticket":"OPS-12"}'`,
+  ],
+  makesStore: true,
+  json: SummaryView,
+  run: async (context, { options: { title, metadata, priority, agent: named, from, git, ref, cwd } }) => {
+    const about = parseAbout({ title, metadata, priority });
+    const agent = named === undefined ? undefined : chooseAgent(await context.config(), named);
+    const session = await openNew(context, { ...about, agent }, { from, git, ref, cwd });
+    await context.answer(await session.summary(), () => session.id);
+  },
+});

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import type { AgentInfo } from '../../../core/runtime/agents.ts';
+import type { Agent } from '../../config/config.ts';
+import { modelOf } from '../../config/model-of.ts';
+import { scriptNote } from '../../config/script-note.ts';
+import { defineCommand } from '../../parse/command.ts';
+import { type Column, layOutTable } from '../../render/table.ts';
+import { printableLine } from '../../terminal/printable.ts';
+
+const columns: readonly Column[] = [
+  { title: 'AGENT' },
+  { title: 'VERSION', align: 'right' },
+  { title: 'MODEL' },
+  { title: 'TOOLS', flexible: true, leaves: 1 },
+];
+
+const cautionsOf = ({ tools, prepare }: Agent): readonly string[] => {
+  const all = new Set([...tools.values(), ...(prepare ? [prepare.shell] : [])]);
+  return [...all].flatMap(({ name, caution }) => (caution ? [`${name}: ${caution}`] : []));
+};
+
+const AgentAbout = z.strictObject({
+  name: z.string(),
+  version: z.int(),
+  model: z.string(),
+  tools: z.array(z.string()),
+  cautions: z.array(z.string()),
+});
+
+const aboutInfo = ({ name, version, model = '', tools }: AgentInfo) => ({
+  name,
+  version,
+  model,
+  tools: tools.map((tool) => tool.name),
+  cautions: [],
+});
+
+const about = (agent: Agent) => ({
+  name: agent.name,
+  version: agent.version,
+  model: modelOf(agent),
+  tools: [...agent.tools.keys()],
+  cautions: cautionsOf(agent),
+});
+
+export const agents = defineCommand({
+  name: 'agents',
+  summary: 'list the agents of the configuration, or of the server',
+  args: [],
+  options: {},
+  notes: [
+    'They come from perdure.config.ts (.mjs, .js) in this folder, or from the file that --config names: a program whose default export is { agents, models, store, data }. The program is run.',
+  ],
+  examples: ['perdure agents', 'perdure agents --config team.config.ts'],
+  backingOptions: ['server', 'key-file', 'config'],
+  json: z.strictObject({ agents: z.array(AgentAbout) }),
+  run: async (context) => {
+    const isServer = context.server !== undefined;
+    const all = isServer
+      ? (await (await context.runtime()).agents.list()).map(aboutInfo)
+      : (await context.config()).agents.map(about);
+    const rows = all.map(({ name, version, model, tools }) => [
+      printableLine(name),
+      String(version),
+      printableLine(model),
+      printableLine(tools.join(' ')),
+    ]);
+    const { out } = context;
+    await context.answer({ agents: all }, () =>
+      layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell)),
+    );
+    for (const caution of new Set(all.flatMap(({ cautions }) => cautions))) await context.note(printableLine(caution));
+    const note = isServer ? undefined : scriptNote(await context.config());
+    if (note) await context.note(note);
+  },
+});

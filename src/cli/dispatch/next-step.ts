@@ -1,0 +1,27 @@
+import type { ErrorCode } from '../../schema/error.ts';
+import { saysWhatToDo } from '../parse/says-what-to-do.ts';
+import { parseCall } from './parse-call.ts';
+
+const commandOf = (argv: readonly string[]): string | undefined => {
+  try {
+    const call = parseCall(argv);
+    return call.kind === 'run' ? call.command.name : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** What to do after an error whose message does not say it: for a wrong call where its help is, else what the catalogue of errors advises. */
+export const nextStep = async (
+  code: ErrorCode | 'DEFECT',
+  message: string,
+  argv: readonly string[],
+): Promise<string | undefined> => {
+  if (saysWhatToDo(message) || code === 'DEFECT') return undefined;
+  if (code === 'INVALID_INPUT') {
+    const command = commandOf(argv);
+    return `see \`perdure help${command ? ` ${command}` : ''}\``;
+  }
+  const { errorCatalog } = await import('../../schema/error-catalog.ts');
+  return errorCatalog[code].remedy;
+};

@@ -1,0 +1,62 @@
+import type { Sessions } from '../../core/runtime/sessions.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { SessionId } from '../../schema/ids.ts';
+import { type Status, statuses } from '../../schema/statuses.ts';
+import { checkIdPart, findId, isIdPart, type Named } from './find-id.ts';
+
+/** The session that changed last. */
+export const mostRecent = '-';
+
+const pageSize = 1000;
+/** Those that changed last: an older one is named by its whole id. */
+const maxLooked = 10_000;
+
+async function* newest(sessions: Sessions): AsyncGenerator<Named<SessionId>, void, void> {
+  for (let looked = 0, cursor: string | undefined; looked < maxLooked; looked += pageSize) {
+    const page = await sessions.list({ limit: pageSize, ...(cursor && { cursor }) });
+    for (const { id, title } of page.sessions) yield { id, about: title };
+    if (!page.cursor) return;
+    cursor = page.cursor;
+  }
+}
+
+const kind = {
+  noun: 'session',
+  prefix: 'ses_',
+  takesAnyBeginning: true,
+  isWhole: (text: string) => SessionId.safeParse(text).success,
+  listing: 'perdure ls',
+} as const;
+
+/** What is archived, such as a replay, was put away. */
+export const inUse = statuses.filter((status) => status !== 'archived');
+
+const newestOf = async (sessions: Sessions, lastOf: readonly Status[]): Promise<SessionId> => {
+  for (const status of [lastOf, statuses]) {
+    const { sessions: last } = await sessions.list({ limit: pageSize, status: [...status] });
+    // Those of subagents change with the session that they work for.
+    const found = last.find(({ calledBy }) => calledBy === undefined) ?? last[0];
+    if (found) return found.id;
+  }
+  throw new PerdureError('SESSION_NOT_FOUND', 'there is no session yet, so - names none: `perdure open` makes one');
+};
+
+export const mayNameSession = (named: string): boolean => named === mostRecent || isIdPart(kind, named);
+
+/** What names no session, wherever it is looked for. */
+export const checkSessionName = (named: string): void => {
+  if (named !== mostRecent) checkIdPart(kind, named);
+};
+
+/** By its id, by the beginning or the end of that, or `-` for the one that changed last, where there is one among those with such a status. */
+export const findSession = async (
+  open: () => Promise<Sessions>,
+  named: string,
+  lastOf: readonly Status[] = inUse,
+): Promise<SessionId> => {
+  checkSessionName(named);
+  if (named === mostRecent) return newestOf(await open(), lastOf);
+  if (kind.isWhole(named)) return named as SessionId;
+  const sessions = await open();
+  return findId<SessionId>({ ...kind, notFound: 'SESSION_NOT_FOUND', among: () => newest(sessions) }, named);
+};

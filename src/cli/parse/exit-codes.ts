@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { type ErrorCode, type ErrorDetails, PerdureError } from '../../schema/error.ts';
+import { stackOf, thrownText } from './thrown-text.ts';
+
+/** How a call can end. Scripts branch on the number, so none is ever given another meaning. */
+export const exitTable = {
+  success: { code: 0, about: 'done; the run that was followed succeeded' },
+  failure: { code: 1, about: 'a failure: a failed run, a check that found something, an unusable file, damage' },
+  wrongCall: { code: 2, about: 'the call is wrong, or a value in it is not valid: fix it' },
+  cancelled: { code: 3, about: 'the run that was followed was cancelled' },
+  waiting: { code: 4, about: 'the run is waiting for a person, or is paused' },
+  notFound: { code: 5, about: 'there is no such session, point, file, member, key, …' },
+  conflict: {
+    code: 6,
+    about: 'not possible right now: somebody else was faster, or something else has to happen first',
+  },
+  forbidden: { code: 7, about: 'this key, role or password does not allow it' },
+  unavailable: { code: 8, about: 'the store, the server or a model is unavailable: check it, then try again' },
+  defect: { code: 70, about: 'a defect of Perdure: please report it' },
+  detached: { code: 130, about: 'left with Ctrl-C; the run goes on in the background' },
+} as const satisfies Record<string, { readonly code: number; readonly about: string }>;
+export type ExitClass = keyof typeof exitTable;
+
+export const exitCodes = Object.fromEntries(Object.entries(exitTable).map(([name, { code }]) => [name, code])) as {
+  readonly [C in ExitClass]: (typeof exitTable)[C]['code'];
+};
+
+/** How a command ended that did not fail with an error. */
+export type Ending = 'success' | 'failure' | 'cancelled' | 'waiting' | 'detached';
+
+/** Whether to change the call or the world, and what of it. */
+export const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
+  INVALID_INPUT: 'wrongCall',
+  PAYLOAD_TOO_LARGE: 'wrongCall',
+  SESSION_NOT_FOUND: 'notFound',
+  SESSION_EXISTS: 'conflict',
+  POINT_NOT_FOUND: 'notFound',
+  BLOB_NOT_FOUND: 'notFound',
+  FILE_NOT_FOUND: 'notFound',
+  ILLEGAL_TRANSITION: 'conflict',
+  STATE_INVALID: 'wrongCall',
+  REVERT_CONFLICT: 'conflict',
+  ADOPT_CONFLICT: 'conflict',
+  AGENT_INVALID: 'wrongCall',
+  AGENT_VERSION_UNAVAILABLE: 'unavailable',
+  HOSTED_MODEL_UNAVAILABLE: 'unavailable',
+  TOOL_INVALID: 'wrongCall',
+  RUN_NOT_FOUND: 'notFound',
+  SESSION_BUSY: 'conflict',
+  APPROVAL_NOT_FOUND: 'notFound',
+  APPROVAL_SETTLED: 'conflict',
+  APPROVAL_FORBIDDEN: 'forbidden',
+  CONFLICT: 'conflict',
+  FENCED: 'conflict',
+  WRITER_FORBIDDEN: 'forbidden',
+  KEY_REUSED: 'conflict',
+  EVENT_DAMAGED: 'failure',
+  EVENT_UNSUPPORTED: 'failure',
+  BUNDLE_INVALID: 'failure',
+  BUNDLE_CONFLICT: 'conflict',
+  STORE_BUSY: 'unavailable',
+  STORE_FULL: 'unavailable',
+  STORE_CORRUPT: 'failure',
+  STORE_UNAVAILABLE: 'unavailable',
+  STORE_NEWER: 'failure',
+  RUNTIME_CLOSED: 'failure',
+  FILE_UNAVAILABLE: 'failure',
+  FORBIDDEN: 'forbidden',
+  UNAUTHENTICATED: 'forbidden',
+  RATE_LIMITED: 'unavailable',
+  PRECONDITION_FAILED: 'conflict',
+  WORKSPACE_NOT_FOUND: 'notFound',
+  MEMBER_NOT_FOUND: 'notFound',
+  LAST_ADMIN: 'conflict',
+  KEY_NOT_FOUND: 'notFound',
+  SECRET_NOT_FOUND: 'notFound',
+  WEBHOOK_NOT_FOUND: 'notFound',
+  VAULT_LOCKED: 'forbidden',
+  KEY_IN_USE: 'conflict',
+  ROUTE_NOT_FOUND: 'wrongCall',
+  METHOD_NOT_ALLOWED: 'wrongCall',
+  SERVER_UNAVAILABLE: 'unavailable',
+  SERVER_FAILED: 'unavailable',
+};
+
+export interface Failure {
+  readonly code: ErrorCode | 'DEFECT';
+  readonly message: string;
+  readonly details: ErrorDetails;
+  readonly exit: number;
+  /** Of a defect alone. */
+  readonly stack?: string | undefined;
+}
+
+/** What went wrong, as this edge tells it. Everything that is not a PerdureError is a defect of ours and gets an id to report it by. */
+export const failureOf = (error: unknown): Failure => {
+  if (error instanceof PerdureError) {
+    const { code, message, details } = error;
+    return { code, message, details, exit: exitCodes[exitClassOf[code]] };
+  }
+  const id = randomBytes(4).toString('hex');
+  return {
+    code: 'DEFECT',
+    message: `${thrownText(error)} (defect ${id}): please report it; PERDURE_DEBUG=1 shows where it happened`,
+    details: { id },
+    exit: exitCodes.defect,
+    stack: error instanceof Error ? stackOf(error) : undefined,
+  };
+};

@@ -1,0 +1,21 @@
+import type { Description } from '../../schema/description.ts';
+import { eventDefinitions } from '../../schema/event.ts';
+import { parseJson } from './read-input.ts';
+import { wrongCall } from './wrong-call.ts';
+
+/** What is said of a new session, before there is a store to refuse it. */
+export const parseAbout = ({
+  title,
+  metadata,
+  priority,
+}: Readonly<Partial<Record<keyof Description, string | undefined>>>): Description => {
+  const about = {
+    ...(title !== undefined && { title }),
+    ...(metadata !== undefined && { metadata: parseJson('--metadata', metadata) }),
+    ...(priority !== undefined && { priority }),
+  };
+  const parsed = eventDefinitions['session.opened'].payload.safeParse(about);
+  if (parsed.success) return about as Description;
+  const problems = parsed.error.issues.map(({ path, message }) => `--${path.join('.')}: ${message}`);
+  throw wrongCall(problems.slice(0, 3).join('; '));
+};

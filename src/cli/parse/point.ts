@@ -1,0 +1,36 @@
+import { pointOfText } from '../../schema/place.ts';
+import type { Point } from '../../schema/point.ts';
+import { wrongCall } from './wrong-call.ts';
+
+/** `turn:3` and `3` are the end of turn 3, `seq:17` is event 17. Undefined for what is neither. */
+export const pointNamed = (text: string): Point | undefined => {
+  const point = pointOfText(text);
+  if (!point || !('seq' in point) || point.seq > 0) return point;
+  throw wrongCall(
+    `"${text}" is not an event, since they count from 1: name seq:1, or turn:0 for before the first turn`,
+  );
+};
+
+export const parsePoint = (text: string): Point => {
+  const point = pointNamed(text);
+  if (point) return point;
+  throw wrongCall(`"${text}" is not a point: write turn:3 (or just 3) for the end of a turn, seq:17 for an event`);
+};
+
+export const pointName = (point: Point): string => ('seq' in point ? `event ${point.seq}` : `turn ${point.turn}`);
+
+export const optionalPoint = (text: string | undefined): Point | undefined =>
+  text === undefined ? undefined : parsePoint(text);
+
+export const parseCount = (
+  option: string,
+  text: string | undefined,
+  least: number,
+  most = Number.POSITIVE_INFINITY,
+): number | undefined => {
+  if (text === undefined) return undefined;
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  const range = most === Number.POSITIVE_INFINITY ? `, ${least} or more` : ` from ${least} to ${most}`;
+  throw wrongCall(`${option} is a whole number${range}; got "${text}"`);
+};

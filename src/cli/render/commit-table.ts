@@ -1,0 +1,112 @@
+import type { CommitRecord } from '../../core/state/commits.ts';
+import { matchesPattern } from '../../schema/path-pattern.ts';
+import type { Context } from '../parse/command.ts';
+import { displayWidth, truncate, truncateStart } from '../terminal/display-width.ts';
+import { printableLine } from '../terminal/printable.ts';
+import { committedBy } from './committed-by.ts';
+import { type Column, highest, layOutTable } from './table.ts';
+import { age, isoTime } from './time.ts';
+
+const columns: readonly Column[] = [
+  { title: 'SESSION', shortens: 4 },
+  { title: 'SEQ', align: 'right', leaves: 2 },
+  { title: 'TIME', align: 'right', leaves: 3 },
+  { title: 'TURN', align: 'right' },
+  { title: 'BY', leaves: 5 },
+  { title: 'PROVENANCE', leaves: 1 },
+  { title: 'CHANGED', flexible: true },
+];
+/** A longer name would take its whole column away from a narrow terminal. */
+const maxName = 24;
+/** More of an entry is not worth the columns beside it, unless the terminal is wide. */
+const enoughOfEntry = 30;
+/** Less of a reason, or of an entry beside how many more there are, says nothing. */
+const [leastReason, leastEntry] = [8, 12];
+
+const signs = { add: '+', remove: '-', replace: '~', test: '=' } as const;
+
+const signOf = ({ delta, origin }: CommitRecord, entry: string): string => {
+  if (origin?.kind === 'lift') return '^';
+  const whole = delta.find(({ path }) => path === entry);
+  return whole ? signs[whole.op] : '~';
+};
+
+const isCounter = (entry: string): boolean => entry.startsWith('/toolsUsed/');
+
+/** What was asked for comes first, and counters of tools last: every call moves them. */
+const signedEntries = (commit: CommitRecord, asked?: string): readonly string[] => {
+  const rank = (entry: string): number =>
+    asked !== undefined && matchesPattern(asked, entry) ? 0 : isCounter(entry) ? 2 : 1;
+  return commit.entries
+    .toSorted((a, b) => rank(a) - rank(b))
+    .map((entry) => `${signOf(commit, entry)}${printableLine(entry)}`);
+};
+
+const reasonOf = ({ why, outputSummary }: CommitRecord): string => {
+  const reason = why ?? outputSummary;
+  return reason ? `: ${printableLine(reason)}` : '';
+};
+
+/** The entries that a commit changed: + added, - removed, ~ changed, ^ lifted. */
+export const changedEntries = (commit: CommitRecord): string => signedEntries(commit).join(' ');
+
+export const commitGist = (commit: CommitRecord, asked?: string): string =>
+  `${signedEntries(commit, asked).join(' ')}${reasonOf(commit)}`;
+
+const moreText = ({ length }: readonly string[], shown: number): string =>
+  shown < length ? `, ${length - shown} more` : '';
+
+/** As many entries as fit, whole, and of one that is too long its end, which tells files apart. */
+const gistWithin = (commit: CommitRecord, width: number, asked: string | undefined): string => {
+  const entries = signedEntries(commit, asked);
+  const all = entries.join(' ');
+  const room = width - displayWidth(all);
+  if (room >= 0) return room < leastReason ? all : truncate(`${all}${reasonOf(commit)}`, width);
+  for (let shown = Math.min(entries.length - 1, width); shown > 0; shown--) {
+    const text = `${entries.slice(0, shown).join(' ')}${moreText(entries, shown)}`;
+    if (displayWidth(text) <= width) return text;
+  }
+  const [first = ''] = entries;
+  const more = width - moreText(entries, 1).length < leastEntry ? '' : moreText(entries, 1);
+  return `${first.slice(0, 1)}${truncateStart(first.slice(1), width - 1 - more.length)}${more}`;
+};
+
+const provenancesOf = ({ entries, entryProvenance, provenance }: CommitRecord): string =>
+  [...new Set(entries.map((entry) => entryProvenance?.[entry] ?? provenance))].join(', ');
+
+interface Show {
+  readonly time: (at: number) => string;
+  readonly by: (name: string) => string;
+}
+
+const cells = (commit: CommitRecord, { time, by }: Show, asked: string | undefined): readonly string[] => [
+  commit.session,
+  String(commit.seq),
+  time(commit.at),
+  String(commit.turn),
+  by(committedBy(commit)),
+  provenancesOf(commit),
+  commitGist(commit, asked),
+];
+
+/** One line per commit; a terminal is told how long ago, a pipe exactly when. */
+export const commitTable = (
+  commits: readonly CommitRecord[],
+  { out, now }: Context,
+  { withSession, path }: { readonly withSession: boolean; readonly path?: string | undefined },
+): readonly string[] => {
+  const at = now();
+  const show: Show = out.isTerminal
+    ? { time: (when) => age(when, at), by: (name) => truncate(name, maxName) }
+    : { time: isoTime, by: (name) => name };
+  const from = withSession ? 0 : 1;
+  const rows = commits.map((commit) => cells(commit, show, path).slice(from));
+  const least = commits.map((commit) => {
+    const entries = signedEntries(commit, path);
+    return displayWidth(`${entries[0] ?? ''}${moreText(entries, 1)}`);
+  });
+  const wants = Math.min(highest(least), Math.max(enoughOfEntry, Math.floor(out.columns * 0.4)));
+  const within: Column['within'] = (row, width) => gistWithin(commits[row]!, width, path);
+  const own = columns.map((column) => (column.flexible ? { ...column, wants, within } : column));
+  return layOutTable(own.slice(from), rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
+};

@@ -1,0 +1,99 @@
+import type { EventType, PayloadOf, SessionEvent } from '../../schema/event.ts';
+import type { Message } from '../../schema/message.ts';
+import { printableLine } from '../terminal/printable.ts';
+
+type Part = Message['content'][number];
+type Gists = { readonly [T in EventType]: (payload: PayloadOf<T>) => string };
+
+const partGist = (part: Part): string => {
+  switch (part.type) {
+    case 'text':
+      return part.text;
+    case 'reasoning':
+      return '(reasoning)';
+    case 'file':
+      return `[file ${part.name ?? part.mediaType}]`;
+    case 'tool-call':
+      return `→ ${part.tool}`;
+    case 'tool-result':
+      return `← ${part.tool} ${part.outcome}`;
+  }
+};
+
+export const messageGist = ({ role, content }: Message): string =>
+  `${role}: ${content.map((part: Part) => partGist(part)).join(' ')}`;
+
+const changeSigns = { add: '+', replace: '~', remove: '-', test: '=' } as const;
+
+const originText = (origin: NonNullable<PayloadOf<'files.snapshotted'>['origin']>): string => {
+  if (origin.kind === 'folder') return origin.path;
+  if (origin.kind === 'revert') return `before ${origin.seq}`;
+  return origin.kind === 'git' ? `${origin.repository} at ${origin.commit}` : `${origin.session} at seq:${origin.seq}`;
+};
+
+const gists: Gists = {
+  'session.opened': ({ title }) => title ?? '',
+  'session.forked': ({ parent, at, midTurn }) =>
+    `from ${parent} at seq:${at}${midTurn ? ', in the middle of a turn' : ''}`,
+  'session.described': ({ title, metadata, priority }) => title ?? priority ?? (metadata ? 'metadata' : ''),
+  'session.pausing': ({ reason }) => reason ?? '',
+  'session.paused': ({ reason }) => reason ?? '',
+  'session.resumed': () => '',
+  'session.closed': ({ reason }) => reason ?? '',
+  'session.reopened': () => '',
+  'session.archived': () => '',
+  'session.restored': () => '',
+  'session.rewound': ({ to, reason }) => `to seq:${to}${reason ? `: ${reason}` : ''}`,
+  'message.appended': ({ message }) => messageGist(message),
+  'agent.bound': ({ agent }) => `${agent.name}@${agent.version}`,
+  'state.committed': ({ delta, provenance, cause, why }) =>
+    `${delta
+      .filter(({ op }) => op !== 'test')
+      .map(({ op, path }) => `${changeSigns[op]}${path}`)
+      .join(' ')}${cause ? ` by ${cause.tool}` : ''} (${provenance})${why ? `: ${why}` : ''}`,
+  'tool.called': ({ tool, callId }) => `${tool} ${callId}`,
+  'tool.retried': ({ tool, attempt }) => `${tool}, attempt ${attempt}`,
+  'tool.completed': ({ tool, durationMs }) => `${tool} ok in ${Math.round(durationMs)} ms`,
+  'tool.failed': ({ tool, outcome, error }) => `${tool} ${outcome}: ${error.message}`,
+  'context.compacted': ({ from, to, evicted }) => `seq:${from} to seq:${to}, ${evicted[0] ?? ''}`,
+  'input.admitted': ({ message, policy }) => `${policy}: ${messageGist(message)}`,
+  'run.resumed': () => '',
+  'run.waiting': ({ for: what, reason }) => `for ${what}${reason ? `: ${reason}` : ''}`,
+  'model.called': ({ model, attempt, requestTokens }) =>
+    `${model}, about ${requestTokens} tokens${attempt > 1 ? `, attempt ${attempt}` : ''}`,
+  'model.completed': ({ usage, finish }) => `${finish}, ${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
+  'model.failed': ({ failure, message }) => `${failure}: ${message}`,
+  'message.abandoned': ({ message }) => message,
+  'approval.requested': ({ tool, summary, approval }) => `${tool}: ${summary} (${approval})`,
+  'approval.settled': ({ answer, reason, approval }) => `${approval} ${answer}${reason ? `: ${reason}` : ''}`,
+  'question.asked': ({ question }) => question,
+  'question.answered': ({ answer }) => answer,
+  'child.opened': ({ session }) => session,
+  'child.waiting': ({ session, for: what, reason }) => `for ${what} in ${session}${reason ? `: ${reason}` : ''}`,
+  'child.resumed': ({ session }) => session,
+  'child.ended': ({ session, usage }) => `${session}, ${usage.inputTokens + usage.outputTokens} tokens`,
+  'files.snapshotted': ({ changed, leftOut, origin, cause }) =>
+    [
+      ...Object.entries(changed).flatMap(([change, count]) => (count > 0 ? `${count} ${change}` : [])),
+      ...Object.entries(leftOut).map(([reason, { count }]) => `${count} left out, ${reason}`),
+      ...(cause ? [`by ${cause.tool}`] : []),
+      ...(origin ? [`from ${originText(origin)}`] : []),
+    ].join(', '),
+  'files.conflicted': ({ conflicts, paths }) => `${conflicts} set aside: ${paths.join(', ')}`,
+  'files.bound': ({ path, machine }) => `to ${path} on ${machine}`,
+  'files.prepared': ({ command, exitCode }) => `${command}: ${exitCode === null ? 'ended' : `exit ${exitCode}`}`,
+  'artifact.kept': ({ name, mediaType, size }) => `${name}, ${mediaType}, ${size} bytes`,
+  'budget.set': ({ limits }) => JSON.stringify(limits),
+  'session.handed': ({ to, reason }) => `to ${to}${reason ? `: ${reason}` : ''}`,
+  'run.started': ({ attempt }) => (attempt > 1 ? `attempt ${attempt}` : ''),
+  'run.ended': ({ status, error }) => `${status}${error ? ` ${error.code}: ${error.message}` : ''}`,
+};
+
+const beginningOf = (text: string, maxChars: number): string =>
+  text.length <= maxChars ? text : `${text.slice(0, maxChars).replace(/[\ud800-\udbff]$/, '')}…`;
+
+/** What an event says, on one line; of a long one its beginning, with … after it. */
+export const eventGist = (event: SessionEvent, maxChars = 1000): string => {
+  const gist = gists[event.type] as (payload: SessionEvent['payload']) => string;
+  return beginningOf(printableLine(beginningOf(gist(event.payload), maxChars)), maxChars);
+};

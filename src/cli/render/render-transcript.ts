@@ -1,0 +1,61 @@
+import type { TranscriptEntry } from '../../core/context/transcript.ts';
+import type { Message } from '../../schema/message.ts';
+import { truncate, wrap } from '../terminal/display-width.ts';
+import { roleStyle } from '../terminal/paint.ts';
+import { printableLine, printableLines } from '../terminal/printable.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { localDay, localTime } from './time.ts';
+
+type Part = Message['content'][number];
+
+const indent = '  ';
+/** Prose wider than this is hard to read. */
+const maxProse = 100;
+const maxShortLine = 200;
+
+const base64Bytes = (data: string): number => Math.floor((data.length * 3) / 4) - (/=*$/.exec(data)?.[0].length ?? 0);
+
+const paragraph = (text: string, out: Terminal): readonly string[] => {
+  const width = out.isTerminal ? Math.max(20, Math.min(out.columns, maxProse) - indent.length) : out.columns;
+  return printableLines(text).flatMap((line) => wrap(line, width));
+};
+
+const shortLine = (text: string, out: Terminal): string =>
+  truncate(printableLine(text), Math.max(20, Math.min(out.columns, maxShortLine) - indent.length));
+
+/** The lines of one part: text whole, everything else on one short line. */
+const partLines = (part: Part, out: Terminal): readonly string[] => {
+  switch (part.type) {
+    case 'text':
+      return paragraph(part.text, out);
+    case 'reasoning':
+      return paragraph(part.text, out).map((line) => out.style(['dim', 'italic'], line));
+    case 'file': {
+      const size = `${base64Bytes(part.data)} bytes`;
+      return [out.style('dim', shortLine(`[file ${part.name ?? ''} ${part.mediaType}, ${size}]`, out))];
+    }
+    case 'tool-call':
+      return [out.style('yellow', shortLine(`→ ${part.tool} ${JSON.stringify(part.input)}`, out))];
+    case 'tool-result': {
+      const line = shortLine(`← ${part.tool} ${part.outcome} ${JSON.stringify(part.output)}`, out);
+      return [out.style(part.outcome === 'ok' ? 'dim' : 'red', line)];
+    }
+  }
+};
+
+const turnLine = ({ turn, at }: TranscriptEntry, out: Terminal): readonly string[] => [
+  '',
+  out.style('dim', `── turn ${turn} · ${localDay(at)} ${localTime(at)} ──`),
+];
+
+export const renderTranscript = (entries: readonly TranscriptEntry[], out: Terminal): readonly string[] =>
+  entries.flatMap((entry, index) => {
+    const { message, turn } = entry;
+    const newTurn = turn !== entries[index - 1]?.turn;
+    const lines = message.content.flatMap((part: Part) => partLines(part, out));
+    return [
+      ...(newTurn ? turnLine(entry, out) : []),
+      out.style(roleStyle[message.role], message.role),
+      ...lines.map((line) => (indent + line).trimEnd()),
+    ];
+  });

@@ -1,0 +1,146 @@
+import { shortIds, shortIdsNote } from '../names/short-ids.ts';
+import { breakAt, displayWidth, padEnd, padStart, truncate } from '../terminal/display-width.ts';
+
+export interface Column {
+  readonly title: string;
+  readonly align?: 'right';
+  /** Takes the width that the others leave; its text is cut where that is too little. */
+  readonly flexible?: true;
+  /** The first to go when the table is too wide has the lowest number; without one, a column stays. */
+  readonly leaves?: number;
+  /**
+   * Of ids, which are shown by their end before any column goes. Those with a lower number go where a flexible column
+   * has not enough, those with a higher one where it would have next to nothing.
+   */
+  readonly shortens?: number;
+  /** Of a flexible one: what is too long for it is not cut, but goes below its line. */
+  readonly whole?: true;
+  /** Of a flexible one: so much of it counts before every column that can go. */
+  readonly wants?: number;
+  /** Of a flexible one: what is shown of a row whose cell is too long; without it, its beginning. */
+  readonly within?: (row: number, width: number) => string;
+}
+
+const gap = '  ';
+const leastFlexible = 8;
+/** Below this a flexible column says little: ids, and columns that go before them, make room for it. */
+const enoughFlexible = 16;
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+export const highest = (numbers: readonly number[]): number => numbers.reduce((max, each) => Math.max(max, each), 0);
+
+interface Fit {
+  /** By index, in their order. */
+  readonly kept: readonly { readonly index: number; readonly width: number }[];
+  readonly shortened: ReadonlySet<number>;
+}
+
+/** Which columns fit and how wide each is; `cells` and `short` are what their cells would take whole and shortened. */
+const columnsThatFit = (
+  columns: readonly Column[],
+  cells: readonly (readonly number[])[],
+  short: readonly (readonly number[])[],
+  width: number,
+): Fit => {
+  const natural = cells.map(highest);
+  const shortest = short.map(highest);
+  const kept = columns.map((_, index) => index);
+  const ids = kept.filter((index) => columns[index]!.shortens !== undefined);
+  const shortened = new Set<number>();
+  const widthOf = (index: number): number => (shortened.has(index) ? shortest : natural)[index]!;
+  const least = (index: number): number =>
+    columns[index]!.flexible ? Math.min(leastFlexible, natural[index]!) : widthOf(index);
+  const rowOf = (indexes: readonly number[], of: (index: number) => number): number =>
+    sum(indexes.map(of)) + gap.length * (indexes.length - 1);
+  const needed = (): number => rowOf(kept, least);
+  /** Of what is not to be cut, as much of it as can stand in its line at all. */
+  const wholeRoom =
+    width -
+    rowOf(
+      kept.filter((index) => columns[index]!.leaves === undefined),
+      (index) => (columns[index]!.flexible ? 0 : shortest[index] || natural[index]!),
+    );
+  const enough = (index: number): number => {
+    if (!columns[index]!.flexible) return widthOf(index);
+    const { whole, wants = enoughFlexible } = columns[index]!;
+    if (!whole) return Math.min(wants, natural[index]!);
+    return Math.max(least(index), ...cells[index]!.filter((each) => each <= wholeRoom));
+  };
+  if (rowOf(kept, enough) > width) for (const index of ids) shortened.add(index);
+  const leaving = kept
+    .filter((index) => columns[index]!.leaves !== undefined)
+    .sort((a, b) => columns[a]!.leaves! - columns[b]!.leaves!);
+  for (const index of leaving) {
+    const isBeforeIds = ids.some((each) => columns[index]!.leaves! < columns[each]!.shortens!);
+    const goesFirst = isBeforeIds || columns.some(({ wants }) => wants !== undefined);
+    if (rowOf(kept, goesFirst ? enough : least) > width) kept.splice(kept.indexOf(index), 1);
+  }
+  // What stands first names the row.
+  while (needed() > width && kept.length > 1) kept.pop();
+  const spare = Math.max(0, width - needed());
+  return {
+    kept: kept.map((index) => ({ index, width: Math.min(widthOf(index), least(index) + spare) })),
+    shortened,
+  };
+};
+
+/** As much as fits of which columns are not there and how to see them. */
+const leftOutNote = (left: readonly Column[], width: number): string => {
+  const count = left.length === 1 ? '1 column left out' : `${left.length} columns left out`;
+  const named = `${count}: ${left.map(({ title }) => title.toLowerCase()).join(', ')}`;
+  const notes = [`${named}; widen the terminal or use --json`, `${named}; see --json`, `${count}; see --json`];
+  return notes.find((note) => displayWidth(note) <= width) ?? truncate(count, width);
+};
+
+const cut = ({ within }: Column, cell: string, row: number, room: number): string =>
+  within && row >= 0 && displayWidth(cell) > room ? within(row, room) : truncate(cell, room);
+
+const indent = '  ';
+
+/**
+ * Lines of a table that fits the width, and what tells what had to be left out or shortened for that. `paint` colours a cell after it was
+ * measured; the header is row -1, and so is what was left out.
+ */
+export const layOutTable = (
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+  paint: (text: string, column: Column, row: number) => string = (text) => text,
+): readonly string[] => {
+  const all = [columns.map(({ title }) => title), ...rows];
+  const short = columns.map(({ title, shortens }, index) =>
+    shortens === undefined ? [] : [title, ...shortIds(rows.map((row) => row[index]!))],
+  );
+  const { kept, shortened } = columnsThatFit(
+    columns,
+    columns.map((_, index) => all.map((row) => displayWidth(row[index]!))),
+    short.map((ends) => ends.map(displayWidth)),
+    width,
+  );
+  const isKept = (index: number): boolean => kept.some((each) => each.index === index);
+  const lineOf = (row: readonly string[], number: number): readonly string[] => {
+    const below = columns.flatMap((each, index) => {
+      const room = kept.find((place) => place.index === index)?.width ?? 0;
+      if (number < 0 || !each.whole || displayWidth(row[index]!) <= room) return [];
+      return breakAt(row[index]!, width - indent.length).map((piece) => indent + paint(piece, each, number));
+    });
+    const line = kept
+      .map(({ index, width: room }, place) => {
+        const each = columns[index]!;
+        const cell = shortened.has(index) ? short[index]![number + 1]! : row[index]!;
+        const fits = number < 0 || !each.whole || displayWidth(cell) <= room;
+        const text = each.flexible ? (fits ? cut(each, cell, number, room) : '') : cell;
+        if (each.align === 'right') return paint(padStart(text, room), each, number);
+        return paint(place === kept.length - 1 ? text : padEnd(text, room), each, number);
+      })
+      .join(gap)
+      .trimEnd();
+    return [line, ...below];
+  };
+  const left = columns.filter(({ whole }, index) => !isKept(index) && !whole);
+  const notes = [
+    ...(left.length > 0 ? [leftOutNote(left, width)] : []),
+    ...(shortened.size > 0 ? [truncate(shortIdsNote, width)] : []),
+  ];
+  return [...all.flatMap((row, index) => lineOf(row, index - 1)), ...notes.map((note) => paint(note, columns[0]!, -1))];
+};

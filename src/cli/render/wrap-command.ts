@@ -1,0 +1,18 @@
+import { displayWidth } from '../terminal/display-width.ts';
+
+/** Words as a shell takes them; a comment is one. */
+const words = /# .*$|(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|\S)+/g;
+const continued = ' \\';
+
+/** A command to paste, over several lines where one is too short for it: each but the last says that it goes on. */
+export const wrapCommand = (command: string, columns: number, indent = ''): readonly string[] => {
+  const width = columns - indent.length;
+  if (displayWidth(command) <= width) return [indent + command];
+  const lines: string[] = [];
+  for (const word of command.match(words) ?? []) {
+    const joined = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && displayWidth(joined) + continued.length > width) lines.push(`  ${word}`);
+    else lines.splice(-1, 1, joined);
+  }
+  return lines.map((line, index) => indent + line + (index < lines.length - 1 ? continued : ''));
+};

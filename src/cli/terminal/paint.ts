@@ -1,0 +1,25 @@
+import type { Status } from '../../schema/lifecycle.ts';
+import type { Role } from '../../schema/message.ts';
+import { printableLine } from './printable.ts';
+import type { Style, Terminal } from './terminal.ts';
+
+/** One colour per meaning, in every command. */
+const statusStyle: Readonly<Record<Status, Style>> = {
+  open: 'cyan',
+  active: 'green',
+  pausing: 'yellow',
+  paused: 'yellow',
+  closed: 'gray',
+  archived: 'gray',
+};
+
+/** The text may be padded to a column. A database from elsewhere may hold anything. */
+export const paintStatus = (status: Status, out: Terminal, text: string = status): string =>
+  out.style(statusStyle[status] ?? 'reset', printableLine(text) + text.slice(text.trimEnd().length));
+
+export const roleStyle: Readonly<Record<Role, Style>> = {
+  user: 'cyan',
+  assistant: 'green',
+  system: 'magenta',
+  tool: 'yellow',
+};

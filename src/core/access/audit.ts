@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { AuditEntry } from '../../schema/audit-entry.ts';
+import { AuditId, newId, type WorkspaceId } from '../../schema/ids.ts';
+import { writeOf } from '../engine/change-records.ts';
+import type { Scope, Secrets } from '../engine/scope.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Records } from '../ports/records.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { type Audited, type Caller, outcomeOf } from './guard.ts';
+
+const ListOptions = z.strictObject({
+  limit: z.int().min(1).max(1000).default(50),
+  cursor: AuditId.optional(),
+});
+
+export interface AuditPage {
+  readonly entries: readonly AuditEntry[];
+  /** Where the next page goes on; absent on the last one. */
+  readonly cursor?: string;
+}
+
+export interface Audit {
+  /** Its entries, newest first. */
+  list(options?: { readonly limit?: number | undefined; readonly cursor?: string | undefined }): Promise<AuditPage>;
+}
+
+export interface AuditTrailOptions {
+  readonly records: Records;
+  readonly workspace: WorkspaceId;
+  readonly caller: Caller;
+  readonly clock: Clock;
+  readonly secrets: Pick<Secrets, 'redactor'>;
+  /** Told when what was done could not be told of: its entry stays `asked`. */
+  onWarning(problem: unknown): void;
+}
+
+const maxTargetChars = 200;
+
+/** A secret or a token may have been given in place of a name: none is kept. What cannot be told from one is left out. */
+const shownTarget = async (secrets: AuditTrailOptions['secrets'], target: string): Promise<string | undefined> => {
+  try {
+    const redacted = (await secrets.redactor()).text(target).replaceAll(/pdk_\S+/g, 'pdk_…');
+    return redacted.slice(0, maxTargetChars).toWellFormed();
+  } catch {
+    return undefined;
+  }
+};
+
+/** Nothing is done that could not be written down first. After a crash in between the entry says `asked`. */
+export const auditTrail = (options: AuditTrailOptions): Audited => {
+  const { records, workspace, caller, clock, secrets, onWarning } = options;
+  const write = async (entry: AuditEntry, onVersion: number): Promise<void> => {
+    await records.writeRecords(workspace, [writeOf('audit', entry, onVersion)]);
+  };
+  return async (verb, askedOf, work) => {
+    const { member, key } = caller;
+    const id = newId('aud');
+    const target = askedOf === undefined ? undefined : await shownTarget(secrets, askedOf);
+    const named = { ...(key && { key }), ...(target !== undefined && { target }) };
+    const asked: AuditEntry = { id, at: clock.now(), member, verb, ...named, outcome: 'asked' };
+    await write(asked, 0);
+    const tell = async (outcome: string): Promise<void> => {
+      try {
+        const { version } = (await records.record(workspace, 'audit', id))!;
+        await write({ ...asked, outcome }, version);
+      } catch (problem) {
+        onWarning(problem);
+      }
+    };
+    try {
+      const result = await work();
+      await tell('done');
+      return result;
+    } catch (error) {
+      await tell(outcomeOf(error));
+      throw error;
+    }
+  };
+};
+
+export const auditOf = ({ records, workspace }: Scope): Audit => ({
+  list: async (options = {}) => {
+    const { limit, cursor } = parseInput('the query', ListOptions, options);
+    const query = { limit: limit + 1, order: 'descending', after: cursor } as const;
+    const entries = (await records.records(workspace, 'audit', query)).map(({ body }) => AuditEntry.parse(body));
+    const page = entries.slice(0, limit);
+    return { entries: page, ...(entries.length > limit && { cursor: page.at(-1)!.id }) };
+  },
+});

@@ -1,0 +1,52 @@
+import type { KeyId, MemberId, WorkspaceId } from '../../schema/ids.ts';
+import type { KeyInfo } from '../../schema/key-info.ts';
+import type { Member } from '../../schema/member.ts';
+import { lowerRole } from '../../schema/member-roles.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Records } from '../ports/records.ts';
+import type { Identity } from './identity.ts';
+import { isExpired } from './keys.ts';
+import { findMember } from './members.ts';
+import { infoOf, isSecretOf, parseToken, StoredKey } from './stored-key.ts';
+
+export interface Authenticated {
+  readonly identity: Identity;
+  readonly key: KeyInfo;
+}
+
+/** Whose a key was stays as it is: known, both records are asked for at once. */
+const maxHolders = 10_000;
+
+/** Asked of the store every time, so that what was revoked anywhere stops at once. */
+export const authenticator = (
+  records: Records,
+  clock: Clock,
+): ((token: string) => Promise<Authenticated | undefined>) => {
+  const holders = new Map<KeyId, MemberId>();
+  const keepHolder = (key: KeyId, member: MemberId): void => {
+    holders.set(key, member);
+    if (holders.size > maxHolders) holders.delete(holders.keys().next().value!);
+  };
+  return async (token) => {
+    const { workspace, id, secret } = parseToken(token);
+    if (!workspace || !id || !secret) return undefined;
+    const known = holders.get(id);
+    const [found, holder] = await Promise.all([
+      records.record(workspace, 'key', id),
+      known && findMember(records, workspace, known),
+    ]);
+    if (!found) return undefined;
+    const key = StoredKey.parse(found.body);
+    if (!isSecretOf(key, secret) || key.revokedAt !== undefined || isExpired(key, clock.now())) return undefined;
+    const { member } = (key.member === known ? holder : await findMember(records, workspace, key.member)) ?? {};
+    if (!member) return undefined;
+    keepHolder(id, member.id);
+    return { identity: identityOf(workspace, key, member), key: infoOf(key) };
+  };
+};
+
+const identityOf = (workspace: WorkspaceId, key: StoredKey, member: Member): Identity => {
+  const role = lowerRole(key.role, member.role);
+  const { profile } = member;
+  return { workspace, member: member.id, role, profile, key: key.id, areas: key.areas };
+};

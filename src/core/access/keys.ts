@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { Area } from '../../schema/areas.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { KeyId, MemberId, newId } from '../../schema/ids.ts';
+import { KeyInfo } from '../../schema/key-info.ts';
+import { type Member, MemberRole } from '../../schema/member.ts';
+import { isAtLeast, lowerRole } from '../../schema/member-roles.ts';
+import { allRecords, changeRecords, writeOf } from '../engine/change-records.ts';
+import { refuseSecrets } from '../engine/refuse-secrets.ts';
+import type { Scope } from '../engine/scope.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { findMember, mustFindMember } from './members.ts';
+import { infoOf, newSecret, StoredKey, tokenOf } from './stored-key.ts';
+
+const KeyRequest = z.strictObject({
+  /** By default the caller. */
+  member: MemberId.optional(),
+  name: KeyInfo.shape.name,
+  /** By default the member's, or the caller's where that is lower. */
+  role: MemberRole.optional(),
+  areas: z.array(Area).min(1).optional(),
+  expiresAt: KeyInfo.shape.expiresAt,
+});
+
+export type KeyRequest = Omit<z.input<typeof KeyRequest>, 'member'> & { readonly member?: string | undefined };
+
+export interface NewKey {
+  readonly key: KeyInfo;
+  /** Shown this once: only its hash is kept. */
+  readonly token: string;
+}
+
+export interface Keys {
+  /** Makes an API key; its token is in this answer and nowhere else. */
+  create(request?: KeyRequest): Promise<NewKey>;
+  /** Oldest first, with those that were revoked or have expired. */
+  list(): Promise<readonly KeyInfo[]>;
+  /** A new secret under the same id; the old one stops at once. */
+  rotate(id: string): Promise<NewKey>;
+  /** Ends a key at once, in every process. */
+  revoke(id: string): Promise<KeyInfo>;
+}
+
+const keyNotFound = (id: KeyId, what: string): PerdureError =>
+  new PerdureError('KEY_NOT_FOUND', `${id} ${what}: \`perdure keys ls\` lists those there are`, {
+    details: { key: id },
+  });
+
+/** Nobody gives more than they have. */
+const refuseWider = ({ caller }: Scope, { role, areas }: Pick<KeyInfo, 'role' | 'areas'>): void => {
+  const mine = caller.areas;
+  const isWithin = !mine || areas?.every((area) => mine.includes(area));
+  if (isAtLeast(caller.role, role) && isWithin) return;
+  const own = `${caller.role}${mine ? `, limited to ${mine.join(', ')}` : ''}`;
+  throw new PerdureError('FORBIDDEN', `the key would be able to do more than your own (${own}): ask for less`, {
+    details: { role: caller.role, areas: mine },
+  });
+};
+
+/** It would say more than it can do, and could do more once the member may. */
+const refuseAboveMember = ({ id, role: most }: Member, role: MemberRole): void => {
+  if (isAtLeast(most, role)) return;
+  const message = `a key for ${id} cannot have the role ${role}, since ${id} has the role ${most}: ask for that or less, or give ${id} the role first`;
+  throw new PerdureError('INVALID_INPUT', message, { details: { member: id, role: most } });
+};
+
+/** What outlives the key that made it would make its end mean nothing. */
+const refuseLonger = (own: KeyInfo | undefined, { expiresAt = Number.POSITIVE_INFINITY }: KeyInfo): void => {
+  if (own?.expiresAt === undefined || expiresAt <= own.expiresAt) return;
+  const end = new Date(own.expiresAt).toISOString();
+  throw new PerdureError('FORBIDDEN', `the key would outlive your own, which ends at ${end}: ask for no later time`, {
+    details: { expiresAt: own.expiresAt },
+  });
+};
+
+export const isExpired = ({ expiresAt }: KeyInfo, now: number): boolean => expiresAt !== undefined && expiresAt <= now;
+
+export const keysOf = (scope: Scope): Keys => {
+  const { records, workspace, clock, caller } = scope;
+  const mustFind = async (id: KeyId) => {
+    const found = await records.record(workspace, 'key', id);
+    if (!found) throw keyNotFound(id, 'is no key of this workspace');
+    return { key: StoredKey.parse(found.body), version: found.version };
+  };
+  const ownKey = async (): Promise<StoredKey | undefined> => caller.key && (await mustFind(caller.key)).key;
+  /** Who acts without a key is vouched for by the program, and becomes a member with their first key. */
+  const holderOf = async (id: MemberId, addedAt: number) => {
+    if (id !== caller.member || caller.key) return mustFindMember(records, workspace, id);
+    const { role } = caller;
+    const { profile } = scope.requester;
+    return (await findMember(records, workspace, id)) ?? { member: { id, role, profile, addedAt }, version: 0 };
+  };
+  const change = async <T extends StoredKey>(input: string, next: (key: StoredKey) => T): Promise<T> => {
+    const id = parseInput('the key', KeyId, input);
+    return changeRecords(records, workspace, async () => {
+      const { key, version } = await mustFind(id);
+      const result = next(key);
+      return { writes: [writeOf('key', result, version)], result };
+    });
+  };
+  return {
+    create: async (input = {}) => {
+      const request = parseInput('the key', KeyRequest, input);
+      await refuseSecrets(scope.secrets, 'the name of the key', request.name);
+      const now = clock.now();
+      if (request.expiresAt !== undefined && request.expiresAt <= now) {
+        throw new PerdureError('INVALID_INPUT', 'the key: expiresAt has passed already: name a time to come');
+      }
+      const { secret, secretHash } = newSecret();
+      const id = newId('key');
+      const key = await changeRecords(records, workspace, async () => {
+        const { member, version } = await holderOf(request.member ?? caller.member, now);
+        const role = request.role ?? lowerRole(member.role, caller.role);
+        const made: StoredKey = { ...request, id, member: member.id, role, createdAt: now, secretHash };
+        refuseAboveMember(member, role);
+        refuseWider(scope, made);
+        refuseLonger(await ownKey(), made);
+        // The member is written too, so that none who is removed meanwhile gets a key.
+        return { writes: [writeOf('key', made, 0), writeOf('member', member, version)], result: made };
+      });
+      return { key: infoOf(key), token: tokenOf(workspace, id, secret) };
+    },
+    list: async () => (await allRecords(records, workspace, 'key')).map(({ body }) => infoOf(StoredKey.parse(body))),
+    rotate: async (input) => {
+      const { secret, secretHash } = newSecret();
+      const own = await ownKey();
+      const key = await change(input, (known) => {
+        if (known.revokedAt !== undefined) throw keyNotFound(known.id, 'was revoked, create another');
+        if (isExpired(known, clock.now())) throw keyNotFound(known.id, 'has expired, create another');
+        refuseWider(scope, known);
+        refuseLonger(own, known);
+        return { ...known, secretHash };
+      });
+      return { key: infoOf(key), token: tokenOf(workspace, key.id, secret) };
+    },
+    revoke: async (id) => infoOf(await change(id, (key) => ({ revokedAt: clock.now(), ...key }))),
+  };
+};

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
+import { MemberId, type WorkspaceId } from '../../schema/ids.ts';
+import { Member, MemberRole, Profile } from '../../schema/member.ts';
+import { allRecords, changeRecords, writeOf } from '../engine/change-records.ts';
+import { refuseSecrets } from '../engine/refuse-secrets.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { Records, RecordWrite } from '../ports/records.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import type { Caller } from './guard.ts';
+import { StoredKey } from './stored-key.ts';
+
+const NewMember = z.strictObject({ id: MemberId, role: MemberRole.default('member'), profile: Profile.optional() });
+const MemberChange = z.strictObject({ role: MemberRole.optional(), profile: Profile.optional() });
+
+export type NewMember = Omit<z.input<typeof NewMember>, 'id'> & { readonly id: string };
+export type MemberChange = z.input<typeof MemberChange>;
+
+export interface Members {
+  /** Who calls, in which workspace, with the profile that it knows where none was brought. */
+  me(): Promise<Caller & { readonly workspace: WorkspaceId; readonly profile?: Profile | undefined }>;
+  /** All of them, by id. */
+  list(): Promise<readonly Member[]>;
+  /** Adds a user to the workspace, with a role. */
+  add(member: NewMember): Promise<Member>;
+  /** Changes the role or the profile. The only admin stays one. */
+  change(id: string, change: MemberChange): Promise<Member>;
+  /** Removes a member with all their keys: who is added under the same id later has none of them. */
+  remove(id: string): Promise<void>;
+}
+
+/** The member as it is kept, with its version. */
+export const findMember = async (records: Records, workspace: WorkspaceId, id: MemberId) => {
+  const found = await records.record(workspace, 'member', id);
+  return found && { member: Member.parse(found.body), version: found.version };
+};
+
+export const mustFindMember = async (records: Records, workspace: WorkspaceId, id: MemberId) => {
+  const found = await findMember(records, workspace, id);
+  if (found) return found;
+  throw new PerdureError('MEMBER_NOT_FOUND', `${workspace} has no member ${id}: \`perdure members ls\` lists them`, {
+    details: { workspace, member: id },
+  });
+};
+
+const textsOf = ({ name, about }: Profile = {}) => [name, about];
+
+/** Another admin, to be written along as they are, so that of two who would leave none only one gets through. */
+const anotherAdmin = async (records: Records, workspace: WorkspaceId, { id, role }: Member): Promise<RecordWrite[]> => {
+  if (role !== 'admin') return [];
+  for (const { body, version } of await allRecords(records, workspace, 'member')) {
+    const member = Member.parse(body);
+    if (member.role === 'admin' && member.id !== id) return [writeOf('member', member, version)];
+  }
+  throw new PerdureError('LAST_ADMIN', `${id} is the only admin of ${workspace}: make another member admin first`, {
+    details: { workspace, member: id },
+  });
+};
+
+export const membersOf = ({ records, workspace, clock, caller, requester, secrets }: Scope): Members => ({
+  me: async () => {
+    const profile = requester.profile ?? (await findMember(records, workspace, caller.member))?.member.profile;
+    return { workspace, ...caller, ...(profile && { profile }) };
+  },
+  list: async () => (await allRecords(records, workspace, 'member')).map(({ body }) => Member.parse(body)),
+  add: async (input) => {
+    const member: Member = { ...parseInput('the member', NewMember, input), addedAt: clock.now() };
+    await refuseSecrets(secrets, 'the member', member.id, ...textsOf(member.profile));
+    if (await records.writeRecords(workspace, [writeOf('member', member, 0)])) return member;
+    throw new PerdureError('CONFLICT', `${workspace} has a member ${member.id} already`, {
+      details: { workspace, member: member.id },
+    });
+  },
+  change: async (input, given) => {
+    const id = parseInput('the member', MemberId, input);
+    const { role, profile } = parseInput('the change', MemberChange, given);
+    await refuseSecrets(secrets, 'the profile', ...textsOf(profile));
+    return changeRecords(records, workspace, async () => {
+      const { member, version } = await mustFindMember(records, workspace, id);
+      const changed = { ...member, role: role ?? member.role, profile: profile ?? member.profile };
+      const stays = changed.role === 'admin' ? [] : await anotherAdmin(records, workspace, member);
+      return { writes: [writeOf('member', changed, version), ...stays], result: changed };
+    });
+  },
+  remove: async (input) => {
+    const id = parseInput('the member', MemberId, input);
+    await changeRecords(records, workspace, async () => {
+      const { member, version } = await mustFindMember(records, workspace, id);
+      const stays = await anotherAdmin(records, workspace, member);
+      const revokedAt = clock.now();
+      const keys = (await allRecords(records, workspace, 'key')).flatMap((record) => {
+        const key = StoredKey.parse(record.body);
+        if (key.member !== id || key.revokedAt !== undefined) return [];
+        return [writeOf('key', { ...key, revokedAt }, record.version)];
+      });
+      const removal: RecordWrite = { kind: 'member', id, onVersion: version, body: undefined };
+      return { writes: [removal, ...keys, ...stays], result: undefined };
+    });
+  },
+});

@@ -1,0 +1,31 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { KeyId, WorkspaceId } from '../../schema/ids.ts';
+import { KeyInfo } from '../../schema/key-info.ts';
+
+/** The secret itself is kept nowhere. */
+export const StoredKey = KeyInfo.extend({ secretHash: z.string() });
+export type StoredKey = z.infer<typeof StoredKey>;
+
+export const infoOf = ({ secretHash, ...info }: StoredKey): KeyInfo => info;
+
+const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+
+export const newSecret = (): { readonly secret: string; readonly secretHash: string } => {
+  const secret = randomBytes(32).toString('base64url');
+  return { secret, secretHash: hashOf(secret).toString('hex') };
+};
+
+export const isSecretOf = ({ secretHash }: StoredKey, secret: string): boolean =>
+  timingSafeEqual(hashOf(secret), Buffer.from(secretHash, 'hex'));
+
+export const tokenOf = (workspace: WorkspaceId, id: KeyId, secret: string): string =>
+  `pdk_${workspace}.${id}.${secret}`;
+
+const tokenForm = /^pdk_([^.]{1,63})\.([^.]{1,40})\.([\w-]{43})$/;
+
+/** Its parts; undefined are those of what is no token. */
+export const parseToken = (token: unknown) => {
+  const [, workspace, id, secret] = (typeof token === 'string' && tokenForm.exec(token)) || [];
+  return { workspace: WorkspaceId.safeParse(workspace).data, id: KeyId.safeParse(id).data, secret };
+};

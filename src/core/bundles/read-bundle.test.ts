@@ -1,0 +1,123 @@
+import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { bundleBomb } from '../../../test/support/stores/bundle-bomb.ts';
+import { sealedLines } from '../../../test/support/stores/made-bundle.ts';
+import { openRuntime } from '../../runtime.ts';
+import { isPerdureError } from '../../schema/error.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import { bundleVersion } from './bundle-format.ts';
+import { sealed } from './bundle-seal.ts';
+import { readBundle } from './read-bundle.ts';
+
+const exported = async (): Promise<Buffer> => {
+  await using runtime = await openRuntime({ store: openMemoryStore() });
+  const session = await runtime.sessions.open();
+  await session.append({ role: 'user', content: 'hello' });
+  return Buffer.concat(await Array.fromAsync(session.export()));
+};
+
+async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+const isTaken = async (bytes: Uint8Array, size = bytes.length): Promise<boolean> => {
+  try {
+    await Array.fromAsync(readBundle(inPieces(bytes, size)));
+    return true;
+  } catch (error) {
+    if (isPerdureError(error, 'BUNDLE_INVALID')) return false;
+    throw error;
+  }
+};
+
+const flipped = (bytes: Uint8Array, bit: number): Uint8Array => {
+  const changed = Buffer.from(bytes);
+  changed[bit >> 3]! ^= 1 << (bit & 7);
+  return changed;
+};
+
+describe.each(['compressed', 'plain'])('a bundle that is %s', (form) => {
+  let bundle: Buffer;
+  beforeAll(async () => {
+    const bytes = await exported();
+    bundle = form === 'plain' ? zstdDecompressSync(bytes) : bytes;
+  });
+
+  test('[BUN3] is taken whole, in any pieces', async () => {
+    for (const size of [1, 7, 100, bundle.length]) expect(await isTaken(bundle, size)).toBe(true);
+  });
+
+  test('[BUN3] is refused wherever it is cut off', async () => {
+    for (let length = 0; length < bundle.length; length++) {
+      expect({ length, isTaken: await isTaken(bundle.subarray(0, length)) }).toEqual({ length, isTaken: false });
+    }
+  });
+
+  test('[BUN3] is refused whichever bit of it is changed', async () => {
+    for (let bit = 0; bit < bundle.length * 8; bit++) {
+      expect({ bit, isTaken: await isTaken(flipped(bundle, bit)) }).toEqual({ bit, isTaken: false });
+    }
+  });
+
+  test('[BUN3] is refused with anything before or behind it', async () => {
+    for (const more of ['\ufeff', ' ', '\n', '\0']) {
+      expect(await isTaken(Buffer.concat([Buffer.from(more), bundle]))).toBe(false);
+      expect(await isTaken(Buffer.concat([bundle, Buffer.from(more)]))).toBe(false);
+    }
+  });
+});
+
+test.each([
+  ['{"end":', '{ "end":'],
+  ['}}\n', '}}\r\n'],
+  ['"lines":3', '"lines":3.0'],
+])('[BUN3] a plain bundle with %j at its end written as %j is refused', async (from, to) => {
+  const text = zstdDecompressSync(await exported()).toString();
+  const at = text.lastIndexOf(from);
+  expect(at).toBeGreaterThan(0);
+  expect(await isTaken(Buffer.from(text.slice(0, at) + to + text.slice(at + from.length)))).toBe(false);
+});
+
+const refusal = (bytes: Uint8Array): Promise<unknown> =>
+  Array.fromAsync(readBundle(inPieces(bytes, 65_536))).then(
+    () => 'taken',
+    (error: Error) => error.message,
+  );
+
+test('[BUN6] a content larger than any that is kept is refused before its bytes come, and the largest is read', async () => {
+  expect(await refusal(await bundleBomb({ contents: 1, mebibytes: 33 }))).toContain('more than 33554432 bytes');
+  expect(await refusal(await bundleBomb({ contents: 1, mebibytes: 32 }))).toContain('its end is missing');
+});
+
+test('[BUN6] a line longer than any is refused, by its bytes', async () => {
+  for (const [character, count] of [
+    ['x', 36],
+    ['\u6f22', 12],
+  ] as const) {
+    const line = JSON.stringify({ piece: character.repeat(count * 1024 * 1024) });
+    expect(await refusal(sealedLines([line]))).toContain('a line has more than');
+  }
+});
+
+test('[BUN6] a window larger than every reader holds is refused', async () => {
+  const plain = zstdDecompressSync(await exported());
+  const withWindow = async (log: number): Promise<Uint8Array> => {
+    const params = { [constants.ZSTD_c_windowLog]: log, [constants.ZSTD_c_contentSizeFlag]: 0 };
+    const compress = createZstdCompress({ params });
+    compress.write(plain);
+    compress.flush(() => compress.end());
+    return Buffer.concat(await Array.fromAsync(sealed(compress)));
+  };
+  expect(await isTaken(await withWindow(23))).toBe(true);
+  expect(await isTaken(await withWindow(24))).toBe(false);
+});
+
+test('[BUN6] of a header with any number of wrong sessions the first alone is told', async () => {
+  const header = { bundle: 'perdure', version: bundleVersion, sessions: Array.from({ length: 1000 }, () => 1) };
+  const reading = Array.fromAsync(readBundle(inPieces(sealedLines([JSON.stringify(header)]), 65_536)));
+  await expect(reading).rejects.toMatchObject({
+    code: 'BUNDLE_INVALID',
+    message: expect.stringContaining('expected object'),
+    cause: { issues: { length: 1 } },
+  });
+});

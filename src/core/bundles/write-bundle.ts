@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import { createZstdCompress } from 'node:zlib';
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import { reachOf, readBlobEvents } from '../engine/blob-events.ts';
+import { readForward } from '../engine/read-log.ts';
+import { keyOf, type Scope } from '../engine/scope.ts';
+import { sessionNotFound } from '../engine/session-folds.ts';
+import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
+import type { BlobHash } from '../ports/blobs.ts';
+import type { Head, StoredEvent } from '../ports/store.ts';
+import { genesisHash, linkProblem } from '../session/events/chain.ts';
+import { ownAncestor } from '../session/events/session-damaged.ts';
+import { type BundleHeader, type BundleLine, bundleVersion, endLine, maxBlobBytes } from './bundle-format.ts';
+import { sealed } from './bundle-seal.ts';
+import { transformed } from './transformed.ts';
+
+/** So that no line is long. */
+const pieceBytes = 192 * 1024;
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+interface Wanted {
+  readonly head: Head;
+  readonly seq: number;
+}
+
+/** The sessions and all their ancestors, parents first, each up to the last event that one of them needs. */
+const withAncestors = async (scope: Scope, ids: readonly SessionId[]): Promise<readonly Wanted[]> => {
+  const wanted = new Map<SessionId, Wanted>();
+  for (const id of ids) {
+    let seq = Number.POSITIVE_INFINITY;
+    const line: Wanted[] = [];
+    for (let next: SessionId | undefined = id; next; ) {
+      if (line.some(({ head }) => head.session === next)) throw ownAncestor(id);
+      const head: Head | undefined = await scope.store.head(keyOf(scope, next));
+      if (!head) throw sessionNotFound(keyOf(scope, next));
+      const known = wanted.get(next);
+      line.unshift({ head, seq: Math.max(known?.seq ?? 0, Math.min(seq, head.seq)) });
+      seq = Math.min(seq, head.parent?.seq ?? 0);
+      next = head.parent?.session;
+    }
+    for (const each of line) wanted.set(each.head.session, each);
+  }
+  return [...wanted.values()];
+};
+
+const eventLine = (event: StoredEvent): BundleLine => {
+  const { opensTurn, body, hash, ...header } = event;
+  const { session, seq, at, turn, run, type, version, actor } = header;
+  const kept =
+    body.kind === 'bytes'
+      ? { salt: hex(body.salt), payload: Buffer.from(body.bytes).toString('utf8') }
+      : { redacted: hex((body as { digest: Uint8Array }).digest) };
+  return {
+    event: {
+      session,
+      seq,
+      at,
+      turn,
+      ...(run && { run }),
+      type,
+      version,
+      actor,
+      opensTurn,
+      body: kept,
+      hash: hex(hash),
+    },
+  };
+};
+
+/** A damaged log is not carried on: what a bundle holds has been verified. */
+const damaged = (session: SessionId, seq: number, reason: string): PerdureError =>
+  new PerdureError(
+    'EVENT_DAMAGED',
+    `event ${seq} of ${session} cannot be exported: ${reason}; run \`perdure verify ${session}\``,
+    {
+      details: { session, seq, reason },
+    },
+  );
+
+async function* sessionLines(scope: Scope, { head, seq: upTo }: Wanted): AsyncGenerator<BundleLine, void, void> {
+  const key = keyOf(scope, head.session);
+  const forkedAt = head.parent?.seq ?? 0;
+  const [point] = forkedAt > 0 ? await scope.store.read(key, { after: forkedAt - 1, upTo: forkedAt, limit: 1 }) : [];
+  let previous: { seq: number; hash: Uint8Array } = point ?? { seq: 0, hash: genesisHash };
+  for await (const event of readForward(scope.store, key, { after: previous.seq, upTo })) {
+    const problem = linkProblem(previous, event);
+    if (problem) throw damaged(head.session, event.seq, problem);
+    yield eventLine(event);
+    previous = event;
+  }
+  for (const used of await scope.store.keys(key)) {
+    if (used.seq + used.count - 1 <= upTo) yield { key: { session: head.session, ...used } };
+  }
+}
+
+function* blobLines(kind: 'tree' | 'content', hash: BlobHash, bytes: Uint8Array): Generator<BundleLine> {
+  if (bytes.length > maxBlobBytes[kind]) {
+    throw new PerdureError(
+      'PAYLOAD_TOO_LARGE',
+      `the blob ${hash} has ${bytes.length} bytes: a bundle takes ${maxBlobBytes[kind]}`,
+    );
+  }
+  yield { blob: { hash, kind, size: bytes.length } };
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    yield { piece: Buffer.from(bytes.subarray(at, at + pieceBytes)).toString('base64') };
+  }
+}
+
+/** What the events of all sessions name, each once, a tree after what it names. */
+async function* namedLines(scope: Scope, wanted: readonly Wanted[]): AsyncGenerator<BundleLine, void, void> {
+  const reach = new Reach(scope.blobs);
+  for (const { head, seq: upTo } of wanted) {
+    for await (const { event, named } of readBlobEvents(scope.store, scope.workspace, head.session)) {
+      if (event.seq > upTo) break;
+      try {
+        for await (const { kind, hash, bytes } of readAhead(scope.blobs, reachOf(reach, named))) {
+          yield* blobLines(kind, hash, bytes);
+        }
+      } catch (error) {
+        const problem = blobProblemOf(error);
+        throw problem ? damaged(head.session, event.seq, problem.reason) : error;
+      }
+    }
+  }
+}
+
+async function* bundleLines(scope: Scope, ids: readonly SessionId[]): AsyncGenerator<string, void, void> {
+  const wanted = await withAncestors(scope, ids);
+  const sessions = await Promise.all(
+    wanted.map(async ({ head, seq }): Promise<BundleHeader['sessions'][number]> => {
+      const [last] = await scope.store.read(keyOf(scope, head.session), { after: seq - 1, upTo: seq, limit: 1 });
+      if (!last) throw damaged(head.session, seq, 'it is missing');
+      return { session: head.session, ...(head.parent && { parent: head.parent }), seq, hash: hex(last.hash) };
+    }),
+  );
+  const digest = createHash('sha256');
+  let lines = 0;
+  const line = (content: BundleHeader | BundleLine): string => {
+    const text = `${JSON.stringify(content)}\n`;
+    digest.update(text);
+    lines += 1;
+    return text;
+  };
+  yield line({ bundle: 'perdure', version: bundleVersion, sessions });
+  for await (const content of namedLines(scope, wanted)) yield line(content);
+  for (const each of wanted) for await (const content of sessionLines(scope, each)) yield line(content);
+  yield `${endLine(lines, digest)}\n`;
+}
+
+/** One portable file with the sessions and the lineage they need, as a stream of bytes. */
+export const writeBundle = (scope: Scope, ids: readonly SessionId[]): AsyncIterable<Uint8Array> =>
+  sealed(transformed(bundleLines(scope, ids), createZstdCompress()));

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { Text } from '../../schema/json.ts';
+import { execute } from '../engine/execute.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { evict, type Summarize, summarizeByTurn } from '../session/context/compaction.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { messagesBackwards, type TranscriptEntry } from './transcript.ts';
+
+export interface CompactOptions {
+  /** How many turns at the end stay as they are. */
+  readonly keepTurns?: number | undefined;
+  /** Without one, a summary that needs no model. */
+  readonly summarize?: Summarize | undefined;
+}
+
+export interface Compaction {
+  readonly from: number;
+  readonly to: number;
+  readonly summary: string;
+  readonly evicted: readonly string[];
+}
+
+const Options = z.strictObject({
+  keepTurns: z.int().min(1).default(4),
+  summarize: z.custom<Summarize>((value) => typeof value === 'function', 'is not a function').optional(),
+});
+const Summary = Text.max(20_000).refine((text) => text.trim() !== '', 'is empty');
+
+const entriesAfter = async (
+  scope: Scope,
+  key: SessionKey,
+  after: number,
+  upTo: number,
+): Promise<readonly TranscriptEntry[]> => {
+  const entries: TranscriptEntry[] = [];
+  for await (const entry of messagesBackwards(scope, key, { seq: upTo })) {
+    if (entry.seq <= after) break;
+    entries.push(entry);
+  }
+  return entries.reverse();
+};
+
+/**
+ * Puts a summary over the older turns. Nothing is deleted: the transcript keeps them, and `recall` brings any of them back. A summary takes
+ * its time; when the session was rewound or compacted meanwhile, it fails with CONFLICT; of a run, by its epoch, when another has taken over,
+ * with FENCED.
+ */
+export const compactSession = async (
+  scope: Scope,
+  key: SessionKey,
+  options: CompactOptions = {},
+  epoch?: number,
+): Promise<Compaction | undefined> => {
+  const { keepTurns, summarize = summarizeByTurn } = parseInput('the compaction', Options, options);
+  const { compaction: previous, seq: head } = await scope.folds.head(key);
+  const entries = await entriesAfter(scope, key, previous?.to ?? 0, head);
+  const turns = [...new Set(entries.map(({ turn }) => turn))];
+  const leaving = new Set(turns.slice(0, -keepTurns));
+  const left = entries.filter(({ turn }) => leaving.has(turn));
+  if (left.length === 0) return undefined;
+  const summary = await summarize({ entries: left, previous: previous?.summary });
+  const { evicted, calls } = evict(left, previous);
+  const compaction: Compaction = {
+    from: previous?.from ?? left[0]!.seq,
+    to: left.at(-1)!.seq,
+    summary: (await scope.secrets.redactor()).text(parseInput('the summary', Summary, summary)),
+    evicted,
+  };
+  const overlay = { ...compaction, evicted: [...evicted], calls, summarizer: summarize.name || 'function' };
+  await execute(scope, key, { type: 'compact', overlay, previous }, { epoch });
+  return compaction;
+};

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { Text } from '../../schema/json.ts';
+import { Point } from '../../schema/point.ts';
+import { resolvePoint } from '../engine/points.ts';
+import { NewestEvents } from '../engine/read-log.ts';
+import type { Scope } from '../engine/scope.ts';
+import { sessionNotFound } from '../engine/session-folds.ts';
+import type { SessionKey } from '../ports/store.ts';
+import {
+  assembleContext,
+  type Context,
+  type ContextEntry,
+  defaultContextTokens,
+  estimateTokens,
+} from '../session/context/context.ts';
+import { systemText } from '../session/context/system-text.ts';
+import { boundAgent } from '../session/decide-commit.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { redactContext } from '../session/redaction/redact-context.ts';
+import { messagesOf } from './transcript.ts';
+
+export interface ContextOptions {
+  readonly at?: Point | undefined;
+  readonly maxTokens?: number | undefined;
+  /** In place of those of the agent that the session is bound to. */
+  readonly instructions?: string | undefined;
+}
+
+const Options = z.strictObject({
+  at: Point.optional(),
+  maxTokens: z.number().positive().default(defaultContextTokens),
+  instructions: Text.optional(),
+});
+
+/** The state as it was when the turn began: it stays the same within a turn, so that each request extends the one before. */
+const atTurnStart = async (scope: Scope, key: SessionKey, fold: SessionFold): Promise<SessionFold> => {
+  const known = scope.folds.beforeTurn(key, fold);
+  if (known) return known;
+  const [start] = fold.turn > 0 ? await scope.store.turnStarts(key, { from: fold.turn, limit: 1 }) : [];
+  return start?.turn === fold.turn && start.seq > 1 ? scope.folds.at(key, start.seq - 1) : fold;
+};
+
+/** What a context is assembled from: the messages that may stand in it and what is said before them. */
+export interface ContextParts {
+  readonly entries: readonly ContextEntry[];
+  systemWithin(spare: number): string;
+}
+
+interface PartsOptions {
+  readonly fold: SessionFold;
+  readonly maxTokens: number;
+  readonly instructions: string | undefined;
+  /** Up to the fold, when they were read before. */
+  readonly newest?: NewestEvents | undefined;
+}
+
+/** The newest turn, and of those before as many as the budget and the newest compaction leave, long messages counted as if they were cut. */
+export const readContextParts = async (
+  scope: Scope,
+  key: SessionKey,
+  { fold, maxTokens, instructions, newest }: PartsOptions,
+): Promise<ContextParts> => {
+  const parts = { instructions, began: await atTurnStart(scope, key, fold), compaction: fold.compaction };
+  const entries: ContextEntry[] = [];
+  let earlier = 0;
+  for await (const entry of messagesOf(scope, key, fold, newest)) {
+    if (entry.seq <= (fold.compaction?.to ?? 0)) break;
+    if (earlier > maxTokens && entry.turn !== entries.at(-1)!.turn) break;
+    entries.push(entry);
+    if (entry.turn !== entries[0]!.turn) earlier += Math.min(estimateTokens(entry.message), maxTokens / 8);
+  }
+  return { entries: entries.reverse(), systemWithin: (spare) => systemText(parts, spare) };
+};
+
+export const readContext = async (scope: Scope, key: SessionKey, options: ContextOptions = {}): Promise<Context> => {
+  const { at, maxTokens, instructions: given } = parseInput('the context', Options, options);
+  const head = await scope.store.head(key);
+  if (!head) throw sessionNotFound(key);
+  const reading = at ? undefined : NewestEvents.read(scope.store, key, head.seq);
+  const [newest, last, redactor] = await Promise.all([
+    reading,
+    scope.folds.atHead(head, reading),
+    scope.secrets.redactor(),
+  ]);
+  const seq = await resolvePoint(scope.store, key, last, at);
+  const fold = seq === last.seq ? last : await scope.folds.at(key, seq);
+  const instructions = given ?? boundAgent(fold, scope.agents)?.instructions;
+  const { entries, systemWithin } = await readContextParts(scope, key, { fold, maxTokens, instructions, newest });
+  return redactContext(assembleContext(entries, maxTokens, systemWithin), redactor);
+};

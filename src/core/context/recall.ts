@@ -1,0 +1,92 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { Json } from '../../schema/json.ts';
+import type { Message } from '../../schema/message.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { CallRecord, SessionKey } from '../ports/store.ts';
+import { turnsOfKey } from '../session/context/compaction.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
+import { findCalls } from '../state/commits.ts';
+import { readTranscript, readTurns, type TranscriptEntry } from './transcript.ts';
+
+/** A call that only the journal tells of, with what went in and what came out. */
+export interface RecalledCall extends CallRecord {
+  readonly input: Json;
+  readonly output?: Json;
+  readonly error?: { readonly name: string; readonly message: string };
+}
+
+const isOf = (message: Message, callId: string): boolean =>
+  message.content.some((part) => 'callId' in part && part.callId === callId);
+
+const eventAt = async (scope: Scope, key: SessionKey, seq: number): Promise<SessionEvent | undefined> => {
+  if (!Number.isSafeInteger(seq) || seq < 1) return undefined;
+  const [stored] = await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 });
+  return stored && decodeEvent(key.workspace, stored);
+};
+
+const outcomeOf = (event: SessionEvent | undefined): Pick<RecalledCall, 'output' | 'error'> => {
+  if (event?.type === 'tool.completed') return { output: event.payload.output };
+  return event?.type === 'tool.failed' ? { error: event.payload.error } : {};
+};
+
+const trackedCall = async (scope: Scope, key: SessionKey, callId: string): Promise<RecalledCall | undefined> => {
+  const [call] = await findCalls(scope, key, { callId, limit: 1 });
+  const called = call && (await eventAt(scope, key, call.seq));
+  if (called?.type !== 'tool.called') return undefined;
+  const ended = call!.endedSeq === undefined ? undefined : await eventAt(scope, key, call!.endedSeq);
+  return { ...call!, input: called.payload.input, ...outcomeOf(ended) };
+};
+
+/** The messages that speak of it, or where none does, what the journal has. */
+const recallCall = async (
+  scope: Scope,
+  key: SessionKey,
+  callId: string,
+): Promise<readonly TranscriptEntry[] | RecalledCall | undefined> => {
+  const entries = (await readTranscript(scope, key)).filter(({ message }) => isOf(message, callId));
+  return entries.length > 0 ? entries : trackedCall(scope, key, callId);
+};
+
+/** What else could be asked for. */
+const adviceOn = (kind: string, { turn, parts }: { turn: number; parts: readonly string[] }): string => {
+  const known: Readonly<Record<string, string>> = {
+    turn: turn > 0 ? `give a turn up to ${turn}` : 'there is no turn yet: send an input first',
+    call: 'give the id of a call in this session',
+    output: 'give the seq of an event tool.completed',
+    fact: 'try facts, which has them all',
+    summary: 'nothing was compacted yet; try turn:1',
+  };
+  const all = ['turn:3', 'turns:1-4', 'call:ID', 'output:SEQ', 'fact:KEY', 'summary', ...parts].join(', ');
+  return Object.hasOwn(known, kind) ? known[kind]! : `try one of ${all}`;
+};
+
+/** What was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `output:SEQ`, `fact:KEY`, `summary`, or the name of a part of the state. */
+export const recallKey = async (
+  scope: Scope,
+  key: SessionKey,
+  wanted: string,
+): Promise<readonly TranscriptEntry[] | unknown> => {
+  const turns = turnsOfKey(wanted);
+  if (turns) {
+    const found = await readTurns(scope, key, turns);
+    if (found.length > 0) return found;
+  }
+  const [, kind, rest = ''] = /^(call|output|fact):(.+)$/s.exec(wanted) ?? [];
+  if (kind === 'output') {
+    const { output } = outcomeOf(await eventAt(scope, key, Number(rest)));
+    if (output !== undefined) return output;
+  }
+  if (kind === 'call') {
+    const found = await recallCall(scope, key, rest);
+    if (found) return found;
+  }
+  const { state, compaction, turn } = await scope.folds.head(key);
+  if (wanted === 'summary' && compaction) return compaction.summary;
+  if (kind === 'fact' && Object.hasOwn(state.facts, rest)) return state.facts[rest];
+  if (!kind && Object.hasOwn(state, wanted)) return state[wanted as keyof typeof state];
+  const advice = adviceOn(turns ? 'turn' : (kind ?? wanted), { turn, parts: Object.keys(state) });
+  throw new PerdureError('POINT_NOT_FOUND', `there is nothing to recall under "${wanted}": ${advice}`, {
+    details: { key: wanted },
+  });
+};

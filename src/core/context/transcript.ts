@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { Actor, RunId } from '../../schema/ids.ts';
+import type { Message } from '../../schema/message.ts';
+import { Point } from '../../schema/point.ts';
+import { firstLiveTurn, resolvePoint } from '../engine/points.ts';
+import { type NewestEvents, readBackward } from '../engine/read-log.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { liveWithin } from '../session/live-lineage.ts';
+
+export interface TranscriptEntry {
+  readonly seq: number;
+  readonly turn: number;
+  readonly at: number;
+  readonly actor: Actor;
+  /** The run that it belongs to, where a run and not a foreign loop wrote it. */
+  readonly run?: RunId | undefined;
+  readonly message: Message;
+}
+
+/** The messages of the live lineage from `upTo` back to the first, newest first. */
+export async function* messagesBackwards(
+  scope: Scope,
+  key: SessionKey,
+  upTo?: Point,
+): AsyncGenerator<TranscriptEntry, void, void> {
+  const head = await scope.folds.outline(key);
+  const end = await resolvePoint(scope.store, key, head, upTo);
+  yield* messagesOf(scope, key, end === head.seq ? head : await scope.folds.at(key, end));
+}
+
+/** The same of a fold, perhaps with the newest events up to it. */
+export async function* messagesOf(
+  scope: Scope,
+  key: SessionKey,
+  { live, seq: end }: Pick<SessionFold, 'live' | 'seq'>,
+  newest?: NewestEvents,
+): AsyncGenerator<TranscriptEntry, void, void> {
+  for (const [from, to] of liveWithin(live, 0, end).toReversed()) {
+    for await (const stored of readBackward(scope.store, key, { from, to, newest })) {
+      if (stored.type !== 'message.appended') continue;
+      const event = newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
+      const { seq, turn, at, actor, run } = event;
+      yield {
+        seq,
+        turn,
+        at,
+        actor,
+        ...(run && { run }),
+        message: (event as SessionEvent<'message.appended'>).payload.message,
+      };
+    }
+  }
+}
+
+export interface TranscriptOptions {
+  readonly at?: Point | undefined;
+  /** Only the messages of so many turns, counted from the end. */
+  readonly lastTurns?: number | undefined;
+}
+
+const Options = z.strictObject({ at: Point.optional(), lastTurns: z.int().positive().optional() });
+
+export const readTranscript = async (
+  scope: Scope,
+  key: SessionKey,
+  options: TranscriptOptions = {},
+): Promise<readonly TranscriptEntry[]> => {
+  const { at, lastTurns = Number.POSITIVE_INFINITY } = parseInput('the query', Options, options);
+  const entries: TranscriptEntry[] = [];
+  const turns = new Set<number>();
+  for await (const entry of messagesBackwards(scope, key, at)) {
+    turns.add(entry.turn);
+    if (turns.size > lastTurns) break;
+    entries.push(entry);
+  }
+  return entries.reverse();
+};
+
+/** The messages of some turns of the live lineage, both inclusive. Turn 0 is what stands before the first. */
+export const readTurns = async (
+  scope: Scope,
+  key: SessionKey,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<readonly TranscriptEntry[]> => {
+  const head = await scope.folds.head(key);
+  const first = from > 0 ? await firstLiveTurn(scope.store, key, head, from) : { turn: 0, seq: 1 };
+  if (!first || first.turn > to) return [];
+  const next = await firstLiveTurn(scope.store, key, head, to + 1);
+  const entries: TranscriptEntry[] = [];
+  for await (const entry of messagesBackwards(scope, key, { seq: next ? next.seq - 1 : head.seq })) {
+    if (entry.seq < first.seq) break;
+    entries.push(entry);
+  }
+  return entries.reverse();
+};

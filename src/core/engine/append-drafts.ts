@@ -1,0 +1,69 @@
+import { PerdureError } from '../../schema/error.ts';
+import { currentVersion, type EventDraft, type SessionEvent } from '../../schema/event.ts';
+import type { Appended, AppendOutcome, AppendRequest, NewEvent, SessionKey } from '../ports/store.ts';
+import { encodeEvent } from '../session/events/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import type { Redactor } from '../session/redaction/redact.ts';
+import { redactDraft } from '../session/redaction/redact-draft.ts';
+import type { Landed } from './landed.ts';
+import type { Scope } from './scope.ts';
+
+/** The events as a reader would get them, without parsing again what was just written. */
+const eventsOf = (key: SessionKey, drafts: readonly EventDraft[], { events }: Appended): readonly SessionEvent[] =>
+  events.map((stored, index) => {
+    const draft = drafts[index]!;
+    const { session, seq, at, turn, actor } = stored;
+    return {
+      workspace: key.workspace,
+      session,
+      seq,
+      at,
+      turn,
+      ...(stored.run && { run: stored.run }),
+      type: draft.type,
+      version: currentVersion(draft.type),
+      actor,
+      payload: draft.payload,
+      hash: Buffer.from(stored.hash).toString('hex'),
+    } as SessionEvent;
+  });
+
+const refuseSecretKey = (redactor: Redactor, key: string | undefined): void => {
+  if (key === undefined || redactor.text(key) === key) return;
+  throw new PerdureError(
+    'INVALID_INPUT',
+    'the idempotency key holds a secret, and keys are kept as they are: take another',
+  );
+};
+
+const encodeAll = ([first, ...rest]: readonly EventDraft[]): readonly [NewEvent, ...NewEvent[]] => [
+  encodeEvent(first!),
+  ...rest.map(encodeEvent),
+];
+
+export type Written = Landed | { readonly outcome: Exclude<AppendOutcome, Appended> };
+
+/** What a decision names of the fold that it was made on. */
+export const onTopOf = ({ seq, hash }: SessionFold): Pick<AppendRequest, 'onHead' | 'onHash'> => ({
+  onHead: seq,
+  onHash: hash,
+});
+
+/** The one way into a log: what is a secret here is taken out before anything is encoded, so that whoever folds the events sees what the log holds. */
+export const appendDrafts = async (
+  scope: Scope,
+  key: SessionKey,
+  asked: readonly EventDraft[],
+  request: Pick<AppendRequest, 'writer' | 'creates' | 'onHead' | 'onHash' | 'whileStatus' | 'raisesEpoch' | 'key'>,
+): Promise<Written> => {
+  const redactor = await scope.secrets.redactor();
+  refuseSecretKey(redactor, request.key?.key);
+  const drafts = asked.map((draft) => redactDraft(draft, redactor));
+  const events = encodeAll(drafts);
+  const outcome = await scope.store.append({ ...key, ...request, at: scope.clock.now(), events });
+  if (outcome.outcome !== 'appended') return { outcome };
+  const bytes = events.reduce((sum, { payload }) => sum + payload.length, 0);
+  const written = eventsOf(key, drafts, outcome);
+  scope.onAppended(written);
+  return { outcome, events: written, bytes };
+};

@@ -1,0 +1,30 @@
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import type { Reach, Reached } from '../files/reach.ts';
+import type { Store, StoredEvent } from '../ports/store.ts';
+import { blobNamedBy, type NamedBlob } from '../session/events/blob-events.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
+
+const pageEvents = 256;
+
+/** Events that name blobs, page by page, with what they name; of one session its own. What was redacted names nothing any more. */
+export async function* readBlobEvents(
+  store: Store,
+  workspace: WorkspaceId,
+  session?: SessionId,
+): AsyncGenerator<{ readonly event: StoredEvent; readonly named: NamedBlob }, void, void> {
+  for (let after: StoredEvent | undefined; ; ) {
+    const page: readonly StoredEvent[] = await store.findBlobEvents(workspace, { session, after, limit: pageEvents });
+    for (const event of page) {
+      const named = event.body.kind === 'redacted' ? undefined : blobNamedBy(decodeEvent(workspace, event));
+      if (named) yield { event, named };
+    }
+    after = page.at(-1);
+    if (!after) return;
+  }
+}
+
+/** What an event keeps, as far as no event before it does. */
+export async function* reachOf(reach: Reach, named: NamedBlob): AsyncGenerator<Reached, void, void> {
+  if (named.kind === 'tree') yield* reach.below(named.hash);
+  else if (reach.meet(named.hash)) yield { ...named, path: '' };
+}

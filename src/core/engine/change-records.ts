@@ -1,0 +1,49 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { PerdureError } from '../../schema/error.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import type { RecordKind } from '../../schema/record-kind.ts';
+import type { Records, RecordWrite, StoredRecord } from '../ports/records.ts';
+
+const pageSize = 500;
+const maxTries = 50;
+const longestPauseMs = 50;
+
+/** A record that is kept under the id it has itself. */
+export const writeOf = <Body extends { readonly id: string }>(
+  kind: RecordKind,
+  body: Body,
+  onVersion: number,
+): RecordWrite => ({
+  kind,
+  id: body.id,
+  onVersion,
+  body: JSON.parse(JSON.stringify(body)),
+});
+
+/** All of a kind, by id. */
+export const allRecords = async (
+  records: Records,
+  workspace: WorkspaceId,
+  kind: RecordKind,
+): Promise<readonly StoredRecord[]> => {
+  const all: StoredRecord[] = [];
+  for (let page: readonly StoredRecord[] | undefined; !page || page.length === pageSize; ) {
+    page = await records.records(workspace, kind, { limit: pageSize, after: all.at(-1)?.id });
+    all.push(...page);
+  }
+  return all;
+};
+
+/** Decides again on what is there then, as long as somebody else came first. */
+export const changeRecords = async <T>(
+  records: Records,
+  workspace: WorkspaceId,
+  decide: () => Promise<{ readonly writes: readonly RecordWrite[]; readonly result: T }>,
+): Promise<T> => {
+  for (let tries = 0; tries < maxTries; tries++) {
+    const { writes, result } = await decide();
+    if (await records.writeRecords(workspace, writes)) return result;
+    await pause(Math.random() * Math.min(2 ** tries, longestPauseMs));
+  }
+  throw new PerdureError('CONFLICT', 'others change the same at the same time: try again');
+};

@@ -1,0 +1,111 @@
+import type { z } from 'zod';
+import { isPerdureError } from '../../schema/error.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { newDoorbell } from './doorbell.ts';
+import { endAtOnce } from './end-at-once.ts';
+import { Following } from './events.ts';
+import type { Scope } from './scope.ts';
+
+/** `after` is a time of change in ms since 1970: what changed from then on is told first. */
+export type ChangesOptions = z.input<typeof Following>;
+
+export interface SessionChange {
+  readonly session: SessionId;
+  /** The seq of its newest event. */
+  readonly head: number;
+  /** For who breaks off here: all that was not told yet has changed from then on. */
+  readonly after: number;
+}
+
+/** What is kept for a reader; beyond it the listing is read. */
+const maxSessions = 10_000;
+
+/** The heads of sessions, in a bounded number: those that were set last. */
+class Heads {
+  readonly #heads = new Map<SessionId, number>();
+
+  isAt(session: SessionId, head: number): boolean {
+    return (this.#heads.get(session) ?? 0) >= head;
+  }
+
+  set(session: SessionId, head: number): void {
+    this.#heads.delete(session);
+    this.#heads.set(session, head);
+    if (this.#heads.size > maxSessions) this.#heads.delete(this.#heads.keys().next().value!);
+  }
+}
+
+/** Each session that changes from now on, or from `after` on, its newest head alone. */
+export const readChanges = (
+  scope: Pick<Scope, 'store' | 'workspace' | 'clock' | 'closing'>,
+  options: ChangesOptions = {},
+): AsyncGenerator<SessionChange, void, void> => {
+  const { after = scope.clock.now(), signal } = parseInput('the query', Following, options);
+  return endAtOnce(signal, (ending) => untilClosed(scope, after, ending));
+};
+
+async function* untilClosed(
+  scope: Parameters<typeof readChanges>[0],
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<SessionChange, void, void> {
+  const isLate = scope.closing.aborted;
+  try {
+    yield* followChanges(scope, after, AbortSignal.any([scope.closing, signal]));
+  } catch (error) {
+    if (isLate || !scope.closing.aborted || !isPerdureError(error, 'RUNTIME_CLOSED')) throw error;
+  }
+}
+
+async function* followChanges(
+  { store, workspace, clock }: Parameters<typeof readChanges>[0],
+  after: number,
+  ending: AbortSignal,
+): AsyncGenerator<SessionChange, void, void> {
+  const bell = newDoorbell();
+  const told = new Heads();
+  const untold = new Map<SessionId, number>();
+  const now = (): number => Math.max(0, clock.now() - clockSkewMs);
+  let untoldFromMs = Math.min(after, now());
+  let listFromMs: number | undefined = after;
+  const stopWatching = store.watchWorkspace(workspace, (session, head) => {
+    if (told.isAt(session, head)) return;
+    untold.set(session, Math.max(head, untold.get(session) ?? 0));
+    if (untold.size > maxSessions) {
+      untold.clear();
+      listFromMs = Math.min(listFromMs ?? Number.POSITIVE_INFINITY, untoldFromMs);
+    }
+    bell.ring();
+  });
+  async function* waiting(): AsyncGenerator<readonly [SessionId, number], void, void> {
+    if (listFromMs !== undefined) {
+      const from = listFromMs;
+      listFromMs = undefined;
+      for await (const { id, seq } of changedSince((...asked) => store.list(...asked), workspace, from))
+        yield [id, seq];
+    }
+    for (const change of untold) {
+      untold.delete(change[0]);
+      yield change;
+    }
+  }
+  ending.addEventListener('abort', bell.ring);
+  try {
+    while (!ending.aborted) {
+      for await (const [session, head] of waiting()) {
+        if (told.isAt(session, head)) continue;
+        told.set(session, head);
+        yield { session, head, after: untoldFromMs };
+        if (ending.aborted) return;
+      }
+      if (listFromMs !== undefined) continue;
+      untoldFromMs = now();
+      await bell.rung();
+    }
+  } finally {
+    stopWatching();
+    ending.removeEventListener('abort', bell.ring);
+  }
+}

@@ -1,0 +1,62 @@
+import { PerdureError } from '../../schema/error.ts';
+import { Point } from '../../schema/point.ts';
+import type { SessionKey, Store } from '../ports/store.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { isLive, liveAtOrBefore } from '../session/live-lineage.ts';
+
+const nameOf = (point: Point): string => ('seq' in point ? `event ${point.seq}` : `turn ${point.turn}`);
+
+const notFound = (key: Pick<SessionKey, 'session'>, point: Point, why: string): PerdureError =>
+  new PerdureError('POINT_NOT_FOUND', `${nameOf(point)} is not a point of ${key.session}: ${why}`, {
+    details: { session: key.session, point },
+  });
+
+/** Nothing comes after an event that is not there: who would wait for it has another log in mind. */
+export const refuseBeyond = (
+  key: Pick<SessionKey, 'session'>,
+  after: number,
+  { seq }: { readonly seq: number },
+): void => {
+  if (after > seq) throw notFound(key, { seq: after }, `it has ${seq} events, go on after one of them`);
+};
+
+/** The first turns numbered `from` or higher that the live lineage holds. */
+const liveTurns = async (store: Store, key: SessionKey, head: SessionFold, from: number, count: number) => {
+  const found: { readonly turn: number; readonly seq: number }[] = [];
+  for (let next = from; ; ) {
+    const starts = await store.turnStarts(key, { from: next, limit: 64 });
+    found.push(...starts.filter(({ seq }) => isLive(head.live, seq)));
+    const last = starts.at(-1);
+    if (found.length >= count || !last) return found;
+    next = last.turn + 1;
+  }
+};
+
+export const firstLiveTurn = async (store: Store, key: SessionKey, head: SessionFold, from: number) =>
+  (await liveTurns(store, key, head, from, 1))[0];
+
+/** The seq of a point, as the session stands at `head`. A turn ends where the next one of the live lineage begins. */
+export const resolvePoint = async (
+  store: Store,
+  key: SessionKey,
+  head: SessionFold,
+  input?: Point,
+): Promise<number> => {
+  if (input === undefined) return head.seq;
+  const point = parseInput('the point', Point, input);
+  if ('seq' in point) {
+    if (point.seq > head.seq) throw notFound(key, point, `it has ${head.seq} events`);
+    return point.seq;
+  }
+  if (point.turn === 0) {
+    const first = await firstLiveTurn(store, key, head, 1);
+    return first ? liveAtOrBefore(head.live, first.seq - 1) : head.seq;
+  }
+  const [start, next] = await liveTurns(store, key, head, point.turn, 2);
+  if (start?.turn !== point.turn) {
+    const why = point.turn > head.lastTurn ? `its last turn is ${head.lastTurn}` : 'a rewind left that turn behind';
+    throw notFound(key, point, why);
+  }
+  return next ? liveAtOrBefore(head.live, next.seq - 1) : head.seq;
+};

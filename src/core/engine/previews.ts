@@ -1,0 +1,138 @@
+import type { ModelDelta } from '../ports/model.ts';
+import type { Notes } from '../ports/notes.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { RedactedStream, Redactor } from '../session/redaction/redact.ts';
+import { after, type Preview, type Written } from './preview.ts';
+import { PreviewRelay } from './preview-relay.ts';
+
+type Listener = (preview: Preview) => void;
+
+/** Shows texts piece by piece without the secrets in them, also where one is cut by the pieces. A text is over when one of another kind begins. */
+export class ShownText<Kind> {
+  readonly #redactor: Redactor;
+  readonly #show: (kind: Kind, text: string) => void;
+  #current: { readonly kind: Kind; readonly stream: RedactedStream } | undefined;
+
+  constructor(redactor: Redactor, show: (kind: Kind, text: string) => void) {
+    this.#redactor = redactor;
+    this.#show = show;
+  }
+
+  push(kind: Kind, piece: string): void {
+    if (this.#current?.kind !== kind) this.end();
+    this.#current ??= { kind, stream: this.#redactor.stream() };
+    this.#tell(kind, this.#current.stream.push(piece));
+  }
+
+  /** What was held back. */
+  end(): void {
+    const current = this.#current;
+    this.#current = undefined;
+    if (current) this.#tell(current.kind, current.stream.end());
+  }
+
+  #tell(kind: Kind, text: string): void {
+    if (text !== '') this.#show(kind, text);
+  }
+}
+
+const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
+
+/** The message that is being written, in the order in which its kinds of text began. */
+interface Writing {
+  readonly message: string;
+  readonly texts: Map<ModelDelta['kind'], string>;
+}
+
+/** One who looks on: told of each piece once, though what there was may be shown again to all because another came late. */
+class Look {
+  readonly #listener: Listener;
+  #message: string | undefined;
+  readonly #ends = new Map<ModelDelta['kind'], number>();
+
+  constructor(listener: Listener) {
+    this.#listener = listener;
+  }
+
+  show(preview: Preview): void {
+    const unseen = preview.type === 'delta' ? this.#unseen(preview) : preview;
+    if (unseen) this.#listener(unseen);
+  }
+
+  #unseen(preview: Extract<Preview, { type: 'delta' }>): Preview | undefined {
+    const { message, kind, offset, text } = preview;
+    if (message !== this.#message) this.#ends.clear();
+    this.#message = message;
+    const seen = Math.max(0, (this.#ends.get(kind) ?? 0) - offset);
+    if (seen >= text.length) return undefined;
+    this.#ends.set(kind, offset + text.length);
+    return after(preview, seen);
+  }
+}
+
+interface LookedOn {
+  readonly key: SessionKey;
+  readonly looks: Set<Look>;
+}
+
+/** Shows what is being written and done to those who look on, here and in other processes. The log knows nothing of it. */
+export class Previews {
+  readonly #lookedOn = new Map<string, LookedOn>();
+  readonly #writing = new Map<string, Writing>();
+  readonly #relay: PreviewRelay;
+
+  constructor(notes: Notes, closing: AbortSignal) {
+    this.#relay = new PreviewRelay(notes, {
+      soFar: (key) => this.#soFar(nameOf(key)),
+      show: (key, preview) => this.#show(nameOf(key), preview),
+      isLookedOn: (key) => this.#lookedOn.has(nameOf(key)),
+      lookedOn: () => [...this.#lookedOn.values()].map(({ key }) => key),
+    });
+    closing.addEventListener('abort', () => this.#relay.close(), { once: true });
+  }
+
+  listen(key: SessionKey, listener: Listener): () => void {
+    const name = nameOf(key);
+    const { looks } = this.#lookedOn.get(name) ?? { looks: new Set<Look>() };
+    const look = new Look(listener);
+    this.#lookedOn.set(name, { key, looks: looks.add(look) });
+    for (const preview of this.#soFar(name)) look.show(preview);
+    this.#relay.ask(key);
+    return () => {
+      looks.delete(look);
+      if (looks.size === 0) this.#lookedOn.delete(name);
+    };
+  }
+
+  tell(key: SessionKey, written: Written): void {
+    const name = nameOf(key);
+    const preview = written.type === 'delta' ? { ...written, offset: this.#keep(name, written) } : written;
+    this.#show(name, preview);
+    this.#relay.tell(key, preview);
+  }
+
+  /** The message is in the log, or will never be: who comes now is shown nothing of it. */
+  over(key: SessionKey): void {
+    this.#writing.delete(nameOf(key));
+    this.#relay.over(key);
+  }
+
+  #show(name: string, preview: Preview): void {
+    for (const look of [...(this.#lookedOn.get(name)?.looks ?? [])]) look.show(preview);
+  }
+
+  #soFar(name: string): readonly Preview[] {
+    const { message, texts } = this.#writing.get(name) ?? {};
+    return [...(texts ?? [])].map(([kind, text]) => ({ type: 'delta', message: message!, kind, offset: 0, text }));
+  }
+
+  /** For those who come later; gives how much there was before. */
+  #keep(name: string, { message, kind, text }: Extract<Written, { type: 'delta' }>): number {
+    const before = this.#writing.get(name);
+    const writing = before?.message === message ? before : { message, texts: new Map() };
+    const shown = writing.texts.get(kind) ?? '';
+    writing.texts.set(kind, shown + text);
+    this.#writing.set(name, writing);
+    return shown.length;
+  }
+}

@@ -1,0 +1,104 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import type { SessionKey, Store, StoredEvent } from '../ports/store.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
+
+const pageEvents = 256;
+const pageBytes = 2 * 1024 * 1024;
+
+const missing = ({ session }: SessionKey, seq: number): PerdureError =>
+  new PerdureError(
+    'EVENT_DAMAGED',
+    `event ${seq} of ${session} is missing; run \`perdure verify ${session}\` and restore it from an export or a backup`,
+    { details: { session, seq, reason: 'it is missing' } },
+  );
+
+/** The newest events of a log: who needs them for more than one thing reads and decodes them once. */
+export class NewestEvents {
+  readonly #newestFirst: readonly StoredEvent[];
+  readonly #decoded = new Map<StoredEvent, SessionEvent>();
+
+  private constructor(newestFirst: readonly StoredEvent[]) {
+    this.#newestFirst = newestFirst;
+  }
+
+  static async read(store: Store, key: SessionKey, upTo: number): Promise<NewestEvents> {
+    const bounds = { after: 0, upTo, limit: pageEvents, maxBytes: pageBytes, order: 'descending' } as const;
+    return new NewestEvents(await store.read(key, bounds));
+  }
+
+  /** Those of a range, newest first; undefined when its last is not among them. */
+  endOf(from: number, to: number): readonly StoredEvent[] | undefined {
+    const isThere = this.#newestFirst.some(({ seq }) => seq === to);
+    return isThere ? this.#newestFirst.filter(({ seq }) => from <= seq && seq <= to) : undefined;
+  }
+
+  /** A whole range in order; undefined when a part of it is not among them. */
+  allOf(from: number, to: number | undefined): readonly StoredEvent[] | undefined {
+    const found = to === undefined ? undefined : this.endOf(from, to);
+    return found?.at(-1)?.seq === from ? found.toReversed() : undefined;
+  }
+
+  decode(workspace: WorkspaceId, stored: StoredEvent): SessionEvent {
+    const event = this.#decoded.get(stored) ?? decodeEvent(workspace, stored);
+    this.#decoded.set(stored, event);
+    return event;
+  }
+}
+
+interface Forward {
+  readonly after: number;
+  readonly upTo?: number;
+  readonly newest?: NewestEvents | undefined;
+}
+
+/** The events after `after` in order, page by page, to `upTo` or to the end there is. A gap is an error, never passed over. */
+export async function* readForward(
+  store: Store,
+  key: SessionKey,
+  { after, upTo, newest }: Forward,
+): AsyncGenerator<StoredEvent, void, void> {
+  let cursor = after;
+  while (upTo === undefined || cursor < upTo) {
+    const bounds = { after: cursor, limit: pageEvents, maxBytes: pageBytes, ...(upTo !== undefined && { upTo }) };
+    const page = newest?.allOf(cursor + 1, upTo) ?? (await store.read(key, bounds));
+    if (page.length === 0 && upTo === undefined) return;
+    if (page.length === 0) throw missing(key, cursor + 1);
+    for (const event of page) {
+      if (event.seq !== cursor + 1) throw missing(key, cursor + 1);
+      cursor = event.seq;
+      yield event;
+    }
+  }
+}
+
+interface Backward {
+  readonly from: number;
+  readonly to: number;
+  readonly newest?: NewestEvents | undefined;
+}
+
+/** The events from `from` to `to`, newest first. */
+export async function* readBackward(
+  store: Store,
+  key: SessionKey,
+  { from, to, newest }: Backward,
+): AsyncGenerator<StoredEvent, void, void> {
+  for (let next = to; next >= from; ) {
+    const bounds = {
+      after: from - 1,
+      upTo: next,
+      limit: pageEvents,
+      maxBytes: pageBytes,
+      order: 'descending',
+    } as const;
+    const page = newest?.endOf(from, next) ?? (await store.read(key, bounds));
+    if (page.length === 0) throw missing(key, next);
+    for (const event of page) {
+      if (event.seq !== next) throw missing(key, next);
+      next -= 1;
+      yield event;
+    }
+  }
+}

@@ -1,0 +1,300 @@
+import { deepFreeze } from '../../schema/deep-freeze.ts';
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { FoldSnapshot, Head, SessionKey, Store, StoredEvent } from '../ports/store.ts';
+import { linkProblem } from '../session/events/chain.ts';
+import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/events/event-codec.ts';
+import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
+import type { Landed } from './landed.ts';
+import { type NewestEvents, readForward } from './read-log.ts';
+
+/** A snapshot is due when either is reached since the last one: the tail that opening a session has to fold stays below both. */
+export interface SnapshotPolicy {
+  /** After so many events since the last one. */
+  readonly everyEvents: number;
+  /** Or after so many bytes of payloads. */
+  readonly everyBytes: number;
+}
+
+export const defaultSnapshotPolicy: SnapshotPolicy = { everyEvents: 256, everyBytes: 1024 * 1024 };
+
+const cachedSessions = 1000;
+
+export interface Counted {
+  readonly state: SessionFold;
+  /** Since the last snapshot. */
+  readonly events: number;
+  readonly bytes: number;
+  /** The fold before the first event of the newest turn, if that passed by here. */
+  readonly began?: SessionFold | undefined;
+}
+
+/** One event further. */
+const counted = (before: Counted | undefined, event: SessionEvent, bytes: number, target?: SessionFold): Counted => {
+  const state = fold(before?.state, event, target);
+  const isNewTurn = before !== undefined && state.lastTurn > before.state.lastTurn;
+  return {
+    state,
+    events: (before?.events ?? 0) + 1,
+    bytes: (before?.bytes ?? 0) + bytes,
+    began: isNewTurn ? before.state : before?.began,
+  };
+};
+
+/** Each part is kept once while it does not change; the state counts by collection, since it is what grows. */
+export const encodeFold = ({ state, ...rest }: SessionFold): FoldSnapshot => ({
+  seq: rest.seq,
+  foldVersion,
+  parts: Object.fromEntries([
+    ...Object.entries(rest).flatMap(([name, value]) => (value === undefined ? [] : [[name, encodeJson(value)]])),
+    ...Object.entries(state).map(([name, value]) => [statePart + name, encodeJson(value)]),
+  ]),
+});
+
+const statePart = 'state/';
+
+const decodeFold = ({ parts }: FoldSnapshot): SessionFold => {
+  const decoded = Object.entries(parts).map(([name, bytes]) => [name, decodeJson(bytes)] as const);
+  const [inState, rest] = [true, false].map((wanted) =>
+    decoded.filter(([name]) => name.startsWith(statePart) === wanted),
+  );
+  const state = Object.fromEntries(inState!.map(([name, value]) => [name.slice(statePart.length), value]));
+  return { ...Object.fromEntries(rest!), state: deepFreeze(state) } as unknown as SessionFold;
+};
+
+/** Undefined for one that somebody changed: losing it loses nothing. */
+export const readableFold = (snapshot: FoldSnapshot): SessionFold | undefined => {
+  try {
+    const fold = decodeFold(snapshot);
+    return fold.seq === snapshot.seq ? fold : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) return undefined;
+    throw error;
+  }
+};
+
+/** Where a rewind goes back to: before itself, or it cannot be followed. */
+export const rewindPoint = (event: SessionEvent<'session.rewound'>): number => {
+  const { to } = event.payload;
+  if (to >= event.seq) throw eventDamaged(event, `it goes back to event ${to}, which is not before it`);
+  return to;
+};
+
+export const sessionNotFound = ({ workspace, session }: SessionKey): PerdureError =>
+  new PerdureError(
+    'SESSION_NOT_FOUND',
+    `there is no session ${session} in workspace ${workspace}: \`perdure ls\` lists those there are`,
+    { details: { workspace, session } },
+  );
+
+const hexOf = (hash: Uint8Array): string => Buffer.from(hash).toString('hex');
+
+/** Whether it follows the event that the fold ends with, and not another one of its number. */
+const goesOnFrom = ({ seq, hash }: SessionFold, event: StoredEvent): boolean =>
+  linkProblem({ seq, hash: Buffer.from(hash, 'hex') }, event) === undefined;
+
+interface FoldOptions {
+  /** What was kept here; the store may have lost it. */
+  readonly base?: Counted | undefined;
+  readonly newest?: Promise<NewestEvents> | undefined;
+  readonly targets?: Map<number, SessionFold>;
+}
+
+const bodyBytes = (event: StoredEvent): number => (event.body.kind === 'bytes' ? event.body.bytes.length : 0);
+
+/**
+ * Folds of sessions: from the newest snapshot and the tail behind it, taking snapshots on the way. Keeps the newest fold of sessions in
+ * use; what it keeps may be behind the store, which the guards of an append find out.
+ */
+export class SessionFolds {
+  readonly #store: Store;
+  readonly #policy: SnapshotPolicy;
+  readonly #report: (problem: unknown) => void;
+  readonly #newest = new Map<string, Counted>();
+  readonly #writing = new Set<Promise<void>>();
+  readonly #deciding = new Map<string, Promise<unknown>>();
+
+  constructor(store: Store, policy: SnapshotPolicy, report: (problem: unknown) => void) {
+    this.#store = store;
+    this.#policy = policy;
+    this.#report = report;
+  }
+
+  /** The fold that was newest when last seen here; reads nothing when the session is in use. */
+  async recent(key: SessionKey): Promise<SessionFold> {
+    return sound(await this.recentOutline(key));
+  }
+
+  /** The fold at the head, as the store has it now. */
+  async head(key: SessionKey): Promise<SessionFold> {
+    return sound(await this.outline(key));
+  }
+
+  /** Like `recent`, also when a commit is damaged: all but the state can be relied on. */
+  async recentOutline(key: SessionKey): Promise<SessionFold> {
+    return this.#newest.get(cacheKey(key))?.state ?? this.outline(key);
+  }
+
+  /** Like `head`, also when a commit is damaged. */
+  async outline(key: SessionKey): Promise<SessionFold> {
+    const head = await this.#store.head(key);
+    if (!head) throw sessionNotFound(key);
+    return this.#outlineAt(head);
+  }
+
+  /** The fold at a head that was just read, perhaps with the newest events up to it, which are being read. */
+  async atHead(head: Head, newest?: Promise<NewestEvents>): Promise<SessionFold> {
+    return sound(await this.#outlineAt(head, newest));
+  }
+
+  async #outlineAt(head: Head, newest?: Promise<NewestEvents>): Promise<SessionFold> {
+    const key: SessionKey = { workspace: head.workspace, session: head.session };
+    const known = this.#newest.get(cacheKey(key));
+    if (known?.state.seq === head.seq && known.state.hash === hexOf(head.hash)) return known.state;
+    const base = known && known.state.seq < head.seq ? known : undefined;
+    const read = await this.#foldTo(key, head.seq, { base, newest });
+    // Somebody may have appended while it was read.
+    const now = this.#newest.get(cacheKey(key));
+    if (!now || now.state.seq <= read.state.seq) this.#keep(key, read);
+    return read.state;
+  }
+
+  /** The fold after the event at `seq`, which must exist. */
+  async at(key: SessionKey, seq: number): Promise<SessionFold> {
+    return sound((await this.countedAt(key, seq)).state);
+  }
+
+  /** The same with what a snapshot there would spare, for a child that goes on from it. */
+  async countedAt(key: SessionKey, seq: number): Promise<Counted> {
+    const known = this.#newest.get(cacheKey(key));
+    return known?.state.seq === seq ? known : this.#foldTo(key, seq);
+  }
+
+  /** The fold before the first event of the turn that the given one is in, when it passed by here; reads nothing. */
+  beforeTurn(key: SessionKey, given: SessionFold): SessionFold | undefined {
+    const known = this.#newest.get(cacheKey(key));
+    return known?.began && known.state === given && given.turn === given.lastTurn ? sound(known.began) : undefined;
+  }
+
+  /** Takes in what was just appended; forgets the fold when others appended in between. */
+  advance(
+    key: SessionKey,
+    before: SessionFold | undefined,
+    { outcome, events, bytes }: Landed,
+    target?: SessionFold,
+  ): void {
+    const known = this.#newest.get(cacheKey(key));
+    if (before && known?.state.hash !== hexOf(outcome.previous)) {
+      this.forget(key);
+      return;
+    }
+    // Facts that were decided at once come here one after another: each goes on from what is known by then.
+    const base = before && known;
+    const folded = events.reduce<Counted | undefined>((each, event) => counted(each, event, 0, target), base)!;
+    const since = { ...folded, bytes: folded.bytes + bytes };
+    this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since) : since);
+  }
+
+  /** Begins the fold of a child where its parent's stood: what the parent had folded since its last snapshot counts on. */
+  seed(key: SessionKey, point: Counted, { outcome, events }: Landed): void {
+    if (point.state.hash !== hexOf(outcome.previous)) return;
+    const parent: Counted = { ...point, began: undefined };
+    const since = events.reduce<Counted>((each, event) => counted(each, event, 0), parent);
+    this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since) : since);
+  }
+
+  /** Decisions about one session are made one after another here: then only other processes' can be in their way. */
+  async inTurn<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
+    const name = cacheKey(key);
+    const before = this.#deciding.get(name);
+    const mine = (before ?? Promise.resolve()).then(work, work);
+    const settled = mine.catch(() => undefined);
+    this.#deciding.set(name, settled);
+    try {
+      return await mine;
+    } finally {
+      if (this.#deciding.get(name) === settled) this.#deciding.delete(name);
+    }
+  }
+
+  forget(key: SessionKey): void {
+    this.#newest.delete(cacheKey(key));
+  }
+
+  forgetAll(): void {
+    this.#newest.clear();
+  }
+
+  /** Waits for the snapshots that are being written. */
+  async settle(): Promise<void> {
+    while (this.#writing.size > 0) await Promise.all(this.#writing);
+  }
+
+  /** `targets` are folds that rewinds go back to: of many that lead to each other's windows, each is made once. */
+  async #foldTo(
+    key: SessionKey,
+    seq: number,
+    { base, newest: reading, targets = new Map() }: FoldOptions = {},
+  ): Promise<Counted> {
+    const [from, newest] = await Promise.all([base ?? this.#load(key, seq), reading]);
+    let tracked = from;
+    const passed = new Map<number, SessionFold>();
+    for await (const stored of readForward(this.#store, key, { after: tracked?.state.seq ?? 0, upTo: seq, newest })) {
+      if (tracked && tracked === base && !goesOnFrom(tracked.state, stored)) {
+        return this.#foldTo(key, seq, { newest: reading });
+      }
+      const event = newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
+      tracked = counted(tracked, event, bodyBytes(stored), await this.#target(key, event, passed, targets));
+      passed.set(tracked.state.seq, tracked.state);
+      if (!this.#isDue(tracked)) continue;
+      tracked = this.#snapshot(key, tracked);
+      passed.clear();
+    }
+    return tracked!;
+  }
+
+  async #load(key: SessionKey, seq: number): Promise<Counted | undefined> {
+    const snapshot = await this.#store.snapshot(key, { seq, foldVersion });
+    if (!snapshot) return undefined;
+    const state = readableFold(snapshot);
+    return state ? { state, events: 0, bytes: 0 } : this.#load(key, snapshot.seq - 1);
+  }
+
+  async #target(
+    key: SessionKey,
+    event: SessionEvent,
+    passed: ReadonlyMap<number, SessionFold>,
+    targets: Map<number, SessionFold>,
+  ): Promise<SessionFold | undefined> {
+    if (event.type !== 'session.rewound') return undefined;
+    const to = rewindPoint(event);
+    const known = passed.get(to) ?? targets.get(to);
+    if (known) return known;
+    const { state } = await this.#foldTo(key, to, { targets });
+    targets.set(to, state);
+    return state;
+  }
+
+  #isDue({ events, bytes }: Counted): boolean {
+    return events >= this.#policy.everyEvents || bytes >= this.#policy.everyBytes;
+  }
+
+  /** A snapshot is a cache: nobody waits for it, and when it cannot be written the log still has everything. */
+  #snapshot(key: SessionKey, tracked: Counted): Counted {
+    const write = async (): Promise<void> => this.#store.putSnapshot(key, encodeFold(tracked.state));
+    const writing = write()
+      .catch(this.#report)
+      .finally(() => this.#writing.delete(writing));
+    this.#writing.add(writing);
+    return { ...tracked, events: 0, bytes: 0 };
+  }
+
+  #keep(key: SessionKey, tracked: Counted): void {
+    const name = cacheKey(key);
+    this.#newest.delete(name);
+    this.#newest.set(name, tracked);
+    if (this.#newest.size > cachedSessions) this.#newest.delete(this.#newest.keys().next().value!);
+  }
+}
+
+const cacheKey = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;

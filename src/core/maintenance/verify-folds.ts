@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isPerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import { readForward } from '../engine/read-log.ts';
+import { encodeFold, readableFold, rewindPoint } from '../engine/session-folds.ts';
+import type { SessionKey, Store, StoredEvent } from '../ports/store.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
+import { fold, foldVersion, type SessionFold } from '../session/fold.ts';
+
+export interface BadEvent {
+  readonly seq: number;
+  readonly reason: string;
+  /** Of what it names: the blob that is missing or damaged, and where in its tree. */
+  readonly path?: string;
+  readonly blob?: string;
+}
+
+/** Undefined for what was redacted, and for what a release to come will read. */
+export const legible = (workspace: WorkspaceId, stored: StoredEvent): SessionEvent | undefined => {
+  try {
+    return decodeEvent(workspace, stored);
+  } catch (error) {
+    if (stored.body.kind === 'redacted' || isPerdureError(error, 'EVENT_UNSUPPORTED')) return undefined;
+    throw error;
+  }
+};
+
+const snapshotSeqs = async (store: Store, key: SessionKey, upTo: number): Promise<ReadonlySet<number>> => {
+  const seqs = new Set<number>();
+  for (let seq = upTo; ; ) {
+    const found = await store.snapshot(key, { seq, foldVersion });
+    if (!found) return seqs;
+    seqs.add(found.seq);
+    seq = found.seq - 1;
+  }
+};
+
+const agrees = async (store: Store, key: SessionKey, state: SessionFold): Promise<boolean> => {
+  const snapshot = await store.snapshot(key, { seq: state.seq, foldVersion });
+  if (snapshot?.seq !== state.seq) return true;
+  const kept = readableFold(snapshot);
+  return kept === undefined || isDeepStrictEqual(kept, readableFold(encodeFold(state)));
+};
+
+/**
+ * Folds the log from its first event, with no help of snapshots, and names the first of them that says something else, or a commit that
+ * does not apply. `points` are the events that rewinds go back to. As far as the log can be read: after a redaction there is no fold.
+ */
+export const foldProblem = async (
+  store: Store,
+  key: SessionKey,
+  { upTo, points }: { readonly upTo: number; readonly points: ReadonlySet<number> },
+): Promise<BadEvent | undefined> => {
+  const snapshots = await snapshotSeqs(store, key, upTo);
+  const targets = new Map<number, SessionFold>();
+  let state: SessionFold | undefined;
+  for await (const stored of readForward(store, key, { after: 0, upTo })) {
+    const event = legible(key.workspace, stored);
+    if (!event) return state?.damage;
+    state = fold(state, event, event.type === 'session.rewound' ? targets.get(rewindPoint(event)) : undefined);
+    if (points.has(event.seq)) targets.set(event.seq, state);
+    if (snapshots.has(event.seq) && !(await agrees(store, key, state))) {
+      const reason = 'its snapshot is not what the log tells: `perdure repair --projections` drops it';
+      return { seq: event.seq, reason };
+    }
+  }
+  return state?.damage;
+};

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { isPerdureError } from '../../schema/error.ts';
+import { reachOf } from '../engine/blob-events.ts';
+import { readForward } from '../engine/read-log.ts';
+import type { Scope } from '../engine/scope.ts';
+import { rewindPoint, sessionNotFound } from '../engine/session-folds.ts';
+import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
+import type { Head, SessionKey, StoredEvent } from '../ports/store.ts';
+import { blobNamedBy, type NamedBlob } from '../session/events/blob-events.ts';
+import { genesisHash, linkProblem } from '../session/events/chain.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { isSameJson } from '../session/state/patch-between.ts';
+import { foldSummary, type SummaryFold, turnMark } from '../session/summary-fold.ts';
+import { type BadEvent, foldProblem, legible } from './verify-folds.ts';
+
+export type Verification =
+  | { readonly ok: true; readonly events: number; readonly hash: string }
+  | { readonly ok: false; readonly events: number; readonly bad: BadEvent };
+
+const VerifyOptions = z.strictObject({
+  /** Leaves out the content of files: only trees are read. */
+  isQuick: z.boolean().optional(),
+});
+export type VerifyOptions = z.input<typeof VerifyOptions>;
+
+const mended = '`perdure repair --projections` makes it anew from the log';
+
+/** Follows the log as it is read, with all that is kept beside it and can be told from it. */
+class Walk {
+  #last: { readonly seq: number; readonly hash: Uint8Array } | StoredEvent = { seq: 0, hash: genesisHash };
+  #root: string | undefined;
+  #summary: SummaryFold;
+  /** Where rewinds go back to. */
+  readonly points = new Set<number>();
+  /** What events name, by their seqs. */
+  readonly named: { readonly seq: number; readonly named: NamedBlob }[] = [];
+
+  /** Why the event is not as it was written. */
+  add(key: SessionKey, event: StoredEvent): string | undefined {
+    const before = 'session' in this.#last && this.#last.session === event.session ? this.#summary : undefined;
+    const problem = linkProblem(this.#last, event);
+    if (problem) return problem;
+    if (event.opensTurn !== turnMark(before, event)) return `its mark of a turn that begins is wrong: ${mended}`;
+    const known = legible(key.workspace, event);
+    if (known?.type === 'session.rewound') this.points.add(rewindPoint(known));
+    const named = known && blobNamedBy(known);
+    if (named) this.named.push({ seq: event.seq, named });
+    this.#root ??= event.session;
+    this.#summary = foldSummary(before, event);
+    this.#last = event;
+    return undefined;
+  }
+
+  /** Why the session's row is not what its log tells. */
+  headProblem({ hash, at, root, parent, summary, isListed }: Head): string | undefined {
+    if (!Buffer.from(this.#last.hash).equals(hash)) return 'the session names another hash as its head';
+    if ('at' in this.#last && this.#last.at !== at) return `the session names another time as its head's: ${mended}`;
+    if (root !== this.#root) return 'the session names another as the first of its family';
+    if (!this.#summary || this.#summary === 'unreadable') return undefined;
+    const isParent = parent?.session === this.#summary.parent && parent?.seq === this.#summary.forkedAt;
+    if (!isParent) return 'the session names another parent than its log';
+    if (!isSameJson(summary, this.#summary)) return `the session's summary is not what its log tells: ${mended}`;
+    return isListed ? undefined : `the session is listed otherwise than its summary says: ${mended}`;
+  }
+}
+
+/** A row behind the head, which no append leaves there. */
+const hasHiddenTail = async ({ store }: Scope, key: SessionKey, { seq }: Head): Promise<boolean> => {
+  const [beyond] = await store.read(key, { after: seq, limit: 1 });
+  return beyond !== undefined && ((await store.head(key))?.seq ?? 0) < beyond.seq;
+};
+
+/** A key brought events of this session, none that it inherited and none beyond the head, which may have moved since it was read. */
+const keyProblem = async ({ store }: Scope, key: SessionKey, { parent }: Head): Promise<string | undefined> => {
+  const keys = await store.keys(key);
+  const end = (await store.head(key))?.seq ?? 0;
+  const wrong = keys.find(({ seq, count }) => seq <= (parent?.seq ?? 0) || count < 1 || seq + count - 1 > end);
+  return wrong && `the key ${wrong.key} stands for events that the session does not have`;
+};
+
+/** Each tree and each content is read once. */
+const filesProblem = async (
+  { blobs }: Scope,
+  { named: events }: Walk,
+  { isQuick }: VerifyOptions,
+): Promise<BadEvent | undefined> => {
+  const reach = new Reach(blobs);
+  for (const { seq, named } of events) {
+    try {
+      const reached = reachOf(reach, named);
+      for await (const _ of isQuick ? reached : readAhead(blobs, reached));
+    } catch (error) {
+      const problem = blobProblemOf(error);
+      if (!problem) throw error;
+      return { seq, ...problem };
+    }
+  }
+  return undefined;
+};
+
+const firstBad = async (
+  scope: Scope,
+  key: SessionKey,
+  head: Head,
+  options: VerifyOptions,
+): Promise<BadEvent | undefined> => {
+  const walk = new Walk();
+  for await (const event of readForward(scope.store, key, { after: 0, upTo: head.seq })) {
+    const reason = walk.add(key, event);
+    if (reason) return { seq: event.seq, reason };
+  }
+  if (await hasHiddenTail(scope, key, head)) {
+    return { seq: head.seq + 1, reason: `it is behind the head that the session names: ${mended}` };
+  }
+  const reason = walk.headProblem(head) ?? (await keyProblem(scope, key, head));
+  if (reason) return { seq: head.seq, reason };
+  return (
+    (await foldProblem(scope.store, key, { upTo: head.seq, points: walk.points })) ??
+    (await filesProblem(scope, walk, options))
+  );
+};
+
+/**
+ * Walks the log from the first event to the head, inherited events included, and stops at the first that is not as it was written, or
+ * where what is kept beside the log says something else, or what an event names is not whole.
+ */
+export const verifySession = async (
+  scope: Scope,
+  key: SessionKey,
+  options: VerifyOptions = {},
+): Promise<Verification> => {
+  const asked = parseInput('the verification', VerifyOptions, options);
+  const head = await scope.store.head(key);
+  if (!head) throw sessionNotFound(key);
+  const bad = await firstBad(scope, key, head, asked).catch((error: unknown): BadEvent => {
+    if (!isPerdureError(error, 'EVENT_DAMAGED')) throw error;
+    return { seq: Number(error.details.seq), reason: String(error.details.reason) };
+  });
+  if (bad) {
+    const { seq, reason, path, blob } = bad;
+    return { ok: false, events: seq - 1, bad: { seq, reason, ...(blob !== undefined && { path, blob }) } };
+  }
+  return { ok: true, events: head.seq, hash: Buffer.from(head.hash).toString('hex') };
+};

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { approvalKey } from '../../schema/idempotency-key.ts';
+import { ApprovalId, type SessionId } from '../../schema/ids.ts';
+import { Text } from '../../schema/json.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
+import { execute } from '../engine/execute.ts';
+import { keyOf, type Scope } from '../engine/scope.ts';
+import type { ListQuery, SessionKey } from '../ports/store.ts';
+import { settledAlready } from '../session/decide-answer.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { isSessionDamage } from '../session/events/session-damaged.ts';
+import type { ApprovalState } from '../session/runs/run-fold.ts';
+
+/** A call that somebody has to allow before it runs. */
+export interface PendingApproval extends Omit<ApprovalState, 'settled'> {
+  readonly session: SessionId;
+}
+
+export interface Approvals {
+  /** Those that nobody has answered, in all sessions of the workspace. */
+  list(): Promise<readonly PendingApproval[]>;
+  /** Lets the call run. Both answers give the session that asked. */
+  approve(id: string): Promise<SessionId>;
+  /** Refuses the call; the model is told, with the reason. */
+  deny(id: string, reason?: string): Promise<SessionId>;
+}
+
+const pageSize = 200;
+
+/** Newest change first. */
+async function* sessionsOf(scope: Scope, status?: ListQuery['status']): AsyncGenerator<SessionSummary> {
+  for (let after: ListQuery['after']; ; ) {
+    const page = await scope.store.list(scope.workspace, { status, limit: pageSize, after });
+    yield* page;
+    const last = page.at(-1);
+    if (page.length < pageSize || !last) return;
+    after = { updatedAt: last.updatedAt, id: last.id };
+  }
+}
+
+/** None of a session that is damaged: it cannot go on, and those of the others are to be found. */
+const approvalsIn = async (scope: Scope, session: SessionId): Promise<readonly ApprovalState[]> => {
+  try {
+    return Object.values((await scope.folds.head(keyOf(scope, session))).approvals);
+  } catch (error) {
+    if (isSessionDamage(error)) return [];
+    throw error;
+  }
+};
+
+async function* pendingApprovals(scope: Scope): AsyncGenerator<PendingApproval> {
+  for await (const { id: session, waiting } of sessionsOf(scope, ['active', 'pausing', 'paused'])) {
+    if (waiting !== 'approval' && waiting !== 'question') continue;
+    for (const { settled, ...approval } of await approvalsIn(scope, session)) {
+      if (!settled) yield { session, ...approval };
+    }
+  }
+}
+
+const maxSearched = 1000;
+
+/** Where it was answered, among the sessions that changed last: whoever gives the same answer again is told that it holds. */
+const answeredIn = async (scope: Scope, id: ApprovalId): Promise<SessionId | undefined> => {
+  let searched = 0;
+  for await (const { id: session } of sessionsOf(scope)) {
+    if ((await scope.store.keys(keyOf(scope, session), approvalKey(id))).length > 0) return session;
+    if (++searched === maxSearched) return undefined;
+  }
+  return undefined;
+};
+
+const sessionOf = async (scope: Scope, id: ApprovalId): Promise<SessionId> => {
+  for await (const approval of pendingApprovals(scope)) if (approval.id === id) return approval.session;
+  const answered = await answeredIn(scope, id);
+  if (answered) return answered;
+  throw new PerdureError(
+    'APPROVAL_NOT_FOUND',
+    `${id} is not waiting for an answer: \`perdure approvals\` lists those that are`,
+    {
+      details: { approval: id },
+    },
+  );
+};
+
+export const approvalsOf = (scope: Scope): Approvals => {
+  const answer = async (id: string, given: z.input<typeof Answer>): Promise<SessionId> => {
+    const approval = parseInput('the approval', ApprovalId, id);
+    const session = await sessionOf(scope, approval);
+    await answerApproval(scope, keyOf(scope, session), approval, given);
+    return session;
+  };
+  return {
+    list: () => Array.fromAsync(pendingApprovals(scope)),
+    approve: (id) => answer(id, { answer: 'approved' }),
+    deny: (id, reason) => answer(id, { answer: 'denied', reason }),
+  };
+};
+
+const Answer = z.strictObject({ answer: z.enum(['approved', 'denied']), reason: Text.max(2000).optional() });
+
+/** One answer for good, kept by a key of the session: whoever gives the same again is told that it holds, whatever became of the call. */
+export const answerApproval = async (
+  scope: Scope,
+  key: SessionKey,
+  id: string,
+  input: z.input<typeof Answer>,
+): Promise<void> => {
+  const approval = parseInput('the approval', ApprovalId, id);
+  const { answer, reason } = parseInput('the answer', Answer, input);
+  const command = {
+    type: 'answer',
+    approval,
+    answer,
+    reason,
+    role: scope.requester.role,
+    now: scope.clock.now(),
+  } as const;
+  try {
+    await execute(scope, key, command, { idempotencyKey: approvalKey(approval), body: { answer } });
+  } catch (error) {
+    throw isPerdureError(error, 'KEY_REUSED') ? settledAlready(approval, 'was answered otherwise') : error;
+  }
+};

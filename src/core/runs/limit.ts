@@ -1,0 +1,24 @@
+import type { Limits } from '../../schema/run.ts';
+import { execute } from '../engine/execute.ts';
+import { keyOf, type Scope } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { agentName } from '../session/agent.ts';
+import { budgetOfChild } from '../session/runs/budget.ts';
+
+/** Sets what a session may use, and with it what is left for those who work for it. */
+export const limitSession = async (
+  scope: Scope,
+  key: SessionKey,
+  limits: Limits,
+  reason?: string | undefined,
+): Promise<void> => {
+  await execute(scope, key, { type: 'limit', limits, reason });
+  const fold = await scope.folds.head(key);
+  for (const { session, isEnded } of Object.values(fold.children)) {
+    if (isEnded) continue;
+    const child = keyOf(scope, session);
+    const { bound } = await scope.folds.head(child);
+    const agent = bound && scope.agents.get(agentName(bound.agent));
+    await limitSession(scope, child, budgetOfChild(fold, agent), reason);
+  }
+};

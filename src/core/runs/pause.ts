@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import type { SessionEvent } from '../../schema/event.ts';
+import { Text } from '../../schema/json.ts';
+import { readEvents } from '../engine/events.ts';
+import { type Asked, execute } from '../engine/execute.ts';
+import { RunWriter } from '../engine/run-writer.ts';
+import { keyOf, type Scope } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { lifecycle } from '../session/lifecycle.ts';
+
+const Options = z.strictObject({
+  reason: Text.max(2000).optional(),
+  withinMs: z.int().nonnegative().max(86_400_000).optional(),
+});
+export type PauseOptions = z.input<typeof Options>;
+
+const settled = async (scope: Scope, key: SessionKey, after: number, signal: AbortSignal): Promise<void> => {
+  for await (const { type } of readEvents(scope, key, { after, follow: true, signal })) {
+    if (type === 'session.paused' || type === 'session.resumed') return;
+  }
+};
+
+const eachChild = async (
+  scope: Scope,
+  key: SessionKey,
+  work: (child: SessionKey) => Promise<unknown>,
+): Promise<void> => {
+  const { children } = await scope.folds.head(key);
+  for (const { session, isEnded } of Object.values(children)) if (!isEnded) await work(keyOf(scope, session));
+};
+
+const hasWork = ({ status, run, queue }: SessionFold): boolean =>
+  status === 'open' || (status === 'active' && (run !== undefined || queue.length > 0));
+
+/** At their next safe point, with all who work for them in turn. */
+export const pauseChildren = (scope: Scope, key: SessionKey, reason?: string): Promise<void> =>
+  eachChild(scope, key, (child) =>
+    askToPause(scope, child, reason, async (fold) => (hasWork(fold) ? { type: 'pause', reason } : undefined)),
+  );
+
+/** Children first, so that a pause that was cut short can be asked for again; and again those that were opened meanwhile. */
+const askToPause = async (
+  scope: Scope,
+  key: SessionKey,
+  reason: string | undefined,
+  asked: Asked,
+): Promise<SessionEvent | undefined> => {
+  await pauseChildren(scope, key, reason);
+  const [event] = await execute(scope, key, asked);
+  await pauseChildren(scope, key, reason);
+  return event;
+};
+
+const interrupt = async (scope: Scope, key: SessionKey, reason?: string): Promise<void> => {
+  await eachChild(scope, key, (child) => interrupt(scope, child, reason));
+  await new RunWriter(scope, key).claim((fold) =>
+    fold.status === 'pausing'
+      ? [{ type: 'session.paused', payload: { reason }, actor: scope.actor, turn: fold.turn, run: fold.run?.id }]
+      : undefined,
+  );
+};
+
+/** A run and those who work for it come to rest at their next safe point; when that takes longer than it may, whoever is at work is fenced. */
+export const pauseSession = async (scope: Scope, key: SessionKey, options: PauseOptions = {}): Promise<void> => {
+  const { reason, withinMs } = parseInput('the pause', Options, options);
+  const event = await askToPause(scope, key, reason, { type: 'pause', reason });
+  if (event?.type !== 'session.pausing' || withinMs === undefined) return;
+  await settled(scope, key, event.seq, AbortSignal.timeout(withinMs));
+  await interrupt(scope, key, reason);
+};
+
+const letGoOn = async (scope: Scope, key: SessionKey, asked: Asked): Promise<void> => {
+  const { status, holder } = await scope.folds.head(key);
+  if (lifecycle[status].resume && holder === 'agent') await resumeChildren(scope, key);
+  await execute(scope, key, asked);
+};
+
+export const resumeChildren = (scope: Scope, key: SessionKey): Promise<void> =>
+  eachChild(scope, key, (child) =>
+    letGoOn(scope, child, async ({ status }) => (lifecycle[status].resume ? { type: 'resume' } : undefined)),
+  );
+
+/** With those who work for it, unless a person has it. */
+export const resumeSession = (scope: Scope, key: SessionKey): Promise<void> => letGoOn(scope, key, { type: 'resume' });

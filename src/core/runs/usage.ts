@@ -1,0 +1,33 @@
+import type { SessionId } from '../../schema/ids.ts';
+import type { Limits, Spent } from '../../schema/run.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { isSessionDamage } from '../session/events/session-damaged.ts';
+
+/** What a session has used, and may use in all. */
+export interface SessionUsage {
+  readonly session: SessionId;
+  readonly agent?: { readonly name: string; readonly version: number } | undefined;
+  readonly spent: Spent;
+  readonly limits: Limits;
+}
+
+export const usageOf = async (scope: Scope, key: SessionKey): Promise<SessionUsage> => {
+  const { agent, spent, limits } = await scope.folds.outline(key);
+  return {
+    session: key.session,
+    ...(agent && { agent }),
+    spent,
+    limits,
+  };
+};
+
+/** The session alone, where its log cannot be read: that of the others can. */
+export const usageUnlessDamaged = async (scope: Scope, key: SessionKey): Promise<SessionUsage | SessionId> => {
+  try {
+    return await usageOf(scope, key);
+  } catch (error) {
+    if (isSessionDamage(error)) return key.session;
+    throw error;
+  }
+};

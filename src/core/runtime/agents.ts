@@ -1,0 +1,47 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { Effects } from '../ports/tool.ts';
+import type { Agent } from '../session/agent.ts';
+
+export interface AgentInfo {
+  readonly name: string;
+  readonly version: number;
+  readonly model?: string | undefined;
+  readonly tools: readonly { readonly name: string; readonly description: string; readonly effects: Effects }[];
+}
+
+/** The agents that this runtime holds. */
+export interface Agents {
+  /** All of them, in every version. */
+  list(): readonly AgentInfo[];
+  /** One by its name, in the newest version or the one named. */
+  get(name: string, version?: number): Agent;
+}
+
+const infoOf = ({ name, version, model, tools }: Agent): AgentInfo => ({
+  name,
+  version,
+  ...(typeof model === 'string' && { model }),
+  tools: [...tools.values()].map((tool) => ({ name: tool.name, description: tool.description, effects: tool.effects })),
+});
+
+export const agentsOf = ({ agents }: Scope): Agents => {
+  const all = [...agents.values()].sort((a, b) =>
+    a.name === b.name ? b.version - a.version : a.name < b.name ? -1 : 1,
+  );
+  return {
+    list: () => all.map(infoOf),
+    get: (name, version) => {
+      const found = all.find((agent) => agent.name === name && (version === undefined || agent.version === version));
+      if (found) return found;
+      const there = all.map((agent) => `${agent.name} ${agent.version}`).join(', ') || 'none';
+      throw new PerdureError(
+        'AGENT_INVALID',
+        `there is no agent ${name}${version === undefined ? '' : ` ${version}`} here: there is ${there}`,
+        {
+          details: { name, version },
+        },
+      );
+    },
+  };
+};

@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { openRuntime } from '../../runtime.ts';
+import { type Area, areas } from '../../schema/areas.ts';
+import { isPerdureError, type PerdureError } from '../../schema/error.ts';
+import { MemberId } from '../../schema/ids.ts';
+import type { MemberRole } from '../../schema/member.ts';
+import { isAtLeast, memberRoles } from '../../schema/member-roles.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+import { guardWith, type Permission } from '../access/guard.ts';
+import { permissionFor, permissions, type Verb } from './permissions.ts';
+
+const verbs = Object.entries(permissions).flatMap(([handle, methods]) =>
+  Object.keys(methods).map((method) => ({ handle, method, ...permissionFor(`${handle}.${method}` as Verb) })),
+);
+
+type Call = (...args: unknown[]) => unknown;
+type Handle = Readonly<Record<string, Call>>;
+
+/** The handles of somebody in a workspace where there is a session. */
+const handlesOf = async (role: MemberRole, limits?: readonly Area[]): Promise<Readonly<Record<string, Handle>>> => {
+  const runtime = await openRuntime({ store: openMemoryStore() });
+  const { id } = await runtime.sessions.open();
+  const scoped = runtime.as({ workspace: 'local', member: 'ann', role, areas: limits });
+  const session = await scoped.sessions.get(id).catch(() => undefined);
+  const handles = { ...scoped, runtime: scoped, session, files: session?.files, artifacts: session?.artifacts };
+  return handles as unknown as Readonly<Record<string, Handle>>;
+};
+
+const failureOf = async (call: () => unknown): Promise<PerdureError | undefined> => {
+  try {
+    await call();
+  } catch (error) {
+    if (isPerdureError(error)) return error;
+  }
+  return undefined;
+};
+
+describe('permissions', () => {
+  test.each(memberRoles)('[ROLE1] a %s may do what takes that role or a lower one, and nothing else', async (role) => {
+    const handles = await handlesOf(role);
+    for (const { handle, method, role: least } of verbs) {
+      if (handle === 'run') continue; // a handle that only those get who may send
+      const failure = await failureOf(() => handles[handle]![method]!());
+      expect([handle, method, failure?.code === 'FORBIDDEN']).toEqual([handle, method, !isAtLeast(role, least)]);
+      if (failure?.code !== 'FORBIDDEN') continue;
+      expect(failure.message).toContain(`takes the role ${least}`);
+      expect(failure.details).toEqual({ verb: `${handle}.${method}`, needs: least, role });
+    }
+  });
+
+  test('[ROLE1] who may not answer approvals is sent to those whom an approval takes, not to any member', async () => {
+    const { approvals } = await handlesOf('viewer');
+    for (const method of ['approve', 'deny']) {
+      const failure = await failureOf(() => approvals![method]!());
+      expect(failure?.message).toMatch(
+        /acts as viewer: ask somebody whose role the approval takes, by default approver or admin$/,
+      );
+    }
+  });
+
+  test('[ROLE1] what a refused verb was to change stays as it is', async () => {
+    const runtime = await openRuntime({ store: openMemoryStore() });
+    const session = await runtime.sessions.open({ title: 'before' });
+    const viewer = runtime.as({ workspace: 'local', member: 'eve', role: 'viewer' });
+    const seen = await viewer.sessions.get(session.id);
+    await expect(seen.describe({ title: 'after' })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(seen.files.write('a', 'b')).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(viewer.sessions.open()).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    expect(() => viewer.worker()).toThrow(expect.objectContaining({ code: 'FORBIDDEN' }));
+    expect(() => seen.export()).toThrow(expect.objectContaining({ code: 'FORBIDDEN' }));
+    expect((await seen.summary()).title).toBe('before');
+    expect((await viewer.sessions.list()).sessions).toHaveLength(1);
+    expect(await seen.files.list()).toEqual([]);
+  });
+
+  test('[ROLE2] who came by a key that is limited to areas does nothing of another, whatever the role', async () => {
+    for (const area of areas) {
+      const allowed = await handlesOf('admin', ['sessions', 'files', area]);
+      const refused = await handlesOf(
+        'admin',
+        areas.filter((each) => each !== area),
+      );
+      for (const { handle, method, areas: needed } of verbs) {
+        if (handle === 'run' || !needed?.includes(area)) continue;
+        expect((await failureOf(() => allowed[handle]![method]!()))?.details.verb).toBeUndefined();
+        if (handle === 'session' && area === 'sessions') continue; // of which there is no handle
+        const failure = await failureOf(() => refused[handle]![method]!());
+        expect(failure).toMatchObject({ code: 'FORBIDDEN', details: { verb: `${handle}.${method}`, area } });
+      }
+    }
+    expect((await failureOf(async () => (await handlesOf('admin', [])).sessions!.list!()))?.code).toBe('FORBIDDEN');
+  });
+
+  test('[ROLE2] no answer of a session holds what is in its files for a key that may not read them', async () => {
+    const runtime = await openRuntime({ store: openMemoryStore() });
+    const session = await runtime.sessions.open();
+    const branch = await session.fork();
+    await branch.files.write('plan.txt', 'the words within');
+    const scoped = runtime.as({ workspace: 'local', member: 'ann', role: 'admin', areas: ['sessions'] });
+    const mine = await scoped.sessions.get(session.id);
+    const theirs = await scoped.sessions.get(branch.id);
+    const at = (await theirs.summary()).seq;
+    const told = JSON.stringify([
+      await theirs.state(),
+      await theirs.diff({ seq: 1 }, { seq: at }),
+      await Array.fromAsync(theirs.events()),
+      await theirs.commits(),
+      await scoped.sessions.commits(),
+      await theirs.context(),
+      await theirs.verify(),
+      await mine.adopt(branch.id),
+      await (await theirs.fork()).state(),
+      await mine.revert((await mine.commits())[0]!.seq),
+    ]);
+    expect(told).toContain('plan.txt');
+    expect(told).not.toContain('the words within');
+    const refused = expect.objectContaining({
+      code: 'FORBIDDEN',
+      message: expect.stringContaining('of the area files'),
+    });
+    expect(() => theirs.export()).toThrow(refused);
+    expect(() => scoped.sessions.export([branch.id])).toThrow(refused);
+    await expect(theirs.files.read('plan.txt')).rejects.toEqual(refused);
+  });
+
+  test('[ROLE1] a method that the table does not know is never given out', () => {
+    const guard = guardWith(permissions, { member: MemberId.parse('ann'), role: 'admin' }, (_verb, _target, work) =>
+      work(),
+    );
+    expect(() => guard('run', { shout: () => 'a' }).shout).toThrow('run.shout has no permission');
+    expect(() => guard('shouts', { shout: () => 'a' }).shout).toThrow('shouts.shout has no permission');
+    class Crier {
+      shout(): string {
+        return 'a';
+      }
+    }
+    expect(() => guard('run', new Crier()).shout).toThrow('run.shout has no permission');
+  });
+
+  test('[ROLE1] reading takes a viewer, changing a member, all that is of a whole workspace an admin', () => {
+    const least = (role: MemberRole) =>
+      verbs.filter((verb: Permission) => verb.role === role).map(({ handle, method }) => `${handle}.${method}`);
+    expect(least('approver')).toEqual([]);
+    expect(least('admin')).toEqual([
+      'sessions.import',
+      'sessions.rebuildProjections',
+      'members.list',
+      'members.add',
+      'members.change',
+      'members.remove',
+      'keys.create',
+      'keys.list',
+      'keys.rotate',
+      'keys.revoke',
+      'audit.list',
+      'vault.set',
+      'vault.list',
+      'vault.remove',
+      'vault.rotate',
+      'webhooks.add',
+      'webhooks.list',
+      'webhooks.change',
+      'webhooks.remove',
+      'webhooks.rotate',
+      'webhooks.deliveries',
+      'webhooks.redeliver',
+      'webhooks.test',
+      'runtime.gc',
+      'runtime.workers',
+    ]);
+  });
+});

@@ -1,0 +1,167 @@
+import type { Area } from '../../schema/areas.ts';
+import type { MemberRole } from '../../schema/member.ts';
+import type { Permission } from '../access/guard.ts';
+import type { Run } from '../runs/runs.ts';
+import type { RuntimeVerbs, ScopedRuntime } from './scoped-runtime.ts';
+import type { Session } from './session.ts';
+
+type Method = (...args: never[]) => unknown;
+/** What is answered at once cannot be written down before: nothing privileged may be. */
+type DirectPermission = Permission & { readonly role: 'viewer' | 'member'; readonly isDirect: true };
+
+/** Every method of a handle, so that none without a permission compiles. */
+type PermissionsOf<Handle> = {
+  readonly [Name in keyof Handle as Handle[Name] extends Method ? Name : never]: Handle[Name] extends Method
+    ? ReturnType<Handle[Name]> extends Promise<unknown>
+      ? Permission
+      : DirectPermission
+    : never;
+};
+
+/** Those that a runtime has, those that a session gives, and the runtime's own verbs. */
+interface Handles extends Omit<ScopedRuntime, keyof RuntimeVerbs> {
+  readonly session: Session;
+  readonly run: Run;
+  readonly files: Session['files'];
+  readonly artifacts: Session['artifacts'];
+  readonly runtime: RuntimeVerbs;
+}
+
+const take = <Role extends MemberRole>(role: Role, ...areas: readonly Area[]) => ({ role, areas }) as const;
+const direct = <Role extends 'viewer' | 'member'>(role: Role, ...areas: readonly Area[]) =>
+  ({ role, areas, isDirect: true }) as const;
+
+const read = take('viewer', 'sessions');
+const follow = direct('viewer', 'sessions');
+const change = take('member', 'sessions');
+/** A bundle holds the files too. Logs and states name files, and what is in them is told by no other verb of a session. */
+const takeAway = direct('member', 'sessions', 'files');
+const readFile = take('viewer', 'files');
+const changeFile = take('member', 'files');
+/** The approval's own rule decides further. */
+const settle = {
+  ...take('member', 'approvals'),
+  whom: 'somebody whose role the approval takes, by default approver or admin',
+  isAudited: true,
+} as const;
+const maintain = take('admin', 'maintenance');
+const manageMembers = take('admin', 'members');
+const manageKeys = take('admin', 'keys');
+const manageSecrets = take('admin', 'vault');
+const manageWebhooks = take('admin', 'webhooks');
+
+/** What each verb takes, on every surface: the least role, and the areas that a key must not leave out. */
+export const permissions = {
+  sessions: {
+    open: change,
+    /** What is done with it has an area of its own. */
+    get: { role: 'viewer' },
+    list: read,
+    usage: take('viewer', 'usage'),
+    export: takeAway,
+    import: maintain,
+    commits: read,
+    toolCalls: read,
+    rebuildProjections: maintain,
+  },
+  session: {
+    summary: read,
+    append: change,
+    describe: change,
+    events: follow,
+    transcript: read,
+    context: read,
+    pause: change,
+    resume: change,
+    close: change,
+    reopen: change,
+    archive: change,
+    restore: change,
+    send: change,
+    inputs: read,
+    run: read,
+    cancel: change,
+    answer: change,
+    approve: settle,
+    deny: settle,
+    handoff: change,
+    limit: change,
+    usage: take('viewer', 'usage'),
+    previews: follow,
+    state: read,
+    commit: change,
+    lift: change,
+    commits: read,
+    toolCalls: read,
+    watch: follow,
+    revert: change,
+    adopt: change,
+    diff: read,
+    bind: change,
+    pin: change,
+    unpin: change,
+    compact: change,
+    recall: read,
+    track: direct('member', 'sessions'),
+    retry: change,
+    replay: change,
+    fork: change,
+    rewind: change,
+    tree: read,
+    verify: read,
+    export: takeAway,
+  },
+  run: { events: follow, standing: read, result: read, ended: read, cancel: change },
+  files: {
+    list: readFile,
+    read: readFile,
+    write: changeFile,
+    delete: changeFile,
+    diff: readFile,
+    changes: readFile,
+    history: readFile,
+    restore: changeFile,
+    copyTo: readFile,
+  },
+  artifacts: { keep: changeFile, list: readFile, read: readFile },
+  agents: { list: direct('viewer', 'agents'), get: { role: 'viewer', isDirect: true } },
+  approvals: { list: take('viewer', 'approvals'), approve: settle, deny: settle },
+  members: {
+    me: { role: 'viewer' },
+    list: manageMembers,
+    add: manageMembers,
+    change: manageMembers,
+    remove: manageMembers,
+  },
+  keys: { create: manageKeys, list: manageKeys, rotate: manageKeys, revoke: manageKeys },
+  audit: { list: take('admin', 'audit') },
+  vault: { set: manageSecrets, list: manageSecrets, remove: manageSecrets, rotate: manageSecrets },
+  webhooks: {
+    add: manageWebhooks,
+    list: manageWebhooks,
+    change: manageWebhooks,
+    remove: manageWebhooks,
+    rotate: manageWebhooks,
+    deliveries: manageWebhooks,
+    redeliver: manageWebhooks,
+    test: manageWebhooks,
+  },
+  runtime: {
+    once: { role: 'viewer' },
+    check: { role: 'viewer' },
+    gc: maintain,
+    changes: follow,
+    workers: maintain,
+    worker: direct('member', 'maintenance'),
+    dispatcher: direct('member', 'maintenance'),
+  },
+} as const satisfies { readonly [Name in keyof Handles]: PermissionsOf<Handles[Name]> };
+
+type Table = typeof permissions;
+/** `session.append`, `keys.create`, … */
+export type Verb = { [Name in keyof Table]: `${Name}.${keyof Table[Name] & string}` }[keyof Table];
+
+export const permissionFor = (verb: Verb): Permission => {
+  const [handle, method] = verb.split('.') as [keyof Table, string];
+  return (permissions[handle] as Readonly<Record<string, Permission>>)[method]!;
+};

@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import type { SessionEvent } from '../../schema/event.ts';
+import { memberActor } from '../../schema/ids.ts';
+import { auditTrail } from '../access/audit.ts';
+import { guardWith } from '../access/guard.ts';
+import { type Identity, ParsedIdentity } from '../access/identity.ts';
+import { Previews } from '../engine/previews.ts';
+import type { Scope, Timing } from '../engine/scope.ts';
+import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from '../engine/session-folds.ts';
+import { blobsOf } from '../files/blobs-of.ts';
+import { Worktrees } from '../files/disk/worktrees.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ResolveModel } from '../ports/model.ts';
+import type { RuntimeStore } from '../ports/runtime-store.ts';
+import { noSpans, type Spans } from '../ports/spans.ts';
+import type { Agent } from '../session/agent.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import type { Secret } from '../session/redaction/redact.ts';
+import type { MasterKeySource } from '../vault/master-key.ts';
+import { Vaults } from '../vault/vaults.ts';
+import { CallsUnderWay } from './calls-under-way.ts';
+import { permissions } from './permissions.ts';
+
+export const Timings = z.strictObject({
+  modelBackoffMs: z.number().nonnegative().default(1000),
+  untakenMs: z
+    .number()
+    .nonnegative()
+    .max(2 ** 31 - 1)
+    .default(3000),
+});
+const Snapshots = z.strictObject({ everyEvents: z.number().positive(), everyBytes: z.number().positive() });
+
+interface Settings {
+  readonly timing?: Partial<Timing> | undefined;
+  readonly snapshots?: SnapshotPolicy | undefined;
+}
+
+export interface ScopeOptions extends Settings {
+  readonly store: RuntimeStore;
+  readonly models: ResolveModel;
+  /** Where worktrees are. */
+  readonly data: string;
+  readonly storeFile?: string | undefined;
+  /** Known by the configuration, in every workspace. */
+  readonly secrets: () => Promise<readonly Secret[]>;
+  readonly masterKey: MasterKeySource;
+  readonly clock: Clock;
+  readonly onWarning: (problem: unknown) => void;
+  readonly closing: AbortSignal;
+  /** By name and version. */
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly spans?: Spans | undefined;
+  readonly onAppended?: ((events: readonly SessionEvent[]) => void) | undefined;
+}
+
+export interface Scopes {
+  of(identity: Identity): Scope;
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly vaults: Vaults;
+  /** Of all handles that were given out. */
+  readonly underWay: CallsUnderWay;
+  /** Waits for the calls under way, and for what is being written beside them. */
+  settle(): Promise<void>;
+}
+
+/** Of a runtime, checked; by default where it says nothing. */
+export const settingsOf = ({ snapshots = defaultSnapshotPolicy, timing = {} }: Settings) => ({
+  snapshots: parseInput('snapshots', Snapshots, snapshots),
+  timing: parseInput('timing', Timings, timing),
+});
+
+/** All members of all workspaces share one store and the folds of the sessions in use. */
+export const scopesOn = (options: ScopeOptions): Scopes => {
+  const {
+    store,
+    clock,
+    onWarning,
+    closing,
+    models,
+    data,
+    storeFile,
+    secrets,
+    masterKey,
+    agents,
+    spans = noSpans,
+    onAppended = () => {},
+  } = options;
+  const { snapshots, timing } = settingsOf(options);
+  const folds = new SessionFolds(store, snapshots, onWarning);
+  const worktrees = new Worktrees();
+  const underWay = new CallsUnderWay(closing);
+  const shared = {
+    store,
+    queue: store,
+    records: store,
+    models,
+    clock,
+    spans,
+    onAppended: (events: readonly SessionEvent[]) => {
+      try {
+        onAppended(events);
+      } catch (problem) {
+        onWarning(problem);
+      }
+    },
+    folds,
+    agents,
+    closing,
+    onWarning,
+    previews: new Previews(store, closing),
+    timing,
+    worktrees,
+    data,
+    storeFile,
+  };
+  const vaults = new Vaults({ records: store, clock, masterKey, configured: secrets });
+  const scopeOf = (identity: Identity): Scope => {
+    const { workspace, profile, ...caller } = parseInput('the identity', ParsedIdentity, identity);
+    const { member, role } = caller;
+    const workspaceSecrets = vaults.secretsOf(workspace);
+    const audited = auditTrail({ ...shared, workspace, caller, secrets: workspaceSecrets });
+    const guard = guardWith(permissions, caller, audited);
+    return {
+      ...shared,
+      blobs: blobsOf(store, workspace),
+      secrets: workspaceSecrets,
+      onWarning: (problem) => onWarning(workspaceSecrets.tellable(problem)),
+      workspace,
+      actor: memberActor(member),
+      requester: { role, profile },
+      caller,
+      audited,
+      give: (name, handle) => underWay.of(guard(name, handle)),
+    };
+  };
+  return {
+    of: scopeOf,
+    agents,
+    vaults,
+    underWay,
+    settle: async () => {
+      await underWay.settle();
+      await folds.settle();
+      await worktrees.stop();
+    },
+  };
+};

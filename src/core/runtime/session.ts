@@ -1,0 +1,296 @@
+import { z } from 'zod';
+import { listOf } from '../../schema/bounded.ts';
+import { Description } from '../../schema/description.ts';
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import { CallersKey } from '../../schema/idempotency-key.ts';
+import { newId, RunId, SessionId } from '../../schema/ids.ts';
+import { Text } from '../../schema/json.ts';
+import { Message, type MessageInput, ToolCallId } from '../../schema/message.ts';
+import { Point } from '../../schema/point.ts';
+import { Limits } from '../../schema/run.ts';
+import type { Provenance, State } from '../../schema/state.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
+import { writeBundle } from '../bundles/write-bundle.ts';
+import { type Compaction, type CompactOptions, compactSession } from '../context/compact.ts';
+import { type ContextOptions, readContext } from '../context/context.ts';
+import { recallKey } from '../context/recall.ts';
+import { readTranscript, type TranscriptEntry, type TranscriptOptions } from '../context/transcript.ts';
+import { type EventsOptions, readEvents } from '../engine/events.ts';
+import { type ExecuteOptions, execute } from '../engine/execute.ts';
+import { leaveFolder } from '../engine/open-files.ts';
+import type { DiffPlace } from '../engine/places.ts';
+import { resolvePoint } from '../engine/points.ts';
+import type { Preview } from '../engine/preview.ts';
+import { keyOf, type Scope } from '../engine/scope.ts';
+import { sessionNotFound } from '../engine/session-folds.ts';
+import { type Verification, type VerifyOptions, verifySession } from '../maintenance/verify.ts';
+import type { CallRecord } from '../ports/store.ts';
+import { answerApproval } from '../runs/approvals.ts';
+import { cancelRun } from '../runs/cancel.ts';
+import { findRun } from '../runs/find-run.ts';
+import { handOver } from '../runs/handoff.ts';
+import { limitSession } from '../runs/limit.ts';
+import { type PauseOptions, pauseSession, resumeSession } from '../runs/pause.ts';
+import { type Retry, retryTurn } from '../runs/retry.ts';
+import type { Run } from '../runs/runs.ts';
+import { type SendInput, type SendOptions, sendInput } from '../runs/send.ts';
+import { type SessionUsage, usageOf } from '../runs/usage.ts';
+import { type WaitingInput, waitingInputs } from '../runs/waiting-inputs.ts';
+import type { Agent } from '../session/agent.ts';
+import type { Context } from '../session/context/context.ts';
+import type { SessionCommand } from '../session/decide.ts';
+import type { ToolDeclarations } from '../session/events/call-events.ts';
+import { encodeValid, parseInput } from '../session/events/event-codec.ts';
+import { type SessionArtifacts, sessionArtifacts } from '../session-files/artifacts.ts';
+import { type SessionFiles, sessionFiles } from '../session-files/session-files.ts';
+import { type Adoption, type AdoptOptions, adoptBranch } from '../sessions/adopt.ts';
+import { type ForkOptions, forkSession } from '../sessions/fork.ts';
+import { type Reversal, revertCommit } from '../sessions/revert.ts';
+import { type Rewind, type RewindOptions, rewindSession } from '../sessions/rewind.ts';
+import { readTree, type TreeNode } from '../sessions/tree.ts';
+import { type Change, type CommitOptions, commitState, liftProvenance } from '../state/commit.ts';
+import { type CallFilter, type CommitFilter, type CommitRecord, findCalls, findCommits } from '../state/commits.ts';
+import { diffPlaces, type SessionDiff } from '../state/diff.ts';
+import type { WatchFilter } from '../state/record-filter.ts';
+import { watchCommits } from '../state/watch.ts';
+import { callTracking } from '../tracking/track.ts';
+import {
+  type DeclarationsFor,
+  type ToolClient,
+  type ToolSet,
+  type Tracked,
+  wrapTools,
+} from '../tracking/wrap-tools.ts';
+import { type Replay, type ReplayOptions, replayTurn } from '../worker/replay.ts';
+
+/** Of one append: who has more appends again, and others have their turn in between. */
+export const maxMessages = 1000;
+
+/** A handle on a session. It holds no resource: `close` ends the session itself, and `reopen` undoes that. */
+export interface Session {
+  readonly id: SessionId;
+  readonly files: SessionFiles;
+  readonly artifacts: SessionArtifacts;
+  /** What a listing shows of it: title, status, agent, counts, and where it came from. */
+  summary(): Promise<SessionSummary>;
+  /** Adds messages of a caller that runs its own loop, 1,000 at most. A user's message opens a turn. */
+  append(
+    messages: MessageInput | readonly MessageInput[],
+    options?: z.input<typeof AppendOptions>,
+  ): Promise<readonly SessionEvent<'message.appended'>[]>;
+  /** Gives it another title, metadata or priority. */
+  describe(about: Description): Promise<void>;
+  /** Its events in order, after a seq. With `follow`, also those still to come, from any process. */
+  events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
+  /** The messages of the live lineage, now or at a point. */
+  transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
+  /** What a model would be given next. */
+  context(options?: ContextOptions): Promise<Context>;
+  /** Pauses at the next safe point of a run; with `withinMs`, by then at the latest: a call that this cuts off counts as interrupted, or runs again. */
+  pause(options?: PauseOptions): Promise<void>;
+  /** Ends a pause: what waited in the session goes on. */
+  resume(): Promise<void>;
+  /** Ends the session's work; it stays readable, and `reopen` opens it again. */
+  close(options?: { readonly reason?: string | undefined }): Promise<void>;
+  /** Opens a closed session again. */
+  reopen(): Promise<void>;
+  /** Puts a closed session away: its worktrees may be collected. */
+  archive(): Promise<void>;
+  /** Takes it out of the archive. */
+  restore(): Promise<void>;
+  /** Stores the input and makes the run that will answer it. A worker takes it from there: without one, nothing happens. */
+  send(input: SendInput, options?: SendOptions): Promise<Run>;
+  /** The inputs that wait, in the order in which they came: neither begun nor joined to a run, for whatever reason. */
+  inputs(): Promise<readonly WaitingInput[]>;
+  /** A run of this session that was admitted before, here or elsewhere. */
+  run(id: string): Promise<Run>;
+  /** Ends the run under way at once, or the one named; gives its id, if there was one. */
+  cancel(run?: RunId): Promise<RunId | undefined>;
+  /** Answers what the agent asked, by the id of its call. */
+  answer(callId: string, text: string): Promise<void>;
+  /** Lets a call run that waits for an approval, by the id of the approval. */
+  approve(approval: string): Promise<void>;
+  /** Refuses it; the model is told, with the reason. */
+  deny(approval: string, reason?: string): Promise<void>;
+  /** Gives the session to a person, or back to the agent. */
+  handoff(options: { readonly to: 'human' | 'agent'; readonly reason?: string | undefined }): Promise<void>;
+  /** Sets what the session may use in all. A run that waits for its budget goes on. */
+  limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
+  /** What it has used so far, and what it may use in all. */
+  usage(): Promise<SessionUsage>;
+  /** What is being written and done now, piece by piece, until the function that it gives is called. Of any worker on PostgreSQL; on SQLite, of workers in this process. */
+  previews(listener: (preview: Preview) => void): () => void;
+  /** The typed state, now or at a point. */
+  state(options?: z.input<typeof AtPoint>): Promise<State>;
+  /** Changes the state by a function on a draft, or by an RFC 6902 patch; undefined when nothing changed. */
+  commit(change: Change, options?: CommitOptions): Promise<CommitRecord | undefined>;
+  /** Raises how far entries of the state can be relied on, and says why. */
+  lift(
+    path: string | readonly string[],
+    options: { readonly to: Provenance; readonly why: string },
+  ): Promise<CommitRecord>;
+  /** Commits of the live lineage that match, newest first. */
+  commits(filter?: CommitFilter): Promise<readonly CommitRecord[]>;
+  /** Calls of the live lineage that match, newest first. One that a fork or a rewind cut off is `interrupted` here. */
+  toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
+  /** Every commit that matches, as it comes, from this call on. */
+  watch(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
+  /** Takes a commit back. Of an adoption, the files go back too; those of other commits stay as they are. */
+  revert(seq: number, options?: { readonly why?: string | undefined }): Promise<Reversal | undefined>;
+  /** Takes over what a branch changed in state and files, as one commit, and reports what both sides had changed. */
+  adopt(branch: Session | SessionId, options?: AdoptOptions): Promise<Adoption>;
+  /** What differs between two places, as a patch and by what changed. */
+  diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
+  /** Binds the session to an agent, or to another version of its agent. */
+  bind(agent: Agent): Promise<void>;
+  /** Keeps a fact word for word in every context from the next turn on. */
+  pin(fact: string): Promise<void>;
+  /** Ends what `pin` began. */
+  unpin(fact: string): Promise<void>;
+  /** Puts a summary over the older turns; undefined when there is nothing to compact. */
+  compact(options?: CompactOptions): Promise<Compaction | undefined>;
+  /** What was left out of a context, by its key. */
+  recall(key: string): Promise<unknown>;
+  /**
+   * Gives the same tools, with every call journaled: that it begins, its outcome, and what it is declared to change. From then on this handle
+   * holds the session, until another one tracks it or it is rewound. Calls then fail with FENCED before the tool runs. What a tool that has run
+   * gives or throws reaches the loop in any case; what cannot be journaled of it goes to `onWarning`.
+   */
+  track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
+  /** Asks again what a turn was asked, as a new attempt beside the old one. It rewinds: inputs that wait are cancelled. */
+  retry(options: { readonly turn: number }): Promise<Retry>;
+  /** Plays a turn again on a fork, against what was recorded or with another model or agent, and tells where it departs. */
+  replay(options: ReplayOptions): Promise<Replay>;
+  /** A child session that goes on from a point, or from now; nothing is copied. */
+  fork(options?: ForkOptions): Promise<Session>;
+  /** Goes back to a point; nothing is erased, and inputs that wait are cancelled. */
+  rewind(options: RewindOptions): Promise<Rewind>;
+  /** The whole family that the session belongs to, from its root. */
+  tree(): Promise<TreeNode>;
+  /** Walks the hash chain and the files that it names, and tells the first event that is not as it was written. */
+  verify(options?: VerifyOptions): Promise<Verification>;
+  /** One portable file with the session and the lineage it needs. */
+  export(): AsyncIterable<Uint8Array>;
+}
+
+const pinProblem = (fact: string): PerdureError =>
+  new PerdureError('STATE_INVALID', `there is no fact ${fact} to pin: commit it first`, { details: { fact } });
+
+const Messages = z.strictObject({ messages: listOf(Message, { max: maxMessages }) });
+const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional() });
+const AtPoint = z.strictObject({ at: Point.optional() });
+const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
+
+/** Plain text becomes one text part; ids are given where there are none. Everything else is left for the schema to judge. */
+const messageOf = (input: MessageInput): unknown => {
+  if (typeof input !== 'object' || input === null) return input;
+  const { id = newId('msg'), content } = input;
+  return { ...input, id, content: typeof content === 'string' ? [{ type: 'text', text: content }] : content };
+};
+
+export const sessionHandle = (scope: Scope, id: SessionId): Session => {
+  const key = keyOf(scope, id);
+  const trackCalls = callTracking(scope, key);
+  const run = async (command: SessionCommand, options?: ExecuteOptions) => execute(scope, key, command, options);
+  const move = async (command: SessionCommand): Promise<void> => {
+    await run(command);
+  };
+  return scope.give<Session>('session', {
+    id,
+    files: sessionFiles(scope, key),
+    artifacts: sessionArtifacts(scope, key),
+    summary: async () => {
+      const head = await scope.store.head(key);
+      if (!head) throw sessionNotFound(key);
+      return head.summary;
+    },
+    append: async (input, options = {}) => {
+      const { idempotencyKey } = parseInput('the append', AppendOptions, options);
+      const inputs = Array.isArray(input) ? (input as readonly MessageInput[]) : [input as MessageInput];
+      const { messages } = parseInput('the append', Messages, { messages: inputs.map(messageOf) });
+      const encoded = messages.map((message) => encodeValid('message.appended', { message }));
+      const events = await run({ type: 'append', messages, encoded }, { idempotencyKey, body: inputs });
+      return events as readonly SessionEvent<'message.appended'>[];
+    },
+    send: (input, options) => sendInput(scope, key, input, options),
+    inputs: () => waitingInputs(scope, key),
+    run: (wanted) => findRun(scope, key, wanted),
+    cancel: async (wanted) => cancelRun(scope, key, parseInput('the run', RunId.optional(), wanted)),
+    answer: async (question, text) =>
+      move({
+        type: 'answer',
+        question: parseInput('the call', ToolCallId, question),
+        text: parseInput('the answer', Text.max(100_000), text),
+      }),
+    approve: (approval) => answerApproval(scope, key, approval, { answer: 'approved' }),
+    deny: (approval, reason) => answerApproval(scope, key, approval, { answer: 'denied', reason }),
+    handoff: (options) => handOver(scope, key, options),
+    limit: async (limits, options = {}) =>
+      limitSession(
+        scope,
+        key,
+        parseInput('the limits', Limits, limits),
+        parseInput('the options', WithReason, options).reason,
+      ),
+    usage: () => usageOf(scope, key),
+    previews: (listener) => scope.previews.listen(key, listener),
+    describe: async (about) => move({ type: 'describe', ...parseInput('the description', Description, about) }),
+    events: (options) => readEvents(scope, key, options),
+    transcript: (options) => readTranscript(scope, key, options),
+    context: (options) => readContext(scope, key, options),
+    pause: (options) => pauseSession(scope, key, options),
+    resume: () => resumeSession(scope, key),
+    close: async (options = {}) => {
+      await move({ type: 'close', now: scope.clock.now(), ...parseInput('the closing', WithReason, options) });
+      await leaveFolder(scope, key);
+    },
+    reopen: () => move({ type: 'reopen' }),
+    archive: async () => {
+      await move({ type: 'archive' });
+      await leaveFolder(scope, key);
+    },
+    restore: () => move({ type: 'restore' }),
+    state: async (options = {}) => {
+      const { at } = parseInput('the query', AtPoint, options);
+      const head = await scope.folds.outline(key);
+      return (await scope.folds.at(key, await resolvePoint(scope.store, key, head, at))).state;
+    },
+    commit: (change, options) => commitState(scope, key, change, options),
+    lift: (path, options) => liftProvenance(scope, key, path, options),
+    commits: (filter) => findCommits(scope, key, filter),
+    toolCalls: (filter) => findCalls(scope, key, filter),
+    watch: (filter) => watchCommits(scope, key, filter),
+    revert: (seq, options) => revertCommit(scope, key, seq, options),
+    adopt: async (branch, options) =>
+      adoptBranch(
+        scope,
+        key,
+        parseInput('the branch', SessionId, typeof branch === 'string' ? branch : branch?.id),
+        options,
+      ),
+    diff: (from, to) => diffPlaces(scope, key, from, to),
+    bind: (agent) => move({ type: 'bind', agent }),
+    pin: async (fact) => {
+      await commitState(scope, key, (draft) => {
+        if (!Object.hasOwn(draft.facts, fact)) throw pinProblem(fact);
+        draft.pins[fact] = true;
+      });
+    },
+    unpin: async (fact) => {
+      await commitState(scope, key, (draft) => {
+        delete draft.pins[fact];
+      });
+    },
+    compact: (options) => compactSession(scope, key, options),
+    recall: (wanted) => recallKey(scope, key, wanted),
+    track: (tools, declarations) => wrapTools(trackCalls(declarations as ToolDeclarations), tools),
+    retry: (options) => retryTurn(scope, key, options),
+    replay: (options) => replayTurn(scope, key, options),
+    fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
+    rewind: (options) => rewindSession(scope, key, options),
+    tree: () => readTree(scope, key),
+    verify: (options) => verifySession(scope, key, options),
+    export: () => writeBundle(scope, [id]),
+  });
+};

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
+import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
+import { CallersKey } from '../../schema/idempotency-key.ts';
+import { Text } from '../../schema/json.ts';
+import { execute } from '../engine/execute.ts';
+import type { Scope } from '../engine/scope.ts';
+import { contentBytes } from '../files/content-bytes.ts';
+import { newArtifact } from '../files/new-artifact.ts';
+import { readContent, treeReader } from '../files/read-tree.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { SessionCommand } from '../session/decide.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { type Artifact, artifactOf } from '../session/files-fold.ts';
+import { parseFilePath } from './file-path.ts';
+import { fileAt } from './find-file.ts';
+import { treeAt } from './read-files.ts';
+
+const KeepOptions = z.strictObject({
+  /** By default what the ending of the name tells, or the content. */
+  mediaType: Text.min(1).max(200).optional(),
+  idempotencyKey: CallersKey.optional(),
+});
+export type KeepOptions = z.input<typeof KeepOptions>;
+
+/** What is kept by name, for people: no rewind drops it. */
+export interface SessionArtifacts {
+  /** Keeps bytes, a text, or what a file of the session is now. One of the same name takes its place. */
+  keep(
+    name: string,
+    content: Uint8Array | string | { readonly path: string },
+    options?: KeepOptions,
+  ): Promise<Artifact>;
+  /** The newest of each name, in the order of names. */
+  list(): Promise<readonly Artifact[]>;
+  /** The content of the newest of this name. */
+  read(name: string): Promise<Uint8Array>;
+}
+
+const FileRef = z.strictObject({ path: Text }, { error: 'expected bytes, text or { path }' });
+
+const isContent = (content: unknown): content is Uint8Array | string =>
+  typeof content === 'string' || content instanceof Uint8Array;
+
+/** The content of a file, and where it stands. */
+const fileContent = async (scope: Scope, key: SessionKey, ref: unknown) => {
+  const place = parseFilePath(parseInput('the content', FileRef, ref).path);
+  const { hash } = await fileAt(treeReader(scope.blobs), await treeAt(scope, key, {}), place);
+  return { bytes: await readContent(scope.blobs, hash), path: place.path };
+};
+
+const isSame = (kept: Artifact | undefined, { mediaType, blob, path }: PayloadOf<'artifact.kept'>): boolean =>
+  kept?.blob === blob && kept.mediaType === mediaType && kept.path === path;
+
+const keepArtifact = async (
+  scope: Scope,
+  key: SessionKey,
+  name: string,
+  content: unknown,
+  options: KeepOptions = {},
+): Promise<Artifact> => {
+  const { mediaType, idempotencyKey } = parseInput('the artifact', KeepOptions, options);
+  const { bytes, path } = isContent(content)
+    ? { bytes: contentBytes(name, content), path: undefined }
+    : await fileContent(scope, key, content);
+  const redactor = await scope.secrets.redactor();
+  const artifact = await newArtifact({ blobs: scope.blobs, redactor }, name, bytes, { mediaType, path });
+  let kept: Artifact | undefined;
+  const command = async ({ artifacts }: { readonly artifacts: Readonly<Record<string, Artifact>> }) => {
+    kept = Object.hasOwn(artifacts, name) ? artifacts[name] : undefined;
+    return isSame(kept, artifact) ? undefined : ({ type: 'keep', artifact } satisfies SessionCommand);
+  };
+  const body = { keep: name, mediaType, content: isContent(content) ? artifact.blob : { path } };
+  const [event] = await execute(scope, key, command, { idempotencyKey, body });
+  return event ? artifactOf(event as SessionEvent<'artifact.kept'>) : kept!;
+};
+
+const artifactsOf = async (scope: Scope, key: SessionKey): Promise<readonly Artifact[]> =>
+  Object.values((await scope.folds.outline(key)).artifacts).sort((a, b) => (a.name < b.name ? -1 : 1));
+
+const shownNames = 5;
+
+const readArtifact = async (scope: Scope, key: SessionKey, name: string): Promise<Uint8Array> => {
+  const wanted = parseInput('the name', Text, name);
+  const all = await artifactsOf(scope, key);
+  const artifact = all.find((each) => each.name === wanted);
+  if (artifact) return readContent(scope.blobs, artifact.blob);
+  const names = all.slice(0, shownNames).map((each) => each.name);
+  const there = names.length > 0 ? `there is ${names.join(', ')}` : 'the session has kept none';
+  throw new PerdureError('FILE_NOT_FOUND', `there is no artifact ${wanted}: ${there}`, { details: { name: wanted } });
+};
+
+export const sessionArtifacts = (scope: Scope, key: SessionKey): SessionArtifacts =>
+  scope.give<SessionArtifacts>('artifacts', {
+    keep: (name, content, options) => keepArtifact(scope, key, name, content, options),
+    list: () => artifactsOf(scope, key),
+    read: (name) => readArtifact(scope, key, name),
+  });

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { SessionEvent } from '../../schema/event.ts';
+import { CallersKey } from '../../schema/idempotency-key.ts';
+import { Text } from '../../schema/json.ts';
+import type { ChangedFile } from '../../schema/state.ts';
+import { execute } from '../engine/execute.ts';
+import type { Scope } from '../engine/scope.ts';
+import { type ReadTree, treeReader } from '../files/read-tree.ts';
+import { treeOf } from '../files/tree.ts';
+import type { BlobHash, NewBlob } from '../ports/blobs.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { FilesCommand, NewFiles } from '../session/decide-files.ts';
+import type { SessionFold } from '../session/fold.ts';
+
+export const ChangeOptions = z.strictObject({
+  why: Text.max(2000).optional(),
+  idempotencyKey: CallersKey.optional(),
+});
+
+/** What the files are to be. */
+export interface FilesEdit {
+  readonly root: BlobHash;
+  /** What it takes that may not be in the store. */
+  readonly blobs: readonly NewBlob[];
+  readonly changes: readonly ChangedFile[];
+}
+
+interface About extends z.infer<typeof ChangeOptions> {
+  readonly origin?: NewFiles['origin'];
+  /** What was asked for, for the key. */
+  readonly body: unknown;
+}
+
+/** The seq of the snapshot; undefined when nothing changed. */
+const snapshotSeq = (events: readonly SessionEvent[]): number | undefined =>
+  events.find(({ type }) => type === 'files.snapshotted')?.seq;
+
+/** Makes the files of a session others, on what they are then: the edit is asked again when they have changed meanwhile. */
+export const changeFiles = async (
+  scope: Scope,
+  key: SessionKey,
+  { why, origin, idempotencyKey, body }: About,
+  edit: (read: ReadTree, root: BlobHash, fold: SessionFold) => Promise<FilesEdit | undefined>,
+): Promise<number | undefined> => {
+  const command = async (fold: SessionFold): Promise<FilesCommand | undefined> => {
+    const root = treeOf(fold);
+    const edited = await edit(treeReader(scope.blobs), root, fold);
+    if (!edited || edited.root === root) return undefined;
+    await scope.blobs.putBlobs(edited.blobs);
+    const leftOut = fold.files?.leftOut ?? {};
+    const files = { tree: edited.root, changes: edited.changes, leftOut, origin };
+    return { type: 'files', files, why, agents: scope.agents };
+  };
+  return snapshotSeq(await execute(scope, key, command, { idempotencyKey, body }));
+};

@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import type { ChangedFile, State } from '../../schema/state.ts';
+import { pointerOf } from '../../schema/state.ts';
+import type { Scope } from '../engine/scope.ts';
+import { findEntry, treeReader } from '../files/read-tree.ts';
+import { isSameEntry, treeOf } from '../files/tree.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { everyFile } from '../session/state/file-entries.ts';
+import { type CommitRecord, eachCommit } from '../state/commits.ts';
+import { type FilePath, parseFilePath } from './file-path.ts';
+
+const Options = z.strictObject({
+  limit: z.int().positive().max(1000).default(100),
+  /** Also what rewinds left behind. */
+  includeRewound: z.boolean().default(false),
+});
+export type HistoryOptions = z.input<typeof Options>;
+
+/** A change of a file: what, when, by whom, and why. `path` is its name then. */
+export type FileVersion = ChangedFile &
+  Pick<CommitRecord, 'session' | 'seq' | 'turn' | 'at' | 'actor' | 'cause' | 'why'>;
+
+const entry = (name: string): string => pointerOf('filesModified', name);
+const everything = entry(everyFile);
+
+/** The folders that may stand for a file which they hold. */
+const foldersOf = ({ segments }: FilePath): readonly string[] => [
+  everything,
+  ...segments.slice(1).map((_, depth) => entry(`${segments.slice(0, depth + 1).join('/')}/`)),
+];
+
+/** Two that are sorted, the newest first, as one. */
+async function* merged(
+  ...sources: readonly AsyncGenerator<CommitRecord, void, void>[]
+): AsyncGenerator<CommitRecord, void, void> {
+  const heads = await Promise.all(sources.map((source) => source.next()));
+  for (;;) {
+    const seqs = heads.map(({ value }) => value?.seq ?? 0);
+    const newest = Math.max(...seqs);
+    if (newest === 0) return;
+    yield heads[seqs.indexOf(newest)]!.value!;
+    for (const [index, seq] of seqs.entries()) if (seq === newest) heads[index] = await sources[index]!.next();
+  }
+}
+
+type Change = Pick<ChangedFile, 'change' | 'from'>;
+
+/** As the state told it. */
+const toldChange = async (
+  scope: Scope,
+  key: SessionKey,
+  path: string,
+  { delta, seq }: CommitRecord,
+): Promise<Change | undefined> => {
+  const whole = delta.find((operation) => operation.op !== 'test' && operation.path === entry(path));
+  if (whole?.op === 'remove') return undefined;
+  const told = whole
+    ? (whole.value as State['filesModified'][string])
+    : (await scope.folds.at(key, seq)).state.filesModified[path];
+  return told && { change: told.change, ...(told.from !== undefined && { from: told.from }) };
+};
+
+/** As the snapshots before and after tell it. */
+const foundChange = async (
+  scope: Scope,
+  key: SessionKey,
+  { path, segments }: FilePath,
+  { seq }: CommitRecord,
+): Promise<Change | undefined> => {
+  const { files } = await scope.folds.at(key, seq);
+  if (!files) return undefined;
+  const trees = { before: treeOf(await scope.folds.at(key, files.seq - 1)), after: files.tree };
+  const read = treeReader(scope.blobs);
+  const [before, after] = [await findEntry(read, trees.before, segments), await findEntry(read, trees.after, segments)];
+  if (before && after) return isSameEntry(before, after) ? undefined : { change: 'modified' };
+  if (!after) return before && { change: 'deleted' };
+  const changes = await scope.worktrees.changes(trees, scope.blobs);
+  const moved = changes.find((each) => each.change === 'renamed' && each.path === path);
+  return moved?.change === 'renamed' ? { change: 'renamed', from: moved.from } : { change: 'created' };
+};
+
+/** A revert gives back what the state told: what became of the files, only the snapshot that came with it tells. */
+const revertedChange = async (scope: Scope, key: SessionKey, place: FilePath, commit: CommitRecord) => {
+  const { files } = await scope.folds.at(key, commit.seq);
+  return files?.seq === commit.seq - 1 ? foundChange(scope, key, place, commit) : undefined;
+};
+
+const changeOf = async (
+  scope: Scope,
+  key: SessionKey,
+  place: FilePath,
+  commit: CommitRecord,
+): Promise<Change | undefined> => {
+  const { entries, origin } = commit;
+  const isNamed = entries.includes(entry(place.path));
+  if (!isNamed && !entries.some((each) => foldersOf(place).includes(each))) return undefined;
+  if (origin?.kind === 'revert') return revertedChange(scope, key, place, commit);
+  if (origin && origin.kind !== 'adopt') return undefined;
+  return isNamed ? toldChange(scope, key, place.path, commit) : foundChange(scope, key, place, commit);
+};
+
+/** The changes of one path before an event, newest first. */
+async function* versionsOf(
+  scope: Scope,
+  key: SessionKey,
+  place: FilePath,
+  window: { readonly includeRewound: boolean; readonly before: number },
+): AsyncGenerator<FileVersion, void, void> {
+  const { path, segments } = place;
+  const top = segments.length > 1 ? entry(`${segments[0]}/`) : entry(path);
+  const found = merged(eachCommit(scope, key, top, window), eachCommit(scope, key, everything, window));
+  for await (const commit of found) {
+    const { session, seq, turn, at, actor, cause, why } = commit;
+    const change = await changeOf(scope, key, place, commit);
+    if (change) yield { path, ...change, session, seq, turn, at, actor, cause, why };
+  }
+}
+
+/** What became of a file, newest first, under the names that it had. */
+export const historyOf = async (
+  scope: Scope,
+  key: SessionKey,
+  input: string,
+  options: HistoryOptions = {},
+): Promise<readonly FileVersion[]> => {
+  const { limit, includeRewound } = parseInput('the query', Options, options);
+  const versions: FileVersion[] = [];
+  let place: FilePath | undefined = parseFilePath(input);
+  for (let before = Number.MAX_SAFE_INTEGER; place && versions.length < limit; ) {
+    const current: FilePath = place;
+    place = undefined;
+    for await (const version of versionsOf(scope, key, current, { includeRewound, before })) {
+      versions.push(version);
+      if (versions.length >= limit) break;
+      if (version.from === undefined) continue;
+      place = parseFilePath(version.from);
+      before = version.seq;
+      break;
+    }
+  }
+  return versions;
+};

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { listOf } from '../../schema/bounded.ts';
+import { PerdureError } from '../../schema/error.ts';
+import { Text } from '../../schema/json.ts';
+import { type DiffPlace, foldAtPlace, type PlaceRef } from '../engine/places.ts';
+import type { Scope } from '../engine/scope.ts';
+import { changedFiles, type FileChange } from '../files/changes.ts';
+import { findEntry, treeReader } from '../files/read-tree.ts';
+import { isSameEntry, treeOf } from '../files/tree.ts';
+import { withBlobs } from '../files/with-blobs.ts';
+import { withEntry } from '../files/with-entry.ts';
+import type { BlobHash, NewBlob } from '../ports/blobs.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { bringBoundFolder } from './bring-bound-folder.ts';
+import { ChangeOptions, changeFiles, type FilesEdit } from './change-files.ts';
+import { type FilePath, parseFilePath } from './file-path.ts';
+import { fileNotFound } from './find-file.ts';
+
+const Options = ChangeOptions.extend({
+  /** Only these, and what is below them. */
+  paths: listOf(Text, { min: 1, max: 1000 }).readonly().optional(),
+  /** Only tells what would change. */
+  isDryRun: z.boolean().default(false),
+});
+export type RestoreFilesOptions = z.input<typeof Options>;
+
+export interface RestoredFiles {
+  /** Whose files they are now. */
+  readonly of: PlaceRef;
+  readonly changes: readonly FileChange[];
+  /** The folder of a person in which the session works: there the changes will be made. */
+  readonly boundTo?: SessionFold['boundTo'];
+  /** The event that says so; absent in a dry run, and when nothing changed. */
+  readonly seq?: number;
+}
+
+interface Made {
+  readonly root: BlobHash;
+  readonly trees: readonly NewBlob[];
+}
+
+/** One tree, with what another has at some paths. */
+const withPathsOf = async (
+  scope: Scope,
+  root: BlobHash,
+  wanted: BlobHash,
+  paths: readonly FilePath[],
+): Promise<Made> => {
+  let made: Made = { root, trees: [] };
+  for (const place of paths) {
+    const read = treeReader(withBlobs(scope.blobs, made.trees));
+    const [now, then] = [
+      await findEntry(read, made.root, place.segments),
+      await findEntry(read, wanted, place.segments),
+    ];
+    if (!now && !then) throw await fileNotFound(read, wanted, place);
+    if (isSameEntry(now, then)) continue;
+    const edited = await withEntry(read, made.root, place.segments, then);
+    if (!edited) {
+      throw new PerdureError('CONFLICT', `${place.path} goes through what is no folder now: restore that path too`, {
+        details: { path: place.path },
+      });
+    }
+    made = { root: edited.root, trees: [...made.trees, ...edited.trees] };
+  }
+  return made;
+};
+
+/** The files become those of a place; or tells how they would. What a person did in a folder of their own is in the log before it changes. */
+export const restoreFiles = async (
+  scope: Scope,
+  key: SessionKey,
+  to: DiffPlace,
+  options: RestoreFilesOptions = {},
+): Promise<RestoredFiles> => {
+  const { paths: given, isDryRun, ...about } = parseInput('the restore', Options, options);
+  const paths = given?.map(parseFilePath);
+  const { place, fold: target } = await foldAtPlace(scope, key, to);
+  const wanted = treeOf(target);
+  let told: Pick<RestoredFiles, 'changes' | 'boundTo'> = { changes: [] };
+  const edit = async (root: BlobHash, { boundTo }: SessionFold): Promise<FilesEdit> => {
+    const made = paths ? await withPathsOf(scope, root, wanted, paths) : { root: wanted, trees: [] };
+    const compared = { before: root, after: made.root };
+    const changes = await scope.worktrees.changes(compared, withBlobs(scope.blobs, made.trees));
+    told = { changes, ...(boundTo && { boundTo }) };
+    return { root: made.root, blobs: made.trees, changes: changedFiles(changes) };
+  };
+  if (isDryRun) {
+    const head = await scope.folds.head(key);
+    await edit(treeOf(head), head);
+    return { of: place, ...told };
+  }
+  await bringBoundFolder(scope, key);
+  const body = { restore: to, paths: paths?.map(({ path }) => path), why: about.why };
+  const origin = { kind: 'restore', ...place } as const;
+  const seq = await changeFiles(scope, key, { ...about, origin, body }, (_, root, fold) => edit(root, fold));
+  if (seq !== undefined) await bringBoundFolder(scope, key);
+  return { of: place, ...told, ...(seq !== undefined && { seq }) };
+};

@@ -1,0 +1,75 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { MemoryBlobs } from '../../../test/support/files/memory-blobs.ts';
+import { newId } from '../../schema/ids.ts';
+import { placeIn } from '../files/disk/place.ts';
+import { Worktrees } from '../files/disk/worktrees.ts';
+import { blobOfTree, emptyTree, hashOf } from '../files/tree.ts';
+import { nothingSecret } from '../session/redaction/redact.ts';
+import { recordEnd } from '../worker/record-end.ts';
+import type { RunContext } from '../worker/run-context.ts';
+import { RunFiles } from './run-files.ts';
+
+const cause = { tool: 'act', callId: 'call_1' };
+
+/** The files of a session that somebody else changes before each decision about them. */
+const startMovingFiles = async () => {
+  const home = await mkdtemp(join(tmpdir(), 'perdure-moving-files-'));
+  const worktrees = new Worktrees();
+  onTestFinished(async () => {
+    await worktrees.stop();
+    await rm(home, { recursive: true });
+  });
+  const place = placeIn(home);
+  await mkdir(place.folder);
+  await writeFile(join(place.folder, 'mine'), 'x');
+  const blobs = new MemoryBlobs();
+  const treeWith = async (name: string) => {
+    const bytes = Buffer.from('x');
+    const content = { hash: hashOf(bytes), bytes };
+    const entry = { kind: 'file', mode: 0o644, size: 1, hash: content.hash } as const;
+    const tree = blobOfTree(new Map([[name, entry]]));
+    await blobs.putBlobs([content, tree]);
+    return tree.hash;
+  };
+  let changes = 0;
+  const fold = async () => ({ seq: 1, files: { tree: await treeWith(`theirs-${changes}`), leftOut: {} } });
+  const writer = {
+    key: { workspace: 'local', session: newId('ses') },
+    fold,
+    decide: async (decide: (state: unknown) => unknown) => {
+      changes++;
+      expect(decide(await fold())).toBeUndefined();
+      return [];
+    },
+  };
+  const scope = { blobs, worktrees, secrets: { redactor: async () => nothingSecret }, agents: new Map() };
+  const files = new RunFiles({ scope, writer, place, tools: new Map() } as never, { seq: 1 } as never);
+  const run = { scope, writer, files, tools: new Map() } as unknown as RunContext;
+  return { files, run, treeWith, changes: () => changes };
+};
+
+type Moving = Awaited<ReturnType<typeof startMovingFiles>>;
+const waysToTell: Readonly<Record<string, (moving: Moving) => Promise<unknown>>> = {
+  'what a subagent made of them': async ({ files, treeWith }) =>
+    files.takeOver(emptyTree.hash, await treeWith('made-by-the-child'), cause),
+  'what a lost call left': ({ files }) => files.recover(cause),
+  'how a call ended that wrote': async ({ files, run }) =>
+    recordEnd(
+      run,
+      { ...cause, input: {} },
+      { outcome: 'ok', output: 'done' },
+      { durationMs: 1, look: await files.look(cause) },
+    ),
+};
+
+test.each(Object.entries(waysToTell))(
+  '[FILE39] where files never come to rest, %s is not dropped without a word',
+  async (_, tell) => {
+    const moving = await startMovingFiles();
+    await expect(tell(moving)).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(moving.changes()).toBe(20);
+  },
+);

@@ -1,0 +1,374 @@
+import { readdir } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { type Actor, outsideActor, type RunId } from '../../schema/ids.ts';
+import { bindTo } from '../engine/open-files.ts';
+import type { RunWriter } from '../engine/run-writer.ts';
+import type { Scope } from '../engine/scope.ts';
+import { untilItLands } from '../engine/until-it-lands.ts';
+import type { SnapshotWithChanges } from '../files/disk/files-protocol.ts';
+import { type Mark, makePlace, newWorktree, readMark, type WorktreePlace, writeMark } from '../files/disk/place.ts';
+import { lockPlace } from '../files/disk/place-lock.ts';
+import { leftOutOf } from '../files/left-out.ts';
+import { emptyTree, treeOf } from '../files/tree.ts';
+import type { BlobHash } from '../ports/blobs.ts';
+import type { Tool } from '../ports/tool.ts';
+import { decideFiles, type NewFiles } from '../session/decide-files.ts';
+import type { UntoldCall } from '../session/files-fold.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { conflicted, type JoinedFiles, joinFiles } from './join-files.ts';
+
+type Cause = NonNullable<NewFiles['cause']>;
+
+/** What the worktree became since it was `base`. */
+export interface Look {
+  readonly base: BlobHash;
+  readonly files: NewFiles;
+}
+
+/** The same as it can be recorded on a fold whose files are `on`. */
+export interface FoundFiles {
+  readonly on: BlobHash;
+  readonly files: NewFiles;
+  readonly conflicts?: JoinedFiles['conflicts'];
+}
+
+export const mayWrite = (tool: Tool | undefined): boolean => tool?.usesFiles === true && tool.effects !== 'none';
+
+const moved = (paths: readonly string[], to: string): PerdureError =>
+  new PerdureError(
+    'CONFLICT',
+    `what no snapshot holds was in the way and is now in ${to}: ${paths.slice(0, 5).join(', ')}`,
+    {
+      details: { paths, to },
+    },
+  );
+
+/** The newest rewind begins the last part of the live lineage. */
+const isRewoundSince = ({ live }: SessionFold, { seq }: Mark): boolean => live.at(-1)![0] > seq;
+
+const newFiles = (taken: SnapshotWithChanges): NewFiles => ({
+  tree: taken.root,
+  changes: taken.changes,
+  leftOut: leftOutOf(taken),
+});
+
+export type FilesWriter = Pick<RunWriter, 'key' | 'fold' | 'decide' | 'record'>;
+
+/** What makes anew what snapshots leave out, each time as a call of its own. */
+export interface Preparation {
+  newCause(): Cause;
+  run(place: WorktreePlace, cause: Cause): Promise<void>;
+}
+
+interface Parts {
+  readonly scope: Scope;
+  readonly writer: FilesWriter;
+  readonly place: WorktreePlace;
+  /** Absent while none is at work. */
+  readonly run?: RunId | undefined;
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** Absent where nothing has to be made anew. */
+  readonly prepare?: Preparation | undefined;
+  /** On a person's own folder, where it is held already. */
+  readonly lock?: Disposable;
+}
+
+/**
+ * The worktree of a run. Before a tool looks at it, it is what the log says; after one may have written, what it became is told. The log
+ * wins over what is on this machine, which may have been elsewhere meanwhile; what nobody has told yet is kept first.
+ */
+export class RunFiles implements Disposable {
+  readonly #parts: Parts;
+  /** Calls under way that began earlier are lost, and what they left was not dealt with yet. */
+  #lostBefore: number;
+  /** The log was known up to here when the worktree was last looked at. */
+  #seq = 0;
+  /** What the log and the worktree were when they last agreed. */
+  #tree: BlobHash | undefined;
+  #isPrepared = false;
+  #bringing: Promise<void> | undefined;
+  readonly #held: Disposable[] = [];
+  #isOver = false;
+
+  constructor(parts: Parts, { seq }: SessionFold) {
+    this.#parts = parts;
+    this.#lostBefore = seq;
+    if (parts.lock) this.#held.push(parts.lock);
+  }
+
+  get place(): WorktreePlace {
+    return this.#parts.place;
+  }
+
+  /** Others may work in a person's own folder. */
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    for (const lock of this.#held.splice(0)) lock[Symbol.dispose]();
+  }
+
+  async #hold(): Promise<void> {
+    if (this.#held.length > 0) return;
+    this.#held.push(await lockPlace(this.place));
+    if (this.#isOver) this[Symbol.dispose]();
+  }
+
+  /** Brings the worktree to what the log says it is. */
+  async ready(): Promise<void> {
+    this.#bringing ??= this.#bring().finally(() => {
+      this.#bringing = undefined;
+    });
+    await this.#bringing;
+  }
+
+  async #bring(): Promise<void> {
+    const { writer } = this.#parts;
+    await untilItLands(writer.key, async () => ((await this.#bringCloser()) ? { as: undefined } : undefined));
+  }
+
+  /** True when there is nothing left to bring. */
+  async #bringCloser(): Promise<boolean> {
+    const { scope, writer } = this.#parts;
+    const fold = await writer.fold();
+    this.#seq = fold.seq;
+    if (this.#tree === treeOf(fold)) {
+      if (!this.#isToPrepare(this.#tree)) return true;
+      await this.#prepare(this.#tree);
+      return false;
+    }
+    await makePlace(this.place);
+    if (this.place.isBound) {
+      await this.#hold();
+      await bindTo(scope, writer.key, this.place.folder);
+    }
+    const known = await readMark(this.place);
+    const isEmpty = !known && (await this.#isEmpty());
+    const mark = known ?? { ...newWorktree, trees: [this.place.isBound ? treeOf(fold) : emptyTree.hash] };
+    this.#isPrepared = mark.isPrepared ?? false;
+    const begun = isEmpty ? undefined : await this.#begunWith(fold, mark);
+    if (begun) this.#tree = begun;
+    else if (isEmpty && treeOf(fold) === emptyTree.hash) this.#beginEmpty();
+    else await this.#reconcile(fold, mark);
+    return begun !== undefined;
+  }
+
+  /** What will be here, its calls will have made. */
+  #beginEmpty(): void {
+    this.#tree = emptyTree.hash;
+    this.#isPrepared = true;
+  }
+
+  async #isEmpty(): Promise<boolean> {
+    return (await readdir(this.place.folder).catch(() => [])).length === 0;
+  }
+
+  /** What a call began with that was lost here: what it has written is told when that call is dealt with. */
+  async #begunWith(fold: SessionFold, mark: Mark): Promise<BlobHash | undefined> {
+    const { tools } = this.#parts;
+    const lost = Object.values(fold.runningCalls).find(
+      ({ tool, seq }) => seq < this.#lostBefore && mayWrite(tools.get(tool)),
+    );
+    return lost && !mark.from ? this.#treeBefore(lost, fold, mark) : undefined;
+  }
+
+  /** What a call that ran here found in the worktree; undefined where it ran elsewhere. */
+  async #treeBefore(
+    { seq }: Pick<UntoldCall, 'seq'>,
+    fold: SessionFold,
+    { trees }: Mark,
+  ): Promise<BlobHash | undefined> {
+    const { scope, writer } = this.#parts;
+    const then = await scope.folds.at(writer.key, seq);
+    return [treeOf(then), treeOf(fold)].find((tree) => trees.includes(tree));
+  }
+
+  async #reconcile(fold: SessionFold, mark: Mark): Promise<void> {
+    const wanted = treeOf(fold);
+    const there = await this.#take(wanted);
+    if (there.root === wanted) return this.#agree(wanted);
+    const taken = await this.#finished(mark, wanted, there);
+    const call = this.#untold(fold, mark);
+    const base = await this.#baseOf(fold, mark, call);
+    if (!base) {
+      if (mark.trees[0] !== taken.root) await this.#setAside(taken);
+      return this.#restore(there.root, wanted);
+    }
+    const cause = call ? { tool: call.tool, callId: call.callId } : mark.preparing;
+    return this.#merge(wanted, base, there, { ...newFiles(taken), ...(cause && { cause }) });
+  }
+
+  /** What the worktree and the log both come from; undefined where the log has left the worktree behind. */
+  async #baseOf(fold: SessionFold, mark: Mark, call: UntoldCall | undefined): Promise<BlobHash | undefined> {
+    const { trees, from } = mark;
+    const isLeft = !this.place.isBound && (from || isRewoundSince(fold, mark));
+    if (isLeft) return undefined;
+    if (trees.includes(treeOf(fold))) return treeOf(fold);
+    if (this.place.isBound || mark.preparing) return trees[0];
+    return call && this.#treeBefore(call, fold, mark);
+  }
+
+  /** What the worktree would be had a restore not broken off: only what somebody did since is other than it was to become. */
+  async #finished({ from, trees }: Mark, wanted: BlobHash, there: SnapshotWithChanges): Promise<SnapshotWithChanges> {
+    if (!from) return there;
+    const joining = { base: from, ours: there.root, theirs: trees[0]!, on: wanted };
+    try {
+      const { tree: root, changes } = await joinFiles(this.#parts.scope, joining);
+      return { ...there, root, changes };
+    } catch (error) {
+      // No event names what it was before.
+      if (isPerdureError(error) && error.code === 'BLOB_NOT_FOUND') return there;
+      throw error;
+    }
+  }
+
+  /** A call that was ended from elsewhere, so that nobody looked at what it left. */
+  #untold({ untoldCalls }: SessionFold, mark: Mark): UntoldCall | undefined {
+    const { tools } = this.#parts;
+    return untoldCalls.findLast(({ tool, endedAt = 0 }) => endedAt > mark.seq && mayWrite(tools.get(tool)));
+  }
+
+  async #take(base: BlobHash): Promise<SnapshotWithChanges> {
+    const { scope } = this.#parts;
+    await makePlace(this.place);
+    const { folder, cacheFile } = this.place;
+    return scope.worktrees.snapshot(
+      { folder, cacheFile, base, secrets: (await scope.secrets.redactor()).forms },
+      scope.blobs,
+    );
+  }
+
+  async #agree(tree: BlobHash): Promise<void> {
+    await this.#mark(tree);
+    this.#tree = tree;
+  }
+
+  #mark(...trees: readonly BlobHash[]): Promise<void> {
+    return writeMark(this.place, { trees, seq: this.#seq, ...(this.#isPrepared && { isPrepared: true }) });
+  }
+
+  /** Once for each time that files were brought here; a person's own folder is theirs to prepare. */
+  #isToPrepare(tree: BlobHash): boolean {
+    return this.#parts.prepare !== undefined && !this.#isPrepared && !this.place.isBound && tree !== emptyTree.hash;
+  }
+
+  async #prepare(tree: BlobHash): Promise<void> {
+    const prepare = this.#parts.prepare!;
+    const cause = prepare.newCause();
+    await writeMark(this.place, { trees: [tree], seq: this.#seq, preparing: cause });
+    await prepare.run(this.place, cause);
+    this.#isPrepared = true;
+    if (!(await this.#lookAndTell(cause))) await this.#mark(tree);
+  }
+
+  /** False when there is nothing to tell. */
+  async #lookAndTell(cause: Cause): Promise<boolean> {
+    const look = await this.look(cause);
+    if (!look) return false;
+    await this.landing(look, (found) => this.#tell(found));
+    return true;
+  }
+
+  /** What a lost call left is told before it runs again: so it finds what was written from elsewhere too. */
+  async recover(cause: Cause): Promise<void> {
+    await this.#lookAndTell(cause);
+    this.#lostBefore = 0;
+  }
+
+  /** From what was just taken of it. */
+  async #restore(from: BlobHash, root: BlobHash): Promise<void> {
+    const { scope } = this.#parts;
+    const { folder, cacheFile, aside } = this.place;
+    this.#isPrepared = false;
+    await writeMark(this.place, { trees: [root], seq: this.#seq, from });
+    const options = { folder, cacheFile, base: from, root, aside, secrets: (await scope.secrets.redactor()).forms };
+    const { inTheWay, movedTo } = await scope.worktrees.restore(options, scope.blobs);
+    if (movedTo) scope.onWarning(moved(inTheWay, movedTo));
+    await this.#agree(root);
+  }
+
+  /** What somebody did here is in the log before the session's own files take its place. */
+  async #setAside({ root, changes }: SnapshotWithChanges): Promise<void> {
+    const { writer, run } = this.#parts;
+    const payload = conflicted(
+      root,
+      changes.map(({ path }) => path),
+    );
+    if (payload) {
+      await writer.record({ type: 'files.conflicted', payload, actor: outsideActor, turn: 'current', run });
+    }
+  }
+
+  /** Both count: what is there, and what was written or restored from elsewhere. */
+  async #merge(wanted: BlobHash, base: BlobHash, there: SnapshotWithChanges, files: NewFiles): Promise<void> {
+    const found = await this.#onto(wanted, { base, files });
+    const hasNews = found.files.tree !== wanted || found.conflicts;
+    if (hasNews && !(await this.#tell(found))) return;
+    if (found.files.tree === there.root) await this.#agree(there.root);
+    else await this.#restore(there.root, found.files.tree);
+  }
+
+  async #onto(on: BlobHash, { base, files }: Look): Promise<FoundFiles> {
+    if (on === base) return { on, files };
+    const joining = { base, ours: files.tree, theirs: on, on };
+    const { conflicts, ...joined } = await joinFiles(this.#parts.scope, joining);
+    return { on, files: { ...files, ...joined }, conflicts };
+  }
+
+  /** False when the session's files have become others meanwhile. */
+  async #tell(found: FoundFiles): Promise<boolean> {
+    const { writer, run, scope } = this.#parts;
+    const { cause } = found.files;
+    const actor = cause ? (`tool:${cause.tool}` as Actor) : outsideActor;
+    const redactor = await scope.secrets.redactor();
+    let isOn = false;
+    await writer.decide((fold) => {
+      isOn = treeOf(fold) === found.on;
+      if (!isOn) return undefined;
+      const drafts = decideFiles(fold, { type: 'files', ...found, agents: scope.agents }, actor, redactor);
+      return drafts.map((draft) => ({ ...draft, run }));
+    });
+    return isOn;
+  }
+
+  /** What another session made of files that it had from here joins them. The worktree is brought there before the next call. */
+  async takeOver(base: BlobHash, theirs: BlobHash, cause: Cause): Promise<void> {
+    const { writer, scope } = this.#parts;
+    if (theirs === base) return;
+    await untilItLands(writer.key, async () => {
+      const fold = await writer.fold();
+      const on = treeOf(fold);
+      const { conflicts, ...joined } = await joinFiles(scope, { base, ours: on, theirs, on });
+      const hasNews = joined.tree !== on || conflicts;
+      const files = { ...joined, leftOut: fold.files?.leftOut ?? {}, cause };
+      return !hasNews || (await this.#tell({ on, files, conflicts })) ? { as: undefined } : undefined;
+    });
+  }
+
+  /** What a call that may have written left; undefined when nothing is other than before. */
+  async look(cause: Cause): Promise<Look | undefined> {
+    const base = this.#tree ?? emptyTree.hash;
+    if (base === emptyTree.hash && !this.place.isBound && (await this.#isEmpty())) return undefined;
+    const { files: before } = await this.#parts.writer.fold();
+    const taken = await this.#take(base);
+    const files: NewFiles = { ...newFiles(taken), cause };
+    if (taken.root === base && isDeepStrictEqual(files.leftOut, before?.leftOut ?? {})) return undefined;
+    await this.#mark(base, taken.root);
+    return { base, files };
+  }
+
+  /** Has a look recorded, joined with what was written from elsewhere meanwhile. `record` gives false when the session's files have become others again. */
+  async landing(look: Look, record: (found: FoundFiles) => Promise<boolean>): Promise<void> {
+    const { writer } = this.#parts;
+    const found = await untilItLands(writer.key, async () => {
+      const joined = await this.#onto(treeOf(await writer.fold()), look);
+      return (await record(joined)) ? { as: joined } : undefined;
+    });
+    await this.#told(look, found);
+  }
+
+  /** The log has it. Where it was joined with something, the worktree is brought there before the next call. */
+  async #told({ files: { tree: here } }: Look, { files: { tree } }: FoundFiles): Promise<void> {
+    await this.#mark(here);
+    this.#tree = here === tree ? here : undefined;
+  }
+}

@@ -1,0 +1,53 @@
+import type { Message, ToolResultPart } from '../../../schema/message.ts';
+import { clip } from './clip.ts';
+import { charsPerToken, estimateTokens, type Unit } from './context-units.ts';
+import { shownChars } from './shown-chars.ts';
+
+/** What is said where an output was cut, apart from its key. */
+const noteChars = 120;
+
+const textOf = ({ output }: ToolResultPart): string => (typeof output === 'string' ? output : JSON.stringify(output));
+
+/** As much of the beginning and of the end as takes `maxChars`. */
+const endsWithin = (text: string, maxChars: number): readonly [head: string, tail: string] => {
+  const chars = Math.max(0, Math.floor(maxChars));
+  const tailChars = Math.floor(chars / 3);
+  const tail = tailChars > 0 ? text.slice(-tailChars).replace(/^[\uDC00-\uDFFF]/, '') : '';
+  return [clip(text, chars - tailChars), tail];
+};
+
+const clipResult = (part: ToolResultPart, maxChars: number): ToolResultPart => {
+  if (shownChars(part.output) <= maxChars) return part;
+  const text = textOf(part);
+  const [head, tail] = endsWithin(text, maxChars - noteChars - part.callId.length);
+  const left = text.length - head.length - tail.length;
+  const note = `[… ${left} of ${text.length} characters left out; recall call:${part.callId} for all of it …]`;
+  return { ...part, output: [head, note, tail].filter(Boolean).join('\n') };
+};
+
+/** How long each may be at most, so that all together are within `room`: those that are short leave theirs to the others. */
+const fairShare = (lengths: readonly number[], room: number): number => {
+  let left = room;
+  for (const [place, length] of lengths.toSorted((a, b) => a - b).entries()) {
+    const share = Math.floor(left / (lengths.length - place));
+    if (length > share) return share;
+    left -= length;
+  }
+  return Number.POSITIVE_INFINITY;
+};
+
+/** The unit with its results cut so that it takes no more than `maxTokens`, as far as that depends on them. */
+export const clipResults = (unit: Unit, maxTokens: number): Unit => {
+  if (unit.tokens <= maxTokens) return unit;
+  const results = unit.messages.flatMap((message) => (message.role === 'tool' ? message.content : []));
+  const lengths = results.map(({ output }) => shownChars(output));
+  const others = unit.tokens * charsPerToken - lengths.reduce((sum, length) => sum + length, 0);
+  const share = fairShare(lengths, maxTokens * charsPerToken - others);
+  const messages = unit.messages.map(
+    (message): Message =>
+      message.role === 'tool'
+        ? { ...message, content: message.content.map((part) => clipResult(part, share)) }
+        : message,
+  );
+  return { ...unit, messages, tokens: messages.reduce((sum, message) => sum + estimateTokens(message), 0) };
+};

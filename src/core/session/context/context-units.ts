@@ -1,0 +1,105 @@
+import { type MediaKind, mediaKindOf } from '../../../schema/media-kind.ts';
+import type { FilePart, Message, ToolCallPart, ToolResultPart } from '../../../schema/message.ts';
+import { shownChars } from './shown-chars.ts';
+
+/** A message of the live lineage and the turn it belongs to. */
+export interface ContextEntry {
+  readonly seq: number;
+  readonly turn: number;
+  readonly message: Message;
+}
+
+/** Close enough to plan by, and always on hand. */
+export const charsPerToken = 4;
+
+export const textTokens = (text: string): number => Math.ceil(text.length / charsPerToken);
+/** Of what is long, and of what is said about it. */
+const shownTokens = (shown: unknown, about: object): number =>
+  Math.ceil((shownChars(shown) + shownChars(about)) / charsPerToken);
+
+const base64Chars = 4 / 3;
+/** A picture costs the same whatever its bytes; a page of a document a few thousand tokens and tens of kilobytes. */
+const fileTokens: Record<MediaKind, (bytes: number) => number> = {
+  image: () => 1600,
+  document: (bytes) => 1600 + bytes / 16,
+  text: (bytes) => bytes / charsPerToken,
+  other: () => 0,
+};
+
+const partTokens = (part: Message['content'][number]): number => {
+  switch (part.type) {
+    case 'file': {
+      const { data, ...about } = part satisfies FilePart;
+      return shownTokens('', about) + Math.ceil(fileTokens[mediaKindOf(part.mediaType)](data.length / base64Chars));
+    }
+    case 'tool-call': {
+      const { input, ...about } = part;
+      return shownTokens(JSON.stringify(input), about);
+    }
+    case 'tool-result': {
+      const { output, ...about } = part;
+      return shownTokens(output, about);
+    }
+    default: {
+      const { text, ...about } = part;
+      return shownTokens(text, about);
+    }
+  }
+};
+
+/** Asked for more than once on the way to a context, and messages do not change. */
+const estimated = new WeakMap<Message, number>();
+
+export const estimateTokens = (message: Message): number => {
+  const known = estimated.get(message);
+  if (known !== undefined) return known;
+  const tokens = message.content.reduce((sum: number, part) => sum + partTokens(part), 4);
+  estimated.set(message, tokens);
+  return tokens;
+};
+
+/** What may not be torn apart: a message, or a message that makes calls together with their results. */
+export interface Unit {
+  readonly seq: number;
+  readonly turn: number;
+  readonly messages: readonly Message[];
+  readonly tokens: number;
+}
+
+const interrupted = ({ callId, tool }: ToolCallPart): ToolResultPart => ({
+  type: 'tool-result',
+  callId,
+  tool,
+  outcome: 'interrupted',
+  output: 'No result was recorded for this call.',
+});
+
+/**
+ * Puts one message with the results right after each message with calls, as providers demand. A call without a recorded result gets an
+ * interrupted one; a result without its call is left out.
+ */
+export const pairCalls = (entries: readonly ContextEntry[]): readonly Unit[] => {
+  const results = new Map<string, { part: ToolResultPart; id: Message['id']; index: number }[]>();
+  entries.forEach(({ message }, index) => {
+    if (message.role !== 'tool') return;
+    for (const part of message.content) {
+      const known = results.get(part.callId);
+      if (known) known.push({ part, id: message.id, index });
+      else results.set(part.callId, [{ part, id: message.id, index }]);
+    }
+  });
+  return entries.flatMap(({ seq, turn, message }, index): Unit[] => {
+    if (message.role === 'tool') return [];
+    const unit = (messages: readonly Message[]): Unit[] => [
+      { seq, turn, messages, tokens: messages.reduce((sum, each) => sum + estimateTokens(each), 0) },
+    ];
+    const calls = message.role === 'assistant' ? message.content.filter((part) => part.type === 'tool-call') : [];
+    if (calls.length === 0) return unit([message]);
+    const answers = calls.map((call) => {
+      const waiting = results.get(call.callId) ?? [];
+      const found = waiting.findIndex((result) => result.index > index);
+      return found < 0 ? { part: interrupted(call), id: message.id } : waiting.splice(found, 1)[0]!;
+    });
+    return unit([message, { id: answers[0]!.id, role: 'tool', content: answers.map(({ part }) => part) }]);
+  });
+};

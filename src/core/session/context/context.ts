@@ -1,0 +1,51 @@
+import { PerdureError } from '../../../schema/error.ts';
+import type { Message } from '../../../schema/message.ts';
+import { type ContextEntry, pairCalls, textTokens } from './context-units.ts';
+import { windowOf } from './context-window.ts';
+
+export { type ContextEntry, estimateTokens, textTokens } from './context-units.ts';
+
+export interface Context {
+  /** Instructions, the digest of the state at the start of the turn, and the summary of what was compacted. */
+  readonly system: string;
+  readonly messages: readonly Message[];
+  /** The first event that the messages come from; 0 when there are none. */
+  readonly from: number;
+  readonly tokens: number;
+}
+
+export const defaultContextTokens = 100_000;
+
+const tooLittle = (maxTokens: number, system: number, opening: number): PerdureError => {
+  const needed = system + opening;
+  return new PerdureError(
+    'INVALID_INPUT',
+    `a context of ${maxTokens} tokens cannot hold what must stand in it, which takes ${needed} (instructions, pinned facts and open actions ${system}, the message that opens the turn ${opening}): raise maxTokens, or unpin facts and settle actions`,
+    { details: { maxTokens, needed, system, opening } },
+  );
+};
+
+/**
+ * What a model is given: the newest turns that fit, every call with its result. `entries` in the order of the log; `systemWithin` gives the
+ * text before them for so many tokens beyond what it must say, and takes no more than those.
+ */
+export const assembleContext = (
+  entries: readonly ContextEntry[],
+  maxTokens: number,
+  systemWithin: (spare: number) => string = () => '',
+): Context => {
+  const units = pairCalls(entries);
+  const opening = units.find(({ turn }) => turn === units.at(-1)?.turn)?.tokens ?? 0;
+  const least = textTokens(systemWithin(0));
+  const spare = maxTokens - least - opening;
+  if (spare < 0) throw tooLittle(maxTokens, least, opening);
+  const system = systemWithin(spare);
+  const { kept, leftOut } = windowOf(units, maxTokens - textTokens(system));
+  const said = [system, ...leftOut].filter(Boolean).join('\n\n');
+  return {
+    system: said,
+    messages: kept.flatMap(({ messages }) => messages),
+    from: kept[0]?.seq ?? 0,
+    tokens: kept.reduce((sum, { tokens }) => sum + tokens, textTokens(said)),
+  };
+};

@@ -1,0 +1,52 @@
+import { digestState, verbatim } from '../events/digest.ts';
+import type { SessionFold } from '../fold.ts';
+import { clip } from './clip.ts';
+
+export interface SystemParts {
+  readonly instructions?: string | undefined;
+  /** The session when the turn began, which the digest tells of. */
+  readonly began: SessionFold;
+  readonly compaction: SessionFold['compaction'];
+}
+
+const shortened = (summary: string, maxChars: number): string => {
+  if (summary.length <= maxChars) return summary;
+  const kept = clip(summary, maxChars);
+  return `${kept}\n(${summary.length - kept.length} more characters: recall summary)`;
+};
+
+type Compaction = NonNullable<SessionFold['compaction']>;
+
+/** The turns in any case, and as many calls as fit: what is left out is found in its turn. */
+const keysWithin = ({ evicted, calls: made }: Compaction, maxChars: number): string => {
+  const [turns = '', ...calls] = evicted;
+  let room = maxChars;
+  const kept = calls.filter((key) => {
+    room -= key.length + 2;
+    return room >= 0;
+  });
+  const more = (made ?? calls.length) - kept.length;
+  return `${[turns, ...kept].join(', ')}${more > 0 ? ` (and ${more} more calls, in these turns)` : ''}`;
+};
+
+const summaryText = (compaction: Compaction, maxChars: number) => [
+  '# Earlier in this session',
+  shortened(compaction.summary, Math.floor(maxChars * 0.75)),
+  `Left out; recall it by key when you need it: ${keysWithin(compaction, Math.floor(maxChars * 0.25))}`,
+];
+
+/**
+ * What stands before the messages. Instructions, pinned facts and open actions are whole. The rest of the state has a quarter of the
+ * `spare` tokens (four characters each), and what was compacted another.
+ */
+export const systemText = ({ instructions, began, compaction }: SystemParts, spare: number): string => {
+  const digest = digestState(began, spare);
+  const text = [
+    ...(instructions ? [instructions] : []),
+    ...(digest ? ['# What is known and decided', digest] : []),
+    ...(compaction ? summaryText(compaction, spare) : []),
+  ].join('\n\n');
+  const lost = verbatim(began.state).filter((line) => !text.includes(line));
+  if (lost.length > 0) throw new TypeError(`the context lacks what must stand in it word for word: ${lost.join('; ')}`);
+  return text;
+};

@@ -1,0 +1,115 @@
+import type { EventDraft } from '../../../schema/event.ts';
+import type { Actor } from '../../../schema/ids.ts';
+import type { Json } from '../../../schema/json.ts';
+import type { ChangedFile, State } from '../../../schema/state.ts';
+import type { Agent } from '../agent.ts';
+import { clip, shorten } from '../context/clip.ts';
+import { decideCommit } from '../decide-commit.ts';
+import type { SessionFold } from '../fold.ts';
+import type { Redactor } from '../redaction/redact.ts';
+import { type CallEnd, type ToldEnd, toldEnd } from '../runs/call-end.ts';
+import { applyFileChanges } from '../state/file-entries.ts';
+import type { StateDraft } from '../state/state-change.ts';
+import { storable } from './as-json.ts';
+import { inputHash, outputHash } from './input-hash.ts';
+
+/** What a tool changes, as far as it is to be found in the state. Everything is optional. */
+export interface ToolDeclaration<Input = never, Output = never> {
+  /** What it says counts as verified. */
+  readonly trusted?: boolean;
+  /** The files that a call changed, by path. */
+  readonly files?: (input: Input, output: Output) => Readonly<Record<string, State['filesModified'][string]['change']>>;
+  /** The decisions that a call made, by id. */
+  readonly decisions?: (input: Input, output: Output) => Readonly<Record<string, State['decisions'][string]>>;
+  /** Anything else in the state. */
+  readonly change?: (draft: StateDraft, input: Input, output: Output) => void;
+  /** A line for people. */
+  readonly summarize?: (output: Output, input: Input) => string;
+}
+
+export type ToolDeclarations = Readonly<Record<string, ToolDeclaration | undefined>>;
+
+const maxSummaryChars = 500;
+
+const summaryOf = (output: Json): string =>
+  shorten(typeof output === 'string' ? output : JSON.stringify(output), maxSummaryChars);
+
+export interface Call {
+  readonly tool: string;
+  readonly callId: string;
+  readonly input: Json;
+}
+
+/** One use of a tool in the state: counted, with the files that were found changed and what its declaration says it changed. */
+const applyUse = (
+  draft: StateDraft,
+  call: Call,
+  declaration: ToolDeclaration,
+  ended: CallEnd,
+  found: readonly ChangedFile[],
+): void => {
+  const { tool, callId } = call;
+  const used = Object.hasOwn(draft.toolsUsed, tool) ? draft.toolsUsed[tool]! : { calls: 0, ok: 0, failed: 0 };
+  const isOk = ended.outcome === 'ok';
+  draft.toolsUsed[tool] = { calls: used.calls + 1, ok: used.ok + (isOk ? 1 : 0), failed: used.failed + (isOk ? 0 : 1) };
+  applyFileChanges(draft, found, { tool, callId });
+  if (!isOk) return;
+  const [input, output] = [call.input as never, ended.output as never];
+  for (const [path, change] of Object.entries(declaration.files?.(input, output) ?? {})) {
+    draft.filesModified[path] = { change, tool, callId };
+  }
+  Object.assign(draft.decisions, declaration.decisions?.(input, output));
+  declaration.change?.(draft, input, output);
+};
+
+/** What is recorded of a call's end, apart from what it changed. */
+export const endFact = (
+  fold: SessionFold,
+  { tool, callId }: Call,
+  { trusted = false }: ToolDeclaration,
+  told: ToldEnd,
+  about: { readonly durationMs: number; readonly keeps?: Json | undefined },
+): EventDraft => {
+  const common = { actor: `tool:${tool}` as Actor, turn: fold.turn };
+  if (told.outcome !== 'ok') {
+    const { outcome, error } = told;
+    return { type: 'tool.failed', payload: { callId, tool, outcome, error, durationMs: about.durationMs }, ...common };
+  }
+  const { output } = told;
+  const payload = { callId, tool, output, outputHash: outputHash(output), trusted, ...about };
+  return { type: 'tool.completed', payload, ...common };
+};
+
+const saidOf = ({ summarize }: ToolDeclaration, { input }: Call, ended: CallEnd, redactor: Redactor): string => {
+  const said = ended.outcome === 'ok' ? summarize?.(ended.output as never, input as never) : undefined;
+  if (typeof said === 'string') return redactor.text(said);
+  const told = toldEnd(ended, redactor);
+  return told.outcome === 'ok' ? summaryOf(told.output) : `${told.outcome}: ${told.error.message}`;
+};
+
+/** What it changed in the state, as its declaration says. */
+export const endCommit = (
+  fold: SessionFold,
+  call: Call,
+  declaration: ToolDeclaration,
+  ended: CallEnd,
+  { agents, redactor }: { readonly agents: ReadonlyMap<string, Agent>; readonly redactor: Redactor },
+  found: readonly ChangedFile[] = [],
+): EventDraft | undefined => {
+  const { tool, callId } = call;
+  return decideCommit(
+    fold,
+    {
+      type: 'commit',
+      change: (draft) => applyUse(draft, call, declaration, ended, found),
+      by: 'tool',
+      ...(declaration.trusted && { trusted: true }),
+      cause: { tool, callId },
+      inputHash: inputHash(fold.inputKey, call.input),
+      outputSummary: storable(clip(saidOf(declaration, call, ended, redactor), 2000)),
+      agents,
+    },
+    `tool:${tool}` as Actor,
+    redactor,
+  );
+};

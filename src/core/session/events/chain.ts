@@ -1,0 +1,47 @@
+import { createHash, hash } from 'node:crypto';
+import type { EventHeader } from '../../../schema/event.ts';
+import type { StoredBody, StoredEvent } from '../../ports/store.ts';
+
+/** What stands before the first event of a root session. */
+export const genesisHash: Uint8Array = new Uint8Array(32);
+export const saltBytes = 16;
+
+/**
+ * One line per field, in this order, an absent run as an empty line. No field can hold a line break, so no two headers give the same
+ * bytes. The workspace is not in it: a log keeps its hashes when it moves to another.
+ */
+export const headerText = (header: EventHeader): string =>
+  `perdure.event.1\n${header.session}\n${header.seq}\n${header.at}\n${header.turn}\n${header.run ?? ''}\n${header.type}\n${header.version}\n${header.actor}\n`;
+
+/** What is hashed is put together here where it fits: one call costs less than an object that is fed in parts. */
+const joined = Buffer.allocUnsafeSlow(32 * 1024);
+
+export const payloadDigest = (salt: Uint8Array, payload: Uint8Array): Buffer => {
+  const length = salt.length + payload.length;
+  if (length > joined.length) return createHash('sha256').update(salt).update(payload).digest();
+  joined.set(salt);
+  joined.set(payload, salt.length);
+  return hash('sha256', joined.subarray(0, length), 'buffer');
+};
+
+/** SHA-256 of the previous hash, the header and the digest of salt and payload. */
+export const eventHash = (previous: Uint8Array, header: EventHeader, digest: Uint8Array): Buffer =>
+  hash('sha256', Buffer.concat([previous, Buffer.from(headerText(header)), digest]), 'buffer');
+
+export const blobHash = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
+
+const digestOf = (body: StoredBody): Uint8Array | undefined => {
+  if (body.kind === 'bytes') return payloadDigest(body.salt, body.bytes);
+  return body.kind === 'redacted' ? body.digest : undefined;
+};
+
+/** Why this event cannot follow one with that hash and seq; undefined when it can. */
+export const linkProblem = (previous: { seq: number; hash: Uint8Array }, event: StoredEvent): string | undefined => {
+  if (event.seq !== previous.seq + 1) return `event ${previous.seq + 1} is missing`;
+  if (event.body.kind === 'damaged') return event.body.reason;
+  const digest = digestOf(event.body);
+  if (!digest || !eventHash(previous.hash, event, digest).equals(event.hash)) {
+    return 'the stored bytes do not match the hash';
+  }
+  return undefined;
+};

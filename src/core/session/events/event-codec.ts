@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { PerdureError } from '../../../schema/error.ts';
+import {
+  currentVersion,
+  type EventDraft,
+  type EventType,
+  eventDefinitions,
+  isEventType,
+  type PayloadOf,
+  type SessionEvent,
+  upcastPayload,
+} from '../../../schema/event.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
+import { invalidInput, parseInput } from '../../../schema/parse-input.ts';
+import { maxPayloadBytes, type NewEvent, type StoredEvent } from '../../ports/store.ts';
+
+export { invalidInput, parseInput } from '../../../schema/parse-input.ts';
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** By way of a Buffer, which takes a third of the time that a TextEncoder does. */
+export const encodeJson = (value: unknown): Uint8Array => {
+  const { buffer, byteOffset, length } = Buffer.from(JSON.stringify(value));
+  return new Uint8Array(buffer, byteOffset, length);
+};
+export const decodeJson = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
+
+/** The bytes of a payload that is valid; refuses what is too large. */
+export const encodeValid = <T extends EventType>(type: T, valid: PayloadOf<T>): Uint8Array => {
+  const payload = encodeJson(valid);
+  if (payload.length <= maxPayloadBytes) return payload;
+  throw new PerdureError(
+    'PAYLOAD_TOO_LARGE',
+    `a ${type} of ${payload.length} bytes is over the limit of ${maxPayloadBytes}: keep large content as a file and name it`,
+    { details: { type, bytes: payload.length, maxBytes: maxPayloadBytes } },
+  );
+};
+
+/** Validates a draft and turns its payload into the bytes that are hashed and stored. */
+export const encodeEvent = ({ type, payload, turn, run, actor, encoded }: EventDraft): NewEvent => ({
+  type,
+  version: currentVersion(type),
+  turn,
+  run,
+  actor,
+  payload: encoded ?? encodeValid(type, parseInput(type, eventDefinitions[type].payload, payload)),
+});
+
+export const eventDamaged = (
+  event: Pick<StoredEvent, 'session' | 'seq'>,
+  reason: string,
+  cause?: unknown,
+): PerdureError =>
+  new PerdureError(
+    'EVENT_DAMAGED',
+    `event ${event.seq} of ${event.session} cannot be read: ${reason}; run \`perdure verify ${event.session}\` and restore it from an export or a backup`,
+    { details: { session: event.session, seq: event.seq, reason }, cause },
+  );
+
+export const decodePayload = <T extends EventType>(event: StoredEvent, type: T): PayloadOf<T> => {
+  if (event.body.kind !== 'bytes') {
+    throw eventDamaged(event, event.body.kind === 'damaged' ? event.body.reason : 'its payload was redacted');
+  }
+  let json: unknown;
+  try {
+    // In which form a release to come keeps its payloads is not known.
+    json = event.version > currentVersion(type) ? undefined : decodeJson(event.body.bytes);
+  } catch (cause) {
+    throw eventDamaged(event, 'the payload is not JSON', cause);
+  }
+  try {
+    return upcastPayload(eventDefinitions[type], type, event.version, json) as PayloadOf<T>;
+  } catch (cause) {
+    if (cause instanceof z.ZodError) throw eventDamaged(event, invalidInput(type, cause).message, cause);
+    throw cause;
+  }
+};
+
+export const decodeEvent = (workspace: WorkspaceId, event: StoredEvent): SessionEvent => {
+  const { type } = event;
+  if (!isEventType(type)) {
+    throw new PerdureError(
+      'EVENT_UNSUPPORTED',
+      `event ${event.seq} of ${event.session} is a ${type}, which this release does not know: upgrade perdure`,
+      { details: { session: event.session, seq: event.seq, type } },
+    );
+  }
+  return {
+    workspace,
+    session: event.session,
+    seq: event.seq,
+    at: event.at,
+    turn: event.turn,
+    ...(event.run && { run: event.run }),
+    type,
+    version: currentVersion(type),
+    actor: event.actor,
+    payload: decodePayload(event, type),
+    hash: Buffer.from(event.hash).toString('hex'),
+  } as SessionEvent;
+};

@@ -1,0 +1,38 @@
+import type { EventDraft } from '../../../schema/event.ts';
+import type { Actor, RunId } from '../../../schema/ids.ts';
+import type { Json } from '../../../schema/json.ts';
+import type { RunFailure } from '../../../schema/run-failure-catalog.ts';
+import type { SessionFold } from '../fold.ts';
+import { endRunningCalls, interruptedCalls, settleOpenCalls } from './settle-calls.ts';
+
+export type RunEnd =
+  | { readonly status: 'succeeded'; readonly output: Json }
+  | { readonly status: 'failed'; readonly error: RunFailure }
+  | { readonly status: 'cancelled' };
+
+/** The end of a run, with which every call gets its result: what follows can build on the transcript. */
+export const endDrafts = (
+  fold: SessionFold,
+  payload: RunEnd,
+  { run, actor, now }: { readonly run: RunId; readonly actor: Actor; readonly now: number },
+): readonly EventDraft[] => {
+  const common = { actor, turn: fold.turn, run };
+  if (fold.run?.id !== run) return [{ type: 'run.ended', payload, ...common }];
+  const how =
+    payload.status === 'cancelled'
+      ? {
+          outcome: 'cancelled' as const,
+          text: 'The run was cancelled; whether the call took effect is not known.',
+          run,
+        }
+      : { ...interruptedCalls, run };
+  return [
+    ...endRunningCalls(fold, how, now),
+    ...settleOpenCalls(fold, how),
+    ...(fold.run.asked
+      ? [{ type: 'message.abandoned', payload: { message: fold.run.asked.message }, ...common } as const]
+      : []),
+    { type: 'run.ended', payload, ...common },
+    ...(fold.status === 'pausing' ? [{ type: 'session.paused', payload: {}, ...common } as const] : []),
+  ];
+};

@@ -1,0 +1,44 @@
+import type { ZodType } from 'zod';
+import {
+  type Collection,
+  collections,
+  ledgerEntries,
+  pointerOf,
+  type State,
+  type StoredOperation,
+  segmentsOfPointer,
+} from '../../../schema/state.ts';
+import { isRecord } from '../state/patch-between.ts';
+import type { StateProblem } from '../state/state-change.ts';
+
+const isCollection = (name: string): name is Collection => Object.hasOwn(ledgerEntries, name);
+
+const entryProblems = (collection: Collection, id: string, entry: unknown): readonly StateProblem[] => {
+  const parsed = (ledgerEntries[collection] as ZodType).safeParse(entry);
+  if (parsed.success) return [];
+  return parsed.error.issues.map(({ path, message }) => ({
+    path: pointerOf(collection, id, ...path.map(String)),
+    message,
+  }));
+};
+
+const danglingPin = ({ facts, pins }: State, id: string): readonly StateProblem[] => {
+  if (!isRecord(facts) || !isRecord(pins)) return [];
+  if (!Object.hasOwn(pins, id) || Object.hasOwn(facts, id)) return [];
+  return [{ path: pointerOf('pins', id), message: `there is no fact ${id}: a pin goes before its fact does` }];
+};
+
+/** What is wrong with the ledger after a change. Looks at the entries that the delta touched, not at the rest. */
+export const ledgerProblems = (state: State, delta: readonly StoredOperation[]): readonly StateProblem[] => {
+  const problems = delta.flatMap(({ path }): readonly StateProblem[] => {
+    const [name = '', id] = segmentsOfPointer(path);
+    if (name !== 'own' && !isCollection(name)) {
+      return [{ path, message: `there is no ${name} in a state; there are: ${collections.join(', ')}, own` }];
+    }
+    if (!isRecord(state[name])) return [{ path: pointerOf(name), message: 'expected a record by id' }];
+    if (name === 'own' || id === undefined) return [];
+    const entry = Object.hasOwn(state[name], id) ? entryProblems(name, id, state[name][id]) : [];
+    return name === 'facts' || name === 'pins' ? [...entry, ...danglingPin(state, id)] : entry;
+  });
+  return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
+};

@@ -1,0 +1,46 @@
+import type { PayloadOf } from '../../../schema/event.ts';
+import type { SessionFold } from '../fold.ts';
+import { type ApprovalState, forsakenChildren, type QueuedInput } from './run-fold.ts';
+
+/** What the run does next. Every step is journaled before it begins, so that after a crash anywhere this gives the right one again. */
+export type NextStep =
+  /** Those who work for calls that are over. */
+  | { readonly do: 'end-children' }
+  | { readonly do: 'pause' }
+  /** Calls whose runner died on the way. */
+  | { readonly do: 'recover'; readonly calls: readonly string[] }
+  | { readonly do: 'call'; readonly calls: readonly string[] }
+  | { readonly do: 'wait'; readonly waiting: PayloadOf<'run.waiting'> }
+  | { readonly do: 'steer'; readonly inputs: readonly QueuedInput[] }
+  | { readonly do: 'ask' }
+  | { readonly do: 'finish' };
+
+export const approvalOf = (fold: SessionFold, callId: string): ApprovalState | undefined =>
+  Object.values(fold.approvals).find((each) => each.callId === callId);
+
+const isPending = (fold: SessionFold, callId: string, now: number): 'approval' | 'question' | undefined => {
+  const approval = approvalOf(fold, callId);
+  if (approval && !approval.settled && !(approval.expiresAt !== undefined && approval.expiresAt <= now))
+    return 'approval';
+  const question = fold.questions[callId];
+  return question && question.answer === undefined ? 'question' : undefined;
+};
+
+/** Pure: reads nothing but the fold. Nothing of this worker is under way when it is asked. */
+export const nextStep = (fold: SessionFold, now: number): NextStep => {
+  if (forsakenChildren(fold).length > 0) return { do: 'end-children' };
+  if (fold.status === 'pausing') return { do: 'pause' };
+  const running = Object.keys(fold.runningCalls);
+  const orphans = running.filter((callId) => !fold.children[callId]?.waiting);
+  if (orphans.length > 0) return { do: 'recover', calls: orphans };
+  const child = running[0] === undefined ? undefined : fold.children[running[0]];
+  if (child?.waiting) return { do: 'wait', waiting: { ...child.waiting, session: child.session } };
+  const open = Object.keys(fold.openCalls);
+  const ready = open.filter((callId) => !isPending(fold, callId, now));
+  if (ready.length > 0) return { do: 'call', calls: ready };
+  const pending = open[0] && isPending(fold, open[0], now);
+  if (pending) return { do: 'wait', waiting: { for: pending } };
+  const steering = fold.queue.filter(({ policy }) => policy === 'steer');
+  if (steering.length > 0) return { do: 'steer', inputs: steering };
+  return fold.lastRole === 'assistant' ? { do: 'finish' } : { do: 'ask' };
+};

@@ -1,0 +1,375 @@
+import type { PayloadOf, SessionEvent } from '../../../schema/event.ts';
+import {
+  type Actor,
+  type ApprovalId,
+  type MessageId,
+  type RunId,
+  type SessionId,
+  systemActor,
+} from '../../../schema/ids.ts';
+import type { Json } from '../../../schema/json.ts';
+import type { Requester } from '../../../schema/member.ts';
+import type { Limits, Spent, Usage, WaitReason } from '../../../schema/run.ts';
+
+/** An input that waits for its turn. */
+export type QueuedInput = PayloadOf<'input.admitted'> & {
+  readonly seq: number;
+  readonly by: Actor;
+  /** A worker was there that does not hold the agent, and said so. */
+  readonly lacksAgent?: true;
+};
+
+/** The one run that has begun and not ended. */
+export interface ActiveRun {
+  readonly id: RunId;
+  readonly turn: number;
+  readonly attempt: number;
+  /** Whose input it answers. */
+  readonly requestedBy: Actor;
+  readonly from?: Requester | undefined;
+  /** Who else had a say: whose inputs joined it. */
+  readonly steeredBy: readonly Actor[];
+  /** Absent while it is at work, or is to be. */
+  readonly waitingFor?: WaitReason | undefined;
+  /** It goes on by itself then. */
+  readonly waitsUntil?: number | undefined;
+  /** The child that it waits for, where that is what waits. */
+  readonly waitsIn?: SessionId | undefined;
+  /** Answers the model gave so far. */
+  readonly steps: number;
+  /** Failures of the model since its last answer. */
+  readonly failures: number;
+  /** Whether the context was compacted since the model last said that it was too long. */
+  readonly overflowed: boolean;
+  /** How often the model was told that its output does not have the form asked for. */
+  readonly repairs: number;
+  /** The answer that is being waited for, and the tokens set aside for it. */
+  readonly asked?: { readonly message: MessageId; readonly tokens: number } | undefined;
+  /** Since when it is at work; what lies between a start and a wait counts as active time. */
+  readonly activeSince?: number | undefined;
+}
+
+export interface ApprovalState {
+  readonly id: ApprovalId;
+  readonly callId: string;
+  readonly tool: string;
+  readonly inputHash: string;
+  readonly summary: string;
+  readonly requestedBy: Actor;
+  readonly requestedAt: number;
+  readonly roles?: readonly string[] | undefined;
+  readonly notRequester?: boolean | undefined;
+  readonly expiresAt?: number | undefined;
+  /** Absent while nobody has answered. */
+  readonly settled?: (Omit<PayloadOf<'approval.settled'>, 'approval'> & { readonly by: Actor }) | undefined;
+}
+
+export interface QuestionState {
+  readonly tool: string;
+  readonly question: string;
+  readonly options?: readonly string[] | undefined;
+  readonly answer?: string | undefined;
+  readonly by?: Actor | undefined;
+}
+
+type ChildWait = Pick<PayloadOf<'child.waiting'>, 'for' | 'reason'>;
+
+/** A session in which another agent works for a call. It is known until both are over. */
+export interface Child {
+  readonly session: SessionId;
+  /** While it is known to rest, whoever works on the call waits with it. */
+  readonly waiting?: ChildWait | undefined;
+  /** What it used was counted. */
+  readonly isEnded?: true;
+  /** The call is over: a timeout, a cancel, the loss of its worker. */
+  readonly isForsaken?: true;
+}
+
+/** What the fold of a session knows of its runs. */
+export interface RunFold {
+  readonly run?: ActiveRun | undefined;
+  readonly queue: readonly QueuedInput[];
+  /** Of calls that have no result yet. */
+  readonly approvals: Readonly<Record<ApprovalId, ApprovalState>>;
+  readonly questions: Readonly<Record<string, QuestionState>>;
+  /** By call. */
+  readonly children: Readonly<Record<string, Child>>;
+  readonly limits: Limits;
+  readonly spent: Spent;
+  /** What tools keep between their calls, by tool. */
+  readonly kept: Readonly<Record<string, Json>>;
+}
+
+/** Whether no call is under way but those whose child waits. */
+export const waitsForChildren = ({ children }: RunFold, running: Readonly<Record<string, unknown>>): boolean =>
+  Object.keys(running).every((callId) => children[callId]?.waiting);
+
+/** Those who work for nobody any more and were not ended yet, each with the call it worked for. */
+export const forsakenChildren = ({ children }: RunFold): readonly (readonly [callId: string, Child])[] =>
+  Object.entries(children).filter(([, { isForsaken }]) => isForsaken);
+
+export const noRuns: RunFold = {
+  queue: [],
+  approvals: {},
+  questions: {},
+  children: {},
+  limits: {},
+  spent: { turns: 0, tokens: 0, usd: 0, unpriced: 0, activeMs: 0 },
+  kept: {},
+};
+
+export const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
+
+const optionalSum = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
+
+export const addUsage = (a: Usage, b: Usage): Usage => ({
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  cachedTokens: optionalSum(a.cachedTokens, b.cachedTokens),
+  reasoningTokens: optionalSum(a.reasoningTokens, b.reasoningTokens),
+  usd: optionalSum(a.usd, b.usd),
+});
+
+/** What an event says was used. */
+export const usageTold = (event: SessionEvent): Usage => {
+  switch (event.type) {
+    case 'model.completed':
+    case 'model.failed':
+    case 'child.ended':
+      return event.payload.usage ?? noUsage;
+    default:
+      return noUsage;
+  }
+};
+
+const withoutKey = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
+  if (!Object.hasOwn(record, key)) return record;
+  const { [key]: _, ...others } = record;
+  return others;
+};
+
+/** The run as `change` makes it; nothing where there is none. */
+const onRun = (before: RunFold, change: (run: ActiveRun) => ActiveRun): RunFold =>
+  before.run ? { ...before, run: change(before.run) } : before;
+
+/** Whether a new budget is enough, whoever takes the run on finds out. */
+const lookAgain = (before: RunFold): RunFold =>
+  onRun(before, (run) => (run.waitingFor === 'budget' ? { ...run, waitingFor: undefined } : run));
+
+const withoutAgent = (before: RunFold, run: RunId | undefined): RunFold => ({
+  ...before,
+  queue: before.queue.map((input) => (input.run === run ? { ...input, lacksAgent: true } : input)),
+});
+
+const stopClock = (before: RunFold, at: number): RunFold => {
+  const { run, spent } = before;
+  if (run?.activeSince === undefined) return before;
+  const activeMs = spent.activeMs + Math.max(0, at - run.activeSince);
+  return { ...before, run: { ...run, activeSince: undefined }, spent: { ...spent, activeMs } };
+};
+
+const atWork = (at: number) => ({
+  asked: undefined,
+  waitingFor: undefined,
+  waitsUntil: undefined,
+  waitsIn: undefined,
+  activeSince: at,
+});
+
+const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => {
+  const { attempt } = event.payload;
+  if (attempt > 1) {
+    const stopped = stopClock(lookAtChildren(before), event.at);
+    return onRun(stopped, (run) => ({
+      ...run,
+      attempt,
+      ...atWork(event.at),
+    }));
+  }
+  const input = before.queue.find(({ run }) => run === event.run);
+  const run: ActiveRun = {
+    id: event.run!,
+    turn: event.turn,
+    attempt,
+    requestedBy: input?.by ?? event.actor,
+    from: input?.from,
+    steeredBy: [],
+    steps: 0,
+    failures: 0,
+    overflowed: false,
+    repairs: 0,
+    activeSince: event.at,
+  };
+  const spent = { ...before.spent, turns: before.spent.turns + 1 };
+  return { ...before, run, spent, queue: before.queue.filter((each) => each !== input) };
+};
+
+const spend = ({ spent }: RunFold, usage: Usage): Spent => ({
+  ...spent,
+  tokens: spent.tokens + usage.inputTokens + usage.outputTokens,
+  usd: spent.usd + (usage.usd ?? 0),
+  unpriced: spent.unpriced + (usage.usd === undefined ? 1 : 0),
+});
+
+const complete = (before: RunFold, { usage }: PayloadOf<'model.completed'>): RunFold => {
+  const answered = onRun(before, (run) => ({
+    ...run,
+    steps: run.steps + 1,
+    failures: 0,
+    overflowed: false,
+    asked: undefined,
+  }));
+  return { ...answered, spent: spend(before, usage) };
+};
+
+const fail = (before: RunFold, { failure, usage }: PayloadOf<'model.failed'>): RunFold => {
+  const failed = onRun(before, (run) => ({
+    ...run,
+    failures: run.failures + 1,
+    overflowed: run.overflowed || failure === 'overflow',
+    asked: undefined,
+  }));
+  return usage ? { ...failed, spent: spend(before, usage) } : failed;
+};
+
+const withChild = (before: RunFold, callId: string, waiting: ChildWait | undefined): RunFold => {
+  const child = before.children[callId];
+  return child ? { ...before, children: { ...before.children, [callId]: { ...child, waiting } } } : before;
+};
+
+/** Who takes a run on finds out anew how its children stand: the one before may have died before it was sure. */
+const lookAtChildren = (before: RunFold): RunFold =>
+  Object.keys(before.children).reduce((fold, callId) => withChild(fold, callId, undefined), before);
+
+/** Of a call and the child that works for it, one is over. */
+const over = (children: RunFold['children'], callId: string, what: 'isEnded' | 'isForsaken'): RunFold['children'] => {
+  const child = children[callId];
+  if (!child) return children;
+  return child.isEnded || child.isForsaken
+    ? withoutKey(children, callId)
+    : { ...children, [callId]: { ...child, [what]: true } };
+};
+
+/** Nothing is asked any more about a call that has its result. */
+const settleCall = (before: RunFold, callId: string): RunFold => ({
+  ...before,
+  approvals: Object.fromEntries(Object.entries(before.approvals).filter(([, each]) => each.callId !== callId)),
+  questions: withoutKey(before.questions, callId),
+  children: over(before.children, callId, 'isForsaken'),
+});
+
+const endChild = (before: RunFold, { callId, usage }: PayloadOf<'child.ended'>): RunFold =>
+  before.children[callId]
+    ? { ...before, spent: spend(before, usage), children: over(before.children, callId, 'isEnded') }
+    : before;
+
+const request = (before: RunFold, { payload, at }: SessionEvent<'approval.requested'>): RunFold => {
+  const { approval, ...about } = payload;
+  return { ...before, approvals: { ...before.approvals, [approval]: { id: approval, ...about, requestedAt: at } } };
+};
+
+const settle = (before: RunFold, { payload, actor }: SessionEvent<'approval.settled'>): RunFold => {
+  const { approval, ...settled } = payload;
+  const open = before.approvals[approval];
+  if (!open) return before;
+  return { ...before, approvals: { ...before.approvals, [approval]: { ...open, settled: { ...settled, by: actor } } } };
+};
+
+const answer = (before: RunFold, { payload, actor }: SessionEvent<'question.answered'>): RunFold => {
+  const asked = before.questions[payload.callId];
+  if (!asked) return before;
+  const answered = { ...asked, answer: payload.answer, by: actor };
+  return { ...before, questions: { ...before.questions, [payload.callId]: answered } };
+};
+
+const join = (before: RunFold, input: QueuedInput): RunFold => ({
+  ...onRun(before, (run) => ({ ...run, steeredBy: [...new Set([...run.steeredBy, input.by])] })),
+  queue: before.queue.filter((each) => each !== input),
+});
+
+/** After an answer of its model, a run is told something by nobody but the runtime and those who steer it. */
+const isRepair = ({ run }: RunFold, { run: of, actor, payload }: SessionEvent<'message.appended'>): boolean =>
+  run !== undefined && run.id === of && run.steps > 0 && actor === systemActor && payload.message.role === 'user';
+
+/** What an event changes in the runs of a session. */
+export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
+  switch (event.type) {
+    case 'session.forked':
+      return { ...before, run: undefined, queue: [], approvals: {}, questions: {}, children: {} };
+    case 'session.rewound':
+      return { ...before, approvals: {}, questions: {} };
+    case 'session.paused':
+    case 'session.closed':
+      return stopClock(before, event.at);
+    case 'input.admitted':
+      return { ...before, queue: [...before.queue, { ...event.payload, seq: event.seq, by: event.actor }] };
+    case 'message.appended': {
+      const joined = before.queue.find(({ message }) => message.id === event.payload.message.id);
+      if (joined) return join(before, joined);
+      return isRepair(before, event) ? onRun(before, (run) => ({ ...run, repairs: run.repairs + 1 })) : before;
+    }
+    case 'run.started':
+      return begin(before, event);
+    case 'run.resumed':
+      return onRun(lookAtChildren(before), (run) => ({ ...run, ...atWork(event.at) }));
+    case 'run.waiting':
+      if (before.run?.id !== event.run) return withoutAgent(before, event.run);
+      return onRun(stopClock(before, event.at), (run) => ({
+        ...run,
+        waitingFor: event.payload.for,
+        waitsUntil: event.payload.until,
+        waitsIn: event.payload.session,
+      }));
+    case 'run.ended': {
+      const isQueued = before.queue.some(({ run }) => run === event.run);
+      if (isQueued) return { ...before, queue: before.queue.filter(({ run }) => run !== event.run) };
+      return { ...stopClock(before, event.at), run: undefined, approvals: {}, questions: {} };
+    }
+    case 'model.called':
+      return onRun(before, (run) => ({
+        ...run,
+        asked: { message: event.payload.message, tokens: event.payload.reservedTokens },
+      }));
+    case 'model.completed':
+      return complete(before, event.payload);
+    case 'model.failed':
+      return fail(before, event.payload);
+    case 'approval.requested':
+      return request(before, event);
+    case 'approval.settled':
+      return settle(before, event);
+    case 'question.asked': {
+      const { callId, ...asked } = event.payload;
+      return { ...before, questions: { ...before.questions, [callId]: asked } };
+    }
+    case 'question.answered':
+      return answer(before, event);
+    case 'tool.completed': {
+      const { tool, callId, keeps } = event.payload;
+      const settled = settleCall(before, callId);
+      return keeps === undefined ? settled : { ...settled, kept: { ...settled.kept, [tool]: keeps } };
+    }
+    case 'tool.failed':
+      return settleCall(before, event.payload.callId);
+    case 'child.opened':
+      return {
+        ...before,
+        children: { ...before.children, [event.payload.callId]: { session: event.payload.session } },
+      };
+    case 'child.waiting': {
+      const { callId, for: what, reason } = event.payload;
+      return stopClock(withChild(before, callId, { for: what, reason }), event.at);
+    }
+    case 'child.resumed':
+      return onRun(withChild(before, event.payload.callId, undefined), (run) =>
+        run.waitingFor ? run : { ...run, activeSince: event.at },
+      );
+    case 'child.ended':
+      return endChild(before, event.payload);
+    case 'budget.set':
+      return lookAgain({ ...before, limits: event.payload.limits });
+    default:
+      return before;
+  }
+};

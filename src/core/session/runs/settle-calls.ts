@@ -1,0 +1,43 @@
+import type { EventDraft } from '../../../schema/event.ts';
+import { type Actor, newId, type RunId, systemActor } from '../../../schema/ids.ts';
+import type { ToolOutcome, ToolResultPart } from '../../../schema/message.ts';
+import type { SessionFold } from '../fold.ts';
+
+interface Settlement {
+  readonly outcome: Exclude<ToolOutcome, 'ok'>;
+  /** What the model reads. */
+  readonly text: string;
+  readonly run?: RunId | undefined;
+}
+
+export const interruptedCalls: Settlement = {
+  outcome: 'interrupted',
+  text: 'The call was interrupted; whether it took effect is not known.',
+};
+
+/** Ends what is under way in the journal, so that no call of it stays without an outcome. */
+export const endRunningCalls = (
+  fold: SessionFold,
+  { outcome, text, run }: Settlement,
+  now: number,
+): readonly EventDraft[] =>
+  Object.entries(fold.runningCalls).map(([callId, { tool, at }]) => ({
+    type: 'tool.failed',
+    payload: { callId, tool, outcome, error: { name: outcome, message: text }, durationMs: Math.max(0, now - at) },
+    actor: `tool:${tool}` as Actor,
+    turn: fold.turn,
+    run,
+  }));
+
+/** The answer to every call that will never get its own: stored, so that the model is told and no context lacks a result. */
+export const settleOpenCalls = (
+  { openCalls, turn }: SessionFold,
+  { outcome, text, run }: Settlement = interruptedCalls,
+): readonly EventDraft<'message.appended'>[] => {
+  const results = Object.entries(openCalls).map(
+    ([callId, { tool }]): ToolResultPart => ({ type: 'tool-result', callId, tool, outcome, output: text }),
+  );
+  if (results.length === 0) return [];
+  const message = { id: newId('msg'), role: 'tool' as const, content: results };
+  return [{ type: 'message.appended', payload: { message }, actor: systemActor, turn, run }];
+};

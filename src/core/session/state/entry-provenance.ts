@@ -1,0 +1,67 @@
+import { entryOf, lowestProvenance, type PatchOperation, type Provenance } from '../../../schema/state.ts';
+import type { SessionFold } from '../fold.ts';
+import { type Mutation, type StateChange, valueAt } from './state-change.ts';
+import { entriesTouched } from './touched-paths.ts';
+
+type Levels = Readonly<Record<string, Provenance>>;
+
+const isContainer = (value: unknown): boolean => value !== null && typeof value === 'object';
+
+const collectionOf = (entry: string): string => entry.split('/').slice(0, 2).join('/');
+
+/** What was copied or moved within a patch, by where it went: an entry, a collection or all. */
+class Copies {
+  readonly #known: Levels;
+  readonly #levels = new Map<string, Provenance>();
+
+  constructor(known: Levels) {
+    this.#known = known;
+  }
+
+  add(from: string, to: string): void {
+    const levels = [...this.#levelsAt(entryOf(from)), ...this.at(entryOf(to))];
+    if (levels.length > 0) this.#levels.set(entryOf(to), lowestProvenance(levels));
+  }
+
+  at(entry: string): readonly Provenance[] {
+    return [entry, collectionOf(entry), ''].flatMap((place) => this.#levels.get(place) ?? []);
+  }
+
+  #levelsAt(source: string): readonly Provenance[] {
+    const known = this.#known[source];
+    if (known) return [known, ...this.at(source)];
+    const below = [...Object.entries(this.#known), ...this.#levels].filter(([path]) => path.startsWith(`${source}/`));
+    return [...this.at(source), ...below.map(([, level]) => level)];
+  }
+}
+
+const copiesIn = (change: Mutation | readonly PatchOperation[], known: Levels): Copies => {
+  const copies = new Copies(known);
+  for (const operation of typeof change === 'function' ? [] : change) {
+    if (operation.op === 'copy' || operation.op === 'move') copies.add(operation.from, operation.path);
+  }
+  return copies;
+};
+
+/**
+ * The entries that are less sure than the change that touched them: a list or record that was another is as doubtful as that was, however
+ * much of it changed, and what came from elsewhere in the state as doubtful as it was there.
+ */
+export const loweredEntries = (
+  fold: SessionFold,
+  asked: Mutation | readonly PatchOperation[],
+  { state, delta }: StateChange,
+  provenance: Provenance,
+): Levels => {
+  const copies = copiesIn(asked, fold.provenance);
+  const levelOf = (path: string): Provenance => {
+    const isEdited = isContainer(valueAt(fold.state, path)) && isContainer(valueAt(state, path));
+    const had = isEdited ? fold.provenance[path] : undefined;
+    return lowestProvenance([provenance, ...copies.at(path), ...(had ? [had] : [])]);
+  };
+  return Object.fromEntries(
+    entriesTouched(delta)
+      .filter((path) => valueAt(state, path) !== undefined && levelOf(path) !== provenance)
+      .map((path) => [path, levelOf(path)]),
+  );
+};

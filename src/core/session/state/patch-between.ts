@@ -1,0 +1,109 @@
+import type { Json } from '../../../schema/json.ts';
+import { pointerOf, type StoredOperation } from '../../../schema/state.ts';
+
+export type Values = Readonly<Record<string, unknown>>;
+type List = readonly unknown[];
+
+/** Comparing two lists costs the product of their lengths; what is longer is replaced as a whole. */
+const maxComparisons = 2_500;
+
+export const isRecord = (value: unknown): value is Values => {
+  if (value === null || typeof value !== 'object') return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
+export const isSameJson = (one: unknown, other: unknown): boolean => {
+  if (one === other) return true;
+  if (Array.isArray(one)) {
+    return (
+      Array.isArray(other) && one.length === other.length && one.every((item, index) => isSameJson(item, other[index]))
+    );
+  }
+  if (!isRecord(one) || !isRecord(other)) return false;
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSameJson(one[key], other[key]))
+  );
+};
+
+const replace = (path: string, value: unknown): readonly StoredOperation[] => [
+  { op: 'replace', path, value: value as Json },
+];
+
+const recordPatch = (path: string, before: Values, after: Values): readonly StoredOperation[] => {
+  const at = (key: string): string => path + pointerOf(key);
+  const [gone, kept] = [false, true].map((has) =>
+    Object.keys(before).filter((key) => Object.hasOwn(after, key) === has),
+  );
+  return [
+    ...gone!.map((key) => ({ op: 'remove' as const, path: at(key) })),
+    ...kept!.flatMap((key) => patchBetween(before[key], after[key], at(key))),
+    ...Object.keys(after).flatMap((key) =>
+      Object.hasOwn(before, key) ? [] : [{ op: 'add' as const, path: at(key), value: after[key] as Json }],
+    ),
+  ];
+};
+
+/** How many items are the same from the start of both on. */
+const sharedItems = (one: List, other: List): number => {
+  const most = Math.min(one.length, other.length);
+  for (let count = 0; count < most; count++) if (!isSameJson(one[count], other[count])) return count;
+  return most;
+};
+
+/** The fewest edits from the rest of one list to the rest of another, for every place in both. */
+const editCounts = (old: List, now: List): readonly (readonly number[])[] => {
+  const counts = Array.from({ length: old.length + 1 }, (_, i) =>
+    Array.from({ length: now.length + 1 }, (_, j) => Math.max(old.length - i, now.length - j)),
+  );
+  for (let i = old.length - 1; i >= 0; i--) {
+    for (let j = now.length - 1; j >= 0; j--) {
+      counts[i]![j] = isSameJson(old[i], now[j])
+        ? counts[i + 1]![j + 1]!
+        : 1 + Math.min(counts[i + 1]![j + 1]!, counts[i + 1]![j]!, counts[i]![j + 1]!);
+    }
+  }
+  return counts;
+};
+
+/** From the first edit to the last: whatever stands before one is already as it will be. */
+const editsBetween = (path: string, first: number, old: List, now: List): readonly StoredOperation[] => {
+  const counts = editCounts(old, now);
+  const edits: StoredOperation[] = [];
+  for (let i = 0, j = 0; i < old.length || j < now.length; ) {
+    const at = `${path}/${first + j}`;
+    const left = counts[i]![j]!;
+    const isPaired = i < old.length && j < now.length;
+    if (isPaired && isSameJson(old[i], now[j])) {
+      i++;
+      j++;
+    } else if (isPaired && counts[i + 1]![j + 1]! < left) {
+      edits.push(...patchBetween(old[i++], now[j++], at));
+    } else if (i < old.length && counts[i + 1]![j]! < left) {
+      edits.push({ op: 'remove', path: at });
+      i++;
+    } else {
+      edits.push({ op: 'add', path: at, value: now[j++] as Json });
+    }
+  }
+  return edits;
+};
+
+const listPatch = (path: string, before: List, after: List): readonly StoredOperation[] => {
+  const start = sharedItems(before, after);
+  if (start === before.length && start === after.length) return [];
+  const end = sharedItems(before.slice(start).reverse(), after.slice(start).reverse());
+  const middle = (list: List): List => list.slice(start, list.length - end);
+  const [old, now] = [middle(before), middle(after)];
+  const isLong = Math.max(old.length, 1) * Math.max(now.length, 1) > maxComparisons;
+  return isLong || after.length === 0 ? replace(path, after) : editsBetween(path, start, old, now);
+};
+
+/** The RFC 6902 patch from one JSON value to another, as small as can be found in bounded time. */
+export const patchBetween = (before: unknown, after: unknown, path = ''): readonly StoredOperation[] => {
+  if (before === after) return [];
+  if (Array.isArray(before) && Array.isArray(after)) return listPatch(path, before, after);
+  return isRecord(before) && isRecord(after) ? recordPatch(path, before, after) : replace(path, after);
+};

@@ -1,0 +1,25 @@
+import type { PayloadOf } from '../../../schema/event.ts';
+import { entryOf } from '../../../schema/pointer.ts';
+import type { Provenance, StoredOperation } from '../../../schema/state.ts';
+
+export interface TouchedPath {
+  readonly path: string;
+  /** Of the entry that it belongs to. */
+  readonly provenance: Provenance;
+}
+
+type Committed = PayloadOf<'state.committed'>;
+
+/** The paths that a commit changes, or says something of, each once. */
+export const touchedPaths = (
+  commit: Pick<Committed, 'delta' | 'provenance' | 'entryProvenance' | 'origin'>,
+): readonly TouchedPath[] => {
+  const { delta, provenance, entryProvenance, origin } = commit;
+  const paths = origin?.kind === 'lift' ? origin.paths : delta.flatMap(({ op, path }) => (op === 'test' ? [] : [path]));
+  return [...new Set(paths)].map((path) => ({ path, provenance: entryProvenance?.[entryOf(path)] ?? provenance }));
+};
+
+/** The entries that a delta changes, as paths of two segments; a whole collection that was replaced counts as itself. */
+export const entriesTouched = (delta: readonly StoredOperation[]): readonly string[] => [
+  ...new Set(delta.flatMap(({ op, path }) => (op === 'test' ? [] : [entryOf(path)]))),
+];

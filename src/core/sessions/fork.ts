@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
+import { newId, type SessionId } from '../../schema/ids.ts';
+import { Text } from '../../schema/json.ts';
+import { Point } from '../../schema/point.ts';
+import { appendDrafts } from '../engine/append-drafts.ts';
+import { resolvePoint } from '../engine/points.ts';
+import { keyOf, type Scope } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { decideFork } from '../session/decide.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { sound } from '../session/fold.ts';
+
+export interface ForkOptions {
+  /** Where the child goes on: `{ turn }` for the end of a turn, or `{ seq }`. Without it, now. */
+  readonly at?: Point | undefined;
+  /** The title of the child. Without it, that of the parent. */
+  readonly title?: string | undefined;
+}
+
+const Options = z.strictObject({ at: Point.optional(), title: Text.max(500).optional() } satisfies Record<
+  keyof ForkOptions,
+  z.ZodType
+>);
+
+/** Makes a child that goes on from a point. The past does not change, so nothing has to be decided twice. */
+export const forkSession = async (scope: Scope, key: SessionKey, options: ForkOptions = {}): Promise<SessionId> => {
+  const { at, title } = parseInput('the fork', Options, options);
+  const head = await scope.folds.outline(key);
+  const seq = await resolvePoint(scope.store, key, head, at);
+  const counted = await scope.folds.countedAt(key, seq);
+  const point = sound(counted.state);
+  const child = keyOf(scope, newId('ses', scope.clock.now()));
+  const drafts = decideFork(point, scope.actor, title);
+  const written = await appendDrafts(scope, child, drafts, {
+    writer: { kind: 'outside' },
+    creates: { parent: { session: point.session, seq } },
+  });
+  if (!('events' in written)) {
+    const { outcome } = written.outcome;
+    throw new PerdureError('CONFLICT', `the fork was not made (${outcome}): try again`, {
+      details: { session: key.session, outcome },
+    });
+  }
+  scope.folds.seed(child, counted, written);
+  return child.session;
+};

@@ -1,0 +1,87 @@
+import type { Json } from '../../schema/json.ts';
+import { type ChangedFile, type PatchOperation, pointerOf } from '../../schema/state.ts';
+import type { Scope } from '../engine/scope.ts';
+import { changedFiles } from '../files/changes.ts';
+import { commonTree } from '../files/common-tree.ts';
+import { mergeTrees } from '../files/merge-trees.ts';
+import { treeReader } from '../files/read-tree.ts';
+import { treeOf } from '../files/tree.ts';
+import { withBlobs } from '../files/with-blobs.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { applyFileChanges } from '../session/state/file-entries.ts';
+import type { DifferingEntry } from '../session/state/merge-entries.ts';
+import { isSameJson } from '../session/state/patch-between.ts';
+import type { StateDraft } from '../session/state/state-change.ts';
+import type { Meeting } from './meetings.ts';
+
+export interface MergedFiles {
+  readonly tree: string;
+  readonly changes: readonly ChangedFile[];
+  /** Paths that both changed, each in another way. */
+  readonly conflicts: readonly string[];
+}
+
+/** The files of a session with what a branch changed since both were one. What they take is in the store. */
+export const mergeFiles = async (
+  scope: Scope,
+  [ourKey, ours]: readonly [SessionKey, SessionFold],
+  [theirKey, theirs]: readonly [SessionKey, SessionFold],
+  meetings: readonly Meeting[],
+  prefer: 'ours' | 'theirs',
+): Promise<MergedFiles> => {
+  const [our, their] = [treeOf(ours), treeOf(theirs)];
+  if (our === their) return { tree: our, changes: [], conflicts: [] };
+  const met = await Promise.all(
+    meetings.map(async (meeting) => {
+      const [here, there] = [
+        await scope.folds.at(ourKey, meeting.ours),
+        await scope.folds.at(theirKey, meeting.theirs),
+      ];
+      return [treeOf(here), treeOf(there)] as const;
+    }),
+  );
+  const base = await commonTree(treeReader(scope.blobs), met);
+  const read = treeReader(withBlobs(scope.blobs, base.trees));
+  const sides = prefer === 'ours' ? ([our, their] as const) : ([their, our] as const);
+  const { root, trees, conflicts } = await mergeTrees(read, base.root, ...sides);
+  await scope.blobs.putBlobs(trees);
+  const changes = changedFiles(await scope.worktrees.changes({ before: our, after: root }, scope.blobs));
+  return { tree: root, changes, conflicts };
+};
+
+const isFileEntry = ({ path }: DifferingEntry): boolean => path.startsWith(pointerOf('filesModified', ''));
+const isChangedByBoth = ({ base, ours, theirs }: DifferingEntry): boolean =>
+  !isSameJson(base, ours) && !isSameJson(base, theirs);
+
+/** Where there are files, they tell what both changed, and not what the state says of them: that follows. */
+export const settledByFiles = (
+  entries: readonly DifferingEntry[],
+  changes: readonly ChangedFile[],
+): readonly DifferingEntry[] => {
+  const taken = new Set(
+    changes.flatMap(({ path, from = path }) => [path, from]).map((path) => pointerOf('filesModified', path)),
+  );
+  return entries.flatMap((entry): readonly DifferingEntry[] => {
+    if (!isFileEntry(entry)) return [entry];
+    if (taken.has(entry.path)) return entry.theirs === undefined ? [] : [{ ...entry, base: entry.ours }];
+    return isChangedByBoth(entry) ? [] : [entry];
+  });
+};
+
+/** What the state says of files that the branch's own entries do not tell. */
+export const entriesOfFiles = (
+  changes: readonly ChangedFile[],
+  told: readonly string[],
+  after: number,
+): readonly PatchOperation[] => {
+  const known = new Set(told);
+  const rest = changes.filter(({ path }) => !known.has(pointerOf('filesModified', path)));
+  const draft: Pick<StateDraft, 'filesModified'> = { filesModified: {} };
+  applyFileChanges(draft, rest, { after });
+  return Object.entries(draft.filesModified).map(([name, value]) => ({
+    op: 'add',
+    path: pointerOf('filesModified', name),
+    value: value as Json,
+  }));
+};

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { RunId } from '../../schema/ids.ts';
+import { Text } from '../../schema/json.ts';
+import { Point } from '../../schema/point.ts';
+import { execute } from '../engine/execute.ts';
+import { resolvePoint } from '../engine/points.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+
+/** What going back ended. */
+export interface Rewind {
+  /** The runs of the inputs that waited, in their order: nobody answers them any more. */
+  readonly cancelled: readonly RunId[];
+}
+
+const Options = z.strictObject({ to: Point, reason: Text.max(2000).optional() });
+export type RewindOptions = z.input<typeof Options>;
+
+/** Nothing else ends a run while the session goes back: where one is under way, it is refused. */
+export const cancelledBy = (written: readonly SessionEvent[]): readonly RunId[] =>
+  written.flatMap(({ type, run }) => (type === 'run.ended' && run ? [run] : []));
+
+export const rewindSession = async (scope: Scope, key: SessionKey, options: RewindOptions): Promise<Rewind> => {
+  const { to, reason } = parseInput('the rewind', Options, options);
+  const written = await execute(scope, key, async (head) => {
+    const seq = await resolvePoint(scope.store, key, head, to);
+    return { type: 'rewind', target: await scope.folds.at(key, seq), reason };
+  });
+  return { cancelled: cancelledBy(written) };
+};

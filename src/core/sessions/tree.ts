@@ -1,0 +1,54 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
+import type { Scope } from '../engine/scope.ts';
+import { sessionNotFound } from '../engine/session-folds.ts';
+import type { FamilyMember, SessionKey } from '../ports/store.ts';
+import { ownAncestor, sessionDamaged } from '../session/events/session-damaged.ts';
+
+/** A session of a family and the forks made from it, oldest first. */
+export interface TreeNode {
+  readonly summary: SessionSummary;
+  readonly forks: readonly TreeNode[];
+}
+
+/** The first of its ancestors: only a change by hand leaves none. */
+const rootOf = (family: ReadonlyMap<SessionId, FamilyMember>, session: SessionId): SessionId => {
+  const line = new Set<SessionId>();
+  for (let at = session; ; ) {
+    if (line.has(at)) throw ownAncestor(session);
+    line.add(at);
+    const parent = family.get(at)?.parent?.session;
+    if (!parent) return at;
+    if (!family.has(parent))
+      throw sessionDamaged(at, `${at} names ${parent} as its parent, which is not in its family`);
+    at = parent;
+  }
+};
+
+/** What can still be drawn, and told as JSON, which nests as deep. */
+const maxLevels = 1000;
+
+const refuseTooDeep = (root: TreeNode, session: SessionId): void => {
+  let [level, depth]: [readonly TreeNode[], number] = [[root], 0];
+  for (; level.length > 0; depth++) level = level.flatMap(({ forks }) => forks);
+  if (depth <= maxLevels) return;
+  throw new PerdureError(
+    'PAYLOAD_TOO_LARGE',
+    `the family of ${session} has ${depth} levels of forks, and a tree has ${maxLevels} at most: list the sessions, each names its parent`,
+    { details: { session, levels: depth, maxLevels } },
+  );
+};
+
+/** The whole family that the session belongs to, from its root. */
+export const readTree = async (scope: Scope, key: SessionKey): Promise<TreeNode> => {
+  const family = new Map((await scope.store.family(key)).map((member) => [member.session, member]));
+  if (!family.has(key.session)) throw sessionNotFound(key);
+  const root = rootOf(family, key.session);
+  const nodes = new Map(family.values().map(({ session, summary }) => [session, { summary, forks: [] as TreeNode[] }]));
+  for (const { session, parent } of family.values())
+    if (parent) nodes.get(parent.session)?.forks.push(nodes.get(session)!);
+  const tree = nodes.get(root)!;
+  refuseTooDeep(tree, key.session);
+  return tree;
+};

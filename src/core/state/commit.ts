@@ -1,0 +1,139 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { listOf } from '../../schema/bounded.ts';
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import { Text } from '../../schema/json.ts';
+import { PatchOperation, Pointer, Provenance, type State } from '../../schema/state.ts';
+import { execute } from '../engine/execute.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { CommitCommand } from '../session/decide-commit.ts';
+import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
+import { canonical } from '../session/events/input-hash.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { type CommitRecord, commitRecord } from '../session/state/commit-record.ts';
+import { provenanceOf } from '../session/state/provenance.ts';
+import { type Mutation, stateInvalid, valueAt } from '../session/state/state-change.ts';
+
+export interface CommitOptions {
+  /** Why it was changed, for people. */
+  readonly why?: string | undefined;
+  /** How far the change can be relied on. A model can claim no more than its sources have. */
+  readonly provenance?: Provenance | undefined;
+  /** The events that the change was made from, by seq: messages, results of tools, or commits. */
+  readonly derivedFrom?: readonly number[] | undefined;
+  /** Who concluded it. `model`: the provenance is the lowest among the events in `derivedFrom`, or else among the inputs of the turn. */
+  readonly by?: 'member' | 'model' | undefined;
+  /** The tag of the state that the change was made for. If the state is another one by now, the commit fails with PRECONDITION_FAILED. */
+  readonly onState?: string | undefined;
+}
+
+export const defaultBy = 'member';
+const Options = z.strictObject({
+  why: Text.max(2000).optional(),
+  provenance: Provenance.optional(),
+  derivedFrom: listOf(z.int().positive(), { max: 1000 }).optional(),
+  by: z.enum(['member', 'model']).default(defaultBy),
+  onState: z.string().max(100).optional(),
+} satisfies Record<keyof CommitOptions, z.ZodType>);
+
+/** A function that changes a draft of the state, and is run again when the state has changed meanwhile; or an RFC 6902 patch. */
+export type Change = Mutation | readonly PatchOperation[];
+
+const Patch = listOf(PatchOperation, { error: 'expected a function on a draft, or a list of RFC 6902 operations' });
+
+const parseChange = (change: Change): Change =>
+  typeof change === 'function' ? change : parseInput('the patch', Patch, change);
+
+const sourcesOf = async (scope: Scope, key: SessionKey, seqs: readonly number[] | undefined) => {
+  if (!seqs) return undefined;
+  return Promise.all(
+    seqs.map(async (seq) => {
+      const [stored] = await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 });
+      const provenance = stored && provenanceOf(decodeEvent(key.workspace, stored));
+      if (provenance) return { seq, provenance };
+      throw new PerdureError(
+        'INVALID_INPUT',
+        `event ${seq} is nothing to derive from: name a message, a tool's result or a commit`,
+        {
+          details: { seq },
+        },
+      );
+    }),
+  );
+};
+
+/** Nobody changes a state that was handed out. */
+const tags = new WeakMap<State, string>();
+
+/** Stands for the content of a state: the same for the same, whatever came between. */
+export const stateTag = (state: State): string => {
+  const known = tags.get(state);
+  if (known !== undefined) return known;
+  const tag = hash('sha256', JSON.stringify(canonical(state)), 'base64url');
+  tags.set(state, tag);
+  return tag;
+};
+
+const stateMoved = ({ session }: SessionKey): PerdureError =>
+  new PerdureError('PRECONDITION_FAILED', 'the state is not the one that the change was made for: read it again', {
+    details: { session },
+  });
+
+const run = async (
+  scope: Scope,
+  key: SessionKey,
+  asked: Omit<CommitCommand, 'type' | 'agents'>,
+  onState?: string | undefined,
+) => {
+  const command = { ...asked, type: 'commit', agents: scope.agents } as const;
+  const onlyThere = async ({ state }: SessionFold) => {
+    if (stateTag(state) !== onState) throw stateMoved(key);
+    return command;
+  };
+  const [event] = await execute(scope, key, onState === undefined ? command : onlyThere);
+  return event && commitRecord(event as SessionEvent<'state.committed'>);
+};
+
+/** Changes the typed state; undefined when nothing changed. Validated before it is appended: an invalid one changes nothing. */
+export const commitState = async (
+  scope: Scope,
+  key: SessionKey,
+  change: Change,
+  input: CommitOptions = {},
+): Promise<CommitRecord | undefined> => {
+  const { why, provenance, derivedFrom, by, onState } = parseInput('the commit', Options, input);
+  const command = {
+    change: parseChange(change),
+    why,
+    provenance,
+    by,
+    derivedFrom: await sourcesOf(scope, key, derivedFrom),
+  };
+  return run(scope, key, command, onState);
+};
+
+const Lift = z.strictObject({ to: Provenance, why: Text.min(1).max(2000) });
+
+/** Says that entries can be relied on further than they were: a commit of its own that changes no value. */
+export const liftProvenance = async (
+  scope: Scope,
+  key: SessionKey,
+  path: string | readonly string[],
+  input: z.input<typeof Lift>,
+): Promise<CommitRecord> => {
+  const { to, why } = parseInput('the lift', Lift, input);
+  const paths = parseInput('the paths', listOf(Pointer, { min: 1 }), typeof path === 'string' ? [path] : path);
+  const { state } = await scope.folds.head(key);
+  const missing = paths.filter((each) => each.split('/').length !== 3 || valueAt(state, each) === undefined);
+  if (missing.length > 0) {
+    throw stateInvalid(
+      missing.map((each) => ({ path: each, message: 'there is no such entry, as /facts/port would be' })),
+    );
+  }
+  const tests = (current: typeof state) =>
+    paths.map((each) => ({ op: 'test', path: each, value: valueAt(current, each) }) as const);
+  const change = tests(state) as readonly PatchOperation[];
+  return (await run(scope, key, { change, why, provenance: to, by: 'member', origin: { kind: 'lift', paths } }))!;
+};

@@ -1,0 +1,42 @@
+import { pointerOf } from '../../schema/state.ts';
+import { type DiffPlace, type FoundPlace, foldAtPlace, type PlaceRef } from '../engine/places.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { diffStates, type StateDiff } from '../session/state/diff.ts';
+import { type EntryCommit, entryCommits } from './entry-commits.ts';
+
+export type { EntryCommit };
+
+export interface SessionDiff extends StateDiff {
+  readonly from: PlaceRef;
+  readonly to: PlaceRef;
+  /** By the path of an entry that differs, who made it so on either side; of the first 100, and none of files and counters, which name their calls. */
+  readonly commits: Readonly<Record<string, { readonly before?: EntryCommit; readonly after?: EntryCommit }>>;
+}
+
+const maxEntries = 100;
+const toldParts = ['decisions', 'facts', 'pins', 'plan', 'pendingActions', 'progress', 'own', 'scratch'] as const;
+
+const commitsOf = async (
+  scope: Scope,
+  diff: StateDiff,
+  from: FoundPlace,
+  to: FoundPlace,
+): Promise<SessionDiff['commits']> => {
+  const all = toldParts.flatMap((part) => diff[part].map(({ id }) => pointerOf(part, id)));
+  const paths = all.slice(0, maxEntries);
+  const [before, after] = await Promise.all([entryCommits(scope, from, paths), entryCommits(scope, to, paths)]);
+  return Object.fromEntries(
+    paths.map((path) => {
+      const [was, is] = [before.get(path), after.get(path)];
+      return [path, { ...(was && { before: was }), ...(is && { after: is }) }];
+    }),
+  );
+};
+
+/** What was decided, learnt, planned and changed between two places, by whom and why. */
+export const diffPlaces = async (scope: Scope, key: SessionKey, a: DiffPlace, b: DiffPlace): Promise<SessionDiff> => {
+  const [from, to] = await Promise.all([foldAtPlace(scope, key, a), foldAtPlace(scope, key, b)]);
+  const diff = diffStates(from.fold.state, to.fold.state);
+  return { from: from.place, to: to.place, ...diff, commits: await commitsOf(scope, diff, from, to) };
+};

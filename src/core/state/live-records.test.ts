@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { overrideStore } from '../../../test/support/stores/override-store.ts';
+import { openRuntime } from '../../runtime.ts';
+import { newMemoryDatabase } from '../../testing/memory-database.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
+
+test('[QRY2] what a rewind left behind and a fork of a fork inherits is live, in whatever order the store tells the family', async () => {
+  const store = openMemoryStore();
+  const { sessions } = await openRuntime({ store });
+  const root = await sessions.open();
+  await root.append({ role: 'user', content: 'go' });
+  await root.commit((draft) => Object.assign(draft.facts, { port: 8080 }));
+  const child = await root.fork();
+  await child.fork();
+  for (const session of [root, child]) await session.rewind({ to: { seq: 1 } });
+  const backwards = overrideStore(store, { family: async (key) => (await store.family(key)).toReversed() });
+  const later = await openRuntime({ store: backwards });
+  expect(await later.sessions.commits({ path: '/facts/port' })).toHaveLength(1);
+});
+
+test('[FAULT2, QRY2] a session that cannot be read leaves the others findable, and what is found of it counts', async () => {
+  const database = newMemoryDatabase();
+  const { sessions } = await openRuntime({ store: openMemoryStore(database) });
+  const [sound, broken] = [await sessions.open(), await sessions.open()];
+  for (const session of [sound, broken]) {
+    await session.append({ role: 'user', content: 'go' });
+    await session.commit((draft) => Object.assign(draft.facts, { port: 8080 }));
+  }
+  const store = openMemoryStore(database);
+  const damaged = overrideStore(store, {
+    read: async (key, range) =>
+      (await store.read(key, range)).map((event) =>
+        key.session === broken.id ? { ...event, body: { kind: 'damaged', reason: 'by hand' } } : event,
+      ),
+  });
+  const later = await openRuntime({ store: damaged });
+  const found = await later.sessions.commits({ path: '/facts/port' });
+  expect(found.map(({ session }) => session)).toEqual([broken.id, sound.id]);
+  const { usage, damaged: unread } = await later.sessions.usage();
+  expect([usage.map(({ session }) => session), unread]).toEqual([[sound.id], [broken.id]]);
+});

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { RunId } from '../../schema/ids.ts';
+import { Text } from '../../schema/json.ts';
+import { toolOutcomes } from '../../schema/message.ts';
+import { PathPattern } from '../../schema/path-pattern.ts';
+import { type Provenance, provenances } from '../../schema/state.ts';
+import { Following } from '../engine/events.ts';
+import type { CallStatus } from '../ports/store.ts';
+
+export interface RecordWindow {
+  /** Turns, both inclusive. Of one session, as `last` is. */
+  readonly turns?: { readonly from?: number | undefined; readonly to?: number | undefined } | undefined;
+  readonly last?: { readonly turns: number } | undefined;
+  /** Also what rewinds left behind. */
+  readonly includeRewound?: boolean | undefined;
+  readonly since?: Date | number | undefined;
+  readonly until?: Date | number | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface CommitFilter extends RecordWindow {
+  /** A pattern such as `/filesModified/**` or `/filesModified/src~1*`. */
+  readonly path?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly provenance?: Provenance | readonly Provenance[] | undefined;
+}
+
+export interface CallFilter extends RecordWindow {
+  readonly tool?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly callId?: string | undefined;
+  readonly run?: RunId | undefined;
+  readonly status?: CallStatus | readonly CallStatus[] | undefined;
+}
+
+export interface WatchFilter {
+  readonly path?: string | undefined;
+  readonly provenance?: Provenance | readonly Provenance[] | undefined;
+  /** Exclusive; by default from now on. */
+  readonly after?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const oneOrMany = <Name extends string>(names: readonly [Name, ...Name[]]) => {
+  const name = z.enum(names);
+  return z.union([name, z.array(name)], { error: `expected ${names.join(', ')}, or a list of them` }).optional();
+};
+
+const Turn = z.int().nonnegative();
+const Time = z.union([z.date(), z.number()]);
+const Window = z.strictObject({
+  turns: z.strictObject({ from: Turn.optional(), to: Turn.optional() }).optional(),
+  last: z.strictObject({ turns: z.int().positive() }).optional(),
+  includeRewound: z.boolean().optional(),
+  since: Time.optional(),
+  until: Time.optional(),
+  limit: z.int().positive().optional(),
+});
+const isOneWindow = ({ turns, last }: z.infer<typeof Window>): boolean => !turns || !last;
+const twoWindows = { error: 'last counts turns from the end: leave out turns' };
+
+export const CommitFilter = Window.extend({
+  path: PathPattern.optional(),
+  tool: Text.optional(),
+  actor: Text.optional(),
+  provenance: oneOrMany(provenances),
+}).refine(isOneWindow, twoWindows);
+
+export const CallFilter = Window.extend({
+  tool: Text.optional(),
+  actor: Text.optional(),
+  callId: Text.optional(),
+  run: RunId.optional(),
+  status: oneOrMany(['running', ...toolOutcomes]),
+}).refine(isOneWindow, twoWindows);
+
+export const WatchFilter = Following.extend({ path: PathPattern.optional(), provenance: oneOrMany(provenances) });
+
+export const many = <T extends string>(value: T | readonly T[] | undefined): readonly T[] | undefined =>
+  typeof value === 'string' ? [value] : value;

@@ -1,0 +1,76 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { EventDraft } from '../../schema/event.ts';
+import { newId } from '../../schema/ids.ts';
+import { ToolCallId } from '../../schema/message.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { asJson } from '../session/events/as-json.ts';
+import { type Call, endCommit, endFact, type ToolDeclarations } from '../session/events/call-events.ts';
+import { inputHash } from '../session/events/input-hash.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { toldEnd } from '../session/runs/call-end.ts';
+import { Journal } from './journal.ts';
+import type { BeginCall } from './tracked-call.ts';
+
+type CalledOn = (state: SessionFold) => EventDraft;
+
+const isFenced = (error: unknown): boolean => error instanceof PerdureError && error.code === 'FENCED';
+
+/** Journals the calls of a set of tools. Sets of one handle share its journal, so that they can be used beside each other. */
+export type TrackCalls = (declarations?: ToolDeclarations) => BeginCall;
+
+export const callTracking = (scope: Scope, key: SessionKey): TrackCalls => {
+  let shared = new Journal(scope, key);
+
+  /** The first call of a set joins the journal that there is; where that was taken over, it begins another, as tracking anew is to. */
+  const join = async (calledOn: CalledOn): Promise<Journal> => {
+    const known = shared;
+    try {
+      await known.begin(calledOn);
+      return known;
+    } catch (error) {
+      if (!isFenced(error)) throw error;
+    }
+    if (shared === known) shared = new Journal(scope, key);
+    const renewed = shared;
+    await renewed.begin(calledOn);
+    return renewed;
+  };
+
+  return (declarations = {}) => {
+    let joined: Journal | undefined;
+    const begin = async (calledOn: CalledOn): Promise<Journal> => {
+      if (!joined) return join(calledOn);
+      await joined.begin(calledOn);
+      return joined;
+    };
+    return async ({ tool, ...request }) => {
+      const { data: given = newId('call') } = ToolCallId.safeParse(request.callId);
+      const declaration = (Object.hasOwn(declarations, tool) ? declarations[tool] : undefined) ?? {};
+      const input = asJson(request.input, await scope.secrets.redactor());
+      let callId = given;
+      const journal = await begin(({ inputKey, runningCalls }) => {
+        callId = Object.hasOwn(runningCalls, given) ? newId('call') : given;
+        const payload = { callId, tool, input, inputHash: inputHash(inputKey, input) };
+        return { type: 'tool.called', payload, actor: scope.actor, turn: 'current' };
+      });
+      const call: Call = { tool, callId, input };
+      joined ??= journal;
+      const startedAt = performance.now();
+      return async (ended) => {
+        const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+        try {
+          const { agents } = scope;
+          const redactor = await scope.secrets.redactor();
+          const told = toldEnd(ended, redactor);
+          await journal.end(
+            (fold) => endFact(fold, call, declaration, told, { durationMs }),
+            (fold) => endCommit(fold, call, declaration, ended, { agents, redactor }),
+          );
+        } catch (problem) {
+          scope.onWarning(problem);
+        }
+      };
+    };
+  };
+};

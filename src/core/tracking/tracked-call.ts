@@ -1,0 +1,45 @@
+import { type CallEnd, givenEnd, leftEnd, thrownEnd } from '../session/runs/call-end.ts';
+
+export interface ToolCall {
+  readonly tool: string;
+  readonly callId?: unknown;
+  readonly input: unknown;
+  /** The caller's own: what fails after it was aborted was cancelled. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Journals a call; what it gives back journals how the call ended, and never fails: the tool has run, and its outcome is the loop's. */
+export type BeginCall = (call: ToolCall) => Promise<(ended: CallEnd) => Promise<void>>;
+
+export const runTracked = async (begin: BeginCall, call: ToolCall, run: () => unknown): Promise<unknown> => {
+  const end = await begin(call);
+  let output: unknown;
+  try {
+    output = await run();
+  } catch (error) {
+    await end(thrownEnd(error, call.signal));
+    throw error;
+  }
+  await end(givenEnd(output));
+  return output;
+};
+
+/** A call that gives its output bit by bit; the last it gave is the outcome, as in the AI SDK. */
+export async function* streamTracked(
+  begin: BeginCall,
+  call: ToolCall,
+  run: () => AsyncIterable<unknown>,
+): AsyncGenerator<unknown, void, undefined> {
+  const end = await begin(call);
+  let ended: CallEnd = leftEnd;
+  try {
+    let last: unknown;
+    for await (last of run()) yield last;
+    ended = givenEnd(last);
+  } catch (error) {
+    ended = thrownEnd(error, call.signal);
+    throw error;
+  } finally {
+    await end(ended);
+  }
+}

@@ -1,0 +1,81 @@
+import type { ToolDeclaration } from '../session/events/call-events.ts';
+import { signalIn } from './call-options.ts';
+import { type BeginCall, runTracked } from './tracked-call.ts';
+import { type AnyFunction, cannotTrack, wrapSet } from './wrap-set.ts';
+
+/** By their names functions, or objects as the AI SDK defines tools: of those `execute` is tracked, and the rest stays as it is. */
+export type ToolSet = object;
+
+interface ToolRequest {
+  name: string;
+  arguments?: Record<string, unknown> | undefined;
+}
+
+/** An MCP client. */
+export interface ToolClient {
+  callTool(request: ToolRequest, ...rest: never[]): Promise<unknown>;
+}
+
+type InputOf<T> = T extends (input: infer I, ...rest: never[]) => unknown
+  ? I
+  : T extends { readonly execute?: ((input: infer I, ...rest: never[]) => unknown) | undefined }
+    ? I
+    : never;
+type Given<O> = O extends AsyncIterable<infer Y> ? Y : Awaited<O>;
+type OutputOf<T> = T extends (...all: never[]) => infer O
+  ? Given<O>
+  : T extends { readonly execute?: ((...all: never[]) => infer O) | undefined }
+    ? Given<O>
+    : never;
+
+/** By the names of the tools; a client's tools are known to its server alone. */
+export type DeclarationsFor<T> = T extends ToolClient
+  ? Readonly<Record<string, ToolDeclaration<Record<string, unknown>, Awaited<ReturnType<T['callTool']>>>>>
+  : { readonly [Name in keyof T]?: ToolDeclaration<InputOf<T[Name]>, OutputOf<T[Name]>> };
+
+type TrackedFunction<A extends unknown[], R> = [R] extends [AsyncGenerator<infer Y, unknown, never>]
+  ? (...all: A) => AsyncGenerator<Y, void, undefined>
+  : (...all: A) => Promise<Awaited<R>>;
+type TrackedTool<T> = T extends (...all: never[]) => PromiseLike<unknown>
+  ? T
+  : T extends (...all: infer A) => infer R
+    ? TrackedFunction<A, R>
+    : T;
+/** The same tools: only a function that answered at once answers by a promise, as its call is journaled first. */
+export type Tracked<T> = T extends ToolClient ? T : { [Name in keyof T]: TrackedTool<T[Name]> };
+
+const isClient = (tools: object): tools is ToolClient => typeof (tools as Partial<ToolClient>).callTool === 'function';
+
+/** What the AI SDK's MCP client gives as tools would call past the `callTool` that is tracked. */
+const givesTools = (client: ToolClient, name: string | symbol): boolean =>
+  'toolsFromDefinitions' in client && (name === 'tools' || name === 'toolsFromDefinitions');
+
+const wrapGiven = (begin: BeginCall, given: unknown): unknown =>
+  given instanceof Promise ? given.then((tools) => wrapGiven(begin, tools)) : wrapTools(begin, given as ToolSet);
+
+const wrapClient = (begin: BeginCall, client: ToolClient): ToolClient => {
+  const callTool = (request: ToolRequest & { readonly options?: unknown }, ...rest: never[]) =>
+    runTracked(
+      begin,
+      { tool: request.name, input: request.arguments ?? {}, signal: signalIn([request.options, ...rest]) },
+      () => client.callTool(request, ...rest),
+    );
+  return new Proxy(client, {
+    get: (target, name) => {
+      if (name === 'callTool') return callTool;
+      const value = Reflect.get(target, name, target) as unknown;
+      if (typeof value !== 'function') return value;
+      const method = value.bind(target) as AnyFunction;
+      return givesTools(target, name) ? (...all: unknown[]) => wrapGiven(begin, method(...all)) : method;
+    },
+    set: (target, name, value) => Reflect.set(target, name, value, target),
+  });
+};
+
+/** The same tools in the same shape, each call journaled. A tool without `execute` is run by somebody else and left alone. */
+export const wrapTools = <Tools extends ToolSet | ToolClient>(begin: BeginCall, tools: Tools): Tracked<Tools> => {
+  if (tools === null || typeof tools !== 'object' || Symbol.iterator in tools) {
+    throw cannotTrack('there is nothing to track');
+  }
+  return (isClient(tools) ? wrapClient(begin, tools) : wrapSet(begin, tools)) as Tracked<Tools>;
+};

@@ -1,0 +1,114 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { Secrets } from '../engine/scope.ts';
+import { type Redactor, redactorOf, type Secret } from '../session/redaction/redact.ts';
+
+/** What a vault holds, and how often it was changed until then. */
+export interface VaultContent {
+  readonly version: number;
+  readonly secrets: readonly Secret[];
+  /** No tool is given them. */
+  readonly masterKeys: readonly Secret[];
+}
+
+interface Known extends VaultContent {
+  readonly redactor: Redactor;
+}
+
+/** What another process puts into the vault is known here after this long at the latest. */
+const maxAgeMs = 1000;
+
+const notFound = (name: string): PerdureError =>
+  new PerdureError(
+    'SECRET_NOT_FOUND',
+    `there is no secret ${name} in this workspace: add it with \`perdure vault set ${name}\``,
+    {
+      details: { secret: name },
+    },
+  );
+
+/** The secrets of a workspace: those of its vault and those that the configuration names. */
+export class KnownSecrets implements Secrets {
+  readonly #configured: () => Promise<readonly Secret[]>;
+  readonly #read: (known: VaultContent | undefined) => Promise<VaultContent>;
+  #known: Known | undefined;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #looking: Promise<Known> | undefined;
+
+  /** `read` gives back what is known where that is the newest. */
+  constructor(
+    configured: () => Promise<readonly Secret[]>,
+    read: (known: VaultContent | undefined) => Promise<VaultContent>,
+  ) {
+    this.#configured = configured;
+    this.#read = read;
+  }
+
+  async redactor(): Promise<Redactor> {
+    const isNew = this.#known && performance.now() - this.#lookedAt < maxAgeMs;
+    // Who comes while somebody looks waits too, so that nobody overtakes.
+    return (isNew && !this.#looking ? this.#known! : await this.#look()).redactor;
+  }
+
+  async valuesOf(names: readonly string[]): Promise<Readonly<Record<string, string>>> {
+    if (names.length === 0) return {};
+    const { secrets } = await this.#look();
+    return Object.fromEntries(
+      names.map((name) => {
+        const found = secrets.find((secret) => secret.name === name);
+        if (!found) throw notFound(name);
+        return [name, found.value];
+      }),
+    );
+  }
+
+  /** A problem as it may be told, by what is known so far. */
+  tellable(problem: unknown): unknown {
+    const redactor = this.#known?.redactor;
+    if (!redactor) return problem;
+    if (!(problem instanceof Error)) return redactor.text(String(problem));
+    const { message, stack = '', cause } = problem;
+    if (redactor.text(stack + message) === stack + message && cause === undefined) return problem;
+    const told = Object.create(Object.getPrototypeOf(problem), Object.getOwnPropertyDescriptors(problem)) as Error;
+    const fields = {
+      message: redactor.text(message),
+      stack: redactor.text(stack),
+      ...(cause !== undefined && { cause: this.tellable(cause) }),
+    };
+    for (const [name, value] of Object.entries(fields)) {
+      Object.defineProperty(told, name, { value, writable: true, configurable: true });
+    }
+    return told;
+  }
+
+  /** After a change of the vault: whoever asks from now on waits for a new look, also where one is under way. */
+  outdate(): void {
+    this.#looking = undefined;
+    this.#lookedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #look(): Promise<Known> {
+    if (this.#looking) return this.#looking;
+    const startedAt = performance.now();
+    const looking = this.#lookNow();
+    this.#looking = looking;
+    const settle = (known?: Known): void => {
+      if (this.#looking !== looking) return;
+      this.#looking = undefined;
+      if (!known) return;
+      this.#known = known;
+      this.#lookedAt = startedAt;
+    };
+    looking.then(settle, () => settle());
+    return looking;
+  }
+
+  async #lookNow(): Promise<Known> {
+    const known = this.#known;
+    const content = await this.#read(known);
+    if (known && content === known) return known;
+    return {
+      ...content,
+      redactor: redactorOf([...content.secrets, ...content.masterKeys, ...(await this.#configured())]),
+    };
+  }
+}

@@ -1,0 +1,127 @@
+import { constants } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { PerdureError } from '../../schema/error.ts';
+import { fileProblem } from '../host/file-problem.ts';
+import { makePrivateFolder } from '../host/make-folder.ts';
+import { keyBytes, newSealingKey, type SealingKey, sealingKey } from './seal.ts';
+
+export const vaultLocked = (why: string): PerdureError =>
+  new PerdureError('VAULT_LOCKED', `the vault is locked: ${why}`);
+
+export interface MasterKeySource {
+  /** Base64 of 32 bytes. */
+  readonly given?: string | undefined;
+  /** Where it is kept otherwise. */
+  readonly file: string;
+  /** Somebody said that it is there. */
+  readonly isNamed: boolean;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export const masterKeySource = (data: string, given: string | undefined, env: Environment): MasterKeySource => {
+  const named = env.PERDURE_MASTER_KEY_FILE;
+  return {
+    given: given ?? (env.PERDURE_MASTER_KEY || undefined),
+    file: named || join(data, 'master.key'),
+    isNamed: Boolean(named),
+  };
+};
+
+export const parseMasterKey = (text: string, from: string): SealingKey => {
+  const bytes = Buffer.from(text.trim(), 'base64');
+  if (bytes.length === keyBytes && bytes.toString('base64') === text.trim()) return sealingKey(bytes);
+  throw vaultLocked(`${from} is not base64 of ${keyBytes} bytes: \`perdure vault init\` makes a key`);
+};
+
+const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code;
+
+/** Undefined where there is none. */
+const readKeyFile = async (file: string): Promise<SealingKey | undefined> => {
+  const refuse = (error: unknown): never => {
+    throw vaultLocked(`${file} cannot be read (${fileProblem(error)})`);
+  };
+  const opened = await open(file, constants.O_RDONLY).catch((error) =>
+    isCode(error, 'ENOENT') ? undefined : refuse(error),
+  );
+  if (!opened) return undefined;
+  try {
+    const { mode } = await opened.stat();
+    if (mode & 0o077) throw vaultLocked(`others may read ${file}: say \`chmod 600 ${file}\``);
+    return parseMasterKey(await opened.readFile('utf8').catch(refuse), file);
+  } finally {
+    await opened.close();
+  }
+};
+
+/** What a rotation has made and not yet put in the place of the old one. */
+const nextFile = (file: string): string => `${file}.next`;
+
+const missing = ({ file, isNamed }: MasterKeySource): PerdureError =>
+  vaultLocked(
+    isNamed
+      ? `there is no ${file}, which PERDURE_MASTER_KEY_FILE names`
+      : `there is no master key: make one with \`perdure vault init\`, or set PERDURE_MASTER_KEY or PERDURE_MASTER_KEY_FILE`,
+  );
+
+/** The one to seal with first. A rotation that is under way has two. Never none: VAULT_LOCKED says what to do. */
+export const readMasterKeys = async (source: MasterKeySource): Promise<readonly [SealingKey, ...SealingKey[]]> => {
+  const { given, file } = source;
+  if (given !== undefined) return [parseMasterKey(given, 'PERDURE_MASTER_KEY')];
+  const reading = readKeyFile(nextFile(file));
+  reading.catch(() => {}); // what is wrong with the first is told first
+  const current = await readKeyFile(file);
+  const next = await reading;
+  if (!current) throw missing(source);
+  return next ? [next, current] : [current];
+};
+
+const syncFolder = async (folder: string): Promise<void> => {
+  const handle = await open(folder, constants.O_RDONLY);
+  await handle.sync().finally(() => handle.close());
+};
+
+const unwritable =
+  (file: string) =>
+  (cause: unknown): never => {
+    throw new PerdureError('FILE_UNAVAILABLE', `cannot write ${file}: ${fileProblem(cause)}`, {
+      details: { file },
+      cause,
+    });
+  };
+
+/** On disk when it returns, for its user alone; fails with EEXIST where there is one. */
+const writeKeyFile = async (file: string): Promise<SealingKey> => {
+  const key = newSealingKey();
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${Buffer.from(key.bytes).toString('base64')}\n`);
+    await handle.sync();
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+  await syncFolder(dirname(file));
+  return key;
+};
+
+export const makeMasterKey = async (file: string): Promise<void> => {
+  await makePrivateFolder(dirname(file)).catch(unwritable(file));
+  await writeKeyFile(file).catch((error) => {
+    if (!isCode(error, 'EEXIST')) return unwritable(file)(error);
+    throw new PerdureError('CONFLICT', `there is a master key already: ${file}`, { details: { file } });
+  });
+};
+
+/** A new key beside the old one, which both count from then on; that of a rotation that broke off, where there is one. */
+export const makeNextKey = async (file: string): Promise<SealingKey> =>
+  (await readKeyFile(nextFile(file))) ?? writeKeyFile(nextFile(file)).catch(unwritable(nextFile(file)));
+
+/** When nothing is sealed by the old one any more. */
+export const replaceMasterKey = async (file: string): Promise<void> => {
+  await rename(nextFile(file), file);
+  await syncFolder(dirname(file));
+};

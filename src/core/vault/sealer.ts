@@ -1,0 +1,52 @@
+import { isPerdureError } from '../../schema/error.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import { changeRecords } from '../engine/change-records.ts';
+import type { Records } from '../ports/records.ts';
+import { vaultLocked } from './master-key.ts';
+import { newSealingKey, type SealingKey, seal, unseal } from './seal.ts';
+import { dataKeyWrite, enlist, type MasterKeys, openDataKey, readDataKeyBody, sealDataKey } from './vault-records.ts';
+
+/** Seals what a workspace keeps for itself beside its vault. By a data key of its own, so that who lacks the master key can go on with all else. */
+export interface Sealer {
+  /** Undefined where there is no master key. */
+  seal(name: string, text: string): Promise<string | undefined>;
+  open(name: string, sealed: string): Promise<string>;
+}
+
+const keyId = 'own';
+
+export const sealerOf = (parts: {
+  readonly records: Records;
+  readonly workspace: WorkspaceId;
+  readonly masters: MasterKeys;
+}): Sealer => {
+  const { records, workspace, masters } = parts;
+  const about = (name: string): readonly string[] => ['own', workspace, name];
+  const dataKey = (): Promise<SealingKey> =>
+    changeRecords(records, workspace, async () => {
+      const known = await masters();
+      const stored = await readDataKeyBody(records, workspace, keyId);
+      if (stored) return { writes: [], result: openDataKey(workspace, stored.body, known) };
+      await enlist(records, workspace);
+      const key = newSealingKey();
+      return { writes: [dataKeyWrite(sealDataKey(workspace, key, known[0]), 0, keyId)], result: key };
+    });
+  return {
+    seal: async (name, text) => {
+      try {
+        return seal(await dataKey(), about(name), Buffer.from(text));
+      } catch (error) {
+        if (isPerdureError(error, 'VAULT_LOCKED')) return undefined;
+        throw error;
+      }
+    },
+    open: async (name, sealed) => {
+      const key = await dataKey();
+      try {
+        return unseal(key, about(name), sealed).toString();
+      } catch {
+        throw vaultLocked(`what ${workspace} keeps for ${name} is damaged: make it anew`);
+      }
+    },
+  };
+};

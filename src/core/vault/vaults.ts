@@ -1,0 +1,113 @@
+import { PerdureError } from '../../schema/error.ts';
+import { registryWorkspace, WorkspaceId } from '../../schema/ids.ts';
+import { allRecords, changeRecords } from '../engine/change-records.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Records } from '../ports/records.ts';
+import type { Secret } from '../session/redaction/redact.ts';
+import { KnownSecrets } from './known-secrets.ts';
+import {
+  type MasterKeySource,
+  makeMasterKey,
+  makeNextKey,
+  parseMasterKey,
+  readMasterKeys,
+  replaceMasterKey,
+} from './master-key.ts';
+import type { SealingKey } from './seal.ts';
+import { type Sealer, sealerOf } from './sealer.ts';
+import { type Vault, vaultOf } from './vault.ts';
+import { dataKeyWrite, openDataKey, readDataKeyBody, readVault, sealDataKey } from './vault-records.ts';
+
+interface Parts {
+  readonly records: Records;
+  readonly clock: Clock;
+  readonly masterKey: MasterKeySource;
+  /** Secrets that the configuration names, of every workspace. */
+  readonly configured: () => Promise<readonly Secret[]>;
+}
+
+/** The vaults of all workspaces, and what this process knows of them. */
+export class Vaults {
+  readonly #parts: Parts;
+  readonly #known = new Map<WorkspaceId, KnownSecrets>();
+  /** A key that somebody has brought since. */
+  #newest: SealingKey | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  secretsOf(workspace: WorkspaceId): KnownSecrets {
+    const { records, configured } = this.#parts;
+    const read = (known: Parameters<typeof readVault>[3]) => readVault(records, workspace, this.#masters, known);
+    const secrets = this.#known.get(workspace) ?? new KnownSecrets(configured, read);
+    this.#known.set(workspace, secrets);
+    return secrets;
+  }
+
+  vaultOf(workspace: WorkspaceId): Vault {
+    const { records, clock } = this.#parts;
+    const secrets = this.secretsOf(workspace);
+    return vaultOf({ records, clock, workspace, masters: this.#masters, secrets, changed: () => secrets.outdate() });
+  }
+
+  sealerOf(workspace: WorkspaceId): Sealer {
+    return sealerOf({ records: this.#parts.records, workspace, masters: this.#masters });
+  }
+
+  async makeMasterKey(): Promise<{ readonly file: string }> {
+    const { given, file } = this.#parts.masterKey;
+    if (given !== undefined) throw new PerdureError('CONFLICT', 'there is a master key already: it was given');
+    await makeMasterKey(file);
+    return { file };
+  }
+
+  /**
+   * Seals every data key anew, by the key that is given (base64 of 32 bytes) or by a new one in the place of the key file. Until it returns,
+   * both are needed; when it broke off, it is to be asked for again.
+   */
+  async rotateMasterKey(given?: string): Promise<{ readonly workspaces: number }> {
+    const { masterKey } = this.#parts;
+    if (given !== undefined) {
+      const key = parseMasterKey(given, 'the new key');
+      const workspaces = await this.#sealBy(key, [key, ...(await this.#masters())]);
+      this.#newest = key;
+      return { workspaces };
+    }
+    if (masterKey.given !== undefined) {
+      throw new PerdureError(
+        'INVALID_INPUT',
+        'the master key is not in a file: give the new one, and set it when this is done',
+      );
+    }
+    await this.#masters();
+    const key = await makeNextKey(masterKey.file);
+    const workspaces = await this.#sealBy(key, await this.#masters());
+    await replaceMasterKey(masterKey.file);
+    return { workspaces };
+  }
+
+  readonly #masters = async (): Promise<readonly [SealingKey, ...SealingKey[]]> => {
+    const newest = this.#newest;
+    if (!newest) return readMasterKeys(this.#parts.masterKey);
+    return [newest, ...(await readMasterKeys(this.#parts.masterKey).catch(() => []))];
+  };
+
+  async #sealBy(key: SealingKey, masters: readonly SealingKey[]): Promise<number> {
+    const { records } = this.#parts;
+    const workspaces = (await allRecords(records, registryWorkspace, 'data-key')).map(({ id }) =>
+      WorkspaceId.parse(id),
+    );
+    for (const workspace of workspaces) {
+      for (const { id } of await allRecords(records, workspace, 'data-key')) {
+        await changeRecords(records, workspace, async () => {
+          const stored = await readDataKeyBody(records, workspace, id);
+          if (!stored || stored.body.sealedBy === key.id) return { writes: [], result: undefined };
+          const body = sealDataKey(workspace, openDataKey(workspace, stored.body, masters), key);
+          return { writes: [dataKeyWrite(body, stored.version, id)], result: undefined };
+        });
+      }
+    }
+    return workspaces.length;
+  }
+}

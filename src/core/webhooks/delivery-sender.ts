@@ -1,0 +1,139 @@
+import type { WebhookId } from '../../schema/ids.ts';
+import { Delivery, type DeliveryAttempt } from '../../schema/webhook.ts';
+import type { StoredRecord } from '../ports/records.ts';
+import { changeWebhook } from './change-webhook.ts';
+import { post } from './post.ts';
+import { openSecret, signedHeaders } from './signing-secret.ts';
+import { findWebhook, type StoredWebhook } from './stored-webhook.ts';
+import type { WebhookScope } from './webhook-scope.ts';
+import { writeDelivery } from './write-delivery.ts';
+
+export interface SenderOptions {
+  /** Between tries; one more try than there are. */
+  readonly retryMs: readonly number[];
+  /** A try that nobody told the end of is somebody else's after this time. */
+  readonly claimMs: number;
+}
+
+const secondMs = 1000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+
+export const defaultSenderOptions: SenderOptions = {
+  retryMs: [5 * secondMs, 30 * secondMs, 2 * minuteMs, 10 * minuteMs, hourMs, 6 * hourMs, 12 * hourMs],
+  claimMs: 30 * secondMs,
+};
+
+/** A webhook that nothing got through to for so long is disabled. */
+const givesUpMs = 72 * hourMs;
+const keptAttempts = 20;
+const gone = 410;
+
+const isDelivered = ({ status = 0 }: DeliveryAttempt): boolean => status >= 200 && status < 300;
+
+const withJitter = (ms: number): number => Math.round(ms * (0.8 + 0.4 * Math.random()));
+
+const problemOf = (status: number): string | undefined => {
+  if (status >= 200 && status < 300) return undefined;
+  return status >= 300 && status < 400 ? `answered ${status}: redirects are not followed` : `answered ${status}`;
+};
+
+const messageOf = (error: unknown): string => {
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return (name === 'TimeoutError' ? 'no answer in time' : message).toWellFormed().slice(0, 500);
+};
+
+/** One try, however it ends; undefined when it was broken off. */
+export const attempt = async (
+  { clock, postRules, sealer, secrets }: Pick<WebhookScope, 'clock' | 'postRules' | 'sealer' | 'secrets'>,
+  { id: webhook, url, secret }: StoredWebhook,
+  { id, message }: Delivery,
+  stopping: AbortSignal,
+): Promise<DeliveryAttempt | undefined> => {
+  const at = clock.now();
+  const startedAt = performance.now();
+  const took = () => ({ at, durationMs: Math.round(performance.now() - startedAt) });
+  const body = JSON.stringify(message);
+  try {
+    const headers = signedHeaders(await openSecret(sealer, webhook, secret), { id, atMs: at, body });
+    const redactor = await secrets.redactor();
+    const { status, answer: said } = await post(url, { headers, body }, postRules, stopping);
+    const answer = said && redactor.text(said);
+    const error = problemOf(status);
+    return { ...took(), status, ...(answer && { answer }), ...(error && { error }) };
+  } catch (error) {
+    return stopping.aborted ? undefined : { ...took(), error: messageOf(error) };
+  }
+};
+
+/** Adds an attempt; the oldest go where there are too many. */
+export const withAttempt = (delivery: Delivery, made: DeliveryAttempt): Delivery => ({
+  ...delivery,
+  status: isDelivered(made) ? 'delivered' : 'failed',
+  attempts: [...delivery.attempts, made].slice(-keptAttempts),
+});
+
+/** Sends one due delivery. It is claimed first, so that no other sends it meanwhile; whoever dies leaves it to the next when the claim lapses. */
+export class DeliverySender {
+  readonly #scope: WebhookScope;
+  readonly #options: SenderOptions;
+  readonly #stopping: AbortSignal;
+
+  constructor(scope: WebhookScope, options: SenderOptions, stopping: AbortSignal) {
+    this.#scope = scope;
+    this.#options = options;
+    this.#stopping = stopping;
+  }
+
+  async send(due: StoredRecord): Promise<void> {
+    const { records, workspace, clock } = this.#scope;
+    const delivery = Delivery.parse(due.body);
+    const found = await findWebhook(records, workspace, delivery.webhook);
+    if (!found) {
+      await records.writeRecords(workspace, [
+        { kind: 'delivery', id: due.id, onVersion: due.version, body: undefined },
+      ]);
+      return;
+    }
+    if (found.webhook.disabledAt !== undefined) {
+      const late = withAttempt(delivery, { at: clock.now(), durationMs: 0, error: 'the webhook is disabled' });
+      await records.writeRecords(workspace, [writeDelivery(late, due.version)]);
+      return;
+    }
+    const claimed = { ...delivery, tries: delivery.tries + 1 };
+    const claim = writeDelivery(claimed, due.version, clock.now() + this.#options.claimMs);
+    if (!(await records.writeRecords(workspace, [claim]))) return;
+    const version = (await records.record(workspace, 'delivery', due.id))?.version ?? 0;
+    const made = await attempt(this.#scope, found.webhook, claimed, this.#stopping);
+    if (!made) {
+      await records.writeRecords(workspace, [writeDelivery(delivery, version, clock.now())]);
+      return;
+    }
+    await this.#keep(claimed, version, made);
+    await this.#noteHealth(delivery.webhook, made);
+  }
+
+  async #keep(delivery: Delivery, version: number, made: DeliveryAttempt): Promise<void> {
+    const { records, workspace, clock } = this.#scope;
+    const ended = withAttempt(delivery, made);
+    const retryMs = made.status === gone ? undefined : this.#options.retryMs[delivery.tries - 1];
+    const isOver = ended.status === 'delivered' || retryMs === undefined;
+    const next = isOver
+      ? writeDelivery(ended, version)
+      : writeDelivery({ ...ended, status: 'pending' }, version, clock.now() + withJitter(retryMs));
+    await records.writeRecords(workspace, [next]);
+  }
+
+  async #noteHealth(id: WebhookId, made: DeliveryAttempt): Promise<void> {
+    const { clock } = this.#scope;
+    const { error = '' } = made;
+    await changeWebhook(this.#scope, id, ({ failingSince, ...webhook }) => {
+      if (isDelivered(made)) return failingSince === undefined ? undefined : webhook;
+      const disabled = (disabledBecause: string) => ({ ...webhook, disabledAt: clock.now(), disabledBecause });
+      if (made.status === gone) return disabled('it answered 410: it wants to hear no more');
+      if (failingSince === undefined) return { ...webhook, failingSince: made.at };
+      if (clock.now() - failingSince < givesUpMs) return undefined;
+      return disabled(`nothing got through for 3 days: ${error}`.slice(0, 500));
+    });
+  }
+}

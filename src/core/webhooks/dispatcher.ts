@@ -1,0 +1,239 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { SessionId, WebhookId } from '../../schema/ids.ts';
+import { timerMs } from '../../schema/timer-limit.ts';
+import { Delivery } from '../../schema/webhook.ts';
+import { type AtWork, wasStopped } from '../engine/at-work.ts';
+import { readChanges } from '../engine/changes.ts';
+import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
+import type { StoredRecord } from '../ports/records.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { DeliverySender, defaultSenderOptions } from './delivery-sender.ts';
+import { heardSince, OccurrenceLog } from './occurrence-log.ts';
+import { pruneDeliveries } from './prune-deliveries.ts';
+import type { WebhookScope } from './webhook-scope.ts';
+import { writeDelivery } from './write-delivery.ts';
+
+const Options = z.strictObject({
+  retryMs: z.array(z.number().nonnegative()).default([...defaultSenderOptions.retryMs]),
+  claimMs: z.number().positive().default(defaultSenderOptions.claimMs),
+  /** Looks at all that changed lately at least this often, should a hint be lost. */
+  sweepMs: z.number().positive().default(60_000),
+  /** Looks for what is due at least this often. */
+  pollMs: z.number().positive().default(5000),
+});
+export type DispatcherOptions = z.input<typeof Options>;
+
+export interface Dispatcher {
+  /** Sends until it is stopped. Once it was stopped, this is RUNTIME_CLOSED: another is to be made. */
+  start(): void;
+  /** Breaks off what is being sent, which another then sends; complete when it returns. */
+  stop(): Promise<void>;
+}
+
+const maxPosts = 20;
+/** One that hangs keeps the others waiting for nothing. */
+const maxPostsPerWebhook = 4;
+const pageDeliveries = 100;
+const pruneMs = 3_600_000;
+/** After a failure of the store. */
+const restMs = 1000;
+/** Between two looks for webhooks while there are none. */
+const idleMs = 1000;
+const sweepId = 'sweep';
+const Sweep = z.strictObject({ at: z.int() });
+
+/** Tells the webhooks of one workspace what happens in it. Any number of them, in any number of processes, share the work. */
+export class WebhookDispatcher implements Dispatcher {
+  readonly #scope: WebhookScope;
+  readonly #atWork: AtWork;
+  readonly #options: z.infer<typeof Options>;
+  readonly #stopping = new AbortController();
+  readonly #log: OccurrenceLog;
+  readonly #sender: DeliverySender;
+  readonly #posts = new Map<string, { readonly webhook: WebhookId; readonly done: Promise<void> }>();
+  readonly #again = new Map<SessionId, NodeJS.Timeout>();
+  #looking: Promise<unknown> = Promise.resolve();
+  #endRest: (() => void) | undefined;
+  #hasNews = false;
+  #running: Promise<unknown> | undefined;
+
+  constructor(scope: WebhookScope, atWork: AtWork, options: DispatcherOptions = {}) {
+    this.#scope = scope;
+    this.#atWork = atWork;
+    this.#options = parseInput('the dispatcher', Options, options);
+    this.#log = new OccurrenceLog(scope);
+    this.#sender = new DeliverySender(scope, this.#options, this.#stopping.signal);
+  }
+
+  start(): void {
+    if (this.#isStopped) throw wasStopped('dispatcher', 'runtime.dispatcher()');
+    this.#atWork.add(this);
+    this.#running ??= Promise.all([this.#hear(), this.#sweepAgainAndAgain(), this.#sendWhatIsDue()]);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#wakeSender();
+    await this.#running;
+    for (const timer of this.#again.values()) clearTimeout(timer);
+    await this.#looking;
+    await Promise.all([...this.#posts.values()].map(({ done }) => done));
+    this.#atWork.delete(this);
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted || this.#scope.closing.aborted;
+  }
+
+  async #rest(ms: number): Promise<void> {
+    const { closing } = this.#scope;
+    const signal = AbortSignal.any([this.#stopping.signal, closing]);
+    await sleep(timerMs(ms), undefined, { signal, ref: false }).catch(() => undefined);
+  }
+
+  /** What fails is told, and tried again after a rest; undefined then. */
+  async #trying<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (this.#isStopped) return undefined;
+      this.#scope.onWarning(error);
+      await this.#rest(restMs);
+      return undefined;
+    }
+  }
+
+  async #hear(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!this.#isStopped) {
+      await this.#trying(async () => {
+        for await (const { session } of readChanges(this.#scope, { signal })) {
+          // Where nobody listens, not every change is a question to the store; those that come are kept meanwhile, one for each session.
+          while (!this.#isStopped && (await heardSince(this.#scope)) === undefined) await this.#rest(idleMs);
+          await this.#look(session);
+        }
+      });
+    }
+  }
+
+  async #sweepAgainAndAgain(): Promise<void> {
+    let prunedMs = Number.NEGATIVE_INFINITY;
+    while (!this.#isStopped) {
+      await this.#trying(() => this.#sweep());
+      if (performance.now() - prunedMs > pruneMs) {
+        await this.#trying(() => pruneDeliveries(this.#scope));
+        prunedMs = performance.now();
+      }
+      await this.#rest(this.#options.sweepMs);
+    }
+  }
+
+  /** All that changed since the last one that was through, by whomever. */
+  async #sweep(): Promise<void> {
+    const { records, store, workspace, clock } = this.#scope;
+    const startedAt = clock.now();
+    const since = await heardSince(this.#scope);
+    if (since === undefined) return;
+    const last = await records.record(workspace, 'hook-cursor', sweepId);
+    const from = Math.max(since, last ? Sweep.parse(last.body).at : 0) - clockSkewMs;
+    let [found, done] = [0, 0];
+    for await (const { id, seq } of changedSince((...asked) => store.list(...asked), workspace, from)) {
+      found += 1;
+      if (this.#log.isDone(id, seq) || (await this.#look(id))) done += 1;
+      if (this.#isStopped) return;
+    }
+    if (found === 0 || done < found) return;
+    const body = { at: startedAt };
+    await records.writeRecords(workspace, [{ kind: 'hook-cursor', id: sweepId, onVersion: last?.version ?? 0, body }]);
+  }
+
+  /** One session after another: who hears, who sweeps and who comes again do not get in each other's way. False where it failed, which the next sweep mends. */
+  #look(session: SessionId): Promise<boolean> {
+    const looked = this.#looking.then(async () => {
+      if (this.#isStopped) return false;
+      const { made, againAt } = await this.#log.look(session);
+      if (made > 0) this.#wakeSender();
+      if (againAt !== undefined) this.#lookAgain(session, againAt);
+      return true;
+    });
+    const told = looked.catch((error) => {
+      if (!this.#isStopped) this.#scope.onWarning(error);
+      return false;
+    });
+    this.#looking = told;
+    return told;
+  }
+
+  #lookAgain(session: SessionId, atMs: number): void {
+    if (this.#again.has(session)) return;
+    const timer = setTimeout(
+      () => {
+        this.#again.delete(session);
+        void this.#look(session);
+      },
+      Math.max(0, atMs - this.#scope.clock.now()),
+    );
+    timer.unref();
+    this.#again.set(session, timer);
+  }
+
+  #wakeSender(): void {
+    this.#hasNews = true;
+    this.#endRest?.();
+  }
+
+  async #sendWhatIsDue(): Promise<void> {
+    while (!this.#isStopped) {
+      const nextAt = await this.#trying(() => this.#startPosts());
+      const waitMs = Math.max(
+        1,
+        Math.min(this.#options.pollMs, (nextAt ?? Number.POSITIVE_INFINITY) - this.#scope.clock.now()),
+      );
+      const woken = new AbortController();
+      this.#endRest = () => woken.abort();
+      if (!this.#hasNews && !this.#isStopped) {
+        const signal = AbortSignal.any([woken.signal, this.#scope.closing]);
+        await sleep(timerMs(waitMs), undefined, { signal, ref: false }).catch(() => undefined);
+      }
+      this.#hasNews = false;
+    }
+  }
+
+  /** Starts what is due and has room; tells when the next will be due. */
+  async #startPosts(): Promise<number | undefined> {
+    const { records, workspace, clock } = this.#scope;
+    const now = clock.now();
+    const soon = await records.records(workspace, 'delivery', {
+      limit: pageDeliveries,
+      dueBy: now + this.#options.pollMs,
+    });
+    const due = soon.filter(({ id, dueAt = 0 }) => dueAt <= now && !this.#posts.has(id));
+    const crowded = due.filter((record) => !this.#startPost(record));
+    if (soon.length === pageDeliveries && crowded.length === due.length) await this.#postpone(crowded);
+    return soon.find(({ dueAt = 0 }) => dueAt > now)?.dueAt;
+  }
+
+  #startPost(record: StoredRecord): boolean {
+    const { webhook } = Delivery.pick({ webhook: true }).strip().parse(record.body);
+    const ofWebhook = [...this.#posts.values()].filter((each) => each.webhook === webhook).length;
+    if (this.#posts.size >= maxPosts || ofWebhook >= maxPostsPerWebhook) return false;
+    const done = this.#trying(() => this.#sender.send(record)).then(() => {
+      this.#posts.delete(record.id);
+      this.#wakeSender();
+    });
+    this.#posts.set(record.id, { webhook, done });
+    return true;
+  }
+
+  /** A page full of what has no room hides what others wait for: it makes way. */
+  async #postpone(crowded: readonly StoredRecord[]): Promise<void> {
+    const { records, workspace, clock } = this.#scope;
+    if (crowded.length === 0) return;
+    const dueAt = clock.now() + this.#options.pollMs;
+    await records.writeRecords(
+      workspace,
+      crowded.map(({ body, version }) => writeDelivery(Delivery.parse(body), version, dueAt)),
+    );
+  }
+}

@@ -1,0 +1,54 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { WebhookId, WorkspaceId } from '../../schema/ids.ts';
+import { Webhook, type WebhookEvent, WebhookEvent as WebhookEventSchema } from '../../schema/webhook.ts';
+import type { Records } from '../ports/records.ts';
+import { KeptSecret } from './signing-secret.ts';
+
+/** As it is kept. */
+export const StoredWebhook = Webhook.omit({ events: true }).extend({
+  /** From when on it hears of each: what was before is not told. */
+  since: z.partialRecord(WebhookEventSchema, z.int()),
+  secret: KeptSecret,
+  /** No delivery has got through since. */
+  failingSince: z.int().optional(),
+});
+export type StoredWebhook = z.infer<typeof StoredWebhook>;
+
+export const maxWebhooks = 50;
+
+export const infoOf = ({ since, secret: _, failingSince: __, ...webhook }: StoredWebhook): Webhook => ({
+  ...webhook,
+  events: Object.keys(since) as WebhookEvent[],
+});
+
+export interface KeptWebhook {
+  readonly webhook: StoredWebhook;
+  readonly version: number;
+}
+
+export const findWebhook = async (
+  records: Records,
+  workspace: WorkspaceId,
+  id: WebhookId,
+): Promise<KeptWebhook | undefined> => {
+  const found = await records.record(workspace, 'webhook', id);
+  return found && { webhook: StoredWebhook.parse(found.body), version: found.version };
+};
+
+/** Oldest first. */
+export const listWebhooks = async (records: Records, workspace: WorkspaceId): Promise<readonly StoredWebhook[]> =>
+  (await records.records(workspace, 'webhook', { limit: maxWebhooks })).map(({ body }) => StoredWebhook.parse(body));
+
+/** All deliveries of a webhook begin so, and sort by when what they tell of happened. */
+export const deliveryPrefix = (webhook: WebhookId): string => `${webhook.replace('whk_', 'dlv_')}_`;
+/** Where those of a webhook end. */
+export const afterDeliveries = (webhook: WebhookId): string => `${deliveryPrefix(webhook)}~`;
+const timeText = (atMs: number): string => atMs.toString(16).padStart(12, '0');
+/** Where those of a webhook from a time on begin. */
+export const deliveriesFrom = (webhook: WebhookId, atMs: number): string =>
+  `${deliveryPrefix(webhook)}${timeText(Math.max(0, atMs))}`;
+
+/** The same for whoever makes it, so that nothing is sent twice because two looked. */
+export const deliveryId = (webhook: WebhookId, atMs: number, what: string): string =>
+  `${deliveriesFrom(webhook, atMs)}_${hash('sha256', what, 'hex').slice(0, 16)}`;

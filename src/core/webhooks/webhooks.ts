@@ -1,0 +1,214 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
+import { newId, WebhookId } from '../../schema/ids.ts';
+import {
+  Delivery,
+  DeliveryId,
+  Webhook,
+  type WebhookEvent,
+  WebhookEvent as WebhookEventSchema,
+} from '../../schema/webhook.ts';
+import { markHooked } from '../access/workspaces.ts';
+import { writeOf } from '../engine/change-records.ts';
+import { refuseSecrets } from '../engine/refuse-secrets.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { changeWebhook } from './change-webhook.ts';
+import { attempt, withAttempt } from './delivery-sender.ts';
+import { urlProblem } from './post.ts';
+import { deliveriesOf, removeDeliveries } from './prune-deliveries.ts';
+import { keepSecret, newSigningSecret } from './signing-secret.ts';
+import {
+  afterDeliveries,
+  deliveryId,
+  deliveryPrefix,
+  findWebhook,
+  infoOf,
+  listWebhooks,
+  maxWebhooks,
+  type StoredWebhook,
+} from './stored-webhook.ts';
+import type { WebhookScope } from './webhook-scope.ts';
+import { writeDelivery } from './write-delivery.ts';
+
+const Events = z
+  .array(WebhookEventSchema)
+  .min(1)
+  .transform((events) => [...new Set(events)]);
+const Request = z.strictObject({ url: Webhook.shape.url, events: Events });
+const Changes = z.strictObject({
+  url: Webhook.shape.url.optional(),
+  events: Events.optional(),
+  /** What happened while it was disabled is not told afterwards. */
+  enabled: z.boolean().optional(),
+});
+const Page = z.strictObject({
+  limit: z.int().min(1).max(1000).default(50),
+  cursor: DeliveryId.optional(),
+});
+
+export type WebhookRequest = z.input<typeof Request>;
+export type WebhookChanges = z.input<typeof Changes>;
+
+export interface NewWebhook {
+  readonly webhook: Webhook;
+  /** `whsec_…`, to check signatures with. Shown this once. */
+  readonly secret: string;
+}
+
+export interface DeliveryPage {
+  readonly deliveries: readonly Delivery[];
+  /** Where the next page goes on; absent on the last one. */
+  readonly cursor?: string;
+}
+
+/** Addresses that are told, by signed requests, what happens in the workspace from then on. */
+export interface Webhooks {
+  /** Adds an address that is told what happens from now on; its secret is in this answer and nowhere else. */
+  add(request: WebhookRequest): Promise<NewWebhook>;
+  /** All of them, oldest first. */
+  list(): Promise<readonly Webhook[]>;
+  /** Changes its address or events, or enables or disables it. */
+  change(id: string, changes: WebhookChanges): Promise<Webhook>;
+  /** Removes it with its deliveries. */
+  remove(id: string): Promise<void>;
+  /** A new secret; what is sent from now on is signed with it. */
+  rotate(id: string): Promise<NewWebhook>;
+  /** What was sent to it and how that went, newest first. */
+  deliveries(
+    id: string,
+    options?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+  ): Promise<DeliveryPage>;
+  /** Sends it again, under the same id. */
+  redeliver(delivery: string): Promise<Delivery>;
+  /** Sends a `webhook.test` at once, and tells how that went. */
+  test(id: string): Promise<Delivery>;
+}
+
+const notFound = (what: string, id: string): PerdureError =>
+  new PerdureError('WEBHOOK_NOT_FOUND', `${id} is no ${what} of this workspace`, { details: { id } });
+
+const sinceOf = (
+  events: readonly WebhookEvent[],
+  now: number,
+  before: StoredWebhook['since'] = {},
+): StoredWebhook['since'] => Object.fromEntries(events.map((event) => [event, before[event] ?? now]));
+
+const changed = (
+  webhook: StoredWebhook,
+  { url, events, enabled }: z.infer<typeof Changes>,
+  now: number,
+): StoredWebhook => {
+  const { disabledAt, disabledBecause, failingSince, ...rest } = webhook;
+  const asked = events ?? (Object.keys(webhook.since) as WebhookEvent[]);
+  const isDisabled = disabledAt !== undefined;
+  const at = { ...rest, url: url ?? webhook.url };
+  if (enabled && isDisabled) return { ...at, since: sinceOf(asked, now) };
+  const since = sinceOf(asked, now, webhook.since);
+  if (enabled === false && !isDisabled)
+    return { ...at, since, disabledAt: now, disabledBecause: 'somebody disabled it' };
+  return { ...webhook, ...at, since };
+};
+
+export const webhooksOf = (scope: WebhookScope): Webhooks => {
+  const { records, workspace, clock, postRules, sealer, secrets } = scope;
+  const refuseUrl = async (url: string | undefined): Promise<void> => {
+    const problem = url === undefined ? undefined : urlProblem(url, postRules);
+    if (problem) throw new PerdureError('INVALID_INPUT', `the webhook: url: ${problem}`);
+    await refuseSecrets(secrets, 'the address of the webhook', url);
+  };
+  const idOf = (id: string): WebhookId => parseInput('the webhook', WebhookId, id);
+  const change = async (id: string, next: (webhook: StoredWebhook) => StoredWebhook): Promise<StoredWebhook> => {
+    const webhook = await changeWebhook(scope, idOf(id), next);
+    if (!webhook) throw notFound('webhook', id);
+    return webhook;
+  };
+  return {
+    add: async (request) => {
+      const { url, events } = parseInput('the webhook', Request, request);
+      await refuseUrl(url);
+      if ((await listWebhooks(records, workspace)).length >= maxWebhooks) {
+        throw new PerdureError('INVALID_INPUT', `a workspace has ${maxWebhooks} webhooks at most: remove one`);
+      }
+      const secret = newSigningSecret();
+      const now = clock.now();
+      const id = newId('whk', now);
+      const kept = {
+        id,
+        url,
+        since: sinceOf(events, now),
+        secret: await keepSecret(sealer, id, secret),
+        createdAt: now,
+      };
+      await markHooked(records, workspace);
+      await records.writeRecords(workspace, [writeOf('webhook', kept, 0)]);
+      return { webhook: infoOf(kept), secret };
+    },
+    list: async () => (await listWebhooks(records, workspace)).map(infoOf),
+    change: async (id, asked) => {
+      const changes = parseInput('the changes', Changes, asked);
+      await refuseUrl(changes.url);
+      return infoOf(await change(id, (webhook) => changed(webhook, changes, clock.now())));
+    },
+    remove: async (id) => {
+      const found = await findWebhook(records, workspace, idOf(id));
+      if (!found) throw notFound('webhook', id);
+      const { version, webhook } = found;
+      const gone = { kind: 'webhook', id: webhook.id, onVersion: version, body: undefined } as const;
+      if (!(await records.writeRecords(workspace, [gone]))) {
+        throw new PerdureError('CONFLICT', `somebody else changes ${id} at the same time: try again`);
+      }
+      await removeDeliveries(scope, deliveriesOf(scope, webhook.id));
+    },
+    rotate: async (id) => {
+      const secret = newSigningSecret();
+      const kept = await keepSecret(sealer, idOf(id), secret);
+      return { webhook: infoOf(await change(id, (webhook) => ({ ...webhook, secret: kept }))), secret };
+    },
+    deliveries: async (id, options = {}) => {
+      const { limit, cursor } = parseInput('the query', Page, options);
+      const webhook = idOf(id);
+      if (!(await findWebhook(records, workspace, webhook))) throw notFound('webhook', id);
+      const after = cursor ?? afterDeliveries(webhook);
+      const query = { limit: limit + 1, order: 'descending', after } as const;
+      const found = (await records.records(workspace, 'delivery', query)).filter((each) =>
+        each.id.startsWith(deliveryPrefix(webhook)),
+      );
+      const deliveries = found.slice(0, limit).map(({ body }) => Delivery.parse(body));
+      return { deliveries, ...(found.length > limit && { cursor: deliveries.at(-1)!.id }) };
+    },
+    redeliver: async (id) => {
+      const found = await records.record(workspace, 'delivery', parseInput('the delivery', DeliveryId, id));
+      if (!found) throw notFound('delivery', id);
+      const delivery = Delivery.parse(found.body);
+      const webhook = (await findWebhook(records, workspace, delivery.webhook))?.webhook;
+      if (!webhook) throw notFound('webhook', delivery.webhook);
+      if (webhook.disabledAt !== undefined) {
+        throw new PerdureError('INVALID_INPUT', `${webhook.id} is disabled: enable it first`);
+      }
+      const again: Delivery = { ...delivery, status: 'pending', tries: 0 };
+      if (await records.writeRecords(workspace, [writeDelivery(again, found.version, clock.now())])) return again;
+      throw new PerdureError('CONFLICT', `${id} is being sent just now: look at it again`);
+    },
+    test: async (id) => {
+      const found = await findWebhook(records, workspace, idOf(id));
+      if (!found) throw notFound('webhook', id);
+      const { webhook } = found;
+      const now = clock.now();
+      const asked: Delivery = {
+        id: deliveryId(webhook.id, now, randomBytes(16).toString('hex')),
+        webhook: webhook.id,
+        message: { type: 'webhook.test', timestamp: new Date(now).toISOString(), data: { workspace } },
+        status: 'failed',
+        createdAt: now,
+        tries: 1,
+        attempts: [],
+      };
+      const made = await attempt(scope, webhook, asked, scope.closing);
+      if (!made) throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed: test again');
+      const told = withAttempt(asked, made);
+      await records.writeRecords(workspace, [writeDelivery(told, 0)]);
+      return told;
+    },
+  };
+};

@@ -1,0 +1,67 @@
+import type { EventDraft } from '../../schema/event.ts';
+import type { Json } from '../../schema/json.ts';
+import type { Call } from '../session/events/call-events.ts';
+import { inputHash } from '../session/events/input-hash.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { executeCall } from './execute-call.ts';
+import { planFor } from './plan-call.ts';
+import { recordEnd } from './record-end.ts';
+import { agentActor, type RunContext } from './run-context.ts';
+import type { ReadyCall } from './run-tool.ts';
+
+const inputOf = async ({ conversation }: RunContext, callId: string, seq: number): Promise<Json> => {
+  const message = await conversation.messageAt(seq);
+  const part = message?.content.find((each) => each.type === 'tool-call' && each.callId === callId);
+  return part?.type === 'tool-call' ? part.input : null;
+};
+
+/** Calls without effects run side by side; each of the others alone, in the order in which the model made them. */
+const batches = (calls: readonly ReadyCall[]): readonly (readonly ReadyCall[])[] =>
+  calls.reduce<ReadyCall[][]>((all, call) => {
+    const last = all.at(-1);
+    if (last && call.tool.effects === 'none' && last[0]!.tool.effects === 'none') last.push(call);
+    else all.push([call]);
+    return all;
+  }, []);
+
+export const begin = (run: RunContext, fold: SessionFold, { tool, callId, input }: ReadyCall): EventDraft => ({
+  type: 'tool.called',
+  payload: { callId, tool: tool.name, input, inputHash: inputHash(fold.inputKey, input) },
+  actor: agentActor(run),
+  turn: 'current',
+  run: run.run,
+});
+
+/**
+ * Those of an answer's calls that can begin in the append that brings it, which saves one: the first that run side by side, when there is
+ * nothing to ask or to refuse about any of them. A rule that throws is met again when the answer is kept.
+ */
+export const callsAtOnce = async (run: RunContext, fold: SessionFold, calls: readonly Call[]) => {
+  if (fold.status !== 'active' || new Set(calls.map(({ callId }) => callId)).size < calls.length) return [];
+  const plans = await Promise.all(calls.map((call) => planFor(fold, run, call))).catch(() => []);
+  const ready = plans.flatMap((plan) => (plan.do === 'run' ? plan.call : []));
+  return ready.length === calls.length ? (batches(ready)[0] ?? []) : [];
+};
+
+/** Deals with open calls: runs those that may run, ends those that cannot, and asks about those that a person decides on. */
+export const callTools = async (run: RunContext, callIds: readonly string[]): Promise<void> => {
+  const fold = await run.writer.fold();
+  const ready: ReadyCall[] = [];
+  const questions: EventDraft[] = [];
+  for (const callId of callIds) {
+    const open = fold.openCalls[callId]!;
+    const call: Call = { tool: open.tool, callId, input: await inputOf(run, callId, open.seq) };
+    const plan = await planFor(fold, run, call);
+    if (plan.do === 'run') ready.push(plan.call);
+    else if (plan.do === 'ask') questions.push(plan.draft);
+    else await recordEnd(run, call, plan.end, { durationMs: 0, also: plan.also });
+  }
+  if (questions.length > 0) await run.writer.record(...questions);
+  for (const batch of batches(ready)) {
+    const now = await run.writer.fold();
+    // A call that is under way waits for its child.
+    if (now.status === 'pausing' || Object.keys(now.runningCalls).length > 0) return;
+    await run.writer.record(...batch.map((call) => begin(run, now, call)));
+    await Promise.all(batch.map((call) => executeCall(run, now, call, 1)));
+  }
+};

@@ -1,0 +1,108 @@
+import type { SessionEvent } from '../../schema/event.ts';
+import type { Message } from '../../schema/message.ts';
+import { type ContextParts, readContextParts } from '../context/context.ts';
+import { messagesOf } from '../context/transcript.ts';
+import type { RunWriter } from '../engine/run-writer.ts';
+import type { Scope } from '../engine/scope.ts';
+import { assembleContext, type Context, type ContextEntry } from '../session/context/context.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
+
+interface Request {
+  readonly maxTokens: number;
+  readonly instructions: string;
+}
+
+interface TurnsContext extends Context {
+  /** How many stand in it. */
+  readonly turns: number;
+  /** Whether earlier ones, which no summary stands for, had no room. */
+  readonly isCut: boolean;
+}
+
+interface Known {
+  readonly turn: number;
+  readonly compaction: SessionFold['compaction'];
+  readonly instructions: string;
+  readonly systemWithin: ContextParts['systemWithin'];
+  readonly entries: ContextEntry[];
+  /** All up to this event is in it. */
+  seq: number;
+}
+
+const entryOf = ({ seq, turn, payload }: SessionEvent<'message.appended'>): ContextEntry => ({
+  seq,
+  turn,
+  message: payload.message,
+});
+
+const isAnswer = ({ message }: Pick<ContextEntry, 'message'>): boolean => message.role === 'assistant';
+const textOf = ({ content }: Message): string =>
+  content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('');
+
+/** The messages of a run, read once and then followed as the run writes them. What others write in between is read anew. */
+export class Conversation {
+  readonly #scope: Scope;
+  readonly #writer: RunWriter;
+  #known: Known | undefined;
+
+  constructor(scope: Scope, writer: RunWriter) {
+    this.#scope = scope;
+    this.#writer = writer;
+    writer.onWritten = (events) => this.#take(events);
+  }
+
+  async context(fold: SessionFold, request: Request): Promise<TurnsContext> {
+    const { entries, systemWithin } = this.#isNewest(fold, request) ? this.#known! : await this.#read(fold, request);
+    const context = assembleContext(entries, request.maxTokens, systemWithin);
+    const turns = new Set(entries.filter(({ seq }) => seq >= context.from).map(({ turn }) => turn));
+    return { ...context, turns: turns.size, isCut: !turns.has(entries[0]?.turn ?? fold.turn) };
+  }
+
+  /** What the model said last; empty when it never did. */
+  async lastAnswer(fold: SessionFold): Promise<string> {
+    const known = this.#known?.seq === fold.seq ? this.#known.entries.findLast(isAnswer) : undefined;
+    if (known) return textOf(known.message);
+    for await (const entry of messagesOf(this.#scope, this.#writer.key, fold)) {
+      if (isAnswer(entry)) return textOf(entry.message);
+    }
+    return '';
+  }
+
+  async messageAt(seq: number): Promise<Message | undefined> {
+    const known = this.#known?.entries.findLast((entry) => entry.seq === seq);
+    if (known) return known.message;
+    const { key } = this.#writer;
+    const [stored] = await this.#scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 });
+    const event = stored && decodeEvent(key.workspace, stored);
+    return event?.type === 'message.appended' ? event.payload.message : undefined;
+  }
+
+  #isNewest({ seq, turn, compaction }: SessionFold, { instructions }: Request): boolean {
+    const known = this.#known;
+    return (
+      known?.seq === seq &&
+      known.turn === turn &&
+      known.compaction === compaction &&
+      known.instructions === instructions
+    );
+  }
+
+  async #read(fold: SessionFold, request: Request): Promise<Known> {
+    const { entries, systemWithin } = await readContextParts(this.#scope, this.#writer.key, { fold, ...request });
+    const { turn, compaction, seq } = fold;
+    this.#known = { turn, compaction, instructions: request.instructions, systemWithin, entries: [...entries], seq };
+    return this.#known;
+  }
+
+  #take(events: readonly SessionEvent[]): void {
+    const known = this.#known;
+    if (!known) return;
+    if (events[0]?.seq !== known.seq + 1) {
+      this.#known = undefined;
+      return;
+    }
+    for (const event of events) if (event.type === 'message.appended') known.entries.push(entryOf(event));
+    known.seq = events.at(-1)!.seq;
+  }
+}

@@ -1,0 +1,155 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { EventDraft, SessionEvent } from '../../schema/event.ts';
+import { taskKey } from '../../schema/idempotency-key.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import { keyOf, type Scope } from '../engine/scope.ts';
+import { emptyTree, treeOf } from '../files/tree.ts';
+import type { BlobHash } from '../ports/blobs.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { Delegated } from '../ports/tool.ts';
+import { type AdmittedRun, hasEnded, type RunResult, runStandings } from '../runs/runs.ts';
+import { admitInput } from '../runs/send.ts';
+import { type Agent, agentName } from '../session/agent.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
+import { budgetOfChild } from '../session/runs/budget.ts';
+import { openSession } from '../sessions/open-session.ts';
+import { agentActor, type RunContext } from './run-context.ts';
+import { waitsForChild } from './run-tool.ts';
+
+const heldAgent = ({ scope }: RunContext, ref: { readonly name: string; readonly version: number }): Agent => {
+  const agent = scope.agents.get(agentName(ref));
+  if (agent) return agent;
+  throw new PerdureError(
+    'AGENT_VERSION_UNAVAILABLE',
+    `${agentName(ref)} is not held by this runtime: pass it to openRuntime({ agents })`,
+    { details: { agent: ref.name, version: ref.version } },
+  );
+};
+
+/** A child works for whom its parent works for. */
+const scopeOfRequester = ({ scope, requestedBy, from }: RunContext): Scope => ({
+  ...scope,
+  actor: requestedBy,
+  ...(from && { requester: from }),
+});
+
+const common = (run: RunContext) => ({ actor: agentActor(run), turn: 'current' as const, run: run.run });
+
+/** The child that an earlier attempt of the call opened, or a new one that the log names before anything is asked of it. */
+const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<SessionId> => {
+  const fold = await run.writer.fold();
+  const known = fold.children[callId];
+  if (known) return known.session;
+  const session = await openSession(
+    scopeOfRequester(run),
+    { agent, budget: budgetOfChild(fold, agent), priority: fold.priority },
+    { calledBy: { session: fold.session, callId }, filesOf: fold },
+  );
+  await run.writer.record({ type: 'child.opened', payload: { callId, session }, ...common(run) });
+  return session;
+};
+
+type News = EventDraft<'child.waiting' | 'child.resumed' | 'child.ended'>;
+
+/** Of a call that is over nothing is told any more: whoever ended it deals with the child. */
+const tell = (run: RunContext, callId: string, news: Pick<News, 'type' | 'payload'>) =>
+  run.writer.decide(({ runningCalls, children }) =>
+    runningCalls[callId] && !children[callId]?.isEnded ? [{ ...news, ...common(run) } as News] : undefined,
+  );
+
+interface AskedChild extends AdmittedRun {
+  readonly session: SessionId;
+}
+
+/** How the child stands now, and again whenever that changes. */
+const standingsOf = (run: RunContext, asked: AskedChild) =>
+  runStandings(run.scope, keyOf(run.scope, asked.session), asked, run.signal);
+
+const untilRest = async (run: RunContext, asked: AskedChild): Promise<RunResult> => {
+  for await (const standing of standingsOf(run, asked)) if (standing.status !== 'running') return standing;
+  throw run.signal.reason;
+};
+
+/** Looked at anew after the log has said that it waits: whoever goes on with it from now on tells the parent (`tellCaller`). */
+const untilItGoesOn = async (run: RunContext, asked: AskedChild, leave: (() => void) | undefined): Promise<void> => {
+  for await (const standing of standingsOf(run, asked)) {
+    if (standing.status === 'running' || hasEnded(standing)) return;
+    leave?.();
+    if (leave) throw waitsForChild;
+  }
+  throw run.signal.reason;
+};
+
+/** Until it has ended. Where the call can be left, nobody waits for a child that rests. */
+const endOf = async (
+  run: RunContext,
+  callId: string,
+  asked: AskedChild,
+  leave: (() => void) | undefined,
+): Promise<RunResult> => {
+  const { session } = asked;
+  for (;;) {
+    const standing = await untilRest(run, asked);
+    if (hasEnded(standing)) return standing;
+    const { waitingFor = 'human', reason } = standing;
+    await tell(run, callId, { type: 'child.waiting', payload: { callId, session, for: waitingFor, reason } });
+    await untilItGoesOn(run, asked, leave);
+    await tell(run, callId, { type: 'child.resumed', payload: { callId, session } });
+  }
+};
+
+/** A worker that ends leaves the call to the next one. */
+const waitForEnd = async (
+  run: RunContext,
+  callId: string,
+  asked: AskedChild,
+  leave: (() => void) | undefined,
+): Promise<RunResult> => {
+  const left = Promise.withResolvers<never>();
+  const leaveNow = (): void => {
+    leave?.();
+    left.reject(waitsForChild);
+  };
+  using _waiting = run.waitFor(asked.session, leave && leaveNow);
+  return await Promise.race([endOf(run, callId, asked, leave), left.promise]);
+};
+
+/** More than a session opens with. */
+const openingEvents = 20;
+
+const firstTree = async ({ scope }: RunContext, child: SessionKey): Promise<BlobHash> => {
+  const first = (await scope.store.read(child, { limit: openingEvents })).find(
+    ({ type }) => type === 'files.snapshotted',
+  );
+  if (!first) return emptyTree.hash;
+  const { payload } = decodeEvent(child.workspace, first) as SessionEvent<'files.snapshotted'>;
+  return payload.origin?.kind === 'session' ? payload.tree : emptyTree.hash;
+};
+
+/** What the child made of the files that it began with joins those of its parent. */
+const takeFilesOver = async (run: RunContext, callId: string, session: SessionId): Promise<void> => {
+  const { children, runningCalls } = await run.writer.fold();
+  const call = runningCalls[callId];
+  if (!call || children[callId]?.isEnded) return;
+  const child = keyOf(run.scope, session);
+  const ended = await run.scope.folds.head(child);
+  await run.files.takeOver(await firstTree(run, child), treeOf(ended), { tool: call.tool, callId });
+};
+
+/** Has a task done in a session of its own. A second attempt finds the first one's session and goes on waiting for it. */
+export const delegate = async (
+  run: RunContext,
+  callId: string,
+  ref: { readonly name: string; readonly version: number },
+  task: string,
+  leave: (() => void) | undefined,
+): Promise<Delegated> => {
+  const session = await childOf(run, callId, heldAgent(run, ref));
+  const admitted = await admitInput(scopeOfRequester(run), keyOf(run.scope, session), task, {
+    idempotencyKey: taskKey(callId),
+  });
+  const { status, output, error, usage } = await waitForEnd(run, callId, { ...admitted, session }, leave);
+  await takeFilesOver(run, callId, session);
+  await tell(run, callId, { type: 'child.ended', payload: { callId, session, usage } });
+  return { session, status: status as Delegated['status'], output, error };
+};

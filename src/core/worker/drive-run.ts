@@ -1,0 +1,126 @@
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
+import { newId, systemActor } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
+import type { Model } from '../ports/model.ts';
+import { endChildren } from '../runs/cancel.ts';
+import { endDrafts, type RunEnd } from '../session/runs/end-run.ts';
+import { nextStep } from '../session/runs/next-step.ts';
+import type { ActiveRun, QueuedInput } from '../session/runs/run-fold.ts';
+import { callTools } from './call-tools.ts';
+import { askModel } from './model-step.ts';
+import { recoverCalls } from './recover-calls.ts';
+import { agentActor, type RunContext } from './run-context.ts';
+import { inRunSpan } from './run-spans.ts';
+
+const by = (run: RunContext) => ({ actor: agentActor(run), turn: 'current' as const, run: run.run });
+
+const end = async (run: RunContext, payload: RunEnd): Promise<RunEnd> => {
+  await run.writer.decide((fold) =>
+    endDrafts(fold, payload, { run: run.run, actor: agentActor(run), now: run.scope.clock.now() }),
+  );
+  return payload;
+};
+
+/** Nobody at work while it waits; decided again when what it waits for has come meanwhile. */
+const wait = async (run: RunContext, payload: PayloadOf<'run.waiting'>): Promise<void> => {
+  await run.writer.record({ type: 'run.waiting', payload, ...by(run) });
+};
+
+const steeredMessages = (inputs: readonly QueuedInput[], run: RunContext['run']): readonly EventDraft[] =>
+  inputs.map(({ message, by: actor }) => ({
+    type: 'message.appended',
+    payload: { message },
+    actor,
+    turn: 'current',
+    run,
+  }));
+
+/** An input that joined another run has no run of its own any more. */
+const steer = (run: RunContext, inputs: readonly QueuedInput[]) =>
+  run.writer.decide((fold) => {
+    const still = inputs.filter((input) => fold.queue.some((each) => each.run === input.run));
+    return steeredMessages(still, run.run);
+  });
+
+const maxOutputRepairs = 2;
+
+/** The answer as the agent's schema wants it; where it is not, the model is told why and answers again: undefined. */
+const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<RunEnd | undefined> => {
+  const text = await run.conversation.lastAnswer(await run.writer.fold());
+  if (!run.agent.output) return end(run, { status: 'succeeded', output: text });
+  const parsed = run.agent.output.parse(text);
+  if ('value' in parsed) return end(run, { status: 'succeeded', output: parsed.value as Json });
+  if (repairs >= maxOutputRepairs) {
+    const message = `the model was told twice that its answer does not fit the agent's output: ${parsed.problem}`;
+    return end(run, { status: 'failed', error: { code: 'OUTPUT_INVALID', message } });
+  }
+  const content = [
+    { type: 'text' as const, text: `That is not the form asked for: ${parsed.problem}. Answer with the JSON alone.` },
+  ];
+  await run.writer.record({
+    type: 'message.appended',
+    payload: { message: { id: newId('msg'), role: 'user', content } },
+    actor: systemActor,
+    turn: 'current',
+    run: run.run,
+  });
+  return undefined;
+};
+
+/** Undefined when it did not end here. */
+const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined> => {
+  for (;;) {
+    run.signal.throwIfAborted();
+    if (run.isEnding()) return undefined;
+    const fold = await run.writer.fold();
+    if (!fold.run) return undefined;
+    if (fold.run.steps >= run.agent.maxSteps && fold.lastRole !== 'assistant') {
+      const message = `the run took ${fold.run.steps} steps, which is the agent's limit: send another input to go on, or raise policies.maxSteps of the agent`;
+      return end(run, { status: 'failed', error: { code: 'MAX_STEPS', message } });
+    }
+    const step = nextStep(fold, run.scope.clock.now());
+    switch (step.do) {
+      case 'end-children':
+        await endChildren(run.scope, run.writer.key, (decide) => run.writer.decide(decide));
+        break;
+      case 'pause':
+        await run.writer.decide((now) =>
+          now.status === 'pausing' ? [{ type: 'session.paused', payload: {}, ...by(run) }] : undefined,
+        );
+        return undefined;
+      case 'recover':
+        await recoverCalls(run, step.calls);
+        break;
+      case 'call':
+        await callTools(run, step.calls);
+        break;
+      case 'wait':
+        await wait(run, step.waiting);
+        return undefined;
+      case 'steer':
+        await steer(run, step.inputs);
+        break;
+      case 'finish': {
+        const ended = await finish(run, fold.run);
+        if (ended) return ended;
+        break;
+      }
+      case 'ask': {
+        const asked = await askModel(run, model);
+        if (asked.ended === 'waits') return undefined;
+        if (asked.ended === 'failed') return end(run, { status: 'failed', error: asked.error });
+      }
+    }
+  }
+};
+
+/**
+ * Goes on with a claimed run until it ends, waits or is paused. Every step is found from the log alone, so it does not matter who did the
+ * ones before.
+ */
+export const driveRun = (run: RunContext, model: Model): Promise<void> =>
+  inRunSpan(run, model, async (span) => {
+    const ended = await drive(run, model);
+    if (ended) span.set({ 'perdure.run.status': ended.status });
+    if (ended?.status === 'failed') span.fail(ended.error.code);
+  });

@@ -1,0 +1,61 @@
+import { isPerdureError } from '../../schema/error.ts';
+import type { EventDraft } from '../../schema/event.ts';
+import { clip } from '../session/context/clip.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { failedEnd } from '../session/runs/call-end.ts';
+import { lookAfter, recordEnd } from './record-end.ts';
+import { agentActor, type RunContext } from './run-context.ts';
+import { inToolSpan } from './run-spans.ts';
+import { type ReadyCall, runTool } from './run-tool.ts';
+import { CallScope } from './tool-context.ts';
+
+export const retried = (run: RunContext, { tool, callId }: ReadyCall, attempt: number, reason: string): EventDraft => ({
+  type: 'tool.retried',
+  payload: { callId, tool: tool.name, attempt, reason },
+  actor: agentActor(run),
+  turn: 'current',
+  run: run.run,
+});
+
+/** A tool that cannot be given what it needs has not run. */
+export const openScope = async (
+  run: RunContext,
+  fold: SessionFold,
+  call: ReadyCall,
+): Promise<CallScope | ReturnType<typeof failedEnd>> => {
+  try {
+    return await CallScope.open(run, fold, call);
+  } catch (error) {
+    if (isPerdureError(error, 'SECRET_NOT_FOUND')) return failedEnd('threw', 'SecretNotFound', error.message);
+    throw error;
+  }
+};
+
+/** Runs a journaled call and records how it ended, unless it waits for a child. */
+export const executeCall = async (
+  run: RunContext,
+  fold: SessionFold,
+  call: ReadyCall,
+  attempt: number,
+): Promise<void> => {
+  const { writer, signal } = run;
+  const { tool, callId, input } = call;
+  if (tool.usesFiles) await run.files.ready();
+  const startedAt = performance.now();
+  const own = await openScope(run, fold, call);
+  if ('error' in own) return recordEnd(run, { tool: tool.name, callId, input }, own, { durationMs: 0 });
+  const again = async (next: number, reason: string) => {
+    const redactor = await run.scope.secrets.redactor();
+    await writer.record(retried(run, call, next, clip(redactor.text(reason), 2000)));
+  };
+  const end = await inToolSpan(run, call, () => runTool(call, (each) => own.context(each), attempt, again));
+  own.end();
+  // What a worker that lost the session saw is not for it to tell.
+  signal.throwIfAborted();
+  if (!end) return;
+  const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+  const ended = { tool: tool.name, callId, input };
+  const look = await lookAfter(run, ended);
+  const { keeps, artifacts } = own;
+  await recordEnd(run, ended, end, { durationMs, keeps, artifacts, look });
+};

@@ -1,0 +1,289 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { isPerdureError } from '../../schema/error.ts';
+import type { EventDraft } from '../../schema/event.ts';
+import { newId } from '../../schema/ids.ts';
+import { AssistantPart } from '../../schema/message.ts';
+import type { ModelFailureKind } from '../../schema/run.ts';
+import type { RunFailure, RunFailureCode } from '../../schema/run-failure-catalog.ts';
+import { compactSession } from '../context/compact.ts';
+import { ShownText } from '../engine/previews.ts';
+import {
+  type Finish,
+  type Model,
+  type ModelAnswer,
+  type ModelDelta,
+  ModelFailure,
+  type ModelRequest,
+} from '../ports/model.ts';
+import type { Context } from '../session/context/context.ts';
+import { asJson } from '../session/events/as-json.ts';
+import type { Call } from '../session/events/call-events.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { redactContext } from '../session/redaction/redact-context.ts';
+import { redactAs } from '../session/redaction/redact-draft.ts';
+import { budgetProblem, type Reserve } from '../session/runs/budget.ts';
+import { begin, callsAtOnce } from './call-tools.ts';
+import { executeCall } from './execute-call.ts';
+import { agentActor, type RunContext } from './run-context.ts';
+import { inChatSpan } from './run-spans.ts';
+import { untilAborted } from './run-tool.ts';
+
+/** How asking the model ended, as far as the run has to know. */
+export type Asked =
+  | { readonly ended: 'goes-on' }
+  | { readonly ended: 'waits' }
+  | { readonly ended: 'failed'; readonly error: RunFailure };
+
+export const defaultOutputTokens = 16_384;
+/** Of the model's window; beyond it the older turns are compacted before the model is asked. */
+const compactAt = 0.8;
+const keptTurns = 4;
+const maxFailures = 5;
+const maxBackoffMs = 60_000;
+/** From here on nobody waits for it: whoever is there then goes on. */
+const longWaitMs = 5000;
+
+/** A limit is always said, so that what is reserved for an answer is enough for it. */
+const settingsOf = ({ agent: { settings } }: RunContext) => ({
+  ...settings,
+  maxOutputTokens: settings.maxOutputTokens ?? defaultOutputTokens,
+});
+
+const backoffMs = (failures: number, { retryAfterMs }: ModelFailure, baseMs: number): number =>
+  Math.min(maxBackoffMs, retryAfterMs ?? Math.round(baseMs * 2 ** failures * (0.5 + Math.random() / 2)));
+
+const offersOf = ({ tools }: RunContext): ModelRequest['tools'] =>
+  [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
+
+const whoAsked = ({ requestedBy, from, scope }: RunContext): string => {
+  const { name, about } = from?.profile ?? {};
+  const role = from ? `role ${from.role}` : '';
+  const [who, more] = name ? [name, [requestedBy, role]] : [requestedBy, [role]];
+  const known = more.filter(Boolean).join(', ');
+  const line = `You work for ${who}${known ? ` (${known})` : ''} in the workspace ${scope.workspace}.`;
+  return about ? `${line} About them: ${about}` : line;
+};
+
+const instructionsFor = (run: RunContext): string =>
+  [run.agent.instructions, whoAsked(run)].filter(Boolean).join('\n\n');
+
+/** A summarizer that fails is no reason to fail: there is one that needs no model. */
+const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number): Promise<void> => {
+  for (const summarize of agent.summarize ? [agent.summarize, undefined] : [undefined]) {
+    try {
+      await compactSession(scope, writer.key, { keepTurns, summarize }, writer.epoch);
+      return;
+    } catch (error) {
+      if (isPerdureError(error, 'CONFLICT')) return;
+      if (!summarize || isPerdureError(error, 'FENCED')) throw error;
+      scope.onWarning(error);
+    }
+  }
+};
+
+/** The context, after the older turns were compacted where they had grown too long or had no room any more. */
+const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Promise<Context> => {
+  const room = model.contextTokens - settingsOf(run).maxOutputTokens;
+  const request = { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run) };
+  const whole = await run.conversation.context(fold, request);
+  const isLong = whole.tokens > room * compactAt && whole.turns > keptTurns;
+  const { overflowed } = fold.run!;
+  if (!isLong && !whole.isCut && !overflowed) return whole;
+  await compact(run, overflowed ? 1 : Math.min(keptTurns, whole.turns));
+  return run.conversation.context(await run.scope.folds.head(run.writer.key), request);
+};
+
+const called = (run: RunContext, model: Model, fold: SessionFold, context: Context): EventDraft<'model.called'> => {
+  const settings = settingsOf(run);
+  return {
+    type: 'model.called',
+    payload: {
+      model: model.name,
+      attempt: fold.run!.failures + 1,
+      message: newId('msg', run.scope.clock.now()),
+      settings: asJson(settings),
+      tools: [...run.tools.keys()],
+      instructionsHash: hash('sha256', context.system, 'hex'),
+      requestTokens: context.tokens,
+      reservedTokens: context.tokens + settings.maxOutputTokens,
+    },
+    actor: agentActor(run),
+    turn: 'current',
+    run: run.run,
+  };
+};
+
+/** As if nothing of the request were cached and the answer took all that it may. */
+const reserveFor = ({ name, price }: Model, { tokens }: Context, outputTokens: number): Reserve => ({
+  model: name,
+  tokens: tokens + outputTokens,
+  usd: price ? (tokens * Math.max(price.input, price.cacheWrite ?? 0) + outputTokens * price.output) / 1e6 : undefined,
+});
+
+/** Nobody is at work while it waits. A budget that was set in this very moment is looked at first. */
+const waitForBudget = async (run: RunContext, reserve: Reserve): Promise<Asked> => {
+  const written = await run.writer.decide((fold) => {
+    const reason = budgetProblem(fold, reserve, run.scope.clock.now());
+    const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
+    return reason === undefined ? undefined : [{ type: 'run.waiting', payload: { for: 'budget', reason }, ...common }];
+  });
+  return { ended: written.length > 0 ? 'waits' : 'goes-on' };
+};
+
+const answered = (
+  run: RunContext,
+  model: Model,
+  call: EventDraft<'model.called'>,
+  { parts, finish, usage }: ModelAnswer,
+  durationMs: number,
+): readonly EventDraft[] => {
+  const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
+  const content = parts.map((part) => ({ ...part }));
+  return [
+    { type: 'model.completed', payload: { model: model.name, finish, usage, durationMs }, ...common },
+    {
+      type: 'message.appended',
+      payload: { message: { id: call.payload.message, role: 'assistant', content } },
+      ...common,
+    },
+  ];
+};
+
+const callsOf = ({ parts }: ModelAnswer): readonly Call[] =>
+  parts.flatMap((part) =>
+    part.type === 'tool-call' ? { tool: part.tool, callId: part.callId, input: part.input } : [],
+  );
+
+const failureOf = (error: unknown): ModelFailure => {
+  if (error instanceof ModelFailure) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new ModelFailure('refused', message, { cause: error });
+};
+
+const mayTryAgain = (failure: ModelFailure, fold: SessionFold): boolean => {
+  const { failures, overflowed } = fold.run!;
+  if (failure.failure === 'refused') return false;
+  return failure.failure === 'overflow' ? !overflowed : failures + 1 < maxFailures;
+};
+
+/** Asks the model once; the call is in the log before, the answer or the failure after. */
+export const askModel = async (run: RunContext, model: Model): Promise<Asked> => {
+  const { writer, signal, preview, scope } = run;
+  const fold = await writer.fold();
+  const redactor = await scope.secrets.redactor();
+  const context = redactContext(await contextFor(run, model, fold), redactor);
+  const settings = settingsOf(run);
+  const call = called(run, model, fold, context);
+  const reserve = reserveFor(model, context, settings.maxOutputTokens);
+  if (budgetProblem(fold, reserve, scope.clock.now())) return waitForBudget(run, reserve);
+  await writer.record(call);
+  const startedAt = performance.now();
+  const { message } = call.payload;
+  const shown = new ShownText<ModelDelta['kind']>(redactor, (kind, text) =>
+    preview({ type: 'delta', message, kind, text }),
+  );
+  let given: ModelAnswer;
+  try {
+    const request = {
+      instructions: context.system,
+      messages: context.messages,
+      tools: offersOf(run),
+      output: run.agent.output?.schema,
+      settings,
+      signal,
+    };
+    const show = ({ kind, text }: ModelDelta): void => {
+      if (!signal.aborted) shown.push(kind, text);
+    };
+    const ask = () => untilAborted(model.answer(request, show), signal);
+    given = await inChatSpan(run, model, ask, (error) => failureOf(error).failure);
+  } catch (error) {
+    scope.previews.over(writer.key);
+    signal.throwIfAborted();
+    if (isPerdureError(error)) throw error;
+    return failed(run, model, call, failureOf(error));
+  } finally {
+    shown.end();
+  }
+  signal.throwIfAborted();
+  const parts = redactAs(z.array(AssistantPart), [...given.parts], await scope.secrets.redactor());
+  const answer = { ...given, parts };
+  return keepAnswer(run, answered(run, model, call, answer, Math.round(performance.now() - startedAt)), answer);
+};
+
+/** The answer, and in the same append the calls that may begin at once. */
+const keepAnswer = async (run: RunContext, drafts: readonly EventDraft[], answer: ModelAnswer): Promise<Asked> => {
+  const ended = finished(answer);
+  const fold = await run.writer.fold();
+  const calls = ended.ended === 'goes-on' ? await callsAtOnce(run, fold, callsOf(answer)) : [];
+  await run.writer.record(...drafts, ...calls.map((each) => begin(run, fold, each)));
+  run.scope.previews.over(run.writer.key);
+  await Promise.all(calls.map((each) => executeCall(run, fold, each, 1)));
+  return ended;
+};
+
+const cutOff: Readonly<Partial<Record<Finish, RunFailure>>> = {
+  length: {
+    code: 'MODEL_LENGTH',
+    message:
+      'the answer was cut off at the limit of output tokens: raise settings.maxOutputTokens of the agent, or ask for less at once',
+  },
+  'content-filter': {
+    code: 'MODEL_CONTENT_FILTER',
+    message: "the provider's filter stopped the answer: ask in other words, or take another model",
+  },
+};
+
+const finished = ({ finish }: ModelAnswer): Asked => {
+  const error = cutOff[finish];
+  return error ? { ended: 'failed', error } : { ended: 'goes-on' };
+};
+
+const failureCodes: Readonly<Record<ModelFailureKind, RunFailureCode>> = {
+  overflow: 'MODEL_OVERFLOW',
+  'rate-limit': 'MODEL_RATE_LIMIT',
+  unavailable: 'MODEL_UNAVAILABLE',
+  timeout: 'MODEL_TIMEOUT',
+  'broken-stream': 'MODEL_BROKEN_STREAM',
+  refused: 'MODEL_REFUSED',
+};
+
+const failed = async (
+  run: RunContext,
+  model: Model,
+  call: EventDraft<'model.called'>,
+  failure: ModelFailure,
+): Promise<Asked> => {
+  const fold = await run.writer.fold();
+  const isRetried = mayTryAgain(failure, fold);
+  const retryInMs = isRetried ? backoffMs(fold.run!.failures, failure, run.scope.timing.modelBackoffMs) : undefined;
+  const { attempt } = call.payload;
+  const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
+  const waits = failure.failure !== 'overflow' && retryInMs !== undefined && retryInMs >= longWaitMs;
+  const until = waits ? run.scope.clock.now() + retryInMs : undefined;
+  const failedDraft: EventDraft = {
+    type: 'model.failed',
+    payload: {
+      model: model.name,
+      attempt,
+      failure: failure.failure,
+      message: String(asJson(failure.message)),
+      retryInMs,
+      usage: failure.usage,
+    },
+    ...common,
+  };
+  const reason = `asks ${model.name} again after: ${failure.failure}`;
+  const rest: EventDraft[] = waits
+    ? [{ type: 'run.waiting', payload: { for: 'model', reason, until }, ...common }]
+    : [];
+  await run.writer.record(failedDraft, ...rest);
+  if (waits) return { ended: 'waits' };
+  if (retryInMs === undefined) {
+    return { ended: 'failed', error: { code: failureCodes[failure.failure], message: failure.message } };
+  }
+  if (failure.failure !== 'overflow') await sleep(retryInMs, undefined, { signal: run.signal });
+  return { ended: 'goes-on' };
+};

@@ -1,0 +1,94 @@
+import type { EventDraft } from '../../schema/event.ts';
+import { newId, systemActor } from '../../schema/ids.ts';
+import type { Call } from '../session/events/call-events.ts';
+import { inputHash } from '../session/events/input-hash.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { type CallEnd, failedEnd } from '../session/runs/call-end.ts';
+import { approvalOf } from '../session/runs/next-step.ts';
+import type { ApprovalState } from '../session/runs/run-fold.ts';
+import { agentActor, type RunContext } from './run-context.ts';
+import type { ReadyCall } from './run-tool.ts';
+
+/** What there is to do about a call: run it, or say at once how it ended, or ask somebody. */
+export type Plan =
+  | { readonly do: 'run'; readonly call: ReadyCall }
+  | { readonly do: 'end'; readonly end: CallEnd; readonly also?: EventDraft }
+  | { readonly do: 'ask'; readonly draft: EventDraft };
+
+const namesOf = (tools: RunContext['tools']): string => [...tools.keys()].join(', ') || 'none';
+
+export const checked = ({ tools }: RunContext, call: Call): Plan => {
+  const tool = tools.get(call.tool);
+  if (!tool) {
+    const message = `there is no tool ${call.tool}; there are: ${namesOf(tools)}`;
+    return { do: 'end', end: failedEnd('unknown_tool', 'UnknownTool', message) };
+  }
+  const parsed = tool.parse(call.input);
+  if ('problem' in parsed) return { do: 'end', end: failedEnd('invalid_input', 'InvalidInput', parsed.problem) };
+  return { do: 'run', call: { ...call, tool, value: parsed.value } };
+};
+
+const refused = (reason: string) => ({ do: 'end' as const, end: failedEnd('denied', 'Denied', reason) });
+
+const asked = (fold: SessionFold, run: RunContext, { tool, callId, value }: ReadyCall): Plan | undefined => {
+  const question = tool.question?.(value as never);
+  if (!question) return undefined;
+  const known = fold.questions[callId];
+  if (known?.answer !== undefined) return { do: 'end', end: { outcome: 'ok', output: known.answer } };
+  const payload = {
+    callId,
+    tool: tool.name,
+    question: question.text,
+    options: question.options && [...question.options],
+  };
+  return {
+    do: 'ask',
+    draft: { type: 'question.asked', payload, actor: agentActor(run), turn: fold.turn, run: run.run },
+  };
+};
+
+const expiry = ({ run }: RunContext, { turn }: SessionFold, { id }: ApprovalState): EventDraft => ({
+  type: 'approval.settled',
+  payload: { approval: id, answer: 'expired' },
+  actor: systemActor,
+  turn,
+  run,
+});
+
+/** An answer holds for the input that was shown, and for no other. */
+const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Promise<Plan | undefined> => {
+  const { tool, callId, input } = call;
+  const wanted = inputHash(fold.inputKey, input);
+  const known = approvalOf(fold, callId);
+  const now = run.scope.clock.now();
+  if (known) {
+    if (!known.settled) return { ...refused('nobody answered in time'), also: expiry(run, fold, known) };
+    const { answer, reason, by } = known.settled;
+    if (answer === 'approved')
+      return known.inputHash === wanted ? undefined : refused('the input is not the approved one');
+    return refused(`${answer} by ${by}${reason ? `: ${reason}` : ''}`);
+  }
+  const rule = await tool.approvalFor(input, { state: fold.state });
+  if (!rule) return undefined;
+  const payload = {
+    approval: newId('apr', now),
+    callId,
+    tool: tool.name,
+    inputHash: wanted,
+    summary: `${tool.name} ${JSON.stringify(input)}`.slice(0, 2000).toWellFormed(),
+    requestedBy: fold.run!.requestedBy,
+    roles: rule.roles && [...rule.roles],
+    notRequester: rule.notRequester,
+    expiresAt: rule.expiresInMs === undefined ? undefined : now + rule.expiresInMs,
+  };
+  return {
+    do: 'ask',
+    draft: { type: 'approval.requested', payload, actor: agentActor(run), turn: fold.turn, run: run.run },
+  };
+};
+
+export const planFor = async (fold: SessionFold, run: RunContext, call: Call): Promise<Plan> => {
+  const plan = checked(run, call);
+  if (plan.do !== 'run') return plan;
+  return asked(fold, run, plan.call) ?? (await approved(fold, run, plan.call)) ?? plan;
+};

@@ -1,0 +1,84 @@
+import type { EventDraft } from '../../schema/event.ts';
+import { type Actor, newId, type RunId } from '../../schema/ids.ts';
+import { recallKey } from '../context/recall.ts';
+import { ShownText } from '../engine/previews.ts';
+import type { RunWriter } from '../engine/run-writer.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { WorktreePlace } from '../files/disk/place.ts';
+import type { ToolContext } from '../ports/tool.ts';
+import type { Agent } from '../session/agent.ts';
+import { clip } from '../session/context/clip.ts';
+import { asJson } from '../session/events/as-json.ts';
+import type { Redactor } from '../session/redaction/redact.ts';
+import type { Preparation } from '../session-files/run-files.ts';
+
+interface Preparing {
+  readonly scope: Scope;
+  readonly writer: RunWriter;
+  readonly run: RunId;
+  readonly signal: AbortSignal;
+}
+
+const maxOutputChars = 4000;
+
+const outcomeOf = (output: unknown, redactor: Redactor): { exitCode: number | null; output: string } => {
+  const { exitCode = null, output: printed } = (output ?? {}) as { exitCode?: number | null; output?: unknown };
+  return { exitCode, output: clip(String(asJson(printed ?? output ?? '', redactor)), maxOutputChars) };
+};
+
+/** Makes anew what snapshots leave out, by the agent's own command. How it went is in the log; the run goes on either way. */
+const prepareWorktree = async (
+  { scope, writer, run, signal }: Preparing,
+  { name, prepare: { command, shell } }: Pick<Agent, 'name'> & { readonly prepare: NonNullable<Agent['prepare']> },
+  place: WorktreePlace,
+  callId: string,
+): Promise<void> => {
+  const redactor = await scope.secrets.redactor();
+  const shown = new ShownText<'progress'>(redactor, (type, text) =>
+    scope.previews.tell(writer.key, { type, callId, text }),
+  );
+  const context: ToolContext = {
+    ...writer.key,
+    run,
+    callId,
+    idempotencyKey: `${writer.key.session}/${run}/${callId}`,
+    attempt: 1,
+    signal,
+    secrets: {},
+    folder: place.folder,
+    temporary: place.temporary,
+    state: (await writer.fold()).state,
+    kept: undefined,
+    keep: () => undefined,
+    keepArtifact: () => Promise.reject(new TypeError('what prepares a worktree keeps nothing')),
+    progress: (text) => shown.push('progress', text),
+    recall: (key) => recallKey(scope, writer.key, key),
+    delegate: () => Promise.reject(new TypeError('what prepares a worktree delegates nothing')),
+  };
+  const startedAt = performance.now();
+  let outcome: ReturnType<typeof outcomeOf>;
+  try {
+    outcome = outcomeOf(await shell.execute({ command } as never, context), redactor);
+  } catch (error) {
+    signal.throwIfAborted();
+    outcome = outcomeOf({ output: error instanceof Error ? error.message : String(error) }, redactor);
+  }
+  shown.end();
+  const durationMs = Math.round(performance.now() - startedAt);
+  const payload = { command, ...outcome, durationMs };
+  const draft: EventDraft = {
+    type: 'files.prepared',
+    payload,
+    actor: `agent:${name}` as Actor,
+    turn: 'current',
+    run,
+  };
+  await writer.record(draft);
+};
+
+/** As a run's files are told of it; undefined where the agent prepares nothing. */
+export const preparing = (preparation: Preparing, { name, prepare }: Agent): Preparation | undefined =>
+  prepare && {
+    newCause: () => ({ tool: prepare.shell.name, callId: newId('call', preparation.scope.clock.now()) }),
+    run: (place, { callId }) => prepareWorktree(preparation, { name, prepare }, place, callId),
+  };

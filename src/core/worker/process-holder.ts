@@ -1,0 +1,26 @@
+import { readlinkSync } from 'node:fs';
+import { thisMachine } from '../files/disk/machine.ts';
+import { bootId, isRunning, thisProcess } from '../host/process-identity.ts';
+import type { Holder } from '../ports/queue.ts';
+
+/** Where the number of a process means the same one: a boot of a system, and a container on it. Undefined where the system does not tell. */
+const numberSpace = (): string | undefined => {
+  try {
+    return bootId() && `${bootId()}/${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return undefined;
+  }
+};
+
+export const processHolder = async (worker: string, data: string): Promise<Holder> => {
+  const { pid, start } = thisProcess();
+  return { worker, machine: numberSpace() || (await thisMachine(data)), process: pid, processStart: start };
+};
+
+/** Whether the holder is known to be dead. Only the machine it ran on can tell. */
+export const isGone = (holder: Holder, here: string): boolean =>
+  holder.machine === here && !isRunning({ pid: holder.process, start: holder.processStart });
+
+/** Another process of the same machine. */
+export const isNear = (holder: Holder, own: Holder): boolean =>
+  holder.machine === own.machine && holder.process !== own.process;

@@ -1,0 +1,118 @@
+import { isPerdureError } from '../../schema/error.ts';
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
+import { type Actor, newId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
+import type { ToolResultPart } from '../../schema/message.ts';
+import type { ChangedFile } from '../../schema/state.ts';
+import { treeOf } from '../files/tree.ts';
+import { shownToModel } from '../session/context/shown-output.ts';
+import { snapshotDraft } from '../session/decide-files.ts';
+import { type Call, endCommit, endFact } from '../session/events/call-events.ts';
+import type { SessionFold } from '../session/fold.ts';
+import type { Redactor } from '../session/redaction/redact.ts';
+import { type CallEnd, type ToldEnd, toldEnd } from '../session/runs/call-end.ts';
+import { type FoundFiles, type Look, mayWrite } from '../session-files/run-files.ts';
+import type { RunContext } from './run-context.ts';
+
+const resultMessage = (call: Call, end: ToldEnd, seq: number, problem?: string): EventDraft => {
+  const text = end.outcome === 'ok' ? shownToModel(end.output, seq) : end.error.message;
+  const part: ToolResultPart = {
+    type: 'tool-result',
+    callId: call.callId,
+    tool: call.tool,
+    outcome: end.outcome,
+    output: problem ? { output: text, problem } : text,
+  };
+  const message = { id: newId('msg'), role: 'tool' as const, content: [part] };
+  return { type: 'message.appended', payload: { message }, actor: `tool:${call.tool}` as Actor, turn: 'current' };
+};
+
+/** What else is to be told of a call that ended. */
+export interface About {
+  readonly durationMs: number;
+  readonly keeps?: Json | undefined;
+  readonly artifacts?: readonly PayloadOf<'artifact.kept'>[] | undefined;
+  /** What it left in the worktree; or why nobody could look. */
+  readonly look?: Look | { readonly problem: string } | undefined;
+  readonly also?: EventDraft | undefined;
+}
+
+interface Ended {
+  readonly end: CallEnd;
+  readonly told: ToldEnd;
+  readonly redactor: Redactor;
+}
+
+/** The change that the call declares and the files that were found changed; of both, what can be committed. */
+const commitOf = (
+  { tools, scope }: RunContext,
+  fold: SessionFold,
+  call: Call,
+  { end, redactor }: Ended,
+  changes: readonly ChangedFile[],
+): { readonly change?: EventDraft | undefined; readonly problem?: string } => {
+  const declaration = tools.get(call.tool) ?? {};
+  const by = { agents: scope.agents, redactor };
+  try {
+    return { change: endCommit(fold, call, declaration, end, by, changes) };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return { problem, ...(changes.length > 0 && { change: endCommit(fold, call, {}, end, by, changes) }) };
+  }
+};
+
+const endDrafts = (
+  run: RunContext,
+  fold: SessionFold,
+  call: Call,
+  ended: Ended,
+  { durationMs, keeps, look, artifacts = [], also }: About,
+  found: FoundFiles | undefined,
+): readonly EventDraft[] => {
+  const actor = `tool:${call.tool}` as Actor;
+  const common = { actor, turn: 'current' as const };
+  const { change, problem } = commitOf(run, fold, call, ended, found?.files.changes ?? []);
+  const said = [problem, look && 'problem' in look ? look.problem : undefined].filter(Boolean).join('; ') || undefined;
+  const drafts: readonly EventDraft[] = [
+    ...(also ? [also] : []),
+    endFact(fold, call, run.tools.get(call.tool) ?? {}, ended.told, { durationMs, keeps }),
+    ...(fold.openCalls[call.callId] ? [resultMessage(call, ended.told, fold.seq + (also ? 2 : 1), said)] : []),
+    ...artifacts.map((payload): EventDraft => ({ type: 'artifact.kept', payload, ...common })),
+    ...(found?.conflicts ? [{ type: 'files.conflicted', payload: found.conflicts, ...common } as const] : []),
+    ...(found ? [snapshotDraft(fold, found.files, actor)] : []),
+    ...(change ? [change] : []),
+  ];
+  return drafts.map((draft) => ({ ...draft, run: run.run }));
+};
+
+/**
+ * The outcome, what the model is told of it unless a person did so, and what it changed in the state and in the files, in one. What cannot
+ * be committed is said and does not lose the rest.
+ */
+export const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about: About): Promise<void> => {
+  const { look } = about;
+  const redactor = await run.scope.secrets.redactor();
+  const ended: Ended = { end, told: toldEnd(end, redactor), redactor };
+  if (!look || 'problem' in look) {
+    await run.writer.decide((fold) => endDrafts(run, fold, call, ended, about, undefined));
+    return;
+  }
+  await run.files.landing(look, async (found) => {
+    const written = await run.writer.decide((fold) =>
+      treeOf(fold) === found.on ? endDrafts(run, fold, call, ended, about, found) : undefined,
+    );
+    return written.length > 0;
+  });
+};
+
+/** What a call that may have written left in the worktree. That it cannot be looked at does not take the call's outcome away. */
+export const lookAfter = async (run: RunContext, { tool, callId }: Call): Promise<About['look']> => {
+  if (!mayWrite(run.tools.get(tool))) return undefined;
+  try {
+    return await run.files.look({ tool, callId });
+  } catch (error) {
+    if (!isPerdureError(error) || error.code.startsWith('STORE_')) throw error;
+    run.scope.onWarning(error);
+    return { problem: `what it changed in the files is not recorded yet: ${error.message}` };
+  }
+};

@@ -1,0 +1,126 @@
+import type { SessionEvent } from '../../schema/event.ts';
+import type { Json } from '../../schema/json.ts';
+import type { Message } from '../../schema/message.ts';
+import type { ModelFailureKind } from '../../schema/run.ts';
+import { type Finish, type Model, type ModelAnswer, ModelFailure } from '../ports/model.ts';
+import type { Tool } from '../ports/tool.ts';
+import { type CallEnd, EndedAs, failedEnd } from '../session/runs/call-end.ts';
+import { resultsIn } from '../session/runs/departures.ts';
+
+type RecordedReply = ModelAnswer | { readonly failure: ModelFailureKind; readonly message: string };
+
+/** What the log holds of a run, as far as it can be played again. */
+export interface RecordedRun {
+  readonly input: Message;
+  readonly model: string;
+  readonly replies: readonly RecordedReply[];
+  readonly calls: readonly { readonly tool: string; readonly input: Json; readonly end: CallEnd }[];
+}
+
+const endOf = (events: readonly SessionEvent[], callId: string): CallEnd => {
+  for (const event of events) {
+    if (event.type === 'tool.completed' && event.payload.callId === callId)
+      return { outcome: 'ok', output: event.payload.output };
+    if (event.type === 'tool.failed' && event.payload.callId === callId) {
+      const { outcome, error } = event.payload;
+      return { outcome, error };
+    }
+    const settled = resultsIn(event).find((part) => part.callId === callId);
+    if (settled && settled.outcome !== 'ok') return failedEnd(settled.outcome, settled.outcome, String(settled.output));
+  }
+  return failedEnd('interrupted', 'Interrupted', 'its outcome was never recorded');
+};
+
+type Completed = SessionEvent<'model.completed'>['payload'];
+
+/** What came of each request of which something came. */
+const repliesOf = (events: readonly SessionEvent[]): RecordedRun['replies'] => {
+  let completed: Completed | undefined;
+  return events.flatMap((event): RecordedReply[] => {
+    if (event.type === 'model.failed') return [{ failure: event.payload.failure, message: event.payload.message }];
+    if (event.type === 'model.completed') completed = event.payload;
+    if (event.type !== 'message.appended' || event.payload.message.role !== 'assistant' || !completed) return [];
+    const { finish, usage } = completed;
+    return [{ parts: event.payload.message.content, finish: finish as Finish, usage }];
+  });
+};
+
+/** Undefined when there is no input among the events. */
+export const recordedRun = (events: readonly SessionEvent[]): RecordedRun | undefined => {
+  const input = events
+    .flatMap((event) => (event.type === 'message.appended' ? event.payload.message : []))
+    .find(({ role }) => role === 'user');
+  if (!input) return undefined;
+  const replies = repliesOf(events);
+  const calls = replies.flatMap((reply) =>
+    'failure' in reply
+      ? []
+      : reply.parts.flatMap((part) =>
+          part.type === 'tool-call' ? { tool: part.tool, input: part.input, end: endOf(events, part.callId) } : [],
+        ),
+  );
+  const model = events.find((event) => event.type === 'model.called')?.payload.model ?? 'recorded';
+  return { input, model, replies, calls };
+};
+
+/** Gives what was recorded, one after another, whatever it is asked; then there is nothing to go on with. */
+export const recordedModel = (
+  { model, replies }: RecordedRun,
+  contextTokens: number,
+  onRecordingOver: () => void,
+): Model => {
+  let next = 0;
+  return {
+    name: model,
+    contextTokens,
+    price: { input: 0, output: 0 },
+    answer: async () => {
+      const reply = replies[next++];
+      if (!reply) {
+        onRecordingOver();
+        throw new ModelFailure('refused', 'the recording has no further answer');
+      }
+      if ('failure' in reply) throw new ModelFailure(reply.failure, reply.message);
+      return reply;
+    },
+  };
+};
+
+const keyOf = (tool: string, input: Json): string => JSON.stringify([tool, input]);
+
+const notRecorded = failedEnd(
+  'interrupted',
+  'NotRecorded',
+  'This call was not made when the run was recorded; it was not run.',
+);
+
+const notApproved = failedEnd('denied', 'Denied', 'This call needs an approval, and nobody is asked in a replay.');
+
+/** The tools, answering with what was recorded for the same input; other calls run only when `live`, and where nobody has to be asked. */
+export const recordedTools = (
+  tools: ReadonlyMap<string, Tool>,
+  { calls }: RecordedRun,
+  live: boolean,
+): ReadonlyMap<string, Tool> => {
+  const left = Map.groupBy(calls, ({ tool, input }) => keyOf(tool, input));
+  const wrap = (tool: Tool): Tool => {
+    const { question: _, ...rest } = tool;
+    return {
+      ...rest,
+      effects: 'once',
+      usesFiles: live && tool.usesFiles,
+      approvalFor: () => undefined,
+      parse: (input) => ({ value: input }),
+      execute: async (input: never, context) => {
+        const recorded = left.get(keyOf(tool.name, input))?.shift();
+        if (recorded) throw new EndedAs(recorded.end);
+        const parsed = tool.parse(input);
+        if ('problem' in parsed) throw new EndedAs(failedEnd('invalid_input', 'InvalidInput', parsed.problem));
+        if (!live || tool.question) throw new EndedAs(notRecorded);
+        if (await tool.approvalFor(input, context)) throw new EndedAs(notApproved);
+        return tool.execute(parsed.value as never, context);
+      },
+    };
+  };
+  return new Map([...tools].map(([name, tool]) => [name, wrap(tool)]));
+};

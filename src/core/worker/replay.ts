@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { SessionId } from '../../schema/ids.ts';
+import { readEvents } from '../engine/events.ts';
+import { execute } from '../engine/execute.ts';
+import { resolvePoint } from '../engine/points.ts';
+import { RunWriter } from '../engine/run-writer.ts';
+import { keyOf, type Scope } from '../engine/scope.ts';
+import { placeOf } from '../files/disk/place.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { cancelRun } from '../runs/cancel.ts';
+import { handOver } from '../runs/handoff.ts';
+import { admitInput } from '../runs/send.ts';
+import { type Agent, agentName, isAgent } from '../session/agent.ts';
+import { parseInput } from '../session/events/event-codec.ts';
+import { beginDrafts } from '../session/runs/begin-run.ts';
+import { type Departure, departuresBetween } from '../session/runs/departures.ts';
+import type { QueuedInput } from '../session/runs/run-fold.ts';
+import { RunFiles } from '../session-files/run-files.ts';
+import { forkSession } from '../sessions/fork.ts';
+import { Conversation } from './conversation.ts';
+import { driveRun } from './drive-run.ts';
+import { type RecordedRun, recordedModel, recordedRun, recordedTools } from './recorded-run.ts';
+
+const Options = z.strictObject({
+  turn: z.int().positive(),
+  agent: z.custom<Agent>(isAgent, 'expected what defineAgent gives').optional(),
+  model: z.unknown().optional(),
+  live: z.boolean().default(false),
+});
+
+export interface ReplayOptions {
+  readonly turn: number;
+  /** In place of the agent that the session was bound to: another prompt, other tools. */
+  readonly agent?: Agent | undefined;
+  /** Asked in place of the recorded answers. */
+  readonly model?: unknown;
+  /** Runs calls for which nothing was recorded; without it they are told as not run. */
+  readonly live?: boolean | undefined;
+}
+
+export interface Replay {
+  /** The fork in which it was played, for a closer look. It is archived. */
+  readonly session: SessionId;
+  readonly departures: readonly Departure[];
+  /** Where the recording ends before the run does, and it was played as far as that: the run was cancelled there, or is not over. */
+  readonly upTo?: 'cancelled' | 'under-way' | undefined;
+}
+
+/** Of its own run: inputs that came meanwhile stand in it too, and what became of those that were cancelled before they began. */
+const eventsOfTurn = async (scope: Scope, key: SessionKey, turn: number): Promise<readonly SessionEvent[]> => {
+  const head = await scope.folds.outline(key);
+  const at = await resolvePoint(scope.store, key, head, { turn });
+  const [start] = await scope.store.turnStarts(key, { from: turn, limit: 1 });
+  const events: SessionEvent[] = [];
+  for await (const event of readEvents(scope, key, { after: (start?.seq ?? 1) - 1, at: { seq: at } })) {
+    if (event.turn === turn && event.run && event.run === (events[0] ?? event).run) events.push(event);
+  }
+  return events;
+};
+
+interface Recording {
+  readonly events: readonly SessionEvent[];
+  readonly recorded: RecordedRun;
+  /** Who asked for the run, as the input that it answers tells. */
+  readonly requested: QueuedInput | undefined;
+}
+
+const nothingToReplay = (key: SessionKey, turn: number): PerdureError =>
+  new PerdureError(
+    'POINT_NOT_FOUND',
+    `turn ${turn} of ${key.session} was not answered by a run: there is nothing to replay`,
+    {
+      details: { turn },
+    },
+  );
+
+const boundAgent = async (scope: Scope, key: SessionKey): Promise<Agent> => {
+  const { bound } = await scope.folds.head(key);
+  const agent = bound && scope.agents.get(agentName(bound.agent));
+  if (agent) return agent;
+  throw new PerdureError(
+    'AGENT_VERSION_UNAVAILABLE',
+    `the agent of ${key.session} is not held by this runtime: pass it to openRuntime({ agents }), or to replay`,
+    { details: { ...key } },
+  );
+};
+
+/** What the recording ends with, where that is no end that a run comes to by itself. */
+const cutOf = (events: readonly SessionEvent[]): Replay['upTo'] => {
+  const end = events.find((event) => event.type === 'run.ended');
+  if (!end) return 'under-way';
+  return end.payload.status === 'cancelled' ? 'cancelled' : undefined;
+};
+
+/** Plays it in a fork that was made for it, until it ends or there is nothing left to play; gives what it did. */
+const play = async (
+  scope: Scope,
+  fork: SessionKey,
+  { events, recorded, requested }: Recording,
+  { agent: otherAgent, model: otherModel, live }: z.output<typeof Options>,
+) => {
+  if (otherAgent) await execute(scope, fork, { type: 'bind', agent: otherAgent });
+  const agent = otherAgent ?? (await boundAgent(scope, fork));
+  const isRecorded = otherModel === undefined;
+  const over = new AbortController();
+  const model = isRecorded
+    ? recordedModel(recorded, (await scope.models(agent.model)).contextTokens, () => over.abort())
+    : await scope.models(otherModel);
+  if (isRecorded) await execute(scope, fork, { type: 'limit', limits: {}, reason: 'nothing is spent' });
+  const { id: run } = await admitInput(scope, fork, contentOf(recorded.input));
+  const writer = new RunWriter(scope, fork);
+  await writer.claim((fold) => beginDrafts(fold, fold.queue.find((input) => input.run === run)!));
+  const tools = recordedTools(agent.tools, recorded, live);
+  const driving = driveRun(
+    {
+      scope: isRecorded ? { ...scope, timing: { ...scope.timing, modelBackoffMs: 0 } } : scope,
+      writer,
+      conversation: new Conversation(scope, writer),
+      run,
+      requestedBy: requested?.by ?? scope.actor,
+      from: requested?.from,
+      agent,
+      tools,
+      files: new RunFiles({ scope, writer, place: placeOf(scope.data, writer.key), run, tools }, await writer.fold()),
+      signal: AbortSignal.any([scope.closing, over.signal]),
+      preview: (written) => scope.previews.tell(fork, written),
+      isEnding: () => false,
+      waitFor: () => ({ [Symbol.dispose]: () => undefined }),
+    },
+    model,
+  );
+  await driving.catch((error) => {
+    if (!over.signal.aborted) throw error;
+  });
+  const replayed = await Array.fromAsync(readEvents(scope, fork, { after: events[0]!.seq - 1 }));
+  return { replayed: replayed.filter((event) => event.run === run), isOver: over.signal.aborted };
+};
+
+/** Nobody goes on with it; whoever wants to look at it finds it archived. */
+const putAway = async (scope: Scope, fork: SessionKey): Promise<void> => {
+  await cancelRun(scope, fork);
+  await execute(scope, fork, { type: 'close', now: scope.clock.now(), reason: 'it was played' });
+  await execute(scope, fork, { type: 'archive' });
+};
+
+/** Plays a turn again on a fork, with what was recorded of the model and the tools or with another model or agent, and tells where it departs. */
+export const replayTurn = async (scope: Scope, key: SessionKey, input: ReplayOptions): Promise<Replay> => {
+  const options = parseInput('the replay', Options, input);
+  const { turn } = options;
+  const events = await eventsOfTurn(scope, key, turn);
+  const recorded = recordedRun(events);
+  if (!recorded) throw nothingToReplay(key, turn);
+  const at = events[0]!.seq - 1;
+  const requested = (await scope.folds.at(key, at)).queue.find(({ run }) => run === events[0]!.run);
+  const fork = keyOf(scope, await forkSession(scope, key, { at: { seq: at }, title: `replay of turn ${turn}` }));
+  try {
+    await handOver(scope, fork, { to: 'human', reason: `replays turn ${turn} of ${key.session}` });
+    const { replayed, isOver } = await play(scope, fork, { events, recorded, requested }, options);
+    const upTo = isOver ? cutOf(events) : undefined;
+    const departures = departuresBetween(events, replayed, upTo !== undefined);
+    return { session: fork.session, departures, ...(upTo && { upTo }) };
+  } finally {
+    await putAway(scope, fork);
+  }
+};
+
+const contentOf = ({ content }: { readonly content: readonly object[] }) => content as Parameters<typeof admitInput>[2];

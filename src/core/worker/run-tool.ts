@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Json } from '../../schema/json.ts';
+import { timerMs } from '../../schema/timer-limit.ts';
+import type { Tool, ToolContext } from '../ports/tool.ts';
+import { type CallEnd, EndedAs, failedEnd, givenEnd, thrownEnd } from '../session/runs/call-end.ts';
+
+/** A call that was checked and may run. */
+export interface ReadyCall {
+  readonly tool: Tool;
+  readonly callId: string;
+  readonly input: Json;
+  readonly value: unknown;
+}
+
+const lastOf = async (output: unknown): Promise<unknown> => {
+  if (typeof (output as AsyncIterable<unknown> | null)?.[Symbol.asyncIterator] !== 'function') return output;
+  let last: unknown;
+  for await (last of output as AsyncIterable<unknown>);
+  return last;
+};
+
+/** Whatever a tool or a model does with the signal, its call is over when the signal says so. */
+export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+
+/** What a call is aborted with that will go on when the child it waits for does. */
+export const waitsForChild = Symbol('waits for its child');
+
+const runOnce = async (call: ReadyCall, context: ToolContext): Promise<CallEnd | undefined> => {
+  const { tool, value } = call;
+  const timeout = AbortSignal.timeout(tool.timeoutMs);
+  const signal = AbortSignal.any([context.signal, timeout]);
+  try {
+    const work = (async () => lastOf(await tool.execute(value as never, { ...context, signal })))();
+    return givenEnd(await untilAborted(work, signal));
+  } catch (error) {
+    if (context.signal.reason === waitsForChild) return undefined;
+    if (error instanceof EndedAs) return error.end;
+    if (timeout.aborted && !context.signal.aborted) {
+      return failedEnd('timeout', 'TimeoutError', `the call took longer than ${tool.timeoutMs} ms and was ended`);
+    }
+    return thrownEnd(error, context.signal);
+  }
+};
+
+const mayRunAgain = ({ tool }: ReadyCall, end: CallEnd, attempt: number): boolean =>
+  tool.effects !== 'once' && attempt <= tool.retry.times && (end.outcome === 'threw' || end.outcome === 'timeout');
+
+/** Runs it, and again where the tool allows that; every further attempt is told before it begins. Undefined when it is not over yet. */
+export const runTool = async (
+  call: ReadyCall,
+  contextFor: (attempt: number) => ToolContext,
+  firstAttempt: number,
+  onRetry: (attempt: number, reason: string) => Promise<void>,
+): Promise<CallEnd | undefined> => {
+  for (let attempt = firstAttempt; ; attempt++) {
+    const context = contextFor(attempt);
+    const end = await runOnce(call, context);
+    if (!end || context.signal.aborted || !mayRunAgain(call, end, attempt)) return end;
+    const backoffMs = timerMs(call.tool.retry.backoffMs * 2 ** (attempt - 1));
+    await sleep(backoffMs, undefined, { signal: context.signal }).catch(() => undefined);
+    if (context.signal.aborted) return end;
+    await onRetry(attempt + 1, end.outcome === 'ok' ? '' : end.error.message);
+  }
+};

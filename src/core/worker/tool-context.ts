@@ -1,0 +1,83 @@
+import type { PayloadOf } from '../../schema/event.ts';
+import type { Json } from '../../schema/json.ts';
+import { recallKey } from '../context/recall.ts';
+import { ShownText } from '../engine/previews.ts';
+import { newArtifact } from '../files/new-artifact.ts';
+import type { ToolContext } from '../ports/tool.ts';
+import { asJson } from '../session/events/as-json.ts';
+import type { SessionFold } from '../session/fold.ts';
+import type { Redactor } from '../session/redaction/redact.ts';
+import { delegate } from './delegate.ts';
+import type { RunContext } from './run-context.ts';
+import { type ReadyCall, waitsForChild } from './run-tool.ts';
+
+/** What a tool is given for a call, and what it kept there for the next. */
+export class CallScope {
+  readonly #run: RunContext;
+  readonly #fold: SessionFold;
+  readonly #call: ReadyCall;
+  readonly #leaving = new AbortController();
+  readonly #secrets: ToolContext['secrets'];
+  readonly #redactor: Redactor;
+  readonly #shown: ShownText<'progress'>;
+  keeps: Json | undefined;
+  readonly artifacts: PayloadOf<'artifact.kept'>[] = [];
+
+  private constructor(
+    run: RunContext,
+    fold: SessionFold,
+    call: ReadyCall,
+    { secrets, redactor }: { readonly secrets: ToolContext['secrets']; readonly redactor: Redactor },
+  ) {
+    this.#run = run;
+    this.#fold = fold;
+    this.#call = call;
+    this.#secrets = secrets;
+    this.#redactor = redactor;
+    this.#shown = new ShownText(redactor, (type, text) => run.preview({ type, callId: call.callId, text }));
+  }
+
+  /** SECRET_NOT_FOUND where the tool names a secret that there is not. */
+  static async open(run: RunContext, fold: SessionFold, call: ReadyCall): Promise<CallScope> {
+    const secrets = await run.scope.secrets.valuesOf(call.tool.secrets);
+    // Asked for after them: what a tool is given is known.
+    return new CallScope(run, fold, call, { secrets, redactor: await run.scope.secrets.redactor() });
+  }
+
+  /** Shows what was held back of its progress. */
+  end(): void {
+    this.#shown.end();
+  }
+
+  /** Only what may run again can be left. */
+  get #leave(): (() => void) | undefined {
+    return this.#call.tool.effects === 'once' ? undefined : () => this.#leaving.abort(waitsForChild);
+  }
+
+  context(attempt: number): ToolContext {
+    const { scope, writer, run, files } = this.#run;
+    const { tool, callId } = this.#call;
+    return {
+      ...writer.key,
+      run,
+      callId,
+      idempotencyKey: `${writer.key.session}/${run}/${callId}`,
+      attempt,
+      signal: AbortSignal.any([this.#run.signal, this.#leaving.signal]),
+      secrets: this.#secrets,
+      folder: files.place.folder,
+      temporary: files.place.temporary,
+      state: this.#fold.state,
+      kept: this.#fold.kept[tool.name],
+      keep: (value) => {
+        this.keeps = asJson(value);
+      },
+      keepArtifact: async (name, content, about) => {
+        this.artifacts.push(await newArtifact({ blobs: scope.blobs, redactor: this.#redactor }, name, content, about));
+      },
+      progress: (text) => this.#shown.push('progress', text),
+      recall: (key) => recallKey(scope, writer.key, key),
+      delegate: (agent, task) => delegate(this.#run, callId, agent, task, this.#leave),
+    };
+  }
+}

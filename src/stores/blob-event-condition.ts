@@ -1,4 +1,0 @@
-import { blobEventTypes } from '../core/session/blob-events.ts';
-
-/** Of a row of events; an index holds those alone, and a query must say the same words to get it. */
-export const isBlobEvent = `type IN (${blobEventTypes.map((type) => `'${type}'`).join(', ')})`;

@@ -1,0 +1,50 @@
+import { maxPayloadBytes, type StoredEvent } from '../../core/ports/store.ts';
+import { decodePayload } from '../../core/session/events/event-codec.ts';
+import { mayFollow } from '../../core/session/lifecycle.ts';
+import { opensTurn } from '../../core/session/summary.ts';
+import { isPerdureError } from '../../schema/error.ts';
+import { type EventType, isEventType } from '../../schema/event.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
+
+const firsts: readonly string[] = ['session.opened', 'session.forked'];
+
+const placeProblem = (before: SessionSummary | undefined, { type }: StoredEvent): string | undefined => {
+  if (!before) return firsts.includes(type) ? undefined : `a session cannot begin with ${type}`;
+  if (firsts.includes(type)) return `${type} can only be the first event`;
+  if (!isEventType(type) || mayFollow(before.status, type)) return undefined;
+  return `${type} cannot follow while the session is ${before.status}`;
+};
+
+const payloadProblem = (event: StoredEvent, type: EventType): string | undefined => {
+  try {
+    const payload = decodePayload(event, type);
+    if (type !== 'session.rewound' || (payload as { to: number }).to < event.seq) return undefined;
+    return 'it goes back to an event that is not before it';
+  } catch (error) {
+    if (isPerdureError(error, 'EVENT_UNSUPPORTED')) return undefined;
+    if (isPerdureError(error, 'EVENT_DAMAGED')) return String(error.details.reason);
+    throw error;
+  }
+};
+
+/** Turns are numbered one after the other; a fork goes on in one of its parent's. */
+const turnProblem = (before: SessionSummary | undefined, { type, turn, opensTurn: mark }: StoredEvent) => {
+  if (mark !== opensTurn(before, { type, turn })) return 'its turns are not as marked';
+  return type !== 'session.forked' && turn > (before?.lastTurn ?? 0) + 1 ? `nobody opened its turn ${turn}` : undefined;
+};
+
+/**
+ * Why no release writes such an event after what the summary tells; a chain alone proves nothing about who made it. What was redacted
+ * and what a release to come will read is taken as it is.
+ */
+export const copiedEventProblem = (before: SessionSummary | undefined, event: StoredEvent): string | undefined => {
+  const { type, body } = event;
+  if (body.kind === 'bytes' && body.bytes.length > maxPayloadBytes) {
+    return `its payload of ${body.bytes.length} bytes is over the limit of ${maxPayloadBytes}`;
+  }
+  return (
+    turnProblem(before, event) ??
+    placeProblem(before, event) ??
+    (body.kind === 'bytes' && isEventType(type) ? payloadProblem(event, type) : undefined)
+  );
+};

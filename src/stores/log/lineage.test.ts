@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { newId, type SessionId } from '../../schema/ids.ts';
+import { clipSegments, type LineageLink, lineageOf, type Segment, segmentsOf } from './lineage.ts';
+
+const [child, middle, root] = [newId('ses'), newId('ses'), newId('ses')];
+
+/** Who owns each seq from 1 on, as the segments tell it. */
+const ownersOf = (segments: readonly Segment[], head: number): readonly (SessionId | undefined)[] =>
+  Array.from({ length: head }, (_, i) => segments.find(({ from, to }) => from <= i + 1 && i + 1 <= to)?.session);
+
+describe('lineage', () => {
+  const originsOf =
+    (...origins: readonly (readonly [SessionId, SessionId | null, number | null])[]) =>
+    (id: SessionId) =>
+      origins
+        .map(([session, parent, forkedAt]) => ({ session, parent, forkedAt }))
+        .find(({ session }) => session === id);
+
+  test('[FORK1] leads from a session to its root, or to where nobody is known', () => {
+    const known = originsOf([child, middle, 7], [middle, root, 4], [root, null, null]);
+    expect(lineageOf(child, known)).toEqual([
+      { session: child, forkedAt: 7 },
+      { session: middle, forkedAt: 4 },
+      { session: root, forkedAt: 0 },
+    ]);
+    expect(lineageOf(child, originsOf([child, middle, 7]))).toEqual([{ session: child, forkedAt: 7 }]);
+    expect(lineageOf(child, originsOf())).toBeUndefined();
+  });
+
+  test.each([
+    ['its own parent', originsOf([child, child, 1])],
+    ['its own ancestor', originsOf([child, middle, 7], [middle, root, 4], [root, middle, 2])],
+    ['forked at less than nothing', originsOf([child, middle, -1], [middle, null, null])],
+    ['forked beyond what can be', originsOf([child, middle, 2 ** 53], [middle, null, null])],
+  ])('[FAULT1, FAULT2] of a session that is %s is STORE_CORRUPT, which names it', (_, known) => {
+    const damage = expect.objectContaining({ code: 'STORE_CORRUPT', details: { session: child } });
+    expect(() => lineageOf(child, known)).toThrow(damage);
+  });
+
+  test('[FORK1] a root is one segment', () => {
+    expect(segmentsOf([{ session: root, forkedAt: 0 }], 5)).toEqual([{ session: root, from: 1, to: 5 }]);
+  });
+
+  test('[FORK1] each ancestor gives what lies between its own fork and that of its child, newest first', () => {
+    const lineage = [
+      { session: child, forkedAt: 7 },
+      { session: middle, forkedAt: 4 },
+      { session: root, forkedAt: 0 },
+    ];
+    expect(segmentsOf(lineage, 9)).toEqual([
+      { session: child, from: 8, to: 9 },
+      { session: middle, from: 5, to: 7 },
+      { session: root, from: 1, to: 4 },
+    ]);
+  });
+
+  test('[FORK1] a fork of what was inherited leaves out the session in between', () => {
+    for (const forkedAt of [4, 3]) {
+      const lineage = [
+        { session: child, forkedAt },
+        { session: middle, forkedAt: 4 },
+        { session: root, forkedAt: 0 },
+      ];
+      expect(segmentsOf(lineage, 6)).toEqual([
+        { session: child, from: forkedAt + 1, to: 6 },
+        { session: root, from: 1, to: forkedAt },
+      ]);
+    }
+  });
+
+  test('[FORK1] for any lineage the segments tell who owns each seq: nobody twice, none left out', () => {
+    const lineages = fc.array(fc.nat(), { minLength: 1, maxLength: 12 }).map((points) => {
+      // From the root on: each is forked from a point of the one before and then grows by one to three events.
+      let owners: SessionId[] = [];
+      const lineage: LineageLink[] = [];
+      for (const [depth, point] of points.entries()) {
+        const forkedAt = depth === 0 ? 0 : (point % owners.length) + 1;
+        const session = newId('ses');
+        owners = [...owners.slice(0, forkedAt), ...Array<SessionId>(1 + (point % 3)).fill(session)];
+        lineage.unshift({ session, forkedAt });
+      }
+      return { lineage, owners };
+    });
+    fc.assert(
+      fc.property(lineages, fc.nat(30), fc.nat(30), ({ lineage, owners }, after, upTo) => {
+        const segments = segmentsOf(lineage, owners.length);
+        expect(ownersOf(segments, owners.length)).toEqual(owners);
+        expect(segments.reduce((sum, { from, to }) => sum + to - from + 1, 0)).toBe(owners.length);
+        const clipped = clipSegments(segments, after, upTo);
+        expect(ownersOf(clipped, owners.length)).toEqual(
+          owners.map((owner, i) => (after < i + 1 && i + 1 <= upTo ? owner : undefined)),
+        );
+        for (const { from, to } of clipped) expect(from).toBeLessThanOrEqual(to);
+      }),
+    );
+  });
+});

@@ -1,0 +1,126 @@
+import type { AppendOutcome, AppendRequest, Head, NewEvent, StoredEvent, StoredKey } from '../../core/ports/store.ts';
+import { eventHash, genesisHash } from '../../core/session/events/chain.ts';
+import { opensTurn, summarize } from '../../core/session/summary.ts';
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
+import { type Seal, sealPayload } from '../codec/seal-payload.ts';
+
+/** What the store holds about the session at the moment of the append, read in the append's own transaction. */
+export interface AppendBase {
+  readonly head: Head | undefined;
+  /** For a fork: the parent's head, and the hash and time of the event it goes on from. */
+  readonly parent?: { readonly head: Head; readonly hash: Uint8Array; readonly at: number } | undefined;
+  /** The earlier use of the request's key in this session. */
+  readonly key?: StoredKey | undefined;
+}
+
+const refuseForeignTypes = (request: AppendRequest): void => {
+  if (request.writer.kind === 'run') return;
+  const foreign = request.events.find(({ type }) => /^(run|tool|model)\./.test(type));
+  if (!foreign) return;
+  throw new PerdureError(
+    'WRITER_FORBIDDEN',
+    `${foreign.type} is written by runs alone: claim the session and append with its epoch`,
+    { details: { type: foreign.type } },
+  );
+};
+
+const isOn = (head: Head, { onHead, onHash }: AppendRequest): boolean => {
+  if (onHead !== undefined && onHead !== head.seq) return false;
+  return onHash === undefined || onHash === Buffer.from(head.hash).toString('hex');
+};
+
+interface Start {
+  readonly seq: number;
+  readonly hash: Uint8Array;
+  readonly at: number;
+  readonly summary?: SessionSummary | undefined;
+}
+
+/** Where a new session's own events begin; undefined when the point it forks from does not exist. */
+const newStart = ({ creates }: AppendRequest, { parent }: AppendBase): Start | undefined => {
+  if (!creates?.parent) return { seq: 0, hash: genesisHash, at: 0 };
+  return parent && { seq: creates.parent.seq, hash: parent.hash, at: parent.at };
+};
+
+interface Chained {
+  readonly events: readonly StoredEvent[];
+  readonly summary: SessionSummary;
+}
+
+const turnOf = ({ turn }: NewEvent, current: number, last: number): number => {
+  if (turn === 'next') return last + 1;
+  return turn === 'current' ? current : turn;
+};
+
+/** The summary goes along, so that a turn opened after a fork or after an event of a named turn takes the highest number plus one. */
+const chainEvents = (request: AppendRequest, start: Start, seals: readonly Seal[] | undefined): Chained => {
+  let { seq, hash, summary } = start;
+  const at = Math.max(request.at, start.at);
+  const events = request.events.map((event, place): StoredEvent => {
+    const { turn = 0, lastTurn = 0 } = summary ?? {};
+    const header = {
+      session: request.session,
+      seq: ++seq,
+      at,
+      turn: turnOf(event, turn, lastTurn),
+      run: event.run,
+      type: event.type,
+      version: event.version,
+      actor: event.actor,
+    };
+    const { salt, digest } = seals?.[place] ?? sealPayload(event.payload);
+    hash = new Uint8Array(eventHash(hash, header, digest));
+    const body = { kind: 'bytes', salt, bytes: event.payload } as const;
+    const stored: StoredEvent = { ...header, opensTurn: opensTurn(summary, header), body, hash };
+    summary = summarize(summary, stored);
+    return stored;
+  });
+  return { events, summary: summary! };
+};
+
+/**
+ * Decides one append: the whole rule of who may write what where, the same for every store. What it returns as `appended` is what the
+ * store then writes; everything else is an answer and nothing is written. `seals` are those of the payloads when they were made before.
+ */
+export const planAppend = (base: AppendBase, request: AppendRequest, seals?: readonly Seal[]): AppendOutcome => {
+  refuseForeignTypes(request);
+  const { head } = base;
+  if (base.key && request.key) {
+    if (base.key.bodyHash !== request.key.bodyHash) return { outcome: 'key-reused' };
+    return { outcome: 'duplicate', seq: base.key.seq, count: base.key.count };
+  }
+  if (request.creates && head) return { outcome: 'exists' };
+  if (!request.creates && !head) return { outcome: 'missing' };
+  if (head && request.writer.kind === 'run' && request.writer.epoch !== head.epoch) {
+    return { outcome: 'fenced', epoch: head.epoch };
+  }
+  if (head && !isOn(head, request)) {
+    return { outcome: 'conflict', head: head.seq };
+  }
+  if (head && request.whileStatus && !request.whileStatus.includes(head.summary.status)) {
+    return { outcome: 'status', status: head.summary.status };
+  }
+  const start = head ?? newStart(request, base);
+  if (!start) return { outcome: 'missing' };
+  const chained = chainEvents(request, start, seals);
+  const { events } = chained;
+  return { outcome: 'appended', events, previous: start.hash, head: headAfter(base, request, chained) };
+};
+
+const headAfter = ({ head, parent }: AppendBase, request: AppendRequest, { events, summary }: Chained): Head => {
+  const last = events.at(-1)!;
+  const point = request.creates?.parent;
+  return {
+    workspace: request.workspace,
+    session: request.session,
+    root: head?.root ?? parent?.head.root ?? request.session,
+    parent: head?.parent ?? (point && { session: point.session, seq: point.seq }),
+    seq: last.seq,
+    hash: last.hash,
+    at: last.at,
+    epoch: (head?.epoch ?? 0) + (request.raisesEpoch ? 1 : 0),
+    summary,
+    isListed: true,
+  };
+};

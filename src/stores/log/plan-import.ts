@@ -1,0 +1,140 @@
+import type { Head, SessionCopy, StoredEvent, StoredKey } from '../../core/ports/store.ts';
+import { genesisHash, linkProblem } from '../../core/session/events/chain.ts';
+import { summarize } from '../../core/session/summary.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import type { SessionSummary } from '../../schema/summary.ts';
+import { copiedEventProblem } from './copied-event-problem.ts';
+
+/** What the store holds about a copied session, read in the import's own transaction. */
+export interface ImportBase {
+  readonly head: Head | undefined;
+  /** The hash of the local event with the seq of `overlapAt`, when there is an overlap. */
+  readonly overlapHash?: Uint8Array | undefined;
+  /** For a child that is not here yet: its parent's head, and the hash of the event it goes on from. */
+  readonly parent?: { readonly head: Head; readonly hash: Uint8Array } | undefined;
+}
+
+export interface ImportPlan {
+  readonly added: readonly StoredEvent[];
+  readonly head: Head;
+}
+
+/** The last seq that a piece and the session here have in common; undefined when they do not overlap. */
+export const overlapAt = (copy: SessionCopy, head: Head | undefined): number | undefined => {
+  const first = copy.events[0];
+  const last = copy.events.at(-1);
+  if (!head || !first || !last || first.seq > head.seq) return undefined;
+  return Math.min(last.seq, head.seq);
+};
+
+const disagrees = (copy: SessionCopy, why: string, seq?: number): PerdureError =>
+  new PerdureError(
+    'BUNDLE_CONFLICT',
+    `${copy.session} in the bundle and in this store differ: ${why}; import it into another workspace or store`,
+    { details: { session: copy.session, ...(seq !== undefined && { seq }) } },
+  );
+
+const broken = (copy: SessionCopy, why: string, seq?: number): PerdureError =>
+  new PerdureError(
+    'BUNDLE_INVALID',
+    `the bundle is damaged at ${seq === undefined ? '' : `event ${seq} of `}${copy.session}: ${why}; export it again from its source`,
+    {
+      details: { session: copy.session, ...(seq !== undefined && { seq }) },
+    },
+  );
+
+/** Why a piece is not one run of events of its session; what comes before its first is looked at elsewhere. */
+const pieceProblem = (copy: SessionCopy): { readonly seq: number; readonly why: string } | undefined => {
+  let previous: StoredEvent | undefined;
+  for (const event of copy.events) {
+    const why =
+      event.session === copy.session ? previous && followProblem(previous, event) : 'it is of another session';
+    if (why) return { seq: event.seq, why };
+    previous = event;
+  }
+  return undefined;
+};
+
+const followProblem = (
+  previous: { readonly seq: number; readonly hash: Uint8Array; readonly at?: number },
+  event: StoredEvent,
+): string | undefined =>
+  linkProblem(previous, event) ?? (event.at < (previous.at ?? 0) ? 'its time is before the one it follows' : undefined);
+
+/** What the store makes of the events itself: no bundle brings a summary, and the marks that no hash covers must agree with it. */
+const summaryAfter = (copy: SessionCopy, added: readonly StoredEvent[], head: Head | undefined): SessionSummary => {
+  let summary = head?.summary;
+  for (const event of added) {
+    const problem = copiedEventProblem(summary, event);
+    if (problem) throw broken(copy, problem, event.seq);
+    try {
+      summary = summarize(summary, event);
+    } catch (error) {
+      if (isPerdureError(error, 'EVENT_DAMAGED')) throw broken(copy, error.message, event.seq);
+      throw error;
+    }
+  }
+  if (summary?.parent !== copy.parent?.session || summary?.forkedAt !== copy.parent?.seq) {
+    throw broken(copy, 'its first event names another parent');
+  }
+  return summary!;
+};
+
+/**
+ * A hash stands for all before it: two copies that agree at one seq agree up to there, and what one has beyond may be added. A session
+ * that grows by an import gets a new epoch, so that no run writer here goes on from the old head.
+ */
+export const planImport = (workspace: WorkspaceId, base: ImportBase, copy: SessionCopy): ImportPlan => {
+  const { head } = base;
+  const start = head ?? rootOf(base, copy);
+  if (head && (head.parent?.session !== copy.parent?.session || head.parent?.seq !== copy.parent?.seq)) {
+    throw disagrees(copy, 'they were forked from different points');
+  }
+  const problem = pieceProblem(copy);
+  if (problem) throw broken(copy, problem.why, problem.seq);
+  const common = overlapAt(copy, head);
+  const theirs = copy.events.find(({ seq }) => seq === common);
+  if (common !== undefined && !(theirs && base.overlapHash && Buffer.from(theirs.hash).equals(base.overlapHash))) {
+    throw disagrees(copy, `event ${common} is not the same`, common);
+  }
+  const added = copy.events.filter(({ seq }) => seq > start.seq);
+  const [first] = added;
+  const last = added.at(-1);
+  if (!first || !last) {
+    if (!head) throw broken(copy, 'it has no events');
+    return { added, head };
+  }
+  const gap = followProblem(start, first);
+  if (gap) throw broken(copy, gap, first.seq);
+  return {
+    added,
+    head: {
+      workspace,
+      session: copy.session,
+      parent: copy.parent,
+      root: head?.root ?? base.parent?.head.root ?? copy.session,
+      seq: last.seq,
+      hash: last.hash,
+      at: last.at,
+      epoch: head ? head.epoch + 1 : 0,
+      summary: summaryAfter(copy, added, head),
+      isListed: true,
+    },
+  };
+};
+
+const rootOf = ({ parent }: ImportBase, copy: SessionCopy): { seq: number; hash: Uint8Array } => {
+  if (!copy.parent) return { seq: 0, hash: genesisHash };
+  if (!parent) throw broken(copy, 'the event it was forked from is not in the bundle before it');
+  return { seq: copy.parent.seq, hash: parent.hash };
+};
+
+/** The keys of a copy that are not here yet; one that was used here for something else refuses the copy. */
+export const newKeysOf = (copy: SessionCopy, keyHere: (key: string) => StoredKey | undefined): readonly StoredKey[] =>
+  copy.keys.filter(({ key, bodyHash, seq, count }) => {
+    const here = keyHere(key);
+    const isSame = here?.bodyHash === bodyHash && here.seq === seq && here.count === count;
+    if (here && !isSame) throw disagrees(copy, `the key ${key} was used for something else`);
+    return !here;
+  });

@@ -1,0 +1,33 @@
+import type { CallRecord, StoredEvent } from '../../core/ports/store.ts';
+import { type CallChange, type CommitPath, type Projection, project } from '../../core/session/projections.ts';
+import { isPerdureError } from '../../schema/error.ts';
+import { clipPath } from './path-range.ts';
+
+const clipPaths = (paths: readonly CommitPath[]): readonly CommitPath[] => {
+  const clipped = paths.map((each) => ({ ...each, path: clipPath(each.path) }));
+  return [...new Map(clipped.map((each) => [each.path, each])).values()];
+};
+
+const nothing: Projection = { paths: [] };
+
+/** What the event is found by. One that cannot be read, by this release or at all, keeps no append, import or rebuilding from going on. */
+export const projectionOf = (event: StoredEvent): Projection => {
+  try {
+    const projection = project(event);
+    return projection.paths.length > 0 ? { ...projection, paths: clipPaths(projection.paths) } : projection;
+  } catch (error) {
+    if (isPerdureError(error, 'EVENT_DAMAGED') || isPerdureError(error, 'EVENT_UNSUPPORTED')) return nothing;
+    throw error;
+  }
+};
+
+export const madeCall = (
+  { session, run, turn, seq, at, actor }: StoredEvent,
+  { callId, tool, inputHash }: Extract<CallChange, { kind: 'called' }>,
+): CallRecord => ({ session, callId, tool, status: 'running', run, turn, seq, at, actor, inputHash });
+
+export const settledCall = (
+  call: CallRecord,
+  { seq: endedSeq }: StoredEvent,
+  { outcome: status, durationMs, outputHash }: Extract<CallChange, { kind: 'ended' }>,
+): CallRecord => ({ ...call, status, endedSeq, durationMs, ...(outputHash !== undefined && { outputHash }) });

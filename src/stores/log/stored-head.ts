@@ -1,0 +1,62 @@
+import type { FamilyMember, Head } from '../../core/ports/store.ts';
+import { sessionDamaged } from '../../core/session/events/session-damaged.ts';
+import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import { isCount } from '../is-count.ts';
+import { listedSummary, parseSummary, summaryAdvice } from './stored-summary.ts';
+
+/** The columns that a head is made from. */
+export interface HeadRow {
+  readonly id: SessionId;
+  readonly parent: SessionId | null;
+  readonly forked_at: number | null;
+  readonly root: SessionId;
+  readonly seq: number;
+  readonly hash: Uint8Array;
+  readonly at: number;
+  readonly epoch: number;
+  readonly summary: string;
+  readonly status: string;
+  readonly updated_at: number;
+}
+
+const isSeq = (value: unknown): boolean => isCount(value) && value > 0;
+
+const wrongNumber = ({ seq, at, epoch, parent, forked_at }: HeadRow): string | undefined => {
+  if (!isSeq(seq)) return `seq ${seq}`;
+  if (!isCount(at)) return `at ${at}`;
+  if (!isCount(epoch)) return `epoch ${epoch}`;
+  return parent === null || isSeq(forked_at) ? undefined : `forked_at ${forked_at}`;
+};
+
+const numberAdvice = `${summaryAdvice} where that tells it; else restore it from an export or a backup`;
+
+export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
+  const summary = parseSummary(row.summary);
+  if (!summary) throw sessionDamaged(row.id, `the summary of ${row.id} cannot be read`, summaryAdvice);
+  const wrong = wrongNumber(row);
+  if (wrong) throw sessionDamaged(row.id, `the row of ${row.id} says ${wrong}, which cannot be`, numberAdvice);
+  return {
+    workspace,
+    session: row.id,
+    parent: parentOf(row),
+    root: row.root,
+    seq: row.seq,
+    hash: row.hash,
+    at: row.at,
+    epoch: row.epoch,
+    summary,
+    isListed: row.status === summary.status && row.updated_at === summary.updatedAt,
+  };
+};
+
+type MemberRow = Omit<HeadRow, 'root' | 'hash' | 'epoch'>;
+
+const parentOf = ({ parent, forked_at }: MemberRow): Head['parent'] =>
+  parent === null ? undefined : { session: parent, seq: forked_at ?? 0 };
+
+/** As in a listing, one that is damaged is shown by what else is known. */
+export const memberOf = (row: MemberRow): FamilyMember => ({
+  session: row.id,
+  parent: parentOf(row),
+  summary: listedSummary(row),
+});

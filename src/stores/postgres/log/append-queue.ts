@@ -1,0 +1,190 @@
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import type { Appended, AppendOutcome, AppendRequest, Head } from '../../../core/ports/store.ts';
+import { PerdureError } from '../../../schema/error.ts';
+import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
+import { inSlices } from '../../in-slices.ts';
+import { type Change, changeOf } from '../../waking/watchers.ts';
+import type { Database } from '../server/database.ts';
+import type { Lease } from '../server/leases.ts';
+import { isConnectionLost, isOutdated, isPoolExhausted, isReadOnly, unknownOutcome } from '../server/store-error.ts';
+import { type AppendResult, appendBatch, type PendingAppend } from './append-batch.ts';
+import { prepareAppend } from './prepare-append.ts';
+import type { WriteLog } from './write-log.ts';
+
+const maxBatchRequests = 256;
+const maxBatchBytes = 8 * 1024 * 1024;
+/** When more than this waits already, the event loop's time is dearer than space: what comes then is stored as it is. */
+const maxCompressBytes = 64 * 1024;
+const maxTries = 5;
+const retryForMs = 4000;
+/** How many statements may take all the time they have before the rest of their batch is refused too. */
+const apartForTimeouts = 5;
+
+interface Waiting {
+  readonly request: AppendRequest;
+  readonly bytes: number;
+  /** Undefined while large payloads are being hashed and compressed. */
+  pending: PendingAppend | undefined;
+  readonly resolve: (outcome: AppendOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Ready = Waiting & { readonly pending: PendingAppend };
+
+/** What a caller is told when its batch is through. */
+interface Answer {
+  tell(): void;
+}
+
+/** Many are told in two halves, so that one is at work here while the other is at the server. */
+const halfOf = ({ length }: readonly Answer[]): number => Math.max(4, Math.ceil(length / 2));
+
+export interface AppendQueueOptions {
+  readonly database: Database;
+  readonly workspace: WorkspaceId;
+  readonly writeLog: WriteLog;
+  /** Heads as this process last saw them. */
+  readonly known: Map<string, Head>;
+  readonly onCommit: (changes: readonly Change[]) => void;
+  /** Nothing waits: the queue may be forgotten. */
+  readonly onIdle: () => void;
+}
+
+/** Group commit of one workspace: one batch is under way, and what arrives meanwhile shares the next one's transaction. */
+export class AppendQueue {
+  readonly #options: AppendQueueOptions;
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #running = false;
+
+  constructor(options: AppendQueueOptions) {
+    this.#options = options;
+  }
+
+  append(request: AppendRequest): Promise<AppendOutcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<AppendOutcome>();
+    const bytes = request.events.reduce((sum, { payload }) => sum + payload.length, 0);
+    const waiting: Waiting = { request, bytes, pending: undefined, resolve, reject };
+    this.#waiting.push(waiting);
+    const prepared = prepareAppend(request, { compress: this.#waitingBytes <= maxCompressBytes });
+    this.#waitingBytes += bytes;
+    if (prepared instanceof Promise) {
+      prepared.then(
+        (pending) => this.#ready(waiting, pending),
+        (error) => this.#drop(waiting, error),
+      );
+    } else {
+      this.#ready(waiting, prepared);
+    }
+    return promise;
+  }
+
+  #ready(waiting: Waiting, pending: PendingAppend): void {
+    waiting.pending = pending;
+    if (!this.#running) void this.#run();
+  }
+
+  #drop(waiting: Waiting, error: unknown): void {
+    this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+    this.#waitingBytes -= waiting.bytes;
+    waiting.reject(error);
+    if (!this.#running) void this.#run();
+  }
+
+  /** What waits is sent before those of the batch before are told: the server works on it while they make their next. */
+  async #run(): Promise<void> {
+    this.#running = true;
+    const lease = this.#options.database.lease();
+    let answers: readonly Answer[] = [];
+    let told = Promise.resolve();
+    for (await nextTurn(); ; ) {
+      const batch = this.#take();
+      if (batch.length + answers.length === 0) break;
+      const next = batch.length > 0 ? this.#settle(lease, batch) : nextTurn([]);
+      const those = answers;
+      told = told.then(() => inSlices(those, ({ tell }) => tell(), halfOf(those)));
+      answers = await next;
+    }
+    lease.release();
+    this.#running = false;
+    if (this.#waiting.length === 0) this.#options.onIdle();
+  }
+
+  /** In the order of arrival within a session; a fork waits for a batch that does not write its parent. */
+  #take(): Ready[] {
+    const batch: Ready[] = [];
+    const rest: Waiting[] = [];
+    const held = new Set<SessionId>();
+    const written = new Set<SessionId>();
+    let bytes = 0;
+    for (const waiting of this.#waiting) {
+      const { request, pending } = waiting;
+      const parent = request.creates?.parent?.session;
+      const full = batch.length >= maxBatchRequests || (batch.length > 0 && bytes + waiting.bytes > maxBatchBytes);
+      if (!pending || full || held.has(request.session) || (parent && (held.has(parent) || written.has(parent)))) {
+        rest.push(waiting);
+        held.add(request.session);
+      } else {
+        batch.push(Object.assign(waiting, { pending }));
+        written.add(request.session);
+        bytes += waiting.bytes;
+      }
+    }
+    this.#waiting = rest;
+    this.#waitingBytes -= bytes;
+    return batch;
+  }
+
+  /** Those of a batch that failed are tried one by one, unless none could fare better than all. */
+  async #settle(lease: Lease, batch: readonly Ready[]): Promise<readonly Answer[]> {
+    const until = Date.now() + apartForTimeouts * this.#options.database.statementTimeoutMs;
+    let results: readonly AppendResult[];
+    try {
+      results = await this.#commit(
+        lease,
+        batch.map(({ pending }) => pending),
+      );
+    } catch (error) {
+      const apart = batch.length > 1 && !isOfConnection(error) && !(error instanceof PerdureError);
+      for (const waiting of batch) {
+        if (!apart || Date.now() >= until) waiting.reject(error);
+        else for (const { tell } of await this.#settle(lease, [waiting])) tell();
+      }
+      return [];
+    }
+    this.#options.onCommit(
+      results.flatMap((result) => (isAppended(result) ? changeOf(result.head, result.events) : [])),
+    );
+    return batch.map((waiting, place) => {
+      const result = results[place]!;
+      return { tell: () => (result instanceof PerdureError ? waiting.reject(result) : waiting.resolve(result)) };
+    });
+  }
+
+  /** Tries again what another process got in the way of, and what a lost connection left open, as long as there are connections. */
+  async #commit(lease: Lease, batch: readonly PendingAppend[]): Promise<readonly AppendResult[]> {
+    const { database, ...connection } = this.#options;
+    const opening = database.opening(connection.workspace, 'read write');
+    let until: number | undefined;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await lease.use((client) => appendBatch({ ...connection, client, opening }, batch));
+      } catch (error) {
+        // From the first failure on: this process may have stood still before it, for as long as it takes a server to end a connection.
+        until ??= Date.now() + retryForMs;
+        const sent = batch.some(({ attempts }) => attempts.length > 0);
+        const lost = isConnectionLost(error);
+        // Another is being made the primary, perhaps: that takes seconds.
+        const few = tries < maxTries;
+        const again = lost ? (sent || isReadOnly(error) || few) && Date.now() < until : isOutdated(error) && few;
+        if (!again) throw lost && sent ? unknownOutcome(error) : error;
+        await pause(Math.min(20 * 2 ** tries, 500) * Math.random());
+      }
+    }
+  }
+}
+
+const isOfConnection = (error: unknown): boolean => isConnectionLost(error) || isPoolExhausted(error);
+
+const isAppended = (result: AppendResult): result is Appended =>
+  !(result instanceof PerdureError) && result.outcome === 'appended';

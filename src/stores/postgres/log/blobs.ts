@@ -1,0 +1,181 @@
+import type pg from 'pg';
+import type { BlobHash, LooseBlob, LooseBlobs, NewBlob } from '../../../core/ports/blobs.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
+import { decodeBlob, type EncodedBlob, encodeBlobs } from '../../codec/payload-codec.ts';
+import { sha256 } from '../../codec/sha256.ts';
+import { byteaArray } from '../server/bytea-array.ts';
+import { type Database, prepared, type Source } from '../server/database.ts';
+
+interface BlobRow {
+  readonly hash: Uint8Array;
+  readonly size: number;
+  readonly encoding: number;
+  readonly bytes: Uint8Array;
+}
+
+export const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+const insert = prepared(
+  'insert_blobs',
+  `insert into perdure.blobs (workspace, hash, size, encoding, bytes)
+   select $1, * from unnest($2::bytea[], $3::bigint[], $4::smallint[], $5::bytea[])
+   on conflict (workspace, hash) do update
+   set put_at = excluded.put_at, size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes
+   where blobs.bytes <> excluded.bytes or blobs.size <> excluded.size or blobs.put_at < excluded.put_at - interval '1 minute'`,
+);
+
+const find = prepared(
+  'find_blobs',
+  `select b.* from unnest($2::bytea[]) asked(hash)
+   cross join lateral (
+     select hash, size, encoding, bytes from perdure.blobs where workspace = $1 and hash = asked.hash limit 1
+   ) b`,
+);
+
+const findSizes = prepared(
+  'find_blob_sizes',
+  `select b.* from unnest($2::bytea[]) asked(hash)
+   cross join lateral (select hash, size from perdure.blobs where workspace = $1 and hash = asked.hash limit 1) b`,
+);
+
+/** In the order of hashes, as all writers lock them. */
+const renew = prepared(
+  'renew_blobs',
+  `update perdure.blobs b set put_at = clock_timestamp()
+   from (
+     select hash from perdure.blobs
+     where workspace = $1 and hash = any($2::bytea[]) and put_at < clock_timestamp() - interval '1 minute'
+     order by hash for update
+   ) stale
+   where b.workspace = $1 and b.hash = stale.hash`,
+);
+
+const findHashes = prepared(
+  'find_blob_hashes',
+  `select b.hash from unnest($2::bytea[]) asked(hash)
+   cross join lateral (select hash from perdure.blobs where workspace = $1 and hash = asked.hash limit 1) b`,
+);
+
+/** A time is not written anew for less: a blob may have been used that much later than its row says. */
+const usedAt = `(b.put_at + interval '1 minute')`;
+
+const isLoose = `not exists (select 1 from perdure.events e where e.workspace = $1 and e.encoding = 2 and e.payload = b.hash)
+   and encode(b.hash, 'hex') not in (
+     select part.value ->> 'blob' from perdure.snapshots s,
+       json_each(case when s.manifest is json object then s.manifest::json else '{}'::json end) part
+     where s.workspace = $1 and part.value ->> 'blob' is not null
+   )`;
+
+const findLoose = prepared(
+  'find_loose_blobs',
+  `select b.hash, b.size, floor(extract(epoch from ${usedAt}) * 1000)::bigint as used_at from perdure.blobs b
+   where b.workspace = $1 and b.hash > $2 and ${isLoose} order by b.hash limit $3`,
+);
+
+const remove = prepared(
+  'remove_blobs',
+  `delete from perdure.blobs b where b.workspace = $1 and b.hash = any($2::bytea[])
+     and ${usedAt} < to_timestamp($3 / 1000.0) and ${isLoose}
+   returning b.hash`,
+);
+
+const bytesOf = (hash: BlobHash): Buffer => Buffer.from(hash, 'hex');
+const namesOf = (rows: readonly { readonly hash: Uint8Array }[]): BlobHash[] => rows.map(({ hash }) => hexOf(hash));
+
+export const hashesThere = async (
+  source: Source,
+  workspace: WorkspaceId,
+  hashes: readonly BlobHash[],
+): Promise<ReadonlySet<BlobHash>> =>
+  new Set(namesOf(await source.read(workspace, findHashes(workspace, byteaArray(hashes.map(bytesOf))))));
+
+export const putBlobs = async (
+  database: Database,
+  workspace: WorkspaceId,
+  blobs: readonly NewBlob[],
+): Promise<void> => {
+  const encoded = await encodeBlobs(blobs);
+  await database.write(workspace, [insertBlobs(workspace, encoded)]);
+};
+
+/** Those that are there are from now on as young as if they were just written. */
+export const touchBlobs = async (
+  database: Database,
+  workspace: WorkspaceId,
+  hashes: readonly BlobHash[],
+): Promise<ReadonlySet<BlobHash>> => {
+  const asked = byteaArray(hashes.map(bytesOf));
+  const [, there] = await database.write(workspace, [renew(workspace, asked), findHashes(workspace, asked)]);
+  return new Set(namesOf(there!.rows));
+};
+
+export const findLooseBlobs = async (
+  source: Source,
+  workspace: WorkspaceId,
+  { after = '', limit }: LooseBlobs,
+): Promise<readonly LooseBlob[]> => {
+  const rows = await source.read<{ hash: Uint8Array; size: number; used_at: number }>(
+    workspace,
+    findLoose(workspace, bytesOf(after), limit),
+  );
+  return rows.map(({ hash, size, used_at }) => ({ hash: hexOf(hash), size, usedAt: used_at }));
+};
+
+export const removeBlobs = async (
+  database: Database,
+  workspace: WorkspaceId,
+  hashes: readonly BlobHash[],
+  usedBefore: number,
+): Promise<readonly BlobHash[]> => {
+  const [removed] = await database.write(workspace, [remove(workspace, byteaArray(hashes.map(bytesOf)), usedBefore)]);
+  return namesOf(removed!.rows);
+};
+
+/**
+ * Leaves alone what is there and puts right what was damaged. In the order of hashes, so that two writers of the same blobs wait for
+ * each other in one direction.
+ */
+export const insertBlobs = (workspace: WorkspaceId, given: readonly EncodedBlob[]): pg.QueryConfig => {
+  const once = new Map(given.map((blob) => [hexOf(blob.hash), blob]));
+  const blobs = [...once.values()].sort((a, b) => Buffer.compare(a.hash, b.hash));
+  return insert(
+    workspace,
+    byteaArray(blobs.map(({ hash }) => hash)),
+    blobs.map(({ size }) => size),
+    blobs.map(({ encoding }) => encoding),
+    byteaArray(blobs.map(({ stored }) => stored)),
+  );
+};
+
+/** Undefined when the stored bytes are not those that the hash names. */
+const intactContent = async ({ hash, size, encoding, bytes }: BlobRow): Promise<Uint8Array | undefined> => {
+  const content = await decodeBlob(encoding, bytes, size).catch(() => undefined);
+  if (!content || hexOf(await sha256(content)) !== hexOf(hash)) return undefined;
+  return new Uint8Array(content.buffer, content.byteOffset, content.length);
+};
+
+/** By the hash in hex: how much reading them may unpack. */
+export const blobSizes = async (
+  source: Source,
+  workspace: WorkspaceId,
+  hashes: readonly Uint8Array[],
+): Promise<ReadonlyMap<string, number>> => {
+  if (hashes.length === 0) return new Map();
+  const rows = await source.read<Pick<BlobRow, 'hash' | 'size'>>(workspace, findSizes(workspace, byteaArray(hashes)));
+  return new Map(rows.map(({ hash, size }) => [hexOf(hash), size]));
+};
+
+/** By the hash in hex; what is damaged is left out like what is missing. */
+export const readBlobs = async (
+  source: Source,
+  workspace: WorkspaceId,
+  hashes: readonly Uint8Array[],
+): Promise<ReadonlyMap<string, Uint8Array>> => {
+  const found = new Map<string, Uint8Array>();
+  if (hashes.length === 0) return found;
+  for (const row of await source.read<BlobRow>(workspace, find(workspace, byteaArray(hashes)))) {
+    const content = await intactContent(row);
+    if (content) found.set(hexOf(row.hash), content);
+  }
+  return found;
+};

@@ -1,0 +1,177 @@
+import type { SessionKey } from '../../../core/ports/store.ts';
+import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
+import { tellLately } from '../../waking/tell-lately.ts';
+import { type Change, Watchers } from '../../waking/watchers.ts';
+import { hasFreeWork } from '../queue/work-rows.ts';
+import { type Database, prepared } from '../server/database.ts';
+import { HintProbe, type TellSilence } from '../server/hint-probe.ts';
+import { Listener } from '../server/listener.ts';
+import { NotePost, noteChannel } from '../server/note-post.ts';
+import type { NoteSeal } from '../server/note-seal.ts';
+import { Notifier, parseChange } from '../server/notifier.ts';
+import { listSessions } from './sessions.ts';
+
+const findSeqs = prepared(
+  'find_seqs',
+  `select s.* from unnest($2::text[]) asked(id)
+   cross join lateral (select id, seq from perdure.sessions where workspace = $1 and id = asked.id limit 1) s`,
+);
+
+/** More that wait to be looked at are left to the slow look. */
+const maxHints = 10_000;
+
+export interface ChangesOptions {
+  readonly listenUrl: string;
+  readonly noteSeal: NoteSeal;
+  readonly keepAliveMs: number;
+  readonly fallbackPollMs: number;
+  /** Called when the first follower comes. */
+  readonly onListen: () => void;
+  /** For an address that may be wrong without the store's being so. */
+  readonly tellSilence?: TellSilence | undefined;
+}
+
+/** Wakes followers: those of this process at once, those of others by NOTIFY, and all by a slow look in case that was lost. */
+export class Changes {
+  readonly #database: Database;
+  readonly #watchers = new Watchers();
+  readonly #notifier: Notifier;
+  readonly #notes: NotePost;
+  readonly #listener: Listener;
+  readonly #probe: HintProbe | undefined;
+  readonly #pollMs: number;
+  readonly #onListen: () => void;
+  /** To be looked at, and then told to those who watch their workspace. */
+  readonly #hints = new Map<string, SessionKey>();
+  #askingHinted: Promise<void> | undefined;
+  #poll: NodeJS.Timeout | undefined;
+  /** All that happened before was told. */
+  #toldMs = 0;
+
+  constructor(database: Database, options: ChangesOptions) {
+    const { listenUrl, noteSeal, keepAliveMs, fallbackPollMs, onListen, tellSilence } = options;
+    this.#database = database;
+    this.#pollMs = fallbackPollMs;
+    this.#onListen = onListen;
+    this.#notifier = new Notifier(database);
+    this.#notes = new NotePost(database, noteSeal);
+    this.#probe = tellSilence && new HintProbe(database, tellSilence);
+    this.#listener = new Listener({
+      url: listenUrl,
+      keepAliveMs,
+      onListening: () => {
+        this.#notes.listening();
+        this.#watchers.wakeAll();
+        void this.#tellLately().catch(() => undefined);
+        void this.#probe?.send();
+      },
+      onStanding: () => this.#probe?.stands(),
+      onFailure: async (problem) => this.#probe?.failed(problem),
+      onNotification: (on, payload) => {
+        if (on === noteChannel) return this.#notes.heard(payload);
+        this.#probe?.heard(payload);
+        const change = parseChange(payload);
+        if (change) this.#hinted(change);
+      },
+    });
+  }
+
+  committed(changes: readonly Change[]): void {
+    this.#watchers.committed(changes);
+    this.#notifier.notify(changes);
+  }
+
+  watch(key: SessionKey, wake: (seq?: number) => void): () => void {
+    this.#start();
+    const remove = this.#watchers.add(key, wake);
+    return () => void remove();
+  }
+
+  watchWork(workspace: WorkspaceId | undefined, wake: () => void): () => void {
+    this.#start();
+    const remove = this.#watchers.addWorker(workspace, wake);
+    return () => void remove();
+  }
+
+  watchWorkspace(workspace: WorkspaceId, wake: (session: SessionId, seq: number) => void): () => void {
+    this.#start();
+    const remove = this.#watchers.addHearer(workspace, wake);
+    return () => void remove();
+  }
+
+  sendNote(key: SessionKey, text: string): void {
+    this.#notes.send(key, text);
+  }
+
+  hearNotes(hear: (key: SessionKey, text: string) => void, onHearing: () => void): () => void {
+    this.#start();
+    if (this.#listener.isListening) queueMicrotask(onHearing);
+    return this.#notes.add({ hear, onHearing });
+  }
+
+  wakeWorkers(workspace: WorkspaceId): void {
+    this.#watchers.wakeWorkers(new Set([workspace]));
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#poll);
+    this.#watchers.clear();
+    await Promise.all([this.#notifier.flush(), this.#notes.close(), this.#listener.close(), this.#askingHinted]);
+  }
+
+  #start(): void {
+    if (this.#poll) return;
+    this.#onListen();
+    this.#listener.start();
+    this.#toldMs = Date.now();
+    this.#poll = setInterval(() => void this.#look().catch(() => undefined), this.#pollMs).unref();
+  }
+
+  async #tellLately(): Promise<void> {
+    const now = Date.now();
+    await tellLately(
+      this.#watchers,
+      (workspace, query) => listSessions(this.#database, workspace, query),
+      this.#toldMs,
+    );
+    this.#toldMs = now;
+  }
+
+  async #look(): Promise<void> {
+    await this.#tellLately();
+    if (this.#watchers.anyWorker && (await hasFreeWork(this.#database))) this.#watchers.wakeWorkers();
+    this.#watchers.found(await this.#standing(this.#watchers.keys));
+  }
+
+  /** Whoever may connect to the database can send a hint: what those who watch a workspace are told is read first. */
+  #hinted(change: Change): void {
+    this.#watchers.hinted([change]);
+    if (!this.#watchers.isHeard(change.workspace) || this.#hints.size >= maxHints) return;
+    this.#hints.set(`${change.workspace}/${change.session}`, change);
+    this.#askingHinted ??= this.#tellHinted();
+  }
+
+  /** What comes meanwhile is asked for together. What fails is left to the slow look. */
+  async #tellHinted(): Promise<void> {
+    while (this.#hints.size > 0) {
+      const hints = [...this.#hints.values()];
+      this.#hints.clear();
+      for (const change of await this.#standing(hints).catch(() => [])) this.#watchers.tell(change);
+    }
+    this.#askingHinted = undefined;
+  }
+
+  /** The newest event of each that is there. */
+  async #standing(keys: readonly SessionKey[]): Promise<readonly Change[]> {
+    const changes: Change[] = [];
+    for (const [workspace, asked] of Map.groupBy(keys, (key) => key.workspace)) {
+      const statement = findSeqs(
+        workspace,
+        asked.map(({ session }) => session),
+      );
+      const rows = await this.#database.read<{ id: SessionId; seq: number }>(workspace, statement);
+      changes.push(...rows.map(({ id, seq }) => ({ workspace, session: id, seq, work: false })));
+    }
+    return changes;
+  }
+}

@@ -1,0 +1,342 @@
+import type pg from 'pg';
+import { PerdureError } from '../../../schema/error.ts';
+import { isBlobEvent } from '../../log/blob-event-condition.ts';
+import { type Meta, metaAdvice, parseMeta } from '../../log/stored-meta.ts';
+import { isNewerRelease } from '../../release.ts';
+import { workSchema } from '../queue/work-schema.ts';
+import { tenantTable } from '../server/tenant-table.ts';
+import { listingSpanMs } from './sessions.ts';
+
+interface Migration {
+  /** The oldest release that can work with the database once this has run. */
+  readonly oldestReader: string;
+  readonly sql: string;
+}
+
+/**
+ * Heads and events in one call, which is a transaction of its own where no other is open: a message to the server costs as much as a
+ * row. Heads are upserted, since the plan of an update with a join would hang on guesses about the size of a workspace. One that goes on
+ * from another must find just that (`was`), and comes without a root, so that it shows if it made a session; one that makes a session
+ * must find none. Otherwise a head has moved and nothing is written. A row whose summary was put right since names itself as what it
+ * was: only a writer who has read it in this transaction (`fresh`) may go on from it. Where no event is a commit, `paths` is null, and
+ * where none concerns workers, `work_sessions`.
+ */
+const appendFunction = `
+  create type perdure.new_head as (
+    id text, was bytea, parent text, forked_at bigint, root text, seq bigint, hash bytea, at bigint, epoch bigint, status text,
+    updated_at bigint, summary text
+  );
+  create type perdure.new_event as (
+    session text, seq bigint, at bigint, turn bigint, opens_turn boolean, run text, type text, version integer, actor text, salt bytea,
+    encoding smallint, payload bytea, hash bytea
+  );
+  create type perdure.new_path as (
+    session text, seq bigint, path text, turn bigint, at bigint, actor text, tool text, provenance text
+  );
+  create function perdure.append(
+    tenant text, heads perdure.new_head[], events perdure.new_event[], fresh boolean, lock_timeout_ms integer,
+    paths perdure.new_path[], work_sessions text[], work_seqs bigint[], work_agents text[], work_priorities smallint[]
+  ) returns void language plpgsql as $function$
+  declare
+    setting text;
+    moved bigint;
+  begin
+    setting := set_config('perdure.workspace', tenant, true);
+    setting := set_config('synchronous_commit', 'on', true);
+    setting := set_config('lock_timeout', lock_timeout_ms::text, true);
+    with written as (
+      insert into perdure.sessions as s
+        (workspace, id, was, parent, forked_at, root, seq, hash, at, epoch, status, updated_at, summary)
+      select tenant, h.* from unnest(heads) h
+      on conflict (workspace, id) do update
+      set was = excluded.was, seq = excluded.seq, hash = excluded.hash, at = excluded.at, epoch = excluded.epoch,
+        status = excluded.status, updated_at = excluded.updated_at, summary = excluded.summary
+      where s.hash = excluded.was and (fresh or s.was is distinct from s.hash)
+      returning s.root
+    )
+    select count(*) filter (where root <> '') into moved from written;
+    if moved <> cardinality(heads) then
+      raise exception 'a head has moved' using errcode = 'PD001';
+    end if;
+    insert into perdure.events
+      (workspace, session, seq, at, turn, opens_turn, run, type, version, actor, salt, encoding, payload, hash)
+    select tenant, e.* from unnest(events) e;
+    if paths is not null then
+      insert into perdure.commit_paths
+        (workspace, session, seq, path, turn, at, actor, tool, provenance)
+      select tenant, p.* from unnest(paths) p;
+    end if;
+    if work_sessions is not null then
+      perform perdure.enter_work(tenant, work_sessions, work_seqs, work_agents, work_priorities);
+    end if;
+  end
+  $function$;
+`;
+
+/** What can be made anew from the log, also when somebody dropped it. */
+const projectionTables = {
+  commit_paths: `
+    create table perdure.commit_paths (
+      workspace text collate "C" not null,
+      session text collate "C" not null,
+      seq bigint not null,
+      path text collate "C" not null,
+      turn bigint not null,
+      at bigint not null,
+      actor text collate "C" not null,
+      tool text collate "C",
+      provenance text collate "C" not null,
+      primary key (workspace, session, seq, path)
+    );
+    create index commit_paths_by_path on perdure.commit_paths (workspace, path, at, session, seq);
+    create index commit_paths_by_tool on perdure.commit_paths (workspace, tool, at, session, seq) where tool is not null;
+    create index commit_paths_by_actor on perdure.commit_paths (workspace, actor, at, session, seq);
+    create index commit_paths_by_provenance on perdure.commit_paths (workspace, provenance, at, session, seq);
+    create index commit_paths_by_time on perdure.commit_paths (workspace, at, session, seq, path);
+    ${tenantTable('commit_paths')}
+  `,
+  tool_calls: `
+    create table perdure.tool_calls (
+      workspace text collate "C" not null,
+      session text collate "C" not null,
+      seq bigint not null,
+      call_id text collate "C" not null,
+      tool text collate "C" not null,
+      status text collate "C" not null,
+      run text collate "C",
+      turn bigint not null,
+      at bigint not null,
+      actor text collate "C" not null,
+      ended_seq bigint,
+      duration_ms double precision,
+      input_hash text not null,
+      output_hash text,
+      primary key (workspace, session, seq)
+    );
+    create index tool_calls_open on perdure.tool_calls (workspace, session, call_id, seq) where ended_seq is null;
+    create index tool_calls_by_tool on perdure.tool_calls (workspace, tool, at, session, seq);
+    create index tool_calls_by_actor on perdure.tool_calls (workspace, actor, at, session, seq);
+    create index tool_calls_by_time on perdure.tool_calls (workspace, at, session, seq);
+    ${tenantTable('tool_calls')}
+  `,
+} as const;
+
+/** A cache of folds: it may be made anew with nothing in it. */
+const snapshotTable = `
+  create table perdure.snapshots (
+    workspace text collate "C" not null,
+    session text collate "C" not null,
+    fold_version integer not null,
+    seq bigint not null,
+    manifest text not null,
+    primary key (workspace, session, fold_version, seq)
+  );
+  ${tenantTable('snapshots')}
+`;
+
+/** Numbered from 1 by their place; never changed once released. */
+const migrations: readonly Migration[] = [
+  {
+    oldestReader: '0.0.1',
+    // updated_span changes once in listingSpanMs at most: an index on it serves the listing, and leaves updates of a busy session's row
+    // within their page. Payloads come compressed, so the server need not try.
+    sql: `
+      create table perdure.sessions (
+        workspace text collate "C" not null,
+        id text collate "C" not null,
+        parent text collate "C",
+        forked_at bigint,
+        root text collate "C" not null,
+        seq bigint not null,
+        hash bytea not null,
+        was bytea,
+        at bigint not null,
+        epoch bigint not null,
+        status text not null,
+        updated_at bigint not null,
+        updated_span bigint not null generated always as (updated_at / ${listingSpanMs}) stored,
+        summary text not null,
+        imported_to bigint not null default 0,
+        primary key (workspace, id)
+      ) with (fillfactor = 60);
+      create index sessions_updated on perdure.sessions (workspace, updated_span);
+      create index sessions_root on perdure.sessions (workspace, root);
+      ${tenantTable('sessions')}
+
+      create table perdure.events (
+        workspace text collate "C" not null,
+        session text collate "C" not null,
+        seq bigint not null,
+        at bigint not null,
+        turn bigint not null,
+        opens_turn boolean not null,
+        run text collate "C",
+        type text collate "C" not null,
+        version integer not null,
+        actor text collate "C" not null,
+        salt bytea,
+        encoding smallint not null,
+        payload bytea not null,
+        hash bytea not null,
+        primary key (workspace, session, seq)
+      ) with (toast_tuple_target = 4064);
+      alter table perdure.events alter payload set storage external;
+      create index events_turns on perdure.events (workspace, session, turn, seq) where opens_turn;
+      create index events_blobs on perdure.events (workspace, payload) where encoding = 2;
+      create index events_naming_blobs on perdure.events (workspace, session, seq) where ${isBlobEvent};
+      ${tenantTable('events')}
+
+      create table perdure.keys (
+        workspace text collate "C" not null,
+        session text collate "C" not null,
+        key text collate "C" not null,
+        body_hash text not null,
+        seq bigint not null,
+        count integer not null,
+        primary key (workspace, session, key)
+      );
+      ${tenantTable('keys')}
+
+      create table perdure.blobs (
+        workspace text collate "C" not null,
+        hash bytea not null,
+        put_at timestamptz not null default clock_timestamp(),
+        size bigint not null,
+        encoding smallint not null,
+        bytes bytea not null,
+        primary key (workspace, hash)
+      );
+      alter table perdure.blobs alter bytes set storage external;
+      ${tenantTable('blobs')}
+
+      ${snapshotTable}
+      ${projectionTables.commit_paths}
+      ${projectionTables.tool_calls}
+      ${workSchema}
+      ${appendFunction}
+    `,
+  },
+  {
+    oldestReader: '0.0.1',
+    sql: `
+      create sequence perdure.record_versions;
+      create table perdure.records (
+        workspace text collate "C" not null,
+        kind text collate "C" not null,
+        id text collate "C" not null,
+        version bigint not null default nextval('perdure.record_versions'),
+        at bigint not null default floor(extract(epoch from clock_timestamp()) * 1000),
+        due_at bigint,
+        body text not null,
+        primary key (workspace, kind, id)
+      );
+      create index records_due on perdure.records (workspace, kind, due_at, id) where due_at is not null;
+      ${tenantTable('records')}
+    `,
+  },
+  {
+    oldestReader: '0.0.1',
+    // A UUID of version 4 has 122 random bits.
+    sql: `
+      create table perdure.note_key (
+        one boolean primary key default true check (one),
+        key bytea not null default sha256(convert_to(gen_random_uuid()::text || gen_random_uuid() || gen_random_uuid(), 'UTF8'))
+      );
+      revoke all on perdure.note_key from public;
+      insert into perdure.note_key default values;
+    `,
+  },
+];
+
+const metaTable = `
+  create table perdure.meta (
+    one boolean primary key default true check (one),
+    schema integer not null,
+    oldest_reader text not null
+  );
+  insert into perdure.meta (schema, oldest_reader) values (0, '0.0.0');
+`;
+
+/** Asks the catalog's rows: what to_regclass knows may be older than the lock that was waited for. */
+const exists = async (client: pg.Client, kind: 'tables' | 'namespace', condition: string): Promise<boolean> =>
+  (await client.query(`select from pg_catalog.pg_${kind} where ${condition}`)).rows.length > 0;
+
+const isTable = (client: pg.Client, name: string): Promise<boolean> =>
+  exists(client, 'tables', `schemaname = 'perdure' and tablename = '${name}'`);
+
+const readRow = async (client: pg.Client): Promise<Meta> => {
+  const meta = parseMeta((await client.query('select schema, oldest_reader from perdure.meta')).rows[0]);
+  if (!meta)
+    throw new PerdureError('STORE_CORRUPT', `what the database says of its schema cannot be read: ${metaAdvice}`);
+  return meta;
+};
+
+const readMeta = async (client: pg.Client): Promise<Meta | undefined> =>
+  (await isTable(client, 'meta')) ? readRow(client) : undefined;
+
+const refuseNewer = (meta: Meta | undefined, release: string): void => {
+  if (!meta || !isNewerRelease(meta.oldest_reader, release)) return;
+  throw new PerdureError(
+    'STORE_NEWER',
+    `the database was written by a newer release and needs perdure ${meta.oldest_reader} or later; this is ${release}: upgrade perdure`,
+    { details: { needs: meta.oldest_reader, release } },
+  );
+};
+
+/** Any number, as long as every release asks for the same. */
+export const migrationLock = 7_313_825_671;
+
+const lockMigrations = (client: pg.Client) => client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
+
+/** In the transaction that is open: makes those that somebody dropped. */
+export const restoreProjectionTables = async (client: pg.Client): Promise<void> => {
+  for (const [name, sql] of Object.entries({ ...projectionTables, snapshots: snapshotTable })) {
+    if (await isTable(client, name)) continue;
+    await lockMigrations(client);
+    if (!(await isTable(client, name))) await client.query(sql);
+  }
+};
+
+const runPending = async (client: pg.Client, release: string): Promise<void> => {
+  await lockMigrations(client);
+  const meta = await readMeta(client);
+  refuseNewer(meta, release);
+  if (!meta) {
+    if (!(await exists(client, 'namespace', `nspname = 'perdure'`))) await client.query('create schema perdure');
+    await client.query(metaTable);
+  }
+  for (const [place, { sql, oldestReader }] of migrations.entries()) {
+    if (place < (meta?.schema ?? 0)) continue;
+    await client.query(sql);
+    await client.query('update perdure.meta set schema = $1, oldest_reader = $2', [place + 1, oldestReader]);
+  }
+};
+
+/** Nobody waits without end for another who migrates, nor for one whose machine went away in the middle of it. */
+const opening = (waitMs: number): string => `
+  begin isolation level read committed;
+  set local lock_timeout = ${Math.trunc(waitMs)};
+  set local idle_in_transaction_session_timeout = ${Math.trunc(waitMs)};
+`;
+
+export interface MigrateOptions {
+  readonly release: string;
+  readonly waitMs: number;
+  /** Whether there is a `perdure.meta`, as far as is known. */
+  readonly isBegun: boolean;
+}
+
+/** Brings the database to this release's schema, in one transaction and under a lock: of several processes one does the work. */
+export const migrate = async (client: pg.Client, { release, waitMs, isBegun }: MigrateOptions): Promise<void> => {
+  const meta = isBegun ? await readRow(client) : undefined;
+  refuseNewer(meta, release);
+  if (meta && meta.schema >= migrations.length) return;
+  await client.query(opening(waitMs));
+  try {
+    await runPending(client, release);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+};

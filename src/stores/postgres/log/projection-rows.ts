@@ -1,0 +1,113 @@
+import type pg from 'pg';
+import type { CallRecord, StoredEvent } from '../../../core/ports/store.ts';
+import type { CommitPath } from '../../../core/session/projections.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
+import { projectionOf } from '../../log/projected-rows.ts';
+import { prepared } from '../server/database.ts';
+import { batchCalls, type CallBatch, type CallEnd } from './call-batch.ts';
+
+const insertPaths = prepared(
+  'insert_commit_paths',
+  `insert into perdure.commit_paths (workspace, session, seq, path, turn, at, actor, tool, provenance)
+   select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
+     $9::text[])`,
+);
+
+const insertCalls = prepared(
+  'insert_tool_calls',
+  `insert into perdure.tool_calls
+     (workspace, session, seq, call_id, tool, status, run, turn, at, actor, ended_seq, duration_ms, input_hash,
+      output_hash)
+   select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
+     $9::bigint[], $10::text[], $11::bigint[], $12::double precision[], $13::text[], $14::text[])`,
+);
+
+/** The newest call of that id that is open, or where several ends of it come at once, the next newest for each. */
+const endCalls = prepared(
+  'end_tool_calls',
+  `update perdure.tool_calls c
+   set status = e.status, ended_seq = e.ended_seq, duration_ms = e.duration_ms, output_hash = e.output_hash
+   from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::double precision[], $8::text[])
+     e(session, call_id, newer, status, ended_seq, duration_ms, output_hash)
+   cross join lateral (
+     select o.seq from perdure.tool_calls o
+     where o.workspace = $1 and o.session = e.session and o.call_id = e.call_id and o.ended_seq is null
+     order by o.seq desc offset e.newer limit 1
+   ) found
+   where c.workspace = $1 and c.session = e.session and c.seq = found.seq`,
+);
+
+export interface PathRow extends CommitPath {
+  readonly event: StoredEvent;
+}
+
+const insertPathRows = (workspace: WorkspaceId, rows: readonly PathRow[]): pg.QueryConfig =>
+  insertPaths(
+    workspace,
+    rows.map(({ event }) => event.session),
+    rows.map(({ event }) => event.seq),
+    rows.map(({ path }) => path),
+    rows.map(({ event }) => event.turn),
+    rows.map(({ event }) => event.at),
+    rows.map(({ event }) => event.actor),
+    rows.map(({ tool }) => tool ?? null),
+    rows.map(({ provenance }) => provenance),
+  );
+
+const insertCallRows = (workspace: WorkspaceId, calls: readonly CallRecord[]): pg.QueryConfig =>
+  insertCalls(
+    workspace,
+    calls.map(({ session }) => session),
+    calls.map(({ seq }) => seq),
+    calls.map(({ callId }) => callId),
+    calls.map(({ tool }) => tool),
+    calls.map(({ status }) => status),
+    calls.map(({ run }) => run ?? null),
+    calls.map(({ turn }) => turn),
+    calls.map(({ at }) => at),
+    calls.map(({ actor }) => actor),
+    calls.map(({ endedSeq }) => endedSeq ?? null),
+    calls.map(({ durationMs }) => durationMs ?? null),
+    calls.map(({ inputHash }) => inputHash),
+    calls.map(({ outputHash }) => outputHash ?? null),
+  );
+
+const endCallRows = (workspace: WorkspaceId, ends: readonly CallEnd[]): pg.QueryConfig =>
+  endCalls(
+    workspace,
+    ends.map(({ session }) => session),
+    ends.map(({ callId }) => callId),
+    ends.map(({ newer }) => newer),
+    ends.map(({ outcome }) => outcome),
+    ends.map(({ endedSeq }) => endedSeq),
+    ends.map(({ durationMs }) => durationMs),
+    ends.map(({ outputHash }) => outputHash ?? null),
+  );
+
+export interface Projections {
+  readonly paths: readonly PathRow[];
+  readonly calls: CallBatch;
+}
+
+/** What commits and calls are found by; most events have none. */
+export const projectionsOf = (events: readonly StoredEvent[]): Projections => {
+  const projected = events.map((event) => ({ event, ...projectionOf(event) }));
+  return {
+    paths: projected.flatMap((each) => each.paths.map((path) => ({ ...path, event: each.event }))),
+    calls: batchCalls(projected.flatMap(({ event, call }) => (call ? [{ event, call }] : []))),
+  };
+};
+
+/** Ends come first: they are of calls that are stored already. */
+export const writeCalls = (workspace: WorkspaceId, { made, ended }: CallBatch): readonly pg.QueryConfig[] => [
+  ...(ended.length > 0 ? [endCallRows(workspace, ended)] : []),
+  ...(made.length > 0 ? [insertCallRows(workspace, made)] : []),
+];
+
+export const insertProjections = (
+  workspace: WorkspaceId,
+  events: readonly StoredEvent[],
+): readonly pg.QueryConfig[] => {
+  const { paths, calls } = projectionsOf(events);
+  return [...(paths.length > 0 ? [insertPathRows(workspace, paths)] : []), ...writeCalls(workspace, calls)];
+};

@@ -1,0 +1,136 @@
+import type { ReadRange, SessionKey, StoredEvent } from '../../../core/ports/store.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
+import { payloadEncoding, unpackedBytes } from '../../codec/payload-codec.ts';
+import { bodyOf } from '../../codec/stored-body.ts';
+import { clipSegments, type Segment, segmentsOf } from '../../log/lineage.ts';
+import { prepared, type Source } from '../server/database.ts';
+import { blobSizes, hexOf, readBlobs } from './blobs.ts';
+import { type EventRow, eventColumns } from './event-rows.ts';
+import type { Lineages } from './lineages.ts';
+
+type Order = NonNullable<ReadRange['order']>;
+const sqlOrder: Record<Order, string> = { ascending: 'asc', descending: 'desc' };
+
+/** A walk along the primary key, whatever the planner thinks of the rest. */
+const ofOne = (order: Order) =>
+  prepared(
+    `read_events_${sqlOrder[order]}`,
+    `select ${eventColumns} from perdure.events
+     where workspace = $1 and session = $2 and seq between $3 and $4 order by seq ${sqlOrder[order]} limit $5`,
+  );
+/** One range of one session at a time, each such a walk. */
+const ofSeveral = (order: Order) =>
+  prepared(
+    `read_segments_${sqlOrder[order]}`,
+    `select e.* from unnest($2::text[], $3::bigint[], $4::bigint[]) s(session, first, last)
+     cross join lateral (
+       select ${eventColumns} from perdure.events
+       where workspace = $1 and session = s.session and seq between s.first and s.last
+       order by seq ${sqlOrder[order]} limit $5
+     ) e
+     order by seq ${sqlOrder[order]} limit $5`,
+  );
+const pages = {
+  ascending: { ofOne: ofOne('ascending'), ofSeveral: ofSeveral('ascending') },
+  descending: { ofOne: ofOne('descending'), ofSeveral: ofSeveral('descending') },
+};
+
+const pageOf = (workspace: WorkspaceId, segments: readonly Segment[], limit: number, order: Order) => {
+  const [only, ...others] = segments;
+  if (only && others.length === 0) return pages[order].ofOne(workspace, only.session, only.from, only.to, limit);
+  return pages[order].ofSeveral(
+    workspace,
+    segments.map(({ session }) => session),
+    segments.map(({ from }) => from),
+    segments.map(({ to }) => to),
+    limit,
+  );
+};
+
+/** Numbers are dense: the segments that hold the first `limit` numbers hold the page. */
+const withinReach = (segments: readonly Segment[], limit: number): readonly Segment[] => {
+  let reached = 0;
+  return segments.filter(({ from, to }) => {
+    const before = reached;
+    reached += to - from + 1;
+    return before < limit;
+  });
+};
+
+const segmentsOfPage = async (
+  lineages: Lineages,
+  key: SessionKey,
+  { after = 0, upTo = Number.MAX_SAFE_INTEGER, limit, order }: ReadRange,
+): Promise<readonly Segment[]> => {
+  const lineage = await lineages.get(key);
+  if (!lineage) return [];
+  if (order !== 'descending') {
+    const segments = clipSegments(segmentsOf(lineage, Number.MAX_SAFE_INTEGER), after, upTo);
+    return withinReach(segments.toReversed(), limit);
+  }
+  // Counted from the head, unless all is of one session.
+  const head = lineage.length > 1 ? (await lineages.withHead(key))?.seq : Number.MAX_SAFE_INTEGER;
+  return withinReach(clipSegments(segmentsOf(lineage, head ?? 0), after, upTo), limit);
+};
+
+const eventOf = (row: EventRow, blob: Uint8Array | undefined): StoredEvent => ({
+  session: row.session,
+  seq: row.seq,
+  at: row.at,
+  turn: row.turn,
+  opensTurn: row.opens_turn,
+  run: row.run ?? undefined,
+  type: row.type,
+  version: row.version,
+  actor: row.actor,
+  body: bodyOf(row, blob),
+  hash: row.hash,
+});
+
+export const eventsOf = async (
+  source: Source,
+  workspace: WorkspaceId,
+  rows: readonly EventRow[],
+): Promise<readonly StoredEvent[]> => {
+  const spilled = rows.filter(({ encoding }) => encoding === payloadEncoding.blob).map(({ payload }) => payload);
+  const blobs = await readBlobs(source, workspace, spilled);
+  return rows.map((row) =>
+    eventOf(row, row.encoding === payloadEncoding.blob ? blobs.get(hexOf(row.payload)) : undefined),
+  );
+};
+
+/** Those that stay within so many bytes; the first in any case. Rows are bounded themselves, but for what they spilled. */
+const fitting = async (
+  source: Source,
+  workspace: WorkspaceId,
+  rows: readonly EventRow[],
+  maxBytes: number,
+): Promise<readonly EventRow[]> => {
+  const spilled = rows.filter(({ encoding }) => encoding === payloadEncoding.blob).map(({ payload }) => payload);
+  const sizes = await blobSizes(source, workspace, spilled);
+  let bytes = 0;
+  const end = rows.findIndex(({ encoding, payload }, place) => {
+    bytes += unpackedBytes(encoding, payload, () => sizes.get(hexOf(payload)) ?? 0);
+    return place > 0 && bytes > maxBytes;
+  });
+  return end < 0 ? rows : rows.slice(0, end);
+};
+
+export const readSegments = async (
+  source: Source,
+  workspace: WorkspaceId,
+  segments: readonly Segment[],
+  { limit, maxBytes, order = 'ascending' }: ReadRange,
+): Promise<readonly StoredEvent[]> => {
+  if (segments.length === 0) return [];
+  const rows = await source.read<EventRow>(workspace, pageOf(workspace, segments, limit, order));
+  return eventsOf(source, workspace, maxBytes === undefined ? rows : await fitting(source, workspace, rows, maxBytes));
+};
+
+export const readEvents = async (
+  source: Source,
+  lineages: Lineages,
+  key: SessionKey,
+  range: ReadRange,
+): Promise<readonly StoredEvent[]> =>
+  readSegments(source, key.workspace, await segmentsOfPage(lineages, key, range), range);

@@ -1,0 +1,101 @@
+import type pg from 'pg';
+import { callsForWork } from '../../../core/ports/queue.ts';
+import type { SessionKey, StoredEvent } from '../../../core/ports/store.ts';
+import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
+import { isCount } from '../../is-count.ts';
+import { RebuiltSession } from '../../log/rebuilt-session.ts';
+import { parseSummary } from '../../log/stored-summary.ts';
+import { workEntryOf } from '../../queue/work-entry.ts';
+import { enterWork } from '../queue/work-rows.ts';
+import { type Database, exchange, prepared, type Source } from '../server/database.ts';
+import { describeSession, moveHead } from './head-rows.ts';
+import { waitForOthers } from './import-copies.ts';
+import { restoreProjectionTables } from './migrations.ts';
+import { insertProjections } from './projection-rows.ts';
+import { readSegments } from './read-events.ts';
+
+const page = { limit: 1000, maxBytes: 4 * 1024 * 1024 };
+
+interface Start {
+  readonly session: SessionId;
+  readonly forked_at: number;
+  readonly seq: number;
+  readonly imported_to: number;
+  readonly summary: string;
+}
+
+/** Holds every append to a session of the workspace until the end, and leaves alone the sessions that are made meanwhile. */
+const lockAll = prepared(
+  'lock_workspace',
+  `select id as session, coalesce(forked_at, 0) as forked_at, seq, imported_to, summary
+   from perdure.sessions where workspace = $1 order by id for update`,
+);
+
+const clear = (table: string) =>
+  prepared(`clear_${table}`, `delete from perdure.${table} where workspace = $1 and session = any($2::text[])`);
+const clearPaths = clear('commit_paths');
+const clearCalls = clear('tool_calls');
+const clearSnapshots = clear('snapshots');
+
+const markTurns = prepared(
+  'mark_turns',
+  `update perdure.events set opens_turn = not opens_turn
+   where workspace = $1 and session = $2 and seq = any($3::bigint[])`,
+);
+
+async function* ownPages(
+  source: Source,
+  workspace: WorkspaceId,
+  { session, forked_at }: Start,
+): AsyncGenerator<readonly StoredEvent[], void> {
+  for (let from = forked_at + 1; isCount(from); ) {
+    const events = await readSegments(source, workspace, [{ session, from, to: Number.MAX_SAFE_INTEGER }], page);
+    const last = events.at(-1);
+    if (!last) return;
+    yield events;
+    from = last.seq + 1;
+  }
+}
+
+/** The number of events read. */
+const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey, start: Start): Promise<number> => {
+  const rebuilt = new RebuiltSession();
+  let count = 0;
+  let called: StoredEvent | undefined;
+  for await (const events of ownPages(source, key.workspace, start)) {
+    called = events.findLast(({ seq, type }) => seq > start.imported_to && callsForWork.has(type)) ?? called;
+    const wrong = events.filter((event) => rebuilt.add(event)).map(({ seq }) => seq);
+    await exchange(client, [
+      ...insertProjections(key.workspace, events),
+      wrong.length > 0 ? markTurns(key.workspace, key.session, wrong) : undefined,
+    ]);
+    count += events.length;
+  }
+  const head = rebuilt.headFrom(start.seq);
+  const summary = rebuilt.summary ?? parseSummary(start.summary);
+  const entry = called && summary && workEntryOf(summary, [called]);
+  await exchange(client, [
+    head && moveHead(key, head),
+    rebuilt.summary && describeSession(key, rebuilt.summary),
+    entry && enterWork(key, entry),
+  ]);
+  return count;
+};
+
+/**
+ * Row by row from the log, as the appends wrote them. A session whose summary needs an event that cannot be read keeps the one it has;
+ * snapshots come again when the logs are read.
+ */
+export const rebuildProjections = async (database: Database, workspace: WorkspaceId): Promise<number> =>
+  database.feed(workspace, [waitForOthers(workspace), lockAll(workspace)], async (client, [, locked]) => {
+    const source: Source = { read: async (_, statement) => (await client.query(statement)).rows };
+    const starts = locked!.rows as readonly Start[];
+    const ids = starts.map(({ session }) => session);
+    await restoreProjectionTables(client);
+    await exchange(client, [clearPaths(workspace, ids), clearCalls(workspace, ids), clearSnapshots(workspace, ids)]);
+    let count = 0;
+    for (const start of starts) {
+      count += await rebuildSession(client, source, { workspace, session: start.session }, start);
+    }
+    return count;
+  });

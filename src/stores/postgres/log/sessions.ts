@@ -1,0 +1,105 @@
+import type { FamilyMember, Head, ListQuery, SessionKey } from '../../../core/ports/store.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
+import type { SessionSummary } from '../../../schema/summary.ts';
+import { inFamilyOrder } from '../../log/family-order.ts';
+import { segmentsOf } from '../../log/lineage.ts';
+import { listedStatus } from '../../log/listed-status.ts';
+import { type HeadRow, headOf, memberOf } from '../../log/stored-head.ts';
+import { listedSummary } from '../../log/stored-summary.ts';
+import { type Database, prepared } from '../server/database.ts';
+import { headColumns } from './head-rows.ts';
+import type { Lineages } from './lineages.ts';
+
+const find = prepared('find_head', `select ${headColumns} from perdure.sessions where workspace = $1 and id = $2`);
+
+export const findHead = async (
+  database: Database,
+  lineages: Lineages,
+  { workspace, session }: SessionKey,
+): Promise<Head | undefined> => {
+  const [row] = await database.read<HeadRow>(workspace, find(workspace, session));
+  if (!row) return undefined;
+  const head = headOf(workspace, row);
+  lineages.learn(head);
+  return head;
+};
+
+/** The listing goes by an index on spans of time, so that an append to a session that was just changed leaves the index alone. */
+export const listingSpanMs = 600_000;
+
+/** Spans come from the index in order; only what shares one is sorted. */
+const listByChange = prepared(
+  'list_sessions',
+  `select id, seq, at, status, updated_at, summary from perdure.sessions
+   where workspace = $1 and ($2::text[] is null or ${listedStatus} = any($2))
+     and updated_span <= $4::bigint / ${listingSpanMs} and (updated_at, id) < ($4, $5)
+   order by updated_span desc, updated_at desc, id desc limit $3`,
+);
+const listById = prepared(
+  'list_sessions_by_id',
+  `select id, seq, at, status, updated_at, summary from perdure.sessions
+   where workspace = $1 and ($2::text[] is null or ${listedStatus} = any($2)) and id > $4
+   order by id limit $3`,
+);
+
+/** Behind all that a row can say, also one that somebody changed: the greatest bigint, and no id is greater than this one. */
+const behindAll = { updatedAt: '9223372036854775807', id: '\u{10ffff}' };
+
+export const listSessions = async (
+  database: Database,
+  workspace: WorkspaceId,
+  { status, limit, after, by }: ListQuery,
+): Promise<readonly SessionSummary[]> => {
+  const { updatedAt, id } = after ?? behindAll;
+  const statement =
+    by === 'id'
+      ? listById(workspace, status ?? null, limit, after?.id ?? '')
+      : listByChange(workspace, status ?? null, limit, updatedAt, id);
+  return (await database.read<HeadRow>(workspace, statement)).map(listedSummary);
+};
+
+const family = prepared(
+  'find_family',
+  `select ${headColumns} from perdure.sessions
+   where workspace = $1 and root = (select root from perdure.sessions where workspace = $1 and id = $2)`,
+);
+
+export const findFamily = async (
+  database: Database,
+  { workspace, session }: SessionKey,
+): Promise<readonly FamilyMember[]> => {
+  const rows = await database.read<HeadRow>(workspace, family(workspace, session));
+  return inFamilyOrder(rows.map(memberOf));
+};
+
+const starts = prepared(
+  'find_turn_starts',
+  `select e.turn, e.seq
+   from unnest($2::text[], $3::bigint[], $4::bigint[]) s(session, first, last)
+   cross join lateral (
+     select turn, seq from perdure.events
+     where workspace = $1 and session = s.session and opens_turn and turn >= $5 and seq between s.first and s.last
+     order by turn, seq limit $6
+   ) e
+   order by e.turn, e.seq limit $6`,
+);
+
+export const findTurnStarts = async (
+  database: Database,
+  lineages: Lineages,
+  key: SessionKey,
+  { from, limit }: { readonly from: number; readonly limit: number },
+): Promise<readonly { readonly turn: number; readonly seq: number }[]> => {
+  const lineage = await lineages.get(key);
+  if (!lineage) return [];
+  const segments = segmentsOf(lineage, Number.MAX_SAFE_INTEGER);
+  const statement = starts(
+    key.workspace,
+    segments.map(({ session }) => session),
+    segments.map(({ from: first }) => first),
+    segments.map(({ to }) => to),
+    from,
+    limit,
+  );
+  return database.read<{ turn: number; seq: number }>(key.workspace, statement);
+};

@@ -1,0 +1,67 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { SessionKey } from '../../../core/ports/store.ts';
+import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
+import { isCount } from '../../is-count.ts';
+import { type Change, joined } from '../../waking/watchers.ts';
+import { type Database, prepared } from './database.ts';
+
+export const channel = 'perdure';
+/** Between two notifications. */
+export const intervalMs = 10;
+
+/** A hint need not be on disk. */
+export const notify = prepared(
+  'notify',
+  `select set_config('synchronous_commit', 'off', true), pg_notify($1, hint) from unnest($2::text[]) hint`,
+);
+
+const textOf = ({ seq, work, ...key }: Change): string => `${nameOf(key)}/${seq}${work ? '/work' : ''}`;
+const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
+
+/** undefined for what is not ours. */
+export const parseChange = (text = ''): Change | undefined => {
+  const [workspace, session, seq, work] = text.split('/');
+  if (!workspace || !session || !seq || !isCount(Number(seq))) return undefined;
+  return {
+    workspace: workspace as WorkspaceId,
+    session: session as SessionId,
+    seq: Number(seq),
+    work: work === 'work',
+  };
+};
+
+/**
+ * Tells other processes which sessions moved: after the commit, since a NOTIFY within it makes all commits wait for each other, the
+ * first at once and those that follow together. Nothing is lost when it fails: followers also look by themselves.
+ */
+export class Notifier {
+  readonly #database: Database;
+  readonly #pending = new Map<string, Change>();
+  #sending: Promise<void> | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  notify(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const name = nameOf(change);
+      this.#pending.set(name, joined(this.#pending.get(name), change));
+    }
+    if (this.#pending.size > 0) this.#sending ??= this.#send();
+  }
+
+  async flush(): Promise<void> {
+    while (this.#sending) await this.#sending;
+  }
+
+  async #send(): Promise<void> {
+    while (this.#pending.size > 0) {
+      const texts = [...this.#pending.values()].map(textOf);
+      this.#pending.clear();
+      const sent = this.#database.use((client) => client.query(notify(channel, texts))).catch(() => undefined);
+      await Promise.all([sent, pause(intervalMs, undefined, { ref: false })]);
+    }
+    this.#sending = undefined;
+  }
+}

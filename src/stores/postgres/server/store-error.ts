@@ -1,0 +1,166 @@
+import pg from 'pg';
+import { type ErrorCode, PerdureError } from '../../../schema/error.ts';
+import { metaAdvice } from '../../log/stored-meta.ts';
+
+const sqlState = (error: unknown): string => (error instanceof pg.DatabaseError && error.code) || '';
+
+const lostStates = /^(08...|57P0[1-5]|25P0[34])$/;
+const lostCodes = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|ENOENT|ERR_SSL|ERR_TLS|ERR_STREAM|CERT_)/;
+const lostMessages =
+  /^(Connection terminated|Client (has encountered|was closed)|Query read timeout|timeout expired|The server does not support SSL|There was an error establishing an SSL)/;
+
+/** A standby, or one that was told to be read-only: it has refused, and nothing has happened. In recovery it refuses the setting of a transaction. */
+export const isReadOnly = (error: unknown): boolean => {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  const isSetting = /check/.test(error.routine ?? '') || /recovery/.test(error.message);
+  return error.code === '25006' || (error.code === '0A000' && isSetting);
+};
+
+/** The connection is gone or leads to a server that takes no writes: what was sent last may or may not have happened. */
+export const isConnectionLost = (error: unknown): boolean => {
+  if (error instanceof pg.DatabaseError) return lostStates.test(sqlState(error)) || isReadOnly(error);
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return lostCodes.test(code) || lostMessages.test(error.message);
+};
+
+/** The engine undid the transaction in favour of another: nothing of it has happened, and the next try may well succeed. */
+export const isUndone = (error: unknown): boolean => /^(40001|40P01)$/.test(sqlState(error));
+
+/** The head was right and locked, and still there is an event where the next should be. */
+const isHeadBehind = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === 'events_pkey';
+
+/**
+ * A head that moved (see `perdure.append`), a number, key or id that another process took first, a deadlock: what was believed of the
+ * database is out of date, and the same on a fresh view may well succeed.
+ */
+export const isOutdated = (error: unknown): boolean =>
+  isUndone(error) || (/^(PD001|23505)$/.test(sqlState(error)) && !isHeadBehind(error));
+
+export const isPoolExhausted = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'timeout exceeded when trying to connect';
+
+/** Settings of PostgreSQL that end a connection, by what it says then. */
+const timeLimits: Readonly<Record<string, string>> = {
+  '25P04': 'transaction_timeout',
+  '57P05': 'idle_session_timeout',
+};
+
+interface Rule {
+  readonly matches: (error: unknown, state: string) => boolean;
+  readonly code: ErrorCode;
+  readonly says: string | ((error: unknown) => string);
+}
+
+/** As PostgreSQL names it, in whatever language: between quotation marks. */
+const databaseIn = (error: unknown): string => /["“«»„](.+)["”»«“]/.exec(String(error))?.[1] ?? 'of this name';
+
+const rules: readonly Rule[] = [
+  {
+    matches: (error) => isPoolExhausted(error),
+    code: 'STORE_BUSY',
+    says: 'all connections to PostgreSQL are in use: try again, or raise poolSize',
+  },
+  {
+    matches: (error, state) => isOutdated(error) || /^(55P03|57014)$/.test(state),
+    code: 'STORE_BUSY',
+    says: 'PostgreSQL did not answer in time, another writer may hold the session: try again',
+  },
+  ...Object.entries(timeLimits).map(
+    ([limited, limit]): Rule => ({
+      matches: (_, state) => state === limited,
+      code: 'STORE_UNAVAILABLE',
+      says: `PostgreSQL ended the connection because of ${limit}: raise it for the role or the database, then try again`,
+    }),
+  ),
+  {
+    matches: (error) => isReadOnly(error),
+    code: 'STORE_UNAVAILABLE',
+    says: 'PostgreSQL takes no writes, as a standby or because it was told so: connect to the primary, or `alter database … set default_transaction_read_only = off`, then try again',
+  },
+  {
+    // Transactions that write set this limit themselves.
+    matches: (_, state) => state === '25P03',
+    code: 'STORE_UNAVAILABLE',
+    says: 'this process stood still in the middle of a transaction, so PostgreSQL undid it for those who wait: try again',
+  },
+  {
+    matches: (error, state) => isConnectionLost(error) || /^(53000|53200|53300|53400)$/.test(state),
+    code: 'STORE_UNAVAILABLE',
+    says: 'PostgreSQL cannot be reached: check that it runs and takes connections, then try again',
+  },
+  {
+    matches: (_, state) => state === '3D000',
+    code: 'STORE_UNAVAILABLE',
+    says: (error) => `there is no database ${databaseIn(error)}: make it, for example with createdb`,
+  },
+  {
+    matches: (_, state) => /^(28...|42501)$/.test(state),
+    code: 'STORE_UNAVAILABLE',
+    says: 'PostgreSQL refused the role: check the user, password and database in the URL, and what the role may do',
+  },
+  {
+    matches: (_, state) => /^(26000|42P05)$/.test(state),
+    code: 'STORE_UNAVAILABLE',
+    says: 'a pooler in front of PostgreSQL lost a prepared statement, and could not be told to be one: let it keep them (pgbouncer from 1.21 on: max_prepared_statements), or connect without it',
+  },
+  {
+    matches: (_, state) => state === '53100',
+    code: 'STORE_FULL',
+    says: "PostgreSQL's disk is full: free space, then try again",
+  },
+  {
+    matches: (error, state) =>
+      state === '42P01' && /"perdure\.(commit_paths|tool_calls|snapshots)"/.test(String(error)),
+    code: 'STORE_CORRUPT',
+    says: 'what is kept beside the logs is gone: run `perdure repair --projections` in every workspace, which makes it anew from them',
+  },
+  {
+    // Schemas change by migrations alone, so somebody took away what they made, or their number.
+    matches: (_, state) => /^(3F000|42P01|42P07|42703|42704|42710|42723|42883)$/.test(state),
+    code: 'STORE_CORRUPT',
+    says: `the database is not as migrations left it: ${metaAdvice}`,
+  },
+  {
+    matches: (error) => isHeadBehind(error),
+    code: 'STORE_CORRUPT',
+    says: "a session's row and its events disagree: find it with `perdure verify --all`, and run `perdure repair --projections`, which puts rows right where the logs tell",
+  },
+  {
+    matches: (_, state) => state === '22003',
+    code: 'STORE_CORRUPT',
+    says: 'a row holds a number that no release writes: find its session with `perdure verify --all`, and restore it from an export or a backup',
+  },
+  {
+    matches: (_, state) => /^XX00[12]$/.test(state),
+    code: 'STORE_CORRUPT',
+    says: 'PostgreSQL found damaged pages: restore the database from a backup',
+  },
+];
+
+/** What a caller gets for a failure of the engine. Anything unknown is a defect and stays as it is. */
+export const storeError = (error: unknown): unknown => {
+  const state = sqlState(error);
+  const rule = rules.find(({ matches }) => matches(error, state));
+  if (!rule || !(error instanceof Error)) return error;
+  const reason = error.message || ('code' in error && String(error.code)) || 'no reason given';
+  const says = typeof rule.says === 'string' ? rule.says : rule.says(error);
+  return new PerdureError(rule.code, `${says} (${reason})`, {
+    details: state ? { sqlState: state } : {},
+    cause: error,
+  });
+};
+
+/** The connection went away between sending a commit and its answer, and no other could be had to look. */
+export const unknownOutcome = (cause: unknown): PerdureError => {
+  const limit = timeLimits[sqlState(cause)];
+  const [ended, advice] = limit
+    ? [`PostgreSQL ended the connection because of ${limit}`, `raise ${limit} for the role or the database, then `]
+    : ['the connection to PostgreSQL was lost', ''];
+  return new PerdureError(
+    'STORE_UNAVAILABLE',
+    `${ended} while this was committed, and whether it landed could not be found out: ${advice}repeat it with the same idempotency key, or look first`,
+    { details: { outcome: 'unknown' }, cause },
+  );
+};

@@ -1,0 +1,68 @@
+import type { Claim, Holder, Queue } from '../../core/ports/queue.ts';
+import type { SessionKey } from '../../core/ports/store.ts';
+import { delayOf } from './stored-work.ts';
+import type { WorkEntry } from './work-entry.ts';
+
+/** What a store keeps of a session that has something to do or to be remembered. */
+export interface QueuedWork {
+  readonly seq: number;
+  readonly done: number;
+  readonly agent: string;
+  readonly priority: number;
+  /** From when on it may be taken: when it was entered or is due, or its lease lapses; never while only its place is remembered. */
+  readonly visibleAt: number;
+  readonly lacksAgent: boolean;
+  readonly place?: string | undefined;
+  readonly holder?: Holder | undefined;
+}
+
+export const isAmong = (keys: readonly SessionKey[], { workspace, session }: SessionKey): boolean =>
+  keys.some((key) => key.workspace === workspace && key.session === session);
+
+/** Undefined when nothing is to be entered. A row that is taken stays as it is: who has it finds the news. */
+export const entered = (
+  row: QueuedWork | undefined,
+  { seq, agent, priority }: WorkEntry,
+  now: number,
+): QueuedWork | undefined => {
+  if (!row) return seq === undefined ? undefined : { seq, done: 0, agent, priority, visibleAt: now, lacksAgent: false };
+  const isNews = seq !== undefined && seq > row.seq;
+  return {
+    ...row,
+    seq: isNews ? seq : row.seq,
+    agent,
+    priority,
+    visibleAt: isNews && !row.holder ? Math.min(row.visibleAt, now) : row.visibleAt,
+    lacksAgent: row.lacksAgent && !isNews && agent === row.agent,
+  };
+};
+
+export const claimed = (
+  row: QueuedWork,
+  { holder, forMs }: Pick<Claim, 'holder' | 'forMs'>,
+  now: number,
+): QueuedWork => ({
+  ...row,
+  holder,
+  visibleAt: now + forMs,
+  lacksAgent: false,
+});
+
+/** Undefined when nothing is left, to be done or to be remembered. */
+export const finished = (
+  row: QueuedWork,
+  { seq, inMs, place = row.place }: Parameters<Queue['finish']>[1],
+  now: number,
+): QueuedWork | undefined => {
+  const done = Math.max(row.done, seq);
+  const free = { ...row, done, place, holder: undefined };
+  if (row.seq > done) return { ...free, visibleAt: now };
+  if (inMs !== undefined) return { ...free, visibleAt: now + delayOf(inMs) };
+  return place === undefined ? undefined : { ...free, visibleAt: Number.POSITIVE_INFINITY };
+};
+
+export const released = (
+  row: QueuedWork,
+  { inMs = 0, lacksAgent = false }: Omit<Parameters<Queue['release']>[1], 'worker'>,
+  now: number,
+): QueuedWork => ({ ...row, visibleAt: now + delayOf(inMs), lacksAgent, holder: undefined });

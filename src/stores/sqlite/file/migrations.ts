@@ -1,0 +1,171 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { isBlobEvent } from '../../log/blob-event-condition.ts';
+import { metaAdvice, parseMeta } from '../../log/stored-meta.ts';
+import { isNewerRelease } from '../../release.ts';
+import { inTransaction } from './in-transaction.ts';
+import { storeFailure } from './store-error.ts';
+
+/** 'Prdr': tells our files from those of other applications. */
+export const applicationId = 0x50726472;
+
+interface Migration {
+  /** The oldest release that may read the database afterwards. */
+  readonly oldestReader: string;
+  readonly sql: string;
+}
+
+/** What can be made anew from the log, also when somebody dropped it. */
+export const projectionTables = `
+CREATE TABLE IF NOT EXISTS commit_paths (
+  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, path TEXT NOT NULL,
+  turn INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, tool TEXT, provenance TEXT NOT NULL,
+  PRIMARY KEY (workspace, session, seq, path)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS commit_paths_by_path ON commit_paths (workspace, path, at, session, seq);
+CREATE INDEX IF NOT EXISTS commit_paths_by_time
+  ON commit_paths (workspace, at, session, seq, path, tool, actor, provenance);
+
+CREATE TABLE IF NOT EXISTS tool_calls (
+  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL,
+  status TEXT NOT NULL, run TEXT, turn INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, ended_seq INTEGER,
+  duration_ms REAL, input_hash TEXT NOT NULL, output_hash TEXT,
+  PRIMARY KEY (workspace, session, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tool_calls_open ON tool_calls (workspace, session, call_id, seq) WHERE ended_seq IS NULL;
+CREATE INDEX IF NOT EXISTS tool_calls_by_tool ON tool_calls (workspace, tool, at, session, seq);
+CREATE INDEX IF NOT EXISTS tool_calls_by_actor ON tool_calls (workspace, actor, at, session, seq);
+CREATE INDEX IF NOT EXISTS tool_calls_by_time ON tool_calls (workspace, at, session, seq);
+`;
+
+/** A cache of folds: it may be made anew with nothing in it. */
+export const snapshotTable = `
+CREATE TABLE IF NOT EXISTS snapshots (
+  workspace TEXT NOT NULL, session TEXT NOT NULL, fold_version INTEGER NOT NULL, seq INTEGER NOT NULL,
+  manifest TEXT NOT NULL,
+  PRIMARY KEY (workspace, session, fold_version, seq)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** They hold nothing that the tables do not. */
+export const logIndexes = `
+CREATE INDEX IF NOT EXISTS sessions_by_change ON sessions (workspace, updated_span);
+CREATE INDEX IF NOT EXISTS sessions_by_root ON sessions (workspace, root) WHERE parent IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS events_by_seq ON events (workspace, session, seq);
+CREATE INDEX IF NOT EXISTS events_by_turn ON events (workspace, session, turn, seq) WHERE opens_turn = 1;
+CREATE INDEX IF NOT EXISTS events_by_blob ON events (workspace, payload) WHERE encoding = 2;
+CREATE INDEX IF NOT EXISTS events_naming_blobs ON events (workspace, session, seq) WHERE ${isBlobEvent};
+CREATE UNIQUE INDEX IF NOT EXISTS blobs_by_hash ON blobs (workspace, hash);
+`;
+
+/** The migration to schema n stands at index n - 1. What is released is never changed, only followed by another. */
+export const migrations: readonly Migration[] = [
+  {
+    oldestReader: '0.0.1',
+    sql: `
+CREATE TABLE meta (schema INTEGER NOT NULL, oldest_reader TEXT NOT NULL) STRICT;
+INSERT INTO meta VALUES (0, '0.0.0');
+
+CREATE TABLE sessions (
+  workspace TEXT NOT NULL, id TEXT NOT NULL, parent TEXT, forked_at INTEGER, root TEXT NOT NULL,
+  seq INTEGER NOT NULL, hash BLOB NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL,
+  status TEXT NOT NULL, updated_at INTEGER NOT NULL, updated_span INTEGER NOT NULL, summary TEXT NOT NULL,
+  imported_to INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (workspace, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE events (
+  id INTEGER PRIMARY KEY,
+  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL,
+  turn INTEGER NOT NULL, opens_turn INTEGER NOT NULL, run TEXT, type TEXT NOT NULL, version INTEGER NOT NULL,
+  actor TEXT NOT NULL, salt BLOB, hash BLOB NOT NULL, encoding INTEGER NOT NULL, payload BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE keys (
+  workspace TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, body_hash TEXT NOT NULL,
+  seq INTEGER NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY (workspace, session, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE blobs (
+  id INTEGER PRIMARY KEY,
+  workspace TEXT NOT NULL, hash BLOB NOT NULL, put_at INTEGER NOT NULL, size INTEGER NOT NULL, encoding INTEGER NOT NULL,
+  bytes BLOB NOT NULL
+) STRICT;
+
+${snapshotTable}
+${projectionTables}
+
+${logIndexes}
+
+CREATE TABLE work (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, done INTEGER NOT NULL,
+  agent TEXT NOT NULL, priority INTEGER NOT NULL, visible_at INTEGER, ready INTEGER NOT NULL, lacks_agent INTEGER NOT NULL,
+  place TEXT, worker TEXT, machine TEXT, process INTEGER, process_start TEXT,
+  UNIQUE (workspace, session)
+) STRICT;
+CREATE INDEX work_ready ON work (agent, workspace, priority DESC, visible_at) WHERE ready = 1;
+CREATE INDEX work_stranded ON work (agent, visible_at) WHERE ready = 1 AND lacks_agent = 0;
+CREATE INDEX work_waiting ON work (visible_at) WHERE ready = 0 AND visible_at IS NOT NULL;
+CREATE INDEX work_held ON work (workspace, agent, visible_at) WHERE worker IS NOT NULL;
+CREATE INDEX work_by_worker ON work (worker, machine) WHERE worker IS NOT NULL;
+
+CREATE TABLE workers (
+  worker TEXT PRIMARY KEY, machine TEXT NOT NULL, process INTEGER NOT NULL, process_start TEXT NOT NULL,
+  place TEXT NOT NULL, workspace TEXT, agents TEXT NOT NULL, concurrency INTEGER NOT NULL, draining INTEGER NOT NULL,
+  started_at INTEGER NOT NULL, seen_at INTEGER NOT NULL, lost_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`,
+  },
+  {
+    oldestReader: '0.0.1',
+    sql: `
+CREATE TABLE records (
+  version INTEGER PRIMARY KEY AUTOINCREMENT,
+  workspace TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, due_at INTEGER, body TEXT NOT NULL,
+  UNIQUE (workspace, kind, id)
+) STRICT;
+CREATE INDEX records_due ON records (workspace, kind, due_at, id) WHERE due_at IS NOT NULL;
+`,
+  },
+];
+
+/** In one statement: between two, another process may fill the file. */
+const ownership = `SELECT application_id AS owner, EXISTS (SELECT 1 FROM sqlite_schema) AS used FROM pragma_application_id`;
+
+/** Whether anything was made in the file yet. Refuses one that is not ours before anything in it is changed. */
+export const isBegun = (db: DatabaseSync, file: string): boolean => {
+  const { owner, used } = db.prepare(ownership).get() as { owner: number; used: number };
+  if (owner === applicationId) return true;
+  if (owner === 0 && used === 0) return false;
+  const advice = 'give perdure a file of its own';
+  throw storeFailure('STORE_CORRUPT', file, 'the database belongs to another application', { advice });
+};
+
+/** The number of the last migration; 0 for an empty file. */
+const schemaOf = (db: DatabaseSync, file: string, release: string): number => {
+  if (!isBegun(db, file)) return 0;
+  const meta = parseMeta(db.prepare('SELECT schema, oldest_reader FROM meta').get());
+  if (!meta)
+    throw storeFailure('STORE_CORRUPT', file, 'what it says of its schema cannot be read', { advice: metaAdvice });
+  const { schema, oldest_reader: needs } = meta;
+  if (!isNewerRelease(needs, release)) return schema;
+  const what = `the database needs perdure ${needs} or newer, and this is ${release}`;
+  throw storeFailure('STORE_NEWER', file, what, { details: { needs, release } });
+};
+
+/** Whether there is nothing to be done for this release. */
+export const isCurrent = (db: DatabaseSync, file: string, release: string): boolean =>
+  schemaOf(db, file, release) >= migrations.length;
+
+/** Brings a database to the newest schema; several processes may do so at once. A newer schema that still lets us read is left alone. */
+export const migrate = (db: DatabaseSync, file: string, release: string): void => {
+  if (isCurrent(db, file, release)) return;
+  inTransaction(db, () => {
+    for (const { sql, oldestReader } of migrations.slice(schemaOf(db, file, release))) {
+      db.exec(sql);
+      db.prepare('UPDATE meta SET schema = schema + 1, oldest_reader = ?').run(oldestReader);
+    }
+    db.exec(`PRAGMA application_id = ${applicationId}`);
+  });
+};

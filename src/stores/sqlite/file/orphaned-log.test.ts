@@ -1,0 +1,54 @@
+import { copyFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { newSqliteFile, openSqlite } from '../../../../test/support/stores/sqlite-file.ts';
+import type { SessionKey } from '../../../core/ports/store.ts';
+import { newKey } from '../../../testing/contract/contract-setup.ts';
+import { expectSound, openSession } from '../../../testing/contract/log/session-log.ts';
+
+/** As a process that was killed leaves it: all that was acknowledged is in the log. */
+const leaveLog = async (): Promise<{ file: string; key: SessionKey; putBack: () => void }> => {
+  const [open, file] = [newSqliteFile(), newSqliteFile()];
+  const store = await openSqlite(open);
+  const key = newKey();
+  await openSession(store, key);
+  copyFileSync(`${open}-wal`, `${file}-wal`);
+  const bytes = readFileSync(open);
+  await store.close();
+  return { file, key, putBack: () => writeFileSync(file, bytes) };
+};
+
+const expectRefused = async (file: string): Promise<void> => {
+  const message = expect.stringContaining('put the file back');
+  await expect(openSqlite(file)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', message });
+};
+
+test('[FAULT4] a log whose file is gone is left alone, and holds what it held when the file is back', async () => {
+  const { file, key, putBack } = await leaveLog();
+  await expectRefused(file);
+  putBack();
+  expect(await expectSound(await openSqlite(file), key)).toHaveLength(1);
+});
+
+test('[FAULT4] so is one whose file is empty', async () => {
+  const { file, key, putBack } = await leaveLog();
+  writeFileSync(file, '');
+  await expectRefused(file);
+  putBack();
+  expect(await expectSound(await openSqlite(file), key)).toHaveLength(1);
+});
+
+test('[FAULT4] so is one whose file is named by a link', async () => {
+  const { file, key, putBack } = await leaveLog();
+  const link = newSqliteFile();
+  symlinkSync(file, link);
+  await expectRefused(link);
+  putBack();
+  expect(await expectSound(await openSqlite(link), key)).toHaveLength(1);
+});
+
+test('[FAULT4] where the log was moved away too, a new store is made', async () => {
+  const { file, key } = await leaveLog();
+  rmSync(`${file}-wal`);
+  const store = await openSqlite(file);
+  expect(await store.head(key)).toBeUndefined();
+});

@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import { fileProblem } from '../../../core/host/file-problem.ts';
+import { FileInTheWay } from '../../../core/host/make-folder.ts';
+import type { ErrorCode } from '../../../schema/error.ts';
+import { PerdureError } from '../../../schema/error.ts';
+import { metaAdvice } from '../../log/stored-meta.ts';
+
+type StoreCode = Extract<ErrorCode, `STORE_${string}`>;
+interface EngineError extends Error {
+  readonly errcode: number;
+}
+
+/** SQLite's primary result codes; `defect` marks those that only wrong code of ours can cause. */
+const codeOf: Readonly<Record<number, StoreCode | 'defect'>> = {
+  1: 'defect', // ERROR
+  2: 'STORE_UNAVAILABLE', // INTERNAL
+  3: 'STORE_UNAVAILABLE', // PERM
+  4: 'STORE_UNAVAILABLE', // ABORT
+  5: 'STORE_BUSY', // BUSY
+  6: 'STORE_BUSY', // LOCKED
+  7: 'STORE_UNAVAILABLE', // NOMEM
+  8: 'STORE_UNAVAILABLE', // READONLY
+  9: 'STORE_UNAVAILABLE', // INTERRUPT
+  10: 'STORE_UNAVAILABLE', // IOERR
+  11: 'STORE_CORRUPT', // CORRUPT
+  12: 'defect', // NOTFOUND
+  13: 'STORE_FULL', // FULL
+  14: 'STORE_UNAVAILABLE', // CANTOPEN
+  15: 'STORE_BUSY', // PROTOCOL
+  16: 'defect', // EMPTY
+  17: 'STORE_BUSY', // SCHEMA
+  18: 'defect', // TOOBIG
+  19: 'STORE_CORRUPT', // CONSTRAINT: a session's row and its events disagree
+  20: 'defect', // MISMATCH
+  21: 'defect', // MISUSE
+  22: 'STORE_UNAVAILABLE', // NOLFS
+  23: 'STORE_UNAVAILABLE', // AUTH
+  24: 'STORE_CORRUPT', // FORMAT
+  25: 'defect', // RANGE
+  26: 'STORE_CORRUPT', // NOTADB
+};
+
+/** Extended codes that say more than their primary one. A quota or a file size limit shows as a failed write, not as FULL. */
+const extendedCodeOf: Readonly<Record<number, StoreCode>> = {
+  778: 'STORE_FULL', // IOERR_WRITE
+  4874: 'STORE_FULL', // IOERR_SHMSIZE
+  8202: 'STORE_CORRUPT', // IOERR_DATA
+  8458: 'STORE_CORRUPT', // IOERR_CORRUPTFS
+};
+
+const adviceFor: Readonly<Record<StoreCode, string>> = {
+  STORE_BUSY: 'another process holds it: end or speed up that one, or raise busyTimeoutMs, and try again',
+  STORE_FULL: 'nothing was written: make room on its disk, or raise the quota or file size limit, and try again',
+  STORE_CORRUPT: 'run `perdure verify`, export what is sound, and restore the rest from a backup',
+  STORE_UNAVAILABLE: 'check that its disk is there and that this user may read and write the file and its folder',
+  STORE_NEWER: 'upgrade perdure',
+};
+
+export const storeFailure = (
+  code: StoreCode,
+  file: string,
+  what: string,
+  options: { cause?: unknown; advice?: string; details?: Record<string, unknown> } = {},
+): PerdureError =>
+  new PerdureError(code, `${file}: ${what}; ${options.advice ?? adviceFor[code]}`, {
+    details: { file, ...options.details },
+    cause: options.cause,
+  });
+
+const isEngineError = (error: unknown): error is EngineError =>
+  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
+
+/** Nothing in it can be verified or exported. */
+const adviceForNoDatabase =
+  'it is no Perdure store: name the file of one, or a new file for one to be made; if it was one, restore it from a backup';
+const notADatabase = 26;
+
+const repairs = 'run `perdure repair --projections`, which makes it anew from the logs';
+const isMadeAnew = ({ message }: Error): boolean =>
+  /^no such (table: (commit_paths|tool_calls|snapshots)|index: )/.test(message);
+/** Schemas change by migrations alone, so somebody took away what they made, or their number. */
+const isSchemaDamaged = ({ message }: Error): boolean =>
+  /^no such (table|index|column): |^(table|index) .* already exists$|^table .* has no column named /.test(message);
+
+/** What the engine throws as a failure that a caller can branch on; everything else stays as it is. */
+export const storeError = (error: unknown, file: string): unknown => {
+  if (!isEngineError(error)) return error;
+  if (isSchemaDamaged(error)) {
+    const advice = isMadeAnew(error) ? repairs : metaAdvice;
+    return storeFailure('STORE_CORRUPT', file, error.message, { cause: error, advice });
+  }
+  const code = extendedCodeOf[error.errcode] ?? codeOf[error.errcode & 0xff] ?? 'defect';
+  if (code === 'defect') return error;
+  const advice = (error.errcode & 0xff) === notADatabase ? adviceForNoDatabase : adviceFor[code];
+  return storeFailure(code, file, error.message, { cause: error, advice, details: { errcode: error.errcode } });
+};
+
+/** What the file system says about a database or its folder. */
+export const fileSystemError = (error: unknown, file: string): unknown => {
+  if (!(error instanceof Error && 'code' in error)) return error;
+  if (error instanceof FileInTheWay) {
+    return storeFailure('STORE_UNAVAILABLE', file, error.message, { cause: error, advice: 'name a file in a folder' });
+  }
+  const full = error.code === 'ENOSPC' || error.code === 'EDQUOT';
+  return storeFailure(full ? 'STORE_FULL' : 'STORE_UNAVAILABLE', file, fileProblem(error), { cause: error });
+};
+
+/** SQLite would only say that it cannot open it. */
+export const isFolder = (file: string): PerdureError =>
+  storeFailure('STORE_UNAVAILABLE', file, 'it is a folder', {
+    advice: `name a file in it: ${join(file, 'perdure.db')}`,
+  });

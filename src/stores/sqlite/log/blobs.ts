@@ -1,0 +1,103 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { BlobHash, LooseBlob, LooseBlobs } from '../../../core/ports/blobs.ts';
+import { blobHash } from '../../../core/session/events/chain.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
+import { decodeBlobSync, type EncodedBlob, encodeBlobSync } from '../../codec/payload-codec.ts';
+import { prepareLater } from '../file/prepare-later.ts';
+
+export interface Blobs {
+  /** The content, or undefined when it is missing or not what its hash says. */
+  read(workspace: WorkspaceId, hash: Uint8Array): Uint8Array | undefined;
+  /** How much reading it may unpack. */
+  sizeOf(workspace: WorkspaceId, hash: Uint8Array): number;
+  /** Puts right what was damaged and leaves alone what is there. */
+  write(workspace: WorkspaceId, blob: EncodedBlob): void;
+  /** The same, compressing only what is needed. Gives the hash. */
+  writeBytes(workspace: WorkspaceId, bytes: Uint8Array): Uint8Array;
+  /** Those that are there, from now on as young as if they were just written. */
+  touch(workspace: WorkspaceId, hashes: readonly BlobHash[]): ReadonlySet<BlobHash>;
+  loose(workspace: WorkspaceId, query: LooseBlobs): readonly LooseBlob[];
+  remove(workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number): readonly BlobHash[];
+}
+
+interface BlobRow {
+  readonly size: number;
+  readonly encoding: number;
+  readonly bytes: Uint8Array;
+}
+
+/** A time is not written anew for less: a blob may have been used that much later than its row says. */
+const touchAfterMs = 60_000;
+const usedAt = `(put_at + ${touchAfterMs})`;
+
+const isLoose = `NOT EXISTS (SELECT 1 FROM events e WHERE e.workspace = ?1 AND e.encoding = 2 AND e.payload = blobs.hash)
+    AND lower(hex(hash)) NOT IN (
+      SELECT part.value ->> 'blob' FROM snapshots s, json_each(iif(json_valid(s.manifest), s.manifest, '{}')) part
+      WHERE s.workspace = ?1 AND part.type = 'object' AND part.value ->> 'blob' IS NOT NULL)`;
+
+export const openBlobs = (db: DatabaseSync): Blobs => {
+  const select = db.prepare('SELECT size, encoding, bytes FROM blobs WHERE workspace = ? AND hash = ?');
+  const size = prepareLater(db, 'SELECT size FROM blobs WHERE workspace = ? AND hash = ?');
+  const insert =
+    db.prepare(`INSERT INTO blobs (workspace, hash, put_at, size, encoding, bytes) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET put_at = excluded.put_at, size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes
+    WHERE bytes <> excluded.bytes OR size <> excluded.size OR put_at < excluded.put_at - ${touchAfterMs}`);
+  const age = db.prepare('SELECT put_at AS putAt FROM blobs WHERE workspace = ? AND hash = ?');
+  const renew = db.prepare('UPDATE blobs SET put_at = ? WHERE workspace = ? AND hash = ?');
+  const loose = prepareLater(
+    db,
+    `SELECT lower(hex(hash)) AS hash, size, ${usedAt} AS usedAt FROM blobs
+    WHERE workspace = ?1 AND hash > unhex(?2) AND ${isLoose} ORDER BY blobs.hash LIMIT ?3`,
+  );
+  const remove = prepareLater(
+    db,
+    `DELETE FROM blobs
+    WHERE workspace = ?1 AND hash IN (SELECT unhex(value) FROM json_each(?2)) AND ${usedAt} < ?3 AND ${isLoose}
+    RETURNING lower(hex(hash)) AS hash`,
+  );
+  const write: Blobs['write'] = (workspace, { hash, size, encoding, stored }) => {
+    insert.run(workspace, hash, Date.now(), size, encoding, stored);
+  };
+  const read: Blobs['read'] = (workspace, hash) => {
+    const row = select.get(workspace, hash) as BlobRow | undefined;
+    return row && intactContent(row, hash);
+  };
+  return {
+    read,
+    sizeOf: (workspace, hash) => Number(size().get(workspace, hash)?.size ?? 0),
+    write,
+    writeBytes: (workspace, bytes) => {
+      const hash = blobHash(bytes);
+      if (!read(workspace, hash)) write(workspace, encodeBlobSync(bytes));
+      return hash;
+    },
+    touch: (workspace, hashes) => {
+      const now = Date.now();
+      return new Set(
+        hashes.filter((name) => {
+          const hash = Buffer.from(name, 'hex');
+          const row = age.get(workspace, hash) as { putAt: number } | undefined;
+          if (row && row.putAt < now - touchAfterMs) renew.run(now, workspace, hash);
+          return row !== undefined;
+        }),
+      );
+    },
+    loose: (workspace, { after = '', limit }) =>
+      loose()
+        .all(workspace, after, limit)
+        .map((row) => ({ ...row }) as unknown as LooseBlob),
+    remove: (workspace, hashes, usedBefore) =>
+      remove()
+        .all(workspace, JSON.stringify(hashes), usedBefore)
+        .map(({ hash }) => String(hash)),
+  };
+};
+
+const intactContent = ({ size, encoding, bytes }: BlobRow, hash: Uint8Array): Uint8Array | undefined => {
+  try {
+    const content = decodeBlobSync(encoding, bytes, size);
+    return blobHash(content).equals(hash) ? content : undefined;
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,297 @@
+import { once } from 'node:events';
+import { symlinkSync } from 'node:fs';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { moduleUrl, runScript } from '../../../../test/support/cli/run-script.ts';
+import { newSqliteFile, openSqlite } from '../../../../test/support/stores/sqlite-file.ts';
+import { newKey } from '../../../testing/contract/contract-setup.ts';
+import { rawText } from '../../../testing/contract/log/new-events.ts';
+import { expectSound, mustAppend, openSession, seqs, textOf } from '../../../testing/contract/log/session-log.ts';
+import { enterSession, entryOf, foundIn } from '../../../testing/contract/queue/work-events.ts';
+import { newWakeSignal } from '../../../testing/contract/waking/wake-signal.ts';
+import type { Change } from '../../waking/watchers.ts';
+import { openConnection } from '../file/connection.ts';
+import { migrate } from '../file/migrations.ts';
+import { openChanges } from './changes.ts';
+
+const hourMs = 3_600_000;
+
+/** Appends one event for every line it is told, and says when it began and when that was acknowledged, by the machine's monotonic clock. */
+const appender = (file: string, key: object): string => `
+  import { createInterface } from 'node:readline';
+  import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
+  import { rawText } from ${moduleUrl('src/testing/contract/log/new-events.ts')};
+  import { mustAppend } from ${moduleUrl('src/testing/contract/log/session-log.ts')};
+  const store = await openSqliteStore({ file: ${JSON.stringify(file)} });
+  console.log('ready');
+  for await (const text of createInterface({ input: process.stdin })) {
+    const began = process.hrtime.bigint();
+    await mustAppend(store, ${JSON.stringify(key)}, [rawText(text)]);
+    console.log(began + ' ' + process.hrtime.bigint());
+  }
+`;
+
+test('[WAKE1] a follower is woken by another process through the file alone, and those of other sessions sleep on', async () => {
+  const file = newSqliteFile();
+  const store = await openSqlite(file, { fallbackPollMs: hourMs });
+  const key = newKey();
+  const idle = newKey();
+  await openSession(store, key);
+  await openSession(store, idle);
+  const [signal, idleSignal] = [newWakeSignal(), newWakeSignal()];
+  store.watch(key, signal.wake);
+  store.watch(idle, idleSignal.wake);
+  await signal.next();
+  const before = idleSignal.count;
+
+  const other = runScript(appender(file, key));
+  expect(await other.line()).toBe('ready');
+  for (let seq = 2; seq <= 6; seq++) {
+    other.tell('hello');
+    await signal.next();
+    expect(seqs(await store.read(key, { after: seq - 1, limit: 10 }))).toEqual([seq]);
+    await other.line();
+  }
+  expect(idleSignal.count).toBe(before);
+  other.kill();
+});
+
+test('[WAKE4] one who watches a workspace hears of commits of another process through the file alone', async () => {
+  const file = newSqliteFile();
+  const store = await openSqlite(file, { fallbackPollMs: hourMs });
+  const key = newKey();
+  await openSession(store, key);
+  const heard = newWakeSignal();
+  let newest = 0;
+  store.watchWorkspace(key.workspace, (session, seq) => {
+    if (session === key.session) newest = seq;
+    heard.wake();
+  });
+  const other = runScript(appender(file, key));
+  onTestFinished(() => other.kill());
+  expect(await other.line()).toBe('ready');
+  for (let seq = 2; seq <= 6; seq++) {
+    other.tell('hello');
+    while (newest < seq) await heard.next();
+    await other.line();
+  }
+});
+
+/** Does one thing for every line it is told, and says when it is done. */
+const worker = (file: string, key: object): string => `
+  import { createInterface } from 'node:readline';
+  import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
+  import { rawText } from ${moduleUrl('src/testing/contract/log/new-events.ts')};
+  import { mustAppend } from ${moduleUrl('src/testing/contract/log/session-log.ts')};
+  import { calling, leaseAs } from ${moduleUrl('src/testing/contract/queue/work-events.ts')};
+  const store = await openSqliteStore({ file: ${JSON.stringify(file)} });
+  const key = ${JSON.stringify(key)};
+  const deeds = {
+    call: () => mustAppend(store, key, [calling()]),
+    note: () => mustAppend(store, key, [rawText('x')]),
+    lease: () => leaseAs(store, key, 'w1'),
+    leave: () => store.release(key, { worker: 'w1' }),
+  };
+  console.log('ready');
+  for await (const deed of createInterface({ input: process.stdin })) {
+    await deeds[deed]();
+    console.log(deed);
+  }
+`;
+
+test('[QUEUE5] a worker is woken by another process through the file alone, by what calls for work and by what is left of it', async () => {
+  const file = newSqliteFile();
+  const store = await openSqlite(file, { fallbackPollMs: hourMs });
+  const key = await enterSession(store);
+  const [signal, elsewhere] = [newWakeSignal(), newWakeSignal()];
+  store.watchWork(key.workspace, signal.wake);
+  store.watchWork(newKey().workspace, elsewhere.wake);
+  await Promise.all([signal.next(), elsewhere.next()]);
+  const other = runScript(worker(file, key));
+  expect(await other.line()).toBe('ready');
+  for (const deeds of [['call'], ['note', 'lease', 'leave'], ['lease', 'call'], ['leave']]) {
+    const before = signal.count;
+    for (const [index, deed] of deeds.entries()) {
+      if (index === deeds.length - 1) expect(signal.count).toBe(before);
+      other.tell(deed);
+      expect(await other.line()).toBe(deed);
+    }
+    await signal.next();
+  }
+  expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 5)]);
+  expect(elsewhere.count).toBe(1);
+  other.kill();
+});
+
+test("[WAKE1] a follower in the writer's process is woken when the append is acknowledged, and waits for no file system", async () => {
+  const store = await openSqlite(newSqliteFile(), { fallbackPollMs: hourMs });
+  const key = newKey();
+  await openSession(store, key);
+  const signal = newWakeSignal();
+  store.watch(key, signal.wake);
+  await signal.next();
+  for (let round = 1; round <= 10; round++) {
+    const before = signal.count;
+    await mustAppend(store, key, [rawText('x')]);
+    expect(signal.count).toBeGreaterThan(before);
+  }
+});
+
+test('[WAKE1] a follower that opened the file by a link is woken too', async () => {
+  const file = newSqliteFile();
+  const writer = await openSqlite(file);
+  const link = newSqliteFile();
+  symlinkSync(file, link);
+  const follower = await openSqlite(link, { fallbackPollMs: hourMs });
+  const key = newKey();
+  const signal = newWakeSignal();
+  follower.watch(key, signal.wake);
+  await signal.next();
+  await openSession(writer, key);
+  await signal.next();
+});
+
+test('[WAKE1] where the file system tells nothing, the slow poll does', async () => {
+  const file = newSqliteFile();
+  const writer = await openSqlite(file);
+  const [key, other] = [newKey(), newKey()];
+  await openSession(writer, other);
+  const db = openConnection({ file, busyTimeoutMs: 1000 });
+  const told = Promise.withResolvers<readonly Change[]>();
+  const changes = openChanges(db, { file: `${file}/not/there`, fallbackPollMs: 5 }, told.resolve);
+  changes.start();
+  await openSession(writer, key);
+  expect(await told.promise).toEqual([{ ...key, seq: 1, work: false }]);
+  changes.stop();
+  db.close();
+});
+
+test('[WAKE2] where a file was put back in place to what it was, what takes the place of the lost commits is told', async () => {
+  const [file, kept] = [newSqliteFile(), newSqliteFile()];
+  const copyTo = async (from: string, to: string) => {
+    const source = new DatabaseSync(from);
+    await backup(source, to);
+    source.close();
+  };
+  const key = newKey();
+  const writer = await openSqlite(file);
+  await openSession(writer, key);
+  await writer.close();
+  await copyTo(file, kept);
+  const follower = await openSqlite(file, { fallbackPollMs: 20 });
+  await mustAppend(follower, key, [rawText('lost'), rawText('lost too')]);
+  const told: number[] = [];
+  const signal = newWakeSignal();
+  follower.watch(key, (seq) => {
+    if (seq !== undefined) told.push(seq);
+    signal.wake();
+  });
+  await signal.next();
+  await copyTo(kept, file);
+  while (told.at(-1) !== 1) await signal.next();
+  const other = await openSqlite(file);
+  await mustAppend(other, key, [rawText('found')]);
+  while (told.at(-1) !== 2) await signal.next();
+  expect((await expectSound(follower, key)).slice(1).map(textOf)).toEqual(['found']);
+});
+
+/** A thread that only ticks: what it is heard late, any thread of this process may be. */
+const startTicking = () => {
+  const tickMs = 5;
+  const tick = `setInterval(() => require('node:worker_threads').parentPort.postMessage(0), ${tickMs})`;
+  const thread = new Worker(tick, { eval: true });
+  let heard = performance.now();
+  let latestMs = 0;
+  const hear = () => {
+    const now = performance.now();
+    latestMs = Math.max(latestMs, now - heard - tickMs);
+    heard = now;
+  };
+  thread.on('message', hear);
+  onTestFinished(() => void thread.terminate());
+  return {
+    started: once(thread, 'message'),
+    /** Since it was asked last. */
+    latestMs: () => {
+      hear();
+      const late = latestMs;
+      latestMs = 0;
+      return late;
+    },
+  };
+};
+
+test('[WAKE1] a follower hears of commits of another process within 50 ms, and what the machine itself is late on the way', async () => {
+  const file = newSqliteFile();
+  const store = await openSqlite(file);
+  const key = newKey();
+  await openSession(store, key);
+  const signal = newWakeSignal();
+  store.watch(key, signal.wake);
+  await signal.next();
+  const other = runScript(appender(file, key));
+  onTestFinished(() => other.kill());
+  expect(await other.line()).toBe('ready');
+  const ticking = startTicking();
+  await ticking.started;
+  // From the thread of the file system, by that of the reader and its timer, to ours.
+  const hops = 3;
+  const overdueMs: number[] = [];
+  while (overdueMs.length < 20) {
+    ticking.latestMs();
+    other.tell('hello');
+    await signal.next();
+    const woken = process.hrtime.bigint();
+    const lateMs = ticking.latestMs();
+    const [began, acknowledged] = (await other.line())!.split(' ').map(BigInt);
+    // A sync that takes longer than the file is looked at again after a touch is left to the slow poll.
+    if (acknowledged! - began! < 200_000_000n) {
+      overdueMs.push(Number(woken - acknowledged!) / 1e6 - hops * lateMs);
+    }
+  }
+  // A machine with more to do than it can may keep one thread waiting for longer than another.
+  expect(overdueMs.toSorted((a, b) => a - b)[14]).toBeLessThan(50);
+});
+
+test('[WAKE1] a file that rests is looked at once per slow poll and not in between', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const file = newSqliteFile();
+  const db = openConnection({ file, busyTimeoutMs: 1000 });
+  migrate(db, file, '1.0.0');
+  onTestFinished(() => db.close());
+  const looks = vi.fn();
+  const prepare = (sql: string) => {
+    const statement = db.prepare(sql);
+    if (!sql.includes('data_version')) return statement;
+    return { get: () => looks() ?? statement.get() };
+  };
+  const changes = openChanges({ prepare } as typeof db, { file, fallbackPollMs: 1000 }, () => undefined);
+  changes.start();
+  vi.advanceTimersByTime(60_000);
+  changes.stop();
+  expect(looks).toHaveBeenCalledTimes(1 + 60);
+});
+
+test('[WAKE1] a process that follows sessions that rest uses next to no time', async () => {
+  const file = newSqliteFile();
+  const store = await openSqlite(file);
+  const keys = Array.from({ length: 20 }, () => newKey());
+  for (const key of keys) await openSession(store, key);
+  const script = runScript(`
+    import { setTimeout as pause } from 'node:timers/promises';
+    import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
+    const store = await openSqliteStore({ file: ${JSON.stringify(file)} });
+    for (const key of ${JSON.stringify(keys)}) store.watch(key, () => undefined);
+    await pause(500);
+    const before = process.cpuUsage();
+    await pause(2000);
+    const { user, system } = process.cpuUsage(before);
+    console.log((user + system) / 1000);
+    await store.close();
+  `);
+  const usedMs = Number(await script.line());
+  expect(usedMs).toBeLessThan(200);
+  expect(await script.ended).toEqual({ code: 0, said: '' });
+});

@@ -1,0 +1,115 @@
+import { type FSWatcher, realpathSync, watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { callsForWork } from '../../../core/ports/queue.ts';
+import { timerMs } from '../../../schema/timer-limit.ts';
+import type { Change } from '../../waking/watchers.ts';
+
+export interface Changes {
+  start(): void;
+  stop(): void;
+}
+
+type Row = Omit<Change, 'work'> & { readonly id: number; readonly work: number };
+
+const lastId = (rows: readonly Row[], before: number): number => rows.reduce((id, row) => Math.max(id, row.id), before);
+
+/** A busy writer touches the file far more often than anyone wants to be woken. */
+const minIntervalMs = 10;
+/**
+ * The file is touched before the commit is synced, and nothing touches it when it is through: so for a while after each touch we look
+ * again, soon at first. A sync that takes longer is left to the poll.
+ */
+const lookAgainForMs = 250;
+
+const workTypes = [...callsForWork].map((type) => `'${type}'`).join(', ');
+
+/**
+ * Learns of commits by any process from the file system, or at worst from a slow poll, and tells which sessions they touched. Rows of
+ * events are never deleted, so what is new has a higher id than all before; so has work that was given back or found again.
+ */
+export const openChanges = (
+  db: DatabaseSync,
+  options: { readonly file: string; readonly fallbackPollMs: number },
+  tell: (changes: readonly Change[]) => void,
+): Changes => {
+  const newest = db.prepare('SELECT (SELECT max(id) FROM events) AS event, (SELECT max(id) FROM work) AS work');
+  const since =
+    db.prepare(`SELECT workspace, session, max(seq) AS seq, max(id) AS id, max(type IN (${workTypes})) AS work
+    FROM events NOT INDEXED WHERE id > ? GROUP BY workspace, session`);
+  const workSince = db.prepare('SELECT workspace, session, seq, id, ready AS work FROM work WHERE id > ?');
+  const version = db.prepare('PRAGMA data_version');
+  let seen = { event: 0, work: 0, version: 0 };
+  let foundMs = 0;
+  let lookUntilMs = 0;
+  let lookAgainMs = 1;
+  let watcher: FSWatcher | undefined;
+  let poll: NodeJS.Timeout | undefined;
+  let due: NodeJS.Timeout | undefined;
+
+  const newestIds = (): { readonly event: number; readonly work: number } => {
+    const { event, work } = newest.get() ?? {};
+    return { event: Number(event ?? 0), work: Number(work ?? 0) };
+  };
+  const versionNow = (): number => Number(version.get()?.data_version);
+  const tellNew = (): void => {
+    const now = versionNow();
+    if (now === seen.version) return;
+    foundMs = performance.now();
+    // Put back to what it was earlier, in place: its ids are given again, so all of it is news.
+    if (newestIds().event < seen.event) seen = { ...seen, event: 0, work: 0 };
+    const events = since.all(seen.event) as unknown as readonly Row[];
+    const work = workSince.all(seen.work) as unknown as readonly Row[];
+    seen = { version: now, event: lastId(events, seen.event), work: lastId(work, seen.work) };
+    const rows = [...events, ...work];
+    if (rows.length > 0) tell(rows.map(({ id, ...change }) => ({ ...change, work: Boolean(change.work) })));
+  };
+  const find = (): void => {
+    try {
+      tellNew();
+    } catch {
+      // A file that is busy or damaged just now: those who read it are told, and we look again.
+    }
+  };
+  const look = (): void => {
+    due = undefined;
+    find();
+    const now = performance.now();
+    if (now > lookUntilMs) return;
+    due = setTimeout(look, Math.max(lookAgainMs, foundMs + minIntervalMs - now));
+    lookAgainMs = Math.min(2 * lookAgainMs, minIntervalMs);
+  };
+  const touched = (): void => {
+    const now = performance.now();
+    lookUntilMs = now + lookAgainForMs;
+    if (due) return;
+    lookAgainMs = 1;
+    due = setTimeout(look, Math.max(0, foundMs + minIntervalMs - now));
+  };
+  const watchFile = (): FSWatcher => {
+    const file = realpathSync(options.file);
+    const names = [basename(file), `${basename(file)}-wal`];
+    const found = watch(dirname(file), (_, name) => {
+      if (name && names.includes(name)) touched();
+    });
+    return found.on('error', () => found.close());
+  };
+  return {
+    start: () => {
+      if (poll) return;
+      poll = setInterval(find, timerMs(options.fallbackPollMs));
+      try {
+        watcher = watchFile();
+      } catch {
+        // No watch to be had (their number is limited): the poll goes on.
+      }
+      seen = { version: versionNow(), ...newestIds() };
+    },
+    stop: () => {
+      watcher?.close();
+      clearInterval(poll);
+      clearTimeout(due);
+      watcher = poll = due = undefined;
+    },
+  };
+};

@@ -1,0 +1,70 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { SessionKey, StoredEvent } from '../../../core/ports/store.ts';
+import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
+import { type EncodedPayload, payloadEncoding } from '../../codec/payload-codec.ts';
+
+/** In the order of the table; the payload stands last, so that reading the rest follows no overflow pages. */
+export const eventColumns =
+  'session, seq, at, turn, opens_turn, run, type, version, actor, salt, hash, encoding, payload';
+
+export type EventRow = [
+  session: SessionId,
+  seq: number,
+  at: number,
+  turn: number,
+  opensTurn: number,
+  run: string | null,
+  type: string,
+  version: number,
+  actor: string,
+  salt: Uint8Array | null,
+  hash: Uint8Array,
+  encoding: number,
+  payload: Uint8Array,
+];
+
+export interface EventRows {
+  insert(workspace: WorkspaceId, event: StoredEvent, payload: EncodedPayload): void;
+  /** One of the session's own. */
+  mark(key: SessionKey, seq: number): { readonly hash: Uint8Array; readonly at: number } | undefined;
+  markTurn(key: SessionKey, seq: number, opensTurn: boolean): void;
+}
+
+/** What stands in the payload column of an event that travels between stores. */
+export const redactedPayload = (digest: Uint8Array): EncodedPayload => ({
+  encoding: payloadEncoding.redacted,
+  stored: digest,
+});
+
+export const openEventRows = (db: DatabaseSync): EventRows => {
+  const insert = db.prepare(
+    `INSERT INTO events (workspace, ${eventColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const select = db.prepare('SELECT hash, at FROM events WHERE workspace = ? AND session = ? AND seq = ?');
+  const markTurn = db.prepare('UPDATE events SET opens_turn = ? WHERE workspace = ? AND session = ? AND seq = ?');
+  return {
+    insert: (workspace, event, { encoding, stored }) => {
+      insert.run(
+        workspace,
+        event.session,
+        event.seq,
+        event.at,
+        event.turn,
+        event.opensTurn ? 1 : 0,
+        event.run ?? null,
+        event.type,
+        event.version,
+        event.actor,
+        event.body.kind === 'bytes' ? event.body.salt : null,
+        event.hash,
+        encoding,
+        stored,
+      );
+    },
+    mark: ({ workspace, session }, seq) =>
+      select.get(workspace, session, seq) as
+        | (Record<string, SQLOutputValue> & { hash: Uint8Array; at: number })
+        | undefined,
+    markTurn: ({ workspace, session }, seq, opens) => void markTurn.run(opens ? 1 : 0, workspace, session, seq),
+  };
+};

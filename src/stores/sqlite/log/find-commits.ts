@@ -1,0 +1,86 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { CommitQuery, StoredEvent } from '../../../core/ports/store.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
+import { olderThan, type Segment } from '../../log/lineage.ts';
+import { pathRange } from '../../log/path-range.ts';
+import { QueryText } from '../../log/query-text.ts';
+import { eachRow } from '../file/each-row.ts';
+import { prepareOnce } from '../file/prepare-once.ts';
+import type { Blobs } from './blobs.ts';
+import { type EventRow, eventColumns } from './event-rows.ts';
+import { eventOf } from './read-events.ts';
+import type { Sessions } from './sessions.ts';
+
+export interface CommitFinder {
+  find(workspace: WorkspaceId, query: CommitQuery): readonly StoredEvent[];
+}
+
+interface Query {
+  readonly text: string;
+  readonly values: SQLInputValue[];
+}
+
+const filters = (query: QueryText, asked: CommitQuery): string => {
+  const { prefix, provenance } = asked;
+  const { from, below } = pathRange(prefix);
+  return [
+    query.and(from, (place) => `path >= ${place}`),
+    query.and(below, (place) => `path < ${place}`),
+    query.and(
+      provenance && JSON.stringify(provenance),
+      (place) => `provenance IN (SELECT value FROM json_each(${place}))`,
+    ),
+    query.narrow(asked),
+  ].join('');
+};
+
+/** Only the keys that the page needs are looked up in the log. */
+const withEvents = (query: QueryText, keys: string, order: string): Query => ({
+  text: `SELECT ${eventColumns}
+    FROM (SELECT at AS key_at, session AS key_session, seq AS key_seq FROM ${keys})
+    CROSS JOIN events ON workspace = ?1 AND session = key_session AND seq = key_seq
+    ORDER BY ${order}`,
+  values: query.values as SQLInputValue[],
+});
+
+/**
+ * Paths that begin alike do not stand in the order of time: the few of one entry are sorted. Those of a whole collection may be most of
+ * what there is, and are met soon on the way back in time. Tools, actors and provenances are in that index too: one of each would be a
+ * page more for every commit to sync.
+ */
+const indexFor = ({ prefix = '' }: CommitQuery): string =>
+  /^\/[^/]*\/./.test(prefix) ? 'commit_paths_by_path' : 'commit_paths_by_time';
+
+export const commitsOfWorkspace = (workspace: WorkspaceId, asked: CommitQuery): Query => {
+  const query = new QueryText('?');
+  const keys = `commit_paths INDEXED BY ${indexFor(asked)} WHERE workspace = ${query.place(workspace)}
+    ${filters(query, asked)}${query.goOn(asked.before)}
+    GROUP BY at, session, seq ORDER BY at DESC, session DESC, seq DESC LIMIT ${query.place(asked.limit)}`;
+  return withEvents(query, keys, 'key_at DESC, key_session DESC, key_seq DESC');
+};
+
+export const commitsOfSpan = (workspace: WorkspaceId, span: Segment, asked: CommitQuery, limit: number): Query => {
+  const query = new QueryText('?');
+  const keys = `commit_paths WHERE workspace = ${query.place(workspace)} AND session = ${query.place(span.session)}
+    AND seq BETWEEN ${query.place(span.from)} AND ${query.place(span.to)}${filters(query, asked)}
+    GROUP BY seq ORDER BY seq DESC LIMIT ${query.place(limit)}`;
+  return withEvents(query, keys, 'key_seq DESC');
+};
+
+export const openCommitFinder = (db: DatabaseSync, sessions: Sessions, blobs: Blobs): CommitFinder => {
+  const statement = prepareOnce(db, 'arrays');
+  const run = (workspace: WorkspaceId, { text, values }: Query): readonly StoredEvent[] =>
+    [...eachRow<EventRow>(statement(text), ...values)].map((row) => eventOf(blobs, workspace, row));
+  return {
+    find: (workspace, query) => {
+      const { within, before, limit } = query;
+      if (!within) return run(workspace, commitsOfWorkspace(workspace, query));
+      const events: StoredEvent[] = [];
+      for (const span of olderThan(sessions.spans(workspace, within), before)) {
+        events.push(...run(workspace, commitsOfSpan(workspace, span, query, limit - events.length)));
+        if (events.length >= limit) break;
+      }
+      return events;
+    },
+  };
+};

@@ -1,0 +1,51 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Head, SessionKey } from '../../../core/ports/store.ts';
+import type { Sessions } from './sessions.ts';
+
+/** The writer's view of heads. It keeps those it read or wrote, for as long as no other connection has written. */
+export interface Heads {
+  /** At the beginning of every transaction that reads heads. */
+  refresh(): void;
+  read(key: SessionKey): Head | undefined;
+  write(head: Head): void;
+  /** After a rollback: what was read or written in it may never have been. */
+  forget(): void;
+}
+
+const maxHeads = 10_000;
+const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
+
+export const openHeads = (db: DatabaseSync, sessions: Sessions): Heads => {
+  const dataVersion = db.prepare('PRAGMA data_version');
+  dataVersion.setReturnArrays(true);
+  const heads = new Map<string, Head>();
+  let version: unknown;
+  const keep = (head: Head): Head => {
+    if (heads.size >= maxHeads) heads.clear();
+    heads.set(nameOf(head), head);
+    return head;
+  };
+  return {
+    refresh: () => {
+      const [now] = dataVersion.get() as unknown as unknown[];
+      if (now !== version) heads.clear();
+      version = now;
+    },
+    read: (key) => {
+      const known = heads.get(nameOf(key));
+      if (known) return known;
+      const head = sessions.head(key);
+      return head && keep(head);
+    },
+    write: (head) => {
+      const before = heads.get(nameOf(head));
+      if (before) sessions.update(head, before);
+      else sessions.insert(head);
+      keep(head);
+    },
+    forget: () => {
+      heads.clear();
+      sessions.forgetLineages();
+    },
+  };
+};

@@ -1,0 +1,90 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { ReadRange, SessionKey, StoredEvent } from '../../../core/ports/store.ts';
+import type { Actor, RunId, WorkspaceId } from '../../../schema/ids.ts';
+import { payloadEncoding, unpackedBytes } from '../../codec/payload-codec.ts';
+import { bodyOf } from '../../codec/stored-body.ts';
+import { clipSegments, type Segment, segmentsOf } from '../../log/lineage.ts';
+import { eachRow } from '../file/each-row.ts';
+import type { Blobs } from './blobs.ts';
+import { type EventRow, eventColumns } from './event-rows.ts';
+import type { Sessions } from './sessions.ts';
+
+export interface EventReader {
+  read(key: SessionKey, range: ReadRange): readonly StoredEvent[];
+  /** Of these ranges alone, in the order in which they are given. */
+  readSegments(workspace: WorkspaceId, segments: readonly Segment[], range: ReadRange): readonly StoredEvent[];
+  turnStarts(
+    key: SessionKey,
+    range: { readonly from: number; readonly limit: number },
+  ): readonly { readonly turn: number; readonly seq: number }[];
+}
+
+const end = Number.MAX_SAFE_INTEGER;
+
+const rowBytes = (blobs: Blobs, workspace: WorkspaceId, row: EventRow): number => {
+  const [, , , , , , , , , , , encoding, payload] = row;
+  return unpackedBytes(encoding, payload, () => blobs.sizeOf(workspace, payload));
+};
+
+export const eventOf = (blobs: Blobs, workspace: WorkspaceId, row: EventRow): StoredEvent => {
+  const [session, seq, at, turn, opensTurn, run, type, version, actor, salt, hash, encoding, payload] = row;
+  const blob = encoding === payloadEncoding.blob ? blobs.read(workspace, payload) : undefined;
+  return {
+    session,
+    seq,
+    at,
+    turn,
+    run: (run as RunId | null) ?? undefined,
+    type,
+    version,
+    actor: actor as Actor,
+    opensTurn: opensTurn === 1,
+    body: bodyOf({ at, turn, version, encoding, salt, payload }, blob),
+    hash,
+  };
+};
+
+export const openEventReader = (db: DatabaseSync, sessions: Sessions, blobs: Blobs): EventReader => {
+  const page = (order: 'ASC' | 'DESC') => {
+    const statement = db.prepare(`SELECT ${eventColumns} FROM events
+      WHERE workspace = ? AND session = ? AND seq BETWEEN ? AND ? ORDER BY seq ${order} LIMIT ?`);
+    statement.setReturnArrays(true);
+    return statement;
+  };
+  const pages = { ascending: page('ASC'), descending: page('DESC') };
+  const turns = db.prepare(`SELECT turn, seq FROM events WHERE workspace = ? AND session = ? AND opens_turn = 1
+    AND turn >= ? AND seq <= ? ORDER BY turn LIMIT ?`);
+
+  const readSegments: EventReader['readSegments'] = (workspace, segments, range) => {
+    const { limit, order = 'ascending', maxBytes = end } = range;
+    const events: StoredEvent[] = [];
+    let bytes = 0;
+    for (const { session, from, to } of segments) {
+      for (const row of eachRow<EventRow>(pages[order], workspace, session, from, to, limit - events.length)) {
+        bytes += rowBytes(blobs, workspace, row);
+        if (bytes > maxBytes && events.length > 0) return events;
+        events.push(eventOf(blobs, workspace, row));
+      }
+      if (events.length >= limit) break;
+    }
+    return events;
+  };
+
+  return {
+    readSegments,
+    read: (key, range) => {
+      const { after = 0, upTo = end, order } = range;
+      const newestFirst = clipSegments(segmentsOf(sessions.lineage(key) ?? [], upTo), after, upTo);
+      return readSegments(key.workspace, order === 'descending' ? newestFirst : newestFirst.toReversed(), range);
+    },
+    turnStarts: (key, { from, limit }) => {
+      const starts: { turn: number; seq: number }[] = [];
+      for (const { session, to } of segmentsOf(sessions.lineage(key) ?? [], end).toReversed()) {
+        const rows = turns.all(key.workspace, session, from, to, limit - starts.length);
+        starts.push(...(rows as { turn: number; seq: number }[]));
+        if (starts.length >= limit) break;
+      }
+      return starts;
+    },
+  };
+};

@@ -1,0 +1,91 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { callsForWork } from '../../../core/ports/queue.ts';
+import type { SessionKey, StoredEvent } from '../../../core/ports/store.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
+import { RebuiltSession } from '../../log/rebuilt-session.ts';
+import { parseSummary } from '../../log/stored-summary.ts';
+import { inTransaction } from '../file/in-transaction.ts';
+import { logIndexes, projectionTables, snapshotTable } from '../file/migrations.ts';
+import type { EventReader } from './read-events.ts';
+import type { SessionStart } from './sessions.ts';
+import type { Tables } from './tables.ts';
+
+const page = { limit: 1000, maxBytes: 4 * 1024 * 1024 };
+
+function* ownEvents(
+  reader: EventReader,
+  { workspace, session }: SessionKey,
+  forkedAt: number,
+): Generator<StoredEvent, void> {
+  for (let from = forkedAt + 1; ; ) {
+    const events = reader.readSegments(workspace, [{ session, from, to: Number.MAX_SAFE_INTEGER }], page);
+    const last = events.at(-1);
+    if (!last) return;
+    yield* events;
+    from = last.seq + 1;
+  }
+}
+
+/** The number of events read. */
+const rebuildSession = (
+  tables: Tables,
+  reader: EventReader,
+  key: SessionKey,
+  { forkedAt, seq, importedTo, summary: kept }: SessionStart,
+): number => {
+  const rebuilt = new RebuiltSession();
+  let count = 0;
+  let called: StoredEvent | undefined;
+  for (const event of ownEvents(reader, key, forkedAt)) {
+    tables.projections.add(key.workspace, event);
+    if (event.seq > importedTo && callsForWork.has(event.type)) called = event;
+    const wrong = rebuilt.add(event);
+    if (wrong) tables.events.markTurn(key, event.seq, wrong.opensTurn);
+    count += 1;
+  }
+  const head = rebuilt.headFrom(seq);
+  if (head) tables.sessions.moveHead(key, head);
+  if (rebuilt.summary) tables.sessions.describe(key, rebuilt.summary);
+  const summary = rebuilt.summary ?? parseSummary(kept);
+  if (called && summary) tables.work.enter(key, summary, [called]);
+  return count;
+};
+
+const rebuildWorkspace = (tables: Tables, reader: EventReader, workspace: WorkspaceId): number => {
+  tables.projections.clear(workspace);
+  tables.snapshots.clear(workspace);
+  return tables.sessions
+    .starts(workspace)
+    .reduce((sum, start) => sum + rebuildSession(tables, reader, { workspace, session: start.session }, start), 0);
+};
+
+const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema WHERE name IN ('commit_paths', 'tool_calls')`;
+
+/** The workspaces that lost theirs with the tables; none when the tables are there. Snapshots come again by themselves. */
+const restoreTables = (db: DatabaseSync): readonly WorkspaceId[] => {
+  const { found } = db.prepare(projectionsThere).get() as { found: number };
+  db.exec(`${projectionTables} ${snapshotTable} ${logIndexes}`);
+  if (found === 2) return [];
+  const rows = db.prepare('SELECT DISTINCT workspace FROM sessions').all() as { workspace: WorkspaceId }[];
+  return rows.map(({ workspace }) => workspace);
+};
+
+/**
+ * Row by row from the log, as the appends wrote them. A session whose summary needs an event that cannot be read keeps the one it has;
+ * snapshots come again when the logs are read.
+ */
+export const rebuildProjections = (
+  db: DatabaseSync,
+  tables: Tables,
+  reader: EventReader,
+  workspace: WorkspaceId,
+): number => {
+  try {
+    return inTransaction(db, () => {
+      for (const other of restoreTables(db)) if (other !== workspace) rebuildWorkspace(tables, reader, other);
+      return rebuildWorkspace(tables, reader, workspace);
+    });
+  } finally {
+    tables.heads.forget();
+  }
+};

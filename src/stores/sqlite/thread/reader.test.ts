@@ -1,0 +1,250 @@
+import { copyFileSync, readdirSync, readFileSync, readlinkSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { moduleUrl, runScript } from '../../../../test/support/cli/run-script.ts';
+import { newSqliteFile, openSqlite } from '../../../../test/support/stores/sqlite-file.ts';
+import { newKey } from '../../../testing/contract/contract-setup.ts';
+import { noise, raw, rawText } from '../../../testing/contract/log/new-events.ts';
+import { expectSound, mustAppend, openSession, readAll } from '../../../testing/contract/log/session-log.ts';
+import { currentRelease } from '../../release.ts';
+import { newFileMark } from '../file/opened-files.ts';
+import { openEarlyReads } from './early-reads.ts';
+import { Reader } from './reader.ts';
+import type { ReaderOperations } from './serve-reads.ts';
+import { ThreadClient } from './thread-client.ts';
+
+/** Notes what it is asked, and answers in another turn of the event loop. */
+const newThread = () => {
+  const asked: string[] = [];
+  const call = async (op: string) => {
+    asked.push(op);
+    await nextTurn();
+    return 'of the thread';
+  };
+  const thread = { call, close: async () => undefined, stop: async () => undefined };
+  return { asked, thread: thread as unknown as ThreadClient<ReaderOperations> };
+};
+
+const openReader = async (file: string) => {
+  const { asked, thread } = newThread();
+  const early = openEarlyReads({ file, busyTimeoutMs: 10_000, mark: newFileMark(), release: currentRelease() });
+  const reader = new Reader(thread, early);
+  await reader.open();
+  onTestFinished(() => reader.close());
+  return { asked, reader };
+};
+
+/** What is asked before anything else may happen. */
+const firstAsked = async (file: string) => [...(await openReader(file)).asked];
+
+const newSession = async (file: string, payload = rawText('x')) => {
+  const store = await openSqlite(file);
+  const key = newKey();
+  await openSession(store, key);
+  await mustAppend(store, key, [payload]);
+  const events = await readAll(store, key);
+  await store.close();
+  return { key, events };
+};
+
+const change = (file: string, sql: string): void => {
+  const db = new DatabaseSync(file);
+  db.exec(sql);
+  db.close();
+};
+
+const all = { after: 0, upTo: 2, limit: 10 };
+
+/** Of this process, to the file or to what belongs to it. */
+const descriptorsOf = (file: string): readonly string[] =>
+  readdirSync('/proc/self/fd').flatMap((name) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${name}`);
+      return path.startsWith(file) ? [path] : [];
+    } catch {
+      return []; // the one that lists them
+    }
+  });
+
+describe('in the first moment', () => {
+  test('[ST8] a session is found and read here, and so it is told that there is none', async () => {
+    const file = newSqliteFile();
+    const { key, events } = await newSession(file);
+    const { asked, reader } = await openReader(file);
+    expect(await reader.call('head', [key])).toMatchObject({ ...key, seq: 2 });
+    expect(await reader.call('read', [key, all])).toEqual(events);
+    expect(await reader.call('head', [newKey()])).toBeUndefined();
+    expect(asked).toEqual([]);
+  });
+
+  test('[ST8] a store does so', async () => {
+    const file = newSqliteFile();
+    const { key, events } = await newSession(file);
+    const call = vi.spyOn(ThreadClient.prototype, 'call');
+    const store = await openSqlite(file);
+    expect(await readAll(store, key)).toEqual(events);
+    expect(call).not.toHaveBeenCalled();
+    await mustAppend(store, key, [rawText('y')]);
+    expect((await readAll(store, key)).length).toBe(3);
+  });
+
+  test('[ST8, LOG2] what a process that died had acknowledged is read here from its log', async () => {
+    const [file, left] = [newSqliteFile(), newSqliteFile()];
+    const store = await openSqlite(file);
+    const key = newKey();
+    await openSession(store, key);
+    for (const part of ['', '-wal']) copyFileSync(`${file}${part}`, `${left}${part}`);
+    const { asked, reader } = await openReader(left);
+    expect(await reader.call('head', [key])).toMatchObject({ seq: 1 });
+    expect(asked).toEqual([]);
+    await reader.close();
+    await expectSound(await openSqlite(left), key);
+  });
+
+  test('[ST8] reading leaves no other files behind', async () => {
+    const file = newSqliteFile();
+    const { key } = await newSession(file);
+    const { reader } = await openReader(file);
+    await reader.call('head', [key]);
+    expect(descriptorsOf(file)).toContain(file);
+    await reader.close();
+    expect(readdirSync(dirname(file))).toEqual([basename(file)]);
+    expect(descriptorsOf(file)).toEqual([]);
+  });
+
+  test('[ST8] all else is asked of the thread', async () => {
+    const file = newSqliteFile();
+    const { key } = await newSession(file);
+    const { asked, reader } = await openReader(file);
+    expect(await reader.call('family', [key])).toBe('of the thread');
+    expect(asked).toEqual(['family']);
+  });
+
+  test('[ST8] the thread takes over by itself', async () => {
+    const file = newSqliteFile();
+    const { key } = await newSession(file);
+    const { asked, reader } = await openReader(file);
+    await expect.poll(() => asked).toEqual(['open']);
+    await expect.poll(() => descriptorsOf(file)).toEqual([]);
+    expect(await reader.call('head', [key])).toBe('of the thread');
+  });
+
+  test('[ST8] who reads on and on, and works on what was read, holds up nobody for long', async () => {
+    const file = newSqliteFile();
+    const { key } = await newSession(file);
+    const { reader } = await openReader(file);
+    let isOver = false;
+    setImmediate(() => {
+      isOver = true;
+    });
+    const began = performance.now();
+    while (!isOver && performance.now() - began < 5000) {
+      await reader.call('head', [key]);
+      const workedUntil = performance.now() + 5;
+      while (performance.now() < workedUntil);
+    }
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+
+  test('[ST8] blobs of more than a megabyte in all are read by the thread', async () => {
+    const file = newSqliteFile();
+    const { key } = await newSession(file, raw(noise(800_000, 1)));
+    const { asked, reader } = await openReader(file);
+    expect(await reader.call('read', [key, all])).toHaveLength(2);
+    expect(await reader.call('read', [key, all])).toBe('of the thread');
+    expect(asked).toEqual(['read']);
+  });
+
+  test('[ST8, FAULT1] what cannot be read here is asked of the thread, and so is all that comes later', async () => {
+    const file = newSqliteFile();
+    const { key } = await newSession(file);
+    const { asked, reader } = await openReader(file);
+    change(file, 'ALTER TABLE events RENAME TO gone');
+    expect(await reader.call('read', [key, all])).toBe('of the thread');
+    expect(await reader.call('head', [key])).toBe('of the thread');
+    expect(asked).toEqual(['read', 'head']);
+  });
+
+  test('[ST8, FAULT4] a file that is replaced before the threads have begun takes no append', async () => {
+    const [file, other] = [newSqliteFile(), newSqliteFile()];
+    const { key } = await newSession(file);
+    await newSession(other);
+    const store = await openSqlite(file);
+    renameSync(other, file);
+    await expect(mustAppend(store, key, [rawText('y')])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+
+  test('[ST8] an open store that is not used keeps no process alive', async () => {
+    const file = newSqliteFile();
+    await newSession(file);
+    const script = runScript(`
+      import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
+      await openSqliteStore({ file: ${JSON.stringify(file)} });
+      console.log(process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length);
+    `);
+    expect(await script.line()).toBe('0');
+    expect(await script.ended).toMatchObject({ code: 0 });
+  });
+});
+
+describe('left to the thread from the beginning', () => {
+  test('[ST8] a file that is to be made', async () => {
+    const file = newSqliteFile();
+    expect(await firstAsked(file)).toEqual(['open']);
+    expect(readdirSync(dirname(file))).toEqual([]);
+  });
+
+  test('[ST8, ST1] one whose schema is older', async () => {
+    const file = newSqliteFile();
+    await newSession(file);
+    change(file, 'UPDATE meta SET schema = schema - 1');
+    expect(await firstAsked(file)).toEqual(['open']);
+    expect(descriptorsOf(file)).toEqual([]);
+  });
+
+  test('[ST8, ST2] one that needs a newer release', async () => {
+    const file = newSqliteFile();
+    await newSession(file);
+    change(file, "UPDATE meta SET oldest_reader = '9.0.0'");
+    expect(await firstAsked(file)).toEqual(['open']);
+  });
+
+  test('[ST8, FAULT1] one that another keeps for itself, without waiting for it', async () => {
+    const file = newSqliteFile();
+    await newSession(file);
+    const other = new DatabaseSync(file);
+    onTestFinished(() => other.close());
+    other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT');
+    const began = performance.now();
+    expect(await firstAsked(file)).toEqual(['open']);
+    expect(performance.now() - began).toBeLessThan(1000);
+  });
+
+  test('[ST8] one without a write-ahead log, which stays as it is', async () => {
+    const file = newSqliteFile();
+    await newSession(file);
+    change(file, 'PRAGMA journal_mode = DELETE');
+    const before = readFileSync(file);
+    expect(await firstAsked(file)).toEqual(['open']);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test.each(['by its name', 'by a link'])('[ST8] one with a long log to be read through, %s', async (how) => {
+    const [file, link] = [newSqliteFile(), newSqliteFile()];
+    await newSession(file);
+    writeFileSync(`${file}-wal`, Buffer.alloc(21 * 1024 * 1024));
+    symlinkSync(file, link);
+    expect(await firstAsked(how === 'by a link' ? link : file)).toEqual(['open']);
+  });
+
+  test('[ST8, FAULT1] one that is no database, or cannot be', async () => {
+    const file = newSqliteFile();
+    writeFileSync(file, 'no database at all, but a text of some length'.repeat(100));
+    symlinkSync(`${file}-loop`, `${file}-loop`);
+    for (const each of [file, `${file}-loop`, `${file}/below`, file.padEnd(5000, 'x')]) {
+      expect(await firstAsked(each)).toEqual(['open']);
+    }
+  });
+});

@@ -1,0 +1,93 @@
+import type { BlobHash, LooseBlobs } from '../../../core/ports/blobs.ts';
+import type { BlobEventQuery, CallQuery, CommitQuery, SessionKey } from '../../../core/ports/store.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
+import { openConnection } from '../file/connection.ts';
+import { migrate } from '../file/migrations.ts';
+import { prepareLater } from '../file/prepare-later.ts';
+import { openBlobs } from '../log/blobs.ts';
+import { openChanges } from '../log/changes.ts';
+import { openBlobEventFinder } from '../log/find-blob-events.ts';
+import { openCallFinder } from '../log/find-calls.ts';
+import { openCommitFinder } from '../log/find-commits.ts';
+import { openKeys } from '../log/keys.ts';
+import { openEventReader } from '../log/read-events.ts';
+import { openWorkerList, openWorkFinder } from '../queue/find-work.ts';
+import { openFirstReads } from './first-reads.ts';
+import { packEvents } from './packed-events.ts';
+import type { Call } from './protocol.ts';
+import { serveCall } from './serve-calls.ts';
+import type { ThreadData } from './thread-data.ts';
+
+/** A page takes 8 ms at first, then 5, then 2.5. */
+const warmUpReads = 3;
+
+const openReader = (data: ThreadData) => {
+  const db = openConnection(data);
+  migrate(db, data.file, data.release);
+  db.exec('PRAGMA query_only = 1');
+  const blobs = openBlobs(db);
+  const { sessions, operations } = openFirstReads(db, blobs);
+  const keys = openKeys(db);
+  const commits = openCommitFinder(db, sessions, blobs);
+  const calls = openCallFinder(db, sessions);
+  const blobEvents = openBlobEventFinder(db, blobs);
+  const findWork = openWorkFinder(db);
+  const listWorkers = openWorkerList(db);
+  const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
+  const lastWritten = prepareLater(db, 'SELECT workspace, session FROM events ORDER BY rowid DESC LIMIT 1');
+  /**
+   * Whoever reads first would wait until code is compiled and pages are fetched. What was written last is likely to be wanted; its blobs
+   * would take too long.
+   */
+  const warmUp = (): void => {
+    try {
+      const key = lastWritten().get() as SessionKey | undefined;
+      if (!key) return;
+      sessions.head(key);
+      const events = openEventReader(db, sessions, { ...blobs, read: () => undefined });
+      for (let read = 0; read < warmUpReads; read++) {
+        packEvents(events.read(key, { limit: 256, maxBytes: 1024 * 1024, order: 'descending' }));
+      }
+    } catch {
+      // Whoever reads it is told why that cannot be.
+    }
+  };
+  return {
+    ...operations,
+    open: () => ({ value: warmUp() }),
+    family: (key: SessionKey) => ({ value: sessions.family(key) }),
+    keys: (key: SessionKey, only?: string) => ({ value: keys.list(key, only) }),
+    readBlob: (workspace: WorkspaceId, hash: BlobHash) => ({ value: blobs.read(workspace, Buffer.from(hash, 'hex')) }),
+    looseBlobs: (workspace: WorkspaceId, query: LooseBlobs) => ({ value: blobs.loose(workspace, query) }),
+    findCommits: (workspace: WorkspaceId, query: CommitQuery) => {
+      const page = packEvents(commits.find(workspace, query));
+      return { value: page.events, transfer: [page.transfer] };
+    },
+    findCalls: (workspace: WorkspaceId, query: CallQuery) => ({ value: calls.find(workspace, query) }),
+    findBlobEvents: (workspace: WorkspaceId, query: BlobEventQuery) => {
+      const page = packEvents(blobEvents.find(workspace, query));
+      return { value: page.events, transfer: [page.transfer] };
+    },
+    findWork: (workspace: WorkspaceId, limit: number) => ({ value: findWork(workspace, limit) }),
+    workers: () => ({ value: listWorkers() }),
+    watch: () => ({ value: changes.start() }),
+    unwatch: () => ({ value: changes.stop() }),
+    close: () => {
+      changes.stop();
+      return { value: db.close() };
+    },
+  };
+};
+
+export type ReaderOperations = ReturnType<typeof openReader>;
+
+export const serveReads = (data: ThreadData): void => {
+  let opened: ReaderOperations | undefined;
+  const operations = (): ReaderOperations => {
+    opened ??= openReader(data);
+    return opened;
+  };
+  data.port.on('message', (calls: readonly Call[]) => {
+    for (const call of calls) serveCall(data.port, data.file, operations, call);
+  });
+};

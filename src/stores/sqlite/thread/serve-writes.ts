@@ -1,0 +1,156 @@
+import { availableParallelism } from 'node:os';
+import { receiveMessageOnPort } from 'node:worker_threads';
+import type { BlobHash, NewBlob } from '../../../core/ports/blobs.ts';
+import type { Claim, Queue } from '../../../core/ports/queue.ts';
+import type { RecordWrite } from '../../../core/ports/records.ts';
+import type { AppendRequest, FoldSnapshot, SessionCopy, SessionKey } from '../../../core/ports/store.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
+import { encodeBlobsSync } from '../../codec/payload-codec.ts';
+import { openConnection } from '../file/connection.ts';
+import { inTransaction } from '../file/in-transaction.ts';
+import { appendBatch } from '../log/append-batch.ts';
+import { openCopyImport } from '../log/import-copies.ts';
+import { openEventReader } from '../log/read-events.ts';
+import { rebuildProjections } from '../log/rebuild-projections.ts';
+import { openTables } from '../log/tables.ts';
+import { openClaims } from '../queue/claim-work.ts';
+import { type AppendReply, packOutcome } from './packed-append.ts';
+import type { Answer, Call, Reply } from './protocol.ts';
+import { failedReply, serveCall } from './serve-calls.ts';
+import { requestOf, takeBatch } from './take-batch.ts';
+import type { ThreadData } from './thread-data.ts';
+
+/** Going back to the event loop and being called from there takes longer than waiting at the bell: after work, more is to be expected. */
+const waitMs = 50;
+/** Being woken takes a good part of what a commit takes. Somebody who appends one after another is back within this time. */
+const watchMs = availableParallelism() > 1 ? 0.3 : 0;
+
+const openWriter = (data: ThreadData) => {
+  const db = openConnection(data);
+  const tables = openTables(db, data.file);
+  const copies = openCopyImport(db, tables);
+  const claims = openClaims(db, tables.work);
+  const events = openEventReader(db, tables.sessions, tables.blobs);
+  return {
+    appendAll: (requests: readonly AppendRequest[]) => ({ value: appendBatch(db, data.file, tables, requests) }),
+    putSnapshots: (puts: readonly SnapshotPut[]) => ({
+      value: inTransaction(db, () => {
+        for (const [key, snapshot] of puts) tables.snapshots.put(key, snapshot);
+      }),
+    }),
+    putBlobs: (workspace: WorkspaceId, given: readonly NewBlob[]) => {
+      const encoded = encodeBlobsSync(given);
+      return {
+        value: inTransaction(db, () => {
+          for (const blob of encoded) tables.blobs.write(workspace, blob);
+        }),
+      };
+    },
+    hasBlobs: (workspace: WorkspaceId, hashes: readonly BlobHash[]) => ({
+      value: inTransaction(db, () => tables.blobs.touch(workspace, hashes)),
+    }),
+    removeBlobs: (workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number) => ({
+      value: inTransaction(db, () => tables.blobs.remove(workspace, hashes, usedBefore)),
+    }),
+    importBegin: () => ({ value: copies.begin() }),
+    importAdd: (workspace: WorkspaceId, copy: SessionCopy) => ({ value: copies.add(workspace, copy) }),
+    importCommit: () => ({ value: copies.commit() }),
+    importCancel: () => ({ value: copies.cancel() }),
+    rebuildProjections: (workspace: WorkspaceId) => ({ value: rebuildProjections(db, tables, events, workspace) }),
+    claim: (claim: Claim) => ({ value: claims(claim) }),
+    touch: (...asked: Parameters<Queue['touch']>) => ({ value: tables.work.touch(...asked) }),
+    finish: (...asked: Parameters<Queue['finish']>) => ({ value: tables.work.finish(...asked) }),
+    release: (...asked: Parameters<Queue['release']>) => ({ value: tables.work.release(...asked) }),
+    leave: (worker: string) => ({ value: inTransaction(db, () => tables.work.leave(worker)) }),
+    writeRecords: (workspace: WorkspaceId, writes: readonly RecordWrite[]) => ({
+      value: inTransaction(db, () => {
+        const isDone = tables.records.write(workspace, writes);
+        tables.files.check();
+        return isDone;
+      }),
+    }),
+    /** Leaves everything in the main file, when no other process reads from the log just now. */
+    close: () => {
+      db.exec('PRAGMA busy_timeout = 100; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)');
+      return { value: db.close() };
+    },
+  };
+};
+
+type SnapshotPut = readonly [key: SessionKey, snapshot: FoldSnapshot];
+type Opened = ReturnType<typeof openWriter>;
+/** As the event loop calls them: single appends and snapshots, which the thread puts together. */
+export type WriterOperations = Omit<Opened, 'appendAll' | 'putSnapshots'> & {
+  readonly append: (request: AppendRequest) => Answer<AppendReply>;
+  readonly putSnapshot: (...put: SnapshotPut) => Answer<void>;
+};
+
+export const serveWrites = (data: ThreadData): void => {
+  const { port, bell, file } = data;
+  let opened: Opened | undefined;
+  const operations = (): Opened => {
+    opened ??= openWriter(data);
+    return opened;
+  };
+  const queue: Call[] = [];
+  /** Apart, since they come from many sessions at once and must not tear their appends from each other. */
+  let snapshots: Call[] = [];
+
+  const take = (calls: readonly Call[]): void => {
+    for (const call of calls) (call.op === 'putSnapshot' ? snapshots : queue).push(call);
+  };
+  const receive = (): boolean => {
+    const received = receiveMessageOnPort(port);
+    if (received) take(received.message as readonly Call[]);
+    return received !== undefined;
+  };
+  const waitForMore = (): boolean => {
+    const rung = Atomics.load(bell, 0);
+    if (receive()) return true;
+    const watchEnd = performance.now() + watchMs;
+    while (Atomics.load(bell, 0) === rung && performance.now() < watchEnd);
+    Atomics.wait(bell, 0, rung, waitMs);
+    return receive();
+  };
+  const serveAppends = (): void => {
+    while (receive());
+    const batch = takeBatch(queue);
+    let replies: readonly Reply[];
+    try {
+      const { value: results } = operations().appendAll(batch.map(requestOf));
+      replies = batch.map(({ id }, index) => {
+        const result = results[index]!;
+        return result.outcome === 'failed' ? failedReply(id, result.error, file) : { id, value: packOutcome(result) };
+      });
+    } catch (error) {
+      replies = batch.map(({ id }) => failedReply(id, error, file));
+    }
+    port.postMessage({ replies });
+  };
+
+  const putSnapshots = (calls: readonly Call[]): void => {
+    try {
+      operations().putSnapshots(calls.map(({ args }) => args as unknown as SnapshotPut));
+      port.postMessage({ replies: calls.map(({ id }) => ({ id, value: undefined })) });
+    } catch (error) {
+      if (calls.length > 1) for (const call of calls) putSnapshots([call]);
+      else port.postMessage({ replies: calls.map(({ id }) => failedReply(id, error, file)) });
+    }
+  };
+  /** Appends before snapshots, since somebody waits for them; all else after, since an import keeps its transaction open. */
+  const serveNext = (): void => {
+    if (queue[0]?.op === 'append') serveAppends();
+    const calls = snapshots;
+    snapshots = [];
+    if (calls.length > 0) putSnapshots(calls);
+    const next = queue[0]?.op === 'append' ? undefined : queue.shift();
+    if (next) serveCall(port, file, operations, next);
+  };
+
+  port.on('message', (calls: readonly Call[]) => {
+    take(calls);
+    do {
+      while (queue.length + snapshots.length > 0) serveNext();
+    } while (waitForMore());
+  });
+};

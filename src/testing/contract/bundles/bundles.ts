@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest';
+import type { SessionCopy, SessionKey, Store } from '../../../core/ports/store.ts';
+import { blobHash } from '../../../core/session/events/chain.ts';
+import { hexOf } from '../../memory-database.ts';
+import { type ContractSetup, newKey, newWorkspace } from '../contract-setup.ts';
+import { idempotencyKey, message, noise, opened, raw, rawText } from '../log/new-events.ts';
+import { append, expectSound, forkSession, mustAppend, mustHead, openSession, readAll } from '../log/session-log.ts';
+import { copiesOf, inPieces, sendCopies } from './session-copies.ts';
+
+const used = idempotencyKey('k', 'body');
+
+/** A family of three: a root, a fork of it, and a fork of the fork at what it inherits; with turns, a blob and a key. */
+const family = async (store: Store): Promise<readonly [SessionKey, SessionKey, SessionKey]> => {
+  const root = newKey();
+  const [child, grandchild] = [newKey(root.workspace), newKey(root.workspace)];
+  await mustAppend(store, root, [opened({ title: 'root' }), message('a', 'next')], { creates: {} });
+  await mustAppend(store, root, [rawText('b'), raw(noise(20_000, 1))], { key: used, at: 2_000 });
+  await mustAppend(store, root, [message('c', 'next'), rawText('')], { at: 3_000 });
+  await forkSession(store, root, 4, child, { about: { lastTurn: 1, messages: 1 } });
+  await mustAppend(store, child, [message('d', 'next'), rawText('e')], { at: 4_000 });
+  await forkSession(store, child, 3, grandchild, { about: { lastTurn: 1, messages: 1 } });
+  return [root, child, grandchild];
+};
+
+const moved = (key: SessionKey, workspace: SessionKey['workspace']): SessionKey => ({ ...key, workspace });
+const firstEvents = (copy: SessionCopy, count: number): SessionCopy => ({
+  ...copy,
+  events: copy.events.slice(0, count),
+  keys: [],
+});
+
+export const describeBundles = (setup: ContractSetup) =>
+  describe('importCopies', () => {
+    test('[BUN1] sessions arrive with their events, blobs, keys, lineage, turns and summaries, and the same hashes', async () => {
+      const { store } = setup;
+      const keys = await family(store);
+      const workspace = newWorkspace();
+      const imported = await store.importCopies(workspace, sendCopies(await copiesOf(store, keys)));
+      expect(imported.sessions).toEqual([
+        { session: keys[0].session, added: 6 },
+        { session: keys[1].session, added: 3 },
+        { session: keys[2].session, added: 1 },
+      ]);
+      const reopened = await setup.open();
+      for (const key of keys) {
+        const here = moved(key, workspace);
+        expect(await expectSound(reopened, here)).toEqual(await readAll(store, key));
+        expect(await reopened.head(here)).toEqual({ ...(await mustHead(store, key)), workspace });
+        const turns = { from: 0, limit: 100 };
+        expect(await reopened.turnStarts(here, turns)).toEqual(await store.turnStarts(key, turns));
+        expect(await reopened.keys(here)).toEqual(await store.keys(key));
+      }
+      const bytes = await reopened.readBlob(workspace, hexOf(blobHash(noise(20_000, 1))));
+      expect(bytes && Buffer.from(bytes).equals(noise(20_000, 1))).toBe(true);
+      const listed = await reopened.list(workspace, { limit: 10 });
+      expect(listed).toEqual(await store.list(keys[0].workspace, { limit: 10 }));
+    });
+
+    test('[BUN1] an imported session goes on: appends, forks, and the keys that came with it', async () => {
+      const { store } = setup;
+      const [root] = await family(store);
+      const here = moved(root, newWorkspace());
+      await store.importCopies(here.workspace, sendCopies(await copiesOf(store, [root])));
+      expect(await append(store, here, [rawText('b')], { key: used })).toEqual({
+        outcome: 'duplicate',
+        seq: 3,
+        count: 2,
+      });
+      await mustAppend(store, here, [message('more', 'next')], { onHead: 6 });
+      const child = newKey(here.workspace);
+      await forkSession(store, here, 7, child);
+      await expectSound(store, here);
+      await expectSound(store, child);
+    });
+
+    test('[BUN1] a copy may come in pieces, and from the store itself while it is read', async () => {
+      const { store } = setup;
+      const keys = await family(store);
+      const pieces = (await copiesOf(store, keys)).flatMap((copy) => inPieces(copy, 2));
+      const inPiecesHere = newWorkspace();
+      const imported = await store.importCopies(inPiecesHere, sendCopies(pieces));
+      expect(imported.sessions.map(({ added }) => added)).toEqual([6, 3, 1]);
+      const asRead = newWorkspace();
+      await store.importCopies(
+        asRead,
+        (async function* () {
+          for (const key of keys) yield* await copiesOf(store, [key]);
+        })(),
+      );
+      for (const key of keys) {
+        for (const workspace of [inPiecesHere, asRead]) {
+          expect(await expectSound(store, moved(key, workspace))).toEqual(await readAll(store, key));
+          expect(await store.keys(moved(key, workspace))).toEqual(await store.keys(key));
+        }
+      }
+    });
+
+    test('[BUN1] nothing to import changes nothing', async () => {
+      const workspace = newWorkspace();
+      expect(await setup.store.importCopies(workspace, sendCopies([]))).toEqual({ sessions: [] });
+      expect(await setup.store.list(workspace, { limit: 1 })).toEqual([]);
+    });
+
+    test('[BUN2] importing twice changes nothing, also into where it came from and in a shorter copy', async () => {
+      const { store } = setup;
+      const keys = await family(store);
+      const workspace = newWorkspace();
+      const copies = await copiesOf(store, keys);
+      await store.importCopies(workspace, sendCopies(copies));
+      const tell = async (where: SessionKey['workspace']) => ({
+        heads: await Promise.all(keys.map((key) => mustHead(store, moved(key, where)))),
+        events: await Promise.all(keys.map((key) => readAll(store, moved(key, where)))),
+        keys: await Promise.all(keys.map((key) => store.keys(moved(key, where)))),
+        pieces: await setup.tamper.countPieces(where),
+      });
+      for (const where of [workspace, keys[0].workspace]) {
+        const before = await tell(where);
+        for (const again of [copies, copies.map((copy) => firstEvents(copy, 1)), inPieces(copies[0]!, 4)]) {
+          const { sessions } = await store.importCopies(where, sendCopies(again));
+          expect(sessions.map(({ added }) => added)).toEqual(sessions.map(() => 0));
+        }
+        expect(await tell(where)).toEqual(before);
+      }
+    });
+
+    test('[BUN2] a longer copy adds what is new, with its keys, and fences the runs of the old head', async () => {
+      const { store } = setup;
+      const [root] = await family(store);
+      const here = moved(root, newWorkspace());
+      const [whole] = await copiesOf(store, [root]);
+      await store.importCopies(here.workspace, sendCopies([firstEvents(whole!, 2)]));
+      const before = await mustHead(store, here);
+      const { sessions } = await store.importCopies(here.workspace, sendCopies([whole!]));
+      expect(sessions).toEqual([{ session: root.session, added: 4 }]);
+      expect(await expectSound(store, here)).toEqual(await readAll(store, root));
+      expect(await store.keys(here)).toEqual(await store.keys(root));
+      const late = await append(store, here, [rawText('x')], { writer: { kind: 'run', epoch: before.epoch } });
+      expect(late.outcome).toBe('fenced');
+    });
+
+    test('[BUN2] of two stores that import the same at once, both succeed and it is there once', async () => {
+      const { other } = setup;
+      const keys = await family(setup.store);
+      const copies = await copiesOf(setup.store, keys);
+      const workspace = newWorkspace();
+      const both = await Promise.all(
+        [setup.store, other].map((store) => store.importCopies(workspace, sendCopies(copies))),
+      );
+      const added = both.map(({ sessions }) => sessions.reduce((sum, session) => sum + session.added, 0));
+      expect(added.toSorted((a, b) => a - b)).toEqual([0, 10]);
+      for (const key of keys) await expectSound(other, moved(key, workspace));
+    });
+
+    test('[BUN2] a different log under the same id is refused with BUNDLE_CONFLICT and changes nothing', async () => {
+      const { store } = setup;
+      const [root, child] = await family(store);
+      const here = moved(root, newWorkspace());
+      await openSession(store, here);
+      await mustAppend(store, here, [rawText('mine')]);
+      const before = await readAll(store, here);
+      const [copy, childCopy] = await copiesOf(store, [root, child]);
+      for (const copies of [[copy!], [firstEvents(copy!, 1)], [copy!, childCopy!]]) {
+        const importing = store.importCopies(here.workspace, sendCopies(copies));
+        await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_CONFLICT' });
+      }
+      expect(await readAll(store, here)).toEqual(before);
+      expect(await store.list(here.workspace, { limit: 10 })).toHaveLength(1);
+    });
+
+    test('[BUN2] a key that was used here for something else refuses the copy and changes nothing', async () => {
+      const { store } = setup;
+      const [root] = await family(store);
+      const here = moved(root, newWorkspace());
+      const [copy] = await copiesOf(store, [root]);
+      await store.importCopies(here.workspace, sendCopies([{ ...copy!, events: copy!.events.slice(0, 4) }]));
+      const other = { ...copy!.keys[0]!, bodyHash: idempotencyKey('k', 'another body').bodyHash };
+      const importing = store.importCopies(here.workspace, sendCopies([{ ...copy!, keys: [other] }]));
+      await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_CONFLICT' });
+      expect(await expectSound(store, here)).toHaveLength(4);
+      expect(await store.keys(here)).toEqual(copy!.keys);
+    });
+
+    test('[BUN2] logs that went different ways after a common beginning are refused', async () => {
+      const { store } = setup;
+      const [root] = await family(store);
+      const here = moved(root, newWorkspace());
+      const [copy] = await copiesOf(store, [root]);
+      await store.importCopies(here.workspace, sendCopies([firstEvents(copy!, 3)]));
+      await mustAppend(store, here, [rawText('another way')]);
+      const importing = store.importCopies(here.workspace, sendCopies([copy!]));
+      await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_CONFLICT' });
+      expect(await expectSound(store, here)).toHaveLength(4);
+    });
+  });

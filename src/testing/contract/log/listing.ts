@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import type { ListQuery, SessionKey, Store } from '../../../core/ports/store.ts';
+import { newId, type WorkspaceId } from '../../../schema/ids.ts';
+import type { SessionSummary } from '../../../schema/summary.ts';
+import { type ContractSetup, newKey, newWorkspace } from '../contract-setup.ts';
+import { event, message, opened, rawText } from './new-events.ts';
+import { expectSound, forkSession, mustAppend, mustHead, openSession } from './session-log.ts';
+
+const ids = (sessions: readonly { readonly id: string }[]): readonly string[] => sessions.map(({ id }) => id);
+
+const listAll = async (store: Store, workspace: WorkspaceId, query: ListQuery): Promise<readonly SessionSummary[]> => {
+  const all: SessionSummary[] = [];
+  for (let after: ListQuery['after']; ; ) {
+    const page = await store.list(workspace, { ...query, after });
+    expect(page.length).toBeLessThanOrEqual(query.limit);
+    if (page.length === 0) return all;
+    expect(ids(all)).not.toContain(page[0]!.id);
+    all.push(...page);
+    after = { updatedAt: page.at(-1)!.updatedAt, id: page.at(-1)!.id };
+  }
+};
+
+export const describeListings = (setup: ContractSetup) =>
+  describe('list and family', () => {
+    test('[FOLD5] the newest change comes first, and of the same moment the higher id', async () => {
+      const { store } = setup;
+      const workspace = newWorkspace();
+      const [a, b, c, d] = [0, 1, 2, 3].map(() => newKey(workspace)) as [
+        SessionKey,
+        SessionKey,
+        SessionKey,
+        SessionKey,
+      ];
+      await openSession(store, a, { at: 1_000 });
+      await openSession(store, b, { at: 3_000 });
+      await openSession(store, c, { at: 2_000 });
+      await openSession(store, d, { at: 2_000 });
+      expect(ids(await store.list(workspace, { limit: 10 }))).toEqual([b, d, c, a].map(({ session }) => session));
+      await mustAppend(store, a, [rawText('x')], { at: 4_000 });
+      expect(ids(await store.list(workspace, { limit: 2 }))).toEqual([a, b].map(({ session }) => session));
+    });
+
+    test('[FOLD5] pages of any size give every session once, also where times are equal', async () => {
+      const { store } = setup;
+      const workspace = newWorkspace();
+      const keys = Array.from({ length: 12 }, () => newKey(workspace));
+      await Promise.all(keys.map((key, i) => openSession(store, key, { at: 1_000 + (i % 3) })));
+      const whole = await store.list(workspace, { limit: 100 });
+      expect(new Set(ids(whole)).size).toBe(12);
+      for (const limit of [1, 2, 5, 11, 12, 13]) expect(await listAll(store, workspace, { limit })).toEqual(whole);
+    });
+
+    test('[FOLD5] a listing can be bound to statuses, in pages too', async () => {
+      const { store } = setup;
+      const workspace = newWorkspace();
+      const keys = Array.from({ length: 9 }, () => newKey(workspace));
+      for (const [i, key] of keys.entries()) {
+        await openSession(store, key, { at: 1_000 + i });
+        if (i % 3 === 1) await mustAppend(store, key, [message('a', 'next')], { at: 1_000 + i });
+        if (i % 3 === 2) await mustAppend(store, key, [event('session.closed', {})], { at: 1_000 + i });
+      }
+      const of = (...rests: readonly number[]) =>
+        keys
+          .filter((_, i) => rests.includes(i % 3))
+          .map(({ session }) => session)
+          .toReversed();
+      const listed = async (status: ListQuery['status']) => ids(await listAll(store, workspace, { limit: 2, status }));
+      expect(await listed(['open'])).toEqual(of(0));
+      expect(await listed(['active'])).toEqual(of(1));
+      expect(await listed(['closed', 'open'])).toEqual(of(0, 2));
+      expect(await listed(['archived'])).toEqual([]);
+      expect(await listed([])).toEqual([]);
+      expect(await listed(undefined)).toEqual(of(0, 1, 2));
+    });
+
+    test('[HASH4] a listing by ids gives every session once, in pages of any size and bound to statuses too', async () => {
+      const { store } = setup;
+      const workspace = newWorkspace();
+      const keys = Array.from({ length: 7 }, () => newKey(workspace));
+      await Promise.all(keys.map((key, i) => openSession(store, key, { at: 1_000 + (i % 2) })));
+      await mustAppend(store, keys[3]!, [event('session.closed', {})]);
+      const byId = keys.map(({ session }) => session).sort();
+      for (const limit of [1, 3, 7, 8]) {
+        expect(ids(await listAll(store, workspace, { limit, by: 'id' }))).toEqual(byId);
+      }
+      expect(ids(await listAll(store, workspace, { limit: 1, by: 'id', status: ['closed'] }))).toEqual([
+        keys[3]!.session,
+      ]);
+    });
+
+    test('[FOLD5] the summary that a listing reads equals the fold of the log', async () => {
+      const { store } = setup;
+      const key = newKey();
+      const about = {
+        title: 'Ünïcödé "title"',
+        agent: { name: 'coder', version: 3 },
+        metadata: { a: [1, { b: null }] },
+      };
+      await mustAppend(store, key, [opened(about), message('a', 'next')], { creates: {}, at: 1_000 });
+      await mustAppend(store, key, [message('b'), message('c', 'next'), rawText('d')], { at: 2_000 });
+      await mustAppend(store, key, [event('session.described', { title: 'new' })], { at: 3_000 });
+      await mustAppend(store, key, [event('session.rewound', { to: 2, messages: 1 }, 1)], { at: 4_000 });
+      await mustAppend(store, key, [event('session.paused', {})], { at: 5_000 });
+      const child = newKey(key.workspace);
+      await forkSession(store, key, 3, child, { at: 6_000, about: { title: 'child', midTurn: true, messages: 2 } });
+      for (const each of [key, child]) await expectSound(store, each);
+      const [newest, older] = await store.list(key.workspace, { limit: 10 });
+      expect(older).toEqual({
+        id: key.session,
+        ...about,
+        title: 'new',
+        status: 'paused',
+        holder: 'agent',
+        seq: 8,
+        turn: 1,
+        lastTurn: 2,
+        messages: 1,
+        rewound: true,
+        createdAt: 1_000,
+        updatedAt: 5_000,
+      });
+      expect(newest).toMatchObject({ id: child.session, title: 'child', status: 'paused', parent: key.session });
+      expect(older).toEqual((await mustHead(store, key)).summary);
+      expect(newest).toEqual((await mustHead(store, child)).summary);
+    });
+
+    test('[FORK1] a family is told whole from any member, in the order its sessions were made', async () => {
+      const { store } = setup;
+      const root = newKey();
+      await openSession(store, root);
+      await openSession(store, newKey(root.workspace));
+      const made = [root];
+      for (const parent of [0, 0, 1, 2, 3]) {
+        const child = newKey(root.workspace);
+        await forkSession(store, made[parent]!, 1, child);
+        made.push(child);
+      }
+      await mustAppend(store, root, [rawText('x')], { at: 9_000 });
+      const heads = await Promise.all(made.map((key) => mustHead(store, key)));
+      const members = heads.map(({ session, parent, summary }) => ({ session, parent, summary }));
+      for (const key of made) expect(await store.family(key)).toEqual(members);
+    });
+
+    test('[FORK1] in a family parents come before their children, also those that slow clocks made', async () => {
+      const { store } = setup;
+      const byId = Array.from({ length: 4 }, () => newId('ses')).sort();
+      const { workspace } = newKey();
+      const [grandchild, child, root, sibling] = byId.map((session) => ({ workspace, session }));
+      await openSession(store, root!, { at: 1_000 });
+      await mustAppend(store, root!, [rawText('x')], { at: 5_000 });
+      await forkSession(store, root!, 2, child!, { at: 0 });
+      await forkSession(store, child!, 1, grandchild!, { at: 0 });
+      await forkSession(store, root!, 1, sibling!, { at: 2_000 });
+      const family = (await store.family(sibling!)).map(({ session }) => session);
+      expect(family).toEqual([root, child, grandchild, sibling].map((key) => key!.session));
+    });
+  });

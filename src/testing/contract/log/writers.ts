@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import type { NewEvent } from '../../../core/ports/store.ts';
+import { newId } from '../../../schema/ids.ts';
+import { type ContractSetup, newKey } from '../contract-setup.ts';
+import { event, message, raw, rawText } from './new-events.ts';
+import { append, expectSound, mustAppend, mustHead, openSession } from './session-log.ts';
+
+const started = (): NewEvent => ({ ...event('run.started', { attempt: 1 }), run: newId('run') });
+const toolEvent: NewEvent = { ...raw(new TextEncoder().encode('{}')), type: 'tool.called' };
+const modelEvent: NewEvent = { ...toolEvent, type: 'model.called' };
+const run = (epoch: number) => ({ writer: { kind: 'run', epoch } }) as const;
+
+export const describeWriters = (setup: ContractSetup) =>
+  describe('writers', () => {
+    test('[WR1] a run writer lands with the epoch of the session and is fenced with any other', async () => {
+      const { store } = setup;
+      const key = newKey();
+      await openSession(store, key);
+      await mustAppend(store, key, [started()], run(0));
+      for (const epoch of [-1, 1, 2]) {
+        expect(await append(store, key, [rawText('x')], run(epoch))).toEqual({ outcome: 'fenced', epoch: 0 });
+      }
+      expect(await expectSound(store, key)).toHaveLength(2);
+    });
+
+    test('[WR1] a run writer with an old epoch never lands, in this store or another', async () => {
+      const key = newKey();
+      const { other } = setup;
+      await openSession(setup.store, key);
+      await mustAppend(setup.store, key, [started()], run(0));
+      await mustAppend(other, key, [message('claim')], { raisesEpoch: true });
+      const late = [setup.store, other].flatMap((store) => [
+        append(store, key, [rawText('late')], run(0)),
+        append(store, key, [rawText('late')], { ...run(0), onHead: 3 }),
+      ]);
+      for (const outcome of await Promise.all(late)) expect(outcome).toEqual({ outcome: 'fenced', epoch: 1 });
+      await mustAppend(setup.store, key, [started()], run(1));
+      expect(await expectSound(other, key)).toHaveLength(4);
+    });
+
+    test('[WR1] after a claim that races with a run, nothing of the old epoch follows it', async () => {
+      const key = newKey();
+      const { other } = setup;
+      await openSession(setup.store, key);
+      const zombie = Array.from({ length: 60 }, () => append(setup.store, key, [toolEvent], run(0)));
+      const claim = mustAppend(other, key, [message('claim')], { raisesEpoch: true });
+      await Promise.all([...zombie, claim]);
+      const events = await expectSound(other, key);
+      const claimed = events.findIndex(({ type }) => type === 'message.appended');
+      expect(events.slice(claimed + 1)).toEqual([]);
+      const landed = (await Promise.all(zombie)).filter(({ outcome }) => outcome === 'appended');
+      expect(events).toHaveLength(2 + landed.length);
+    });
+
+    test('[WR2] an append that raises the epoch raises it by one, and a refused one does not', async () => {
+      const { store } = setup;
+      const key = newKey();
+      await openSession(store, key);
+      const first = await mustAppend(store, key, [message('a')], { raisesEpoch: true });
+      expect(first.head.epoch).toBe(1);
+      expect(await append(store, key, [message('b')], { raisesEpoch: true, onHead: 1 })).toMatchObject({
+        outcome: 'conflict',
+      });
+      expect((await mustHead(store, key)).epoch).toBe(1);
+      await mustAppend(store, key, [message('c')], { raisesEpoch: true, ...run(1) });
+      expect((await mustHead(store, key)).epoch).toBe(2);
+    });
+
+    test('[WR3] an outside writer may not write run.*, tool.* or model.*, not even among others', async () => {
+      const { store } = setup;
+      const key = newKey();
+      await openSession(store, key);
+      for (const forbidden of [started(), toolEvent, modelEvent]) {
+        await expect(append(store, key, [forbidden])).rejects.toMatchObject({ code: 'WRITER_FORBIDDEN' });
+        await expect(append(store, key, [rawText('a'), forbidden])).rejects.toMatchObject({ code: 'WRITER_FORBIDDEN' });
+      }
+      const absent = newKey(key.workspace);
+      await expect(append(store, absent, [started()], { creates: {} })).rejects.toMatchObject({
+        code: 'WRITER_FORBIDDEN',
+      });
+      expect(await store.head(absent)).toBeUndefined();
+      expect(await expectSound(store, key)).toHaveLength(1);
+      await mustAppend(store, key, [started(), toolEvent], run(0));
+    });
+
+    test('[WR3] an outside writer is not fenced', async () => {
+      const { store } = setup;
+      const key = newKey();
+      await openSession(store, key, { raisesEpoch: true });
+      await mustAppend(store, key, [message('a')]);
+      expect(await expectSound(store, key)).toHaveLength(2);
+    });
+
+    test('[WR4] an append bound to statuses lands in them and reports the status outside them', async () => {
+      const { store } = setup;
+      const key = newKey();
+      await openSession(store, key);
+      expect(await append(store, key, [rawText('a')], { whileStatus: ['active', 'paused'] })).toEqual({
+        outcome: 'status',
+        status: 'open',
+      });
+      await mustAppend(store, key, [message('b', 'next')], { whileStatus: ['open', 'active'] });
+      await mustAppend(store, key, [event('session.paused', {})], { whileStatus: ['active'] });
+      expect(await append(store, key, [message('c')], { whileStatus: ['open', 'active'] })).toEqual({
+        outcome: 'status',
+        status: 'paused',
+      });
+      await mustAppend(store, key, [event('session.resumed', {})], { whileStatus: ['paused'] });
+      expect(await expectSound(store, key)).toHaveLength(4);
+    });
+
+    test('[WR4] of appends that race with a pause, none lands after it', async () => {
+      const key = newKey();
+      const { other } = setup;
+      await openSession(setup.store, key);
+      const bound = { whileStatus: ['open', 'active'] } as const;
+      const appends = Array.from({ length: 40 }, (_, i) => append(setup.store, key, [message(`${i}`)], bound));
+      await Promise.all([...appends, mustAppend(other, key, [event('session.paused', {})])]);
+      expect((await expectSound(other, key)).at(-1)).toMatchObject({ type: 'session.paused' });
+    });
+  });

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import type { NewEvent } from '../../../core/ports/store.ts';
+import type { PayloadOf } from '../../../schema/event.ts';
+import { type Actor, type RunId, systemActor } from '../../../schema/ids.ts';
+import type { Provenance } from '../../../schema/state.ts';
+import { event } from '../log/new-events.ts';
+
+/** Events that a store keeps rows beside, to find them by. */
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+interface About {
+  readonly turn?: NewEvent['turn'];
+  readonly actor?: string;
+}
+
+const by = (made: NewEvent, { actor = systemActor }: About): NewEvent => ({ ...made, actor: actor as Actor });
+
+export const committed = (
+  paths: readonly string[],
+  about: About & {
+    readonly tool?: string;
+    readonly provenance?: Provenance;
+    readonly value?: string;
+    readonly origin?: PayloadOf<'state.committed'>['origin'];
+  } = {},
+): NewEvent => {
+  const { tool, provenance = 'verified', value = 'x', origin, turn } = about;
+  const payload: PayloadOf<'state.committed'> = {
+    delta: paths.map((path) => ({ op: 'add', path, value })),
+    inverse: paths.map((path) => ({ op: 'remove', path })),
+    provenance,
+    ...(tool !== undefined && { cause: { tool, callId: `call of ${tool}` } }),
+    ...(origin && { origin }),
+  };
+  return by(event('state.committed', payload, turn), about);
+};
+
+export const called = (
+  callId: string,
+  about: { readonly tool?: string; readonly run?: RunId } & About = {},
+): NewEvent => {
+  const { tool = 'bash', run, turn } = about;
+  const payload = { callId, tool, input: {}, inputHash: hashOf(`in ${callId}`) };
+  return { ...by(event('tool.called', payload, turn), about), run };
+};
+
+export const completed = (callId: string, durationMs = 5): NewEvent =>
+  event('tool.completed', {
+    callId,
+    tool: 'bash',
+    output: 'done',
+    outputHash: hashOf(`out ${callId}`),
+    durationMs,
+    trusted: true,
+  });
+
+export const failed = (
+  callId: string,
+  outcome: PayloadOf<'tool.failed'>['outcome'] = 'threw',
+  durationMs = 5,
+): NewEvent =>
+  event('tool.failed', { callId, tool: 'bash', outcome, error: { name: 'Error', message: 'no' }, durationMs });
+
+/** Who may write what tools do. */
+export const runWriter = { kind: 'run', epoch: 0 } as const;

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import type { SessionKey, Store } from '../../../core/ports/store.ts';
+import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
+import { copiesOf, sendCopies } from '../bundles/session-copies.ts';
+import { type ContractSetup, newKey, newWorkspace } from '../contract-setup.ts';
+import { rawText } from '../log/new-events.ts';
+import { mustAppend, openSession as openAt } from '../log/session-log.ts';
+import { newWakeSignal } from './wake-signal.ts';
+
+/** What comes before a watcher is there is found by its time, so it has one. */
+const openSession = (store: Store, key: SessionKey) => openAt(store, key, { at: Date.now() });
+
+/** What one who watches the workspace heard: of each session the newest event. */
+const hearing = (store: Store, workspace: WorkspaceId) => {
+  const signal = newWakeSignal();
+  const heads = new Map<SessionId, number>();
+  const stop = store.watchWorkspace(workspace, (session, seq) => {
+    heads.set(session, Math.max(heads.get(session) ?? 0, seq));
+    signal.wake();
+  });
+  const heard = async (session: SessionId, seq: number) => {
+    while ((heads.get(session) ?? 0) < seq) await signal.next();
+  };
+  return { signal, heads, stop, heard };
+};
+
+export const describeWorkspaceWakeUps = (setup: ContractSetup) =>
+  describe('wake-ups for a workspace', () => {
+    const places = {
+      'the same store': async () => setup.store,
+      'another store on the same database': () => setup.open(),
+    };
+    for (const [place, openHearer] of Object.entries(places)) {
+      test(`[WAKE4] one who watches a workspace in ${place} hears of each session that is made or changed, and up to where`, async () => {
+        const keys = [newKey()];
+        keys.push(newKey(keys[0]!.workspace), newKey(keys[0]!.workspace));
+        const { stop, heard, heads } = hearing(await openHearer(), keys[0]!.workspace);
+        for (const key of keys) {
+          await openSession(setup.store, key);
+          await heard(key.session, 1);
+          await mustAppend(setup.store, key, [rawText('a'), rawText('b')]);
+          await heard(key.session, 3);
+        }
+        expect(heads).toEqual(new Map(keys.map(({ session }) => [session, 3])));
+        stop();
+      });
+
+      test(`[WAKE4] one who watches a workspace in ${place} hears of an import`, async () => {
+        const key = newKey();
+        await openSession(setup.store, key);
+        const copies = await copiesOf(setup.store, [key]);
+        const workspace = newWorkspace();
+        const { stop, heard } = hearing(await openHearer(), workspace);
+        await setup.store.importCopies(workspace, sendCopies(copies));
+        await heard(key.session, 1);
+        stop();
+      });
+    }
+
+    test('[WAKE4, TEN1] one who watches a workspace hears nothing of another', async () => {
+      const [mine, theirs] = [newKey(), newKey()];
+      for (const store of [setup.store, setup.other]) {
+        const [quiet, told] = [hearing(store, mine.workspace), hearing(store, theirs.workspace)];
+        const key = newKey(theirs.workspace);
+        await openSession(setup.store, key);
+        await told.heard(key.session, 1);
+        expect(quiet.heads.size).toBe(0);
+        for (const { stop } of [quiet, told]) stop();
+      }
+    });
+
+    test('[WAKE4] an append is acknowledged whatever a watcher of its workspace does, and one who stopped hears nothing', async () => {
+      const { store } = setup;
+      const key = newKey();
+      const closing = await setup.open();
+      const [stopped, closed, stays] = [store, closing, store].map((each) => hearing(each, key.workspace));
+      stopped!.stop();
+      stopped!.stop();
+      await closing.close();
+      await openSession(store, key);
+      await stays!.heard(key.session, 1);
+      expect([stopped!.heads.size, closed!.heads.size]).toEqual([0, 0]);
+      stays!.stop();
+    });
+  });

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { environment } from '../cli/perdure-command.ts';
+
+const stub = fileURLToPath(new URL('perdure-stub.ts', import.meta.url));
+
+interface ProgramOptions {
+  readonly cwd: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly stdin?: string | undefined;
+}
+
+export const runProgram = async (program: string, args: readonly string[], { stdin, ...options }: ProgramOptions) => {
+  const child = spawn(program, args, options);
+  child.stdin.on('error', () => {}); // of a program that reads none
+  child.stdin.end(stdin);
+  let told = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (told += bytes));
+  const [code] = await once(child, 'close');
+  return { code, told };
+};
+
+/** Scripts that come before all other programs of that name; `perdure` is one that `startCommandsHere` answers. */
+export const putPrograms = (folder: string, programs: Readonly<Record<string, string>> = {}): void => {
+  const all = { perdure: `exec '${process.execPath}' '${stub}' "$@"`, ...programs };
+  mkdirSync(join(folder, 'bin'));
+  for (const [name, script] of Object.entries(all)) {
+    writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
+};
+
+/** In a folder with programs of its own. */
+export const runShell = (
+  shell: string,
+  script: string,
+  { cwd, socket, env, stdin }: ProgramOptions & { readonly socket: string },
+) =>
+  runProgram(shell, ['-c', script], {
+    cwd,
+    stdin,
+    env: {
+      ...environment,
+      ...env,
+      PATH: [join(cwd, 'bin'), process.env.PATH].join(delimiter),
+      PERDURE_TEST_SOCKET: socket,
+    },
+  });

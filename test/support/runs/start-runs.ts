@@ -1,0 +1,34 @@
+import {
+  type AgentDefinition,
+  defineAgent,
+  openRuntime,
+  type Runtime,
+  type RuntimeOptions,
+  type Session,
+} from '../../../src/index.ts';
+import { openMemoryStore } from '../../../src/testing/memory-store.ts';
+
+export interface RunsSetup {
+  readonly runtime: Runtime;
+  readonly session: Session;
+  /** Every type of the log so far, in order. */
+  types(): Promise<readonly string[]>;
+}
+
+/** A session whose agent is at work in this process, on a store that is gone with it. */
+export const startRuns = async (
+  agent: Partial<AgentDefinition> & Pick<AgentDefinition, 'model'>,
+  options: Pick<RuntimeOptions, 'clock' | 'onWarning'> = {},
+): Promise<RunsSetup> => {
+  const defined = defineAgent({ name: 'tester', version: 1, ...agent });
+  const runtime = await openRuntime({
+    store: openMemoryStore(),
+    agents: [defined],
+    timing: { modelBackoffMs: 1 },
+    ...options,
+  });
+  await runtime.worker().start();
+  const session = await runtime.sessions.open({ agent: defined });
+  const types = async () => (await Array.fromAsync(session.events())).map(({ type }) => type);
+  return { runtime, session, types };
+};

@@ -1,0 +1,12 @@
+import { z } from 'zod';
+import { defineTool } from '../../../src/index.ts';
+
+/** Ends only when it is told to. */
+export const stuckTool = defineTool({
+  name: 'stuck',
+  input: z.object({}),
+  execute: (_, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+    }),
+});

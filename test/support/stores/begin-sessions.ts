@@ -1,0 +1,14 @@
+import type { SessionKey } from '../../../src/core/ports/store.ts';
+import { openSession } from '../../../src/testing/contract/log/session-log.ts';
+import { openStoreAt } from './open-store.ts';
+
+/** As many openings of the store at once as there are keys; each begins a session of its own. */
+export const beginSessions = async (address: string, keys: readonly SessionKey[]): Promise<void> => {
+  await Promise.all(
+    keys.map(async (key) => {
+      const store = await openStoreAt(address);
+      await openSession(store, key);
+      await store.close();
+    }),
+  );
+};

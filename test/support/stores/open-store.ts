@@ -1,0 +1,11 @@
+import type { RuntimeStore } from '../../../src/core/ports/runtime-store.ts';
+
+/** Only the engine that is needed is loaded: child processes start sooner. */
+export const openStoreAt = async (address: string): Promise<RuntimeStore> => {
+  if (address.startsWith('sqlite:')) {
+    const { openSqliteStore } = await import('../../../src/stores/sqlite/index.ts');
+    return openSqliteStore({ file: address.slice('sqlite:'.length) });
+  }
+  const { openPostgresStore } = await import('../../../src/stores/postgres/index.ts');
+  return openPostgresStore({ url: address });
+};

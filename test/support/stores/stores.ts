@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { newPgClient } from '../postgres/pg-client.ts';
+import { createDatabase } from '../postgres/postgres.ts';
+
+/** A place for a store of its own; `address` is what openRuntime takes. */
+export interface StorePlace {
+  readonly address: string;
+  /** Runs SQL behind the store's back, as someone with the database's own tools could. Tables stand behind `prefix`. */
+  edit(sql: (events: string, prefix: string) => string): Promise<void>;
+  /** Every value of every table. */
+  values(): Promise<readonly unknown[]>;
+  remove(): Promise<void>;
+}
+
+export const storeKinds = ['sqlite', 'postgres'] as const;
+export type StoreKind = (typeof storeKinds)[number];
+
+const makers: Record<StoreKind, () => Promise<StorePlace>> = {
+  sqlite: async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'perdure-'));
+    const file = join(folder, 'perdure.db');
+    return {
+      address: `sqlite:${file}`,
+      edit: async (sql) => {
+        const database = new DatabaseSync(file);
+        database.exec(sql('events', ''));
+        database.close();
+      },
+      values: async () => {
+        const database = new DatabaseSync(file);
+        const tables = database.prepare("select name from sqlite_master where type = 'table'").all();
+        const rows = tables.flatMap(({ name }) => database.prepare(`select * from "${name}"`).all());
+        database.close();
+        return rows.flatMap((row) => Object.values(row));
+      },
+      remove: () => rm(folder, { recursive: true }),
+    };
+  },
+  postgres: async () => {
+    const database = await createDatabase();
+    return {
+      address: database.url,
+      edit: async (sql) => {
+        const client = newPgClient(database.adminUrl);
+        await client.connect();
+        await client.query(sql('perdure.events', 'perdure.'));
+        await client.end();
+      },
+      values: async () => {
+        const client = newPgClient(database.adminUrl);
+        await client.connect();
+        const { rows: tables } = await client.query("select tablename from pg_tables where schemaname = 'perdure'");
+        const values: unknown[] = [];
+        for (const { tablename } of tables) {
+          const { rows } = await client.query({ text: `select * from perdure."${tablename}"`, rowMode: 'array' });
+          values.push(...rows.flat());
+        }
+        await client.end();
+        return values;
+      },
+      remove: database.drop,
+    };
+  },
+};
+
+export const newStorePlace = (kind: StoreKind): Promise<StorePlace> => makers[kind]();
