@@ -145,7 +145,7 @@ describe('row-level security', () => {
     expect(await told(database.adminUrl)).toEqual([warning('postgres, a superuser')]);
     expect(await told(passing)).toEqual([warning(`${keeper}, which has BYPASSRLS`)]);
     await askPostgres(database.adminUrl, `drop role ${keeper}`);
-    const takenOff = 'since it was taken off the tables, so .* enable and force it again';
+    const takenOff = 'because it was disabled on the tables, so .* enable and force it again';
     for (const [off, on] of [
       ['disable', 'enable'],
       ['no force', 'force'],

@@ -18,7 +18,7 @@ test.each([
   for (const ms of [Number.NaN, 0.5, -1, least - 1]) {
     await expect(openSqliteStore({ file, [name]: ms })).rejects.toMatchObject({
       code: 'INVALID_INPUT',
-      message: `${name} is a whole number of milliseconds from ${least} on; got "${ms}"`,
+      message: `${name} must be a whole number of milliseconds, at least ${least}; got "${ms}"`,
     });
   }
   expect(existsSync(file)).toBe(false);
