@@ -27,7 +27,7 @@ const refused = (message: string) => ({ code: 'INVALID_INPUT', message });
 
 test.each([0, -1, 1.5, 1001, 1e20, Number.NaN])('[ST7] a poolSize of %d is rejected', async (poolSize) => {
   await expect(openPostgresStore({ url: nowhere, poolSize })).rejects.toMatchObject(
-    refused(`poolSize is a whole number from 1 to 1000, such as 8; got "${poolSize}"`),
+    refused(`poolSize must be a whole number from 1 to 1000, such as 8; got "${poolSize}"`),
   );
 });
 
@@ -36,7 +36,7 @@ test.each(['PERDURE_POOL_SIZE=%s is rejected under that name', '0', '1.5', '1001
   async (given) => {
     vi.stubEnv('PERDURE_POOL_SIZE', given);
     await expect(openRuntime({ store: nowhere })).rejects.toMatchObject(
-      refused(`PERDURE_POOL_SIZE is a whole number from 1 to 1000, such as 8; got "${given}"`),
+      refused(`PERDURE_POOL_SIZE must be a whole number from 1 to 1000, such as 8; got "${given}"`),
     );
   },
 );

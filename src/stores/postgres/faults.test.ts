@@ -292,7 +292,7 @@ describe('transactions that the engine aborts', () => {
     await expect(append(store, key, [rawText('a')]).finally(mend)).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
       details: { outcome: 'unknown' },
-      message: expect.stringMatching(/could not be found out: raise transaction_timeout .* the same idempotency key/),
+      message: expect.stringMatching(/it landed is unknown: raise transaction_timeout .* the same idempotency key/),
     });
     expect(await expectSound(store, key)).toHaveLength(1);
     await store.close();

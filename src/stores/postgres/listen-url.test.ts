@@ -69,7 +69,7 @@ test.each(['nonsense', 'http://foo', 'postgres://ann:s3cr3t@localhost:99999/none
 test.each([
   ['with a wrong password', async () => changed({ password: 's3cr3t' }), /refused the role: check the user, password/],
   ['with a closed port', async () => changed({ port: `${await freePort()}` }), /cannot be reached: check/],
-  ['with a missing database', async () => changed({ pathname: '/none' }), /there is no database none: make it/],
+  ['with a missing database', async () => changed({ pathname: '/none' }), /there is no database none: create it/],
 ])('[ST6] a listen URL %s causes a warning that says what to do', async (_, listenUrl, said) => {
   const { warnings } = await follow(await listenUrl());
   await expect.poll(() => warnings, { timeout: 15_000 }).toEqual([expect.stringMatching(said)]);

@@ -10,7 +10,7 @@ import { openRecordRows } from './record-rows.ts';
 import { openSessions } from './sessions.ts';
 import { openSnapshots } from './snapshots.ts';
 
-/** What is read to find a session and to go on with it: all of it by keys and in pages. */
+/** The reads that find a session and open it. All of them go by key and in pages. */
 export const openFirstReads = (db: DatabaseSync, blobs: Blobs) => {
   const sessions = openSessions(db);
   const events = openEventReader(db, sessions, blobs);
