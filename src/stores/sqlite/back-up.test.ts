@@ -97,7 +97,7 @@ test('[ST10, FAULT1] a backup that cannot be written reports the target and leav
   );
   expect(JSON.parse((await script.line()) ?? '{}')).toEqual({
     code: 'FILE_UNAVAILABLE',
-    message: `cannot write ${target}: its disk has no room for it, or fails`,
+    message: `cannot write ${target}: its disk is full or fails`,
   });
   await script.ended;
   await expect(backUpSqlite(file, beside(file, 'no/copy.db'))).rejects.toMatchObject({
