@@ -31,8 +31,8 @@ test.each([0, -1, 1.5, 1001, 1e20, Number.NaN])('[ST7] a poolSize of %d is rejec
   );
 });
 
-test.each(['PERDURE_POOL_SIZE=%s is rejected under that name', '0', '1.5', '1001', '1e20'])(
-  '[ST7] PERDURE_POOL_SIZE=%s is refused by that name',
+test.each(['abc', '0', '1.5', '1001', '1e20'])(
+  '[ST7] PERDURE_POOL_SIZE=%s is rejected under that name',
   async (given) => {
     vi.stubEnv('PERDURE_POOL_SIZE', given);
     await expect(openRuntime({ store: nowhere })).rejects.toMatchObject(

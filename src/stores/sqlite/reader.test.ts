@@ -231,8 +231,8 @@ describe('files left to the thread from the beginning', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test.each(['a file with a long log, opened %s, is left to the thread', 'by a link'])(
-    '[ST8] one with a long log to be read through, %s',
+  test.each(['by its name', 'by a link'])(
+    '[ST8] a file with a long log, opened %s, is left to the thread',
     async (how) => {
       const [file, link] = [newSqliteFile(), newSqliteFile()];
       await newSession(file);
