@@ -1,5 +1,5 @@
 /**
- * Whether the value is a valid counter or timestamp. Both engines store larger integers than JavaScript represents
- * exactly, so any other value was edited by hand.
+ * Whether the value is a counter or timestamp that a release can have written. Both engines also store integers that
+ * JavaScript cannot represent exactly; only a manual edit produces those.
  */
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

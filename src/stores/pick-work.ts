@@ -1,7 +1,7 @@
 import { type Claim, type Holder, type Presence, preferMs } from '../core/ports/queue.ts';
 import type { SessionKey } from '../core/ports/store.ts';
 
-/** A session without a live lease: nobody holds it, or its lease has lapsed. */
+/** A session without a live lease: no worker holds it, or its lease has lapsed. */
 export interface FreeWork extends SessionKey {
   readonly agent: string;
   readonly priority: number;

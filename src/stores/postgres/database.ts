@@ -35,7 +35,7 @@ const pinnedSettings = `set local bytea_output = 'hex'; set local extra_float_di
 const limitStatement = (ms: number): string => `set local statement_timeout = ${Math.trunc(ms)}`;
 const limitOpen = (ms: number): string => `set local idle_in_transaction_session_timeout = ${ms}`;
 
-/** The statement timeout on a shared connection, where other reads wait behind each other. */
+/** The statement timeout on a shared connection, where reads wait behind each other. */
 const sharedTimeoutMs = 500;
 /** How long to wait for a new or free pool connection. */
 const connectTimeoutMs = 3000;

@@ -30,7 +30,7 @@ const follow = async (store: RuntimeStore) => {
   await openSession(writer, key);
   const signal = newWakeSignal();
   store.watch(key, signal.wake);
-  await signal.next(); // it listens
+  await signal.next(); // listening has begun
   return { key, signal };
 };
 

@@ -46,7 +46,7 @@ const follow = async (listenUrl: string, url = database.url) => {
   await openSession(writer, key);
   store.watch(key, signal.wake);
   const hears = async () => {
-    await signal.next(); // it listens
+    await signal.next(); // listening has begun
     await mustAppend(writer, key, [rawText('heard')]);
     await signal.next();
   };

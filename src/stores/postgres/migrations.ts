@@ -144,7 +144,7 @@ const migrations: readonly Migration[] = [
   {
     oldestReader: '0.0.1',
     // updated_span changes at most once per listingSpanMs. An index on it serves the listing, and still allows
-    // in-page (HOT) updates of a busy session's row. Payloads arrive compressed, so the server must not try again.
+    // in-page (HOT) updates of a busy session's row. Payloads arrive compressed, so the server does not compress them.
     sql: `
       create table perdure.sessions (
         workspace text collate "C" not null,

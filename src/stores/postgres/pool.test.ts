@@ -133,7 +133,7 @@ describe('concurrent reads', () => {
     await store.close();
   });
 
-  test('[ST7] if the first read fails to prepare a shared statement, the other reads do not fail with its error', async () => {
+  test('[ST7] concurrent reads whose first one times out while preparing all report STORE_BUSY, and work later', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 300 });
     const workspace = newWorkspace();
     const release = await hold('records');

@@ -19,7 +19,7 @@ const readOnlyError = {
 test('[FAULT1] a server in recovery serves reads and rejects writes with advice, and a waiting append lands after promotion', async () => {
   const server = await startPostgres();
   onTestFinished(async () => {
-    await askPostgres(server.adminUrl, 'select pg_promote()').catch(() => undefined); // its start waits for that
+    await askPostgres(server.adminUrl, 'select pg_promote()').catch(() => undefined); // `server.start` waits for the promotion
     await server.close();
   });
   const url = await createOnlyDatabase(server);

@@ -33,7 +33,7 @@ export const checkMark = (file: string, mark: FileMark): void => {
 };
 
 export interface OpenedFiles {
-  /** Call this at the end of a transaction, so that nothing is committed to files that nobody else would find. */
+  /** Call this at the end of a transaction, so that nothing is committed to files that other processes cannot find. */
   check(): void;
 }
 

@@ -10,7 +10,7 @@ interface EngineError extends Error {
   readonly errcode: number;
 }
 
-/** SQLite's primary result codes; `defect` marks those that only wrong code of ours can cause. */
+/** SQLite's primary result codes; `defect` marks those that only a bug of ours can cause. */
 const codeOf: Readonly<Record<number, StoreCode | 'defect'>> = {
   1: 'defect', // ERROR
   2: 'STORE_UNAVAILABLE', // INTERNAL
@@ -54,8 +54,8 @@ const extendedCodeOf: Readonly<Record<number, StoreCode>> = {
 const adviceFor: Readonly<Record<StoreCode, string>> = {
   STORE_BUSY: 'another process has locked it: stop that process, or raise busyTimeoutMs, and try again',
   STORE_FULL: 'nothing was written: make room on its disk, or raise the quota or file size limit, and try again',
-  STORE_CORRUPT: 'run `perdure verify`, export what is sound, and restore the rest from a backup',
-  STORE_UNAVAILABLE: 'check that its disk is there and that this user may read and write the file and its folder',
+  STORE_CORRUPT: 'run `perdure verify`, export the intact sessions, and restore the rest from a backup',
+  STORE_UNAVAILABLE: 'check that its disk is available and that this user may read and write the file and its folder',
   STORE_NEWER: 'upgrade perdure',
 };
 
