@@ -71,7 +71,7 @@ describe('engine failures', () => {
     expect(storeError(other)).toBe(other);
   });
 
-  test('[FAULT1] with 25P03 the error says that the process stood still, and names no limit to raise', () => {
+  test('[FAULT1] with 25P03 the error says that the process stopped responding, and names no limit to raise', () => {
     expect(storeError(engineError('25P03'))).toMatchObject({
       code: 'STORE_UNAVAILABLE',
       message: expect.stringMatching(/stopped responding in the middle of a transaction.*: try again/),

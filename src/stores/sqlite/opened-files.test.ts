@@ -93,7 +93,7 @@ describe('a file that vanishes while the store is open', () => {
     await expectRefused(store, key);
   });
 
-  test('[FAULT4] a log that a checkpoint truncated still counts as the same', async () => {
+  test('[FAULT4] a log that a checkpoint truncated still counts as the same file', async () => {
     const file = newSqliteFile();
     const { store, key } = await begin(file);
     const before = statSync(`${file}-wal`).ino;
