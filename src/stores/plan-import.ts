@@ -129,7 +129,7 @@ export const planImport = (workspace: WorkspaceId, base: ImportBase, copy: Sessi
 
 const rootOf = ({ parent }: ImportBase, copy: SessionCopy): { seq: number; hash: Uint8Array } => {
   if (!copy.parent) return { seq: 0, hash: genesisHash };
-  if (!parent) throw broken(copy, 'the bundle does not contain the event that it was forked from before this session');
+  if (!parent) throw broken(copy, 'the event at its fork point does not precede it in the bundle');
   return { seq: copy.parent.seq, hash: parent.hash };
 };
 

@@ -28,7 +28,7 @@ const wrongNumber = ({ seq, at, epoch, parent, forked_at }: HeadRow): string | u
   return parent === null || isSeq(forked_at) ? undefined : `forked_at is ${forked_at}`;
 };
 
-const numberAdvice = `${summaryAdvice} ; if that fails, restore it from an export or a backup`;
+const numberAdvice = `${summaryAdvice}; if that fails, restore it from an export or a backup`;
 
 export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
   const summary = parseSummary(row.summary);
