@@ -23,7 +23,7 @@ test.runIf(existsSync('/proc/self'))('[CLI1] where no folder can be made, nobody
   });
   expect(await callCli(['open', '--store', 'sqlite:/proc/x/a.db'], { columns })).toMatchObject({
     code: 8,
-    err: expect.stringMatching(/^error STORE_UNAVAILABLE: \/proc\/x\/a.db: .*; check that its disk is there/m),
+    err: expect.stringMatching(/^error STORE_UNAVAILABLE: \/proc\/x\/a.db: .*; check that its disk is available/m),
   });
 });
 

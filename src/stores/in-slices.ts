@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const sliceItems = 16;
 
 /**
- * Callers that are answered together go on together, and what they do next adds up. A few at a time keep the event loop free for others,
- * and what the first of them ask for is under way while the last still wait for their answer.
+ * Resolves the callers of one batch a few at a time, because all of them continue at once and their work adds up.
+ * This keeps the event loop free, and the first callers' next requests start while later callers still wait.
  */
 export const inSlices = async <T>(
   items: readonly T[],

@@ -14,7 +14,7 @@ const parseAddress = (address: string): StoreAddress => {
   throw new PerdureError('INVALID_INPUT', `"${shown}" is not a store: pass sqlite:${path} or postgres://…`);
 };
 
-/** What a program names as its store: an address, or one of its own. Nothing is opened. */
+/** Parses the `store` option: an address, or a store object of the program. Opens nothing. */
 export const parseStore = (given: unknown): StoreAddress | RuntimeStore => {
   if (typeof given === 'string') return parseAddress(given);
   if (typeof (given as Partial<RuntimeStore> | null | undefined)?.append === 'function') return given as RuntimeStore;

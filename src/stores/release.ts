@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The release that this code belongs to: package.json stands as far from `src` as from `dist`. */
+/** The release of this code. The relative path to package.json is the same from `src` and from `dist`. */
 export const currentRelease = (): string => {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
@@ -8,7 +8,7 @@ export const currentRelease = (): string => {
 
 const numbersOf = (release: string): readonly number[] => release.split(/[-+]/, 1)[0]!.split('.').map(Number);
 
-/** Pre-releases count as the release they lead to. */
+/** A pre-release counts as the release that it precedes. */
 export const isNewerRelease = (release: string, than: string): boolean => {
   const theirs = numbersOf(than);
   for (const [index, number] of numbersOf(release).entries()) {

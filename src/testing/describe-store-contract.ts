@@ -34,39 +34,42 @@ import { describeWakeUps } from './contract/waking/wake-ups.ts';
 import { describeWorkspaceWakeUps } from './contract/waking/workspace-wake-ups.ts';
 import type { StoreHarness } from './store-harness.ts';
 
-/** The rules of SPEC.md that every store keeps, as tests. Run it first when you write a store, and trust nothing before it passes. */
+/**
+ * The rules of SPEC.md that every store must keep, as tests. When you write a store, run this suite first, and trust
+ * nothing before it passes.
+ */
 export const describeStoreContract = (name: string, harness: StoreHarness): void => {
   describe(`the store contract: ${name}`, () => {
-    let lasting: readonly RuntimeStore[] = [];
-    const passing: RuntimeStore[] = [];
-    const lastingStore = (index: number): RuntimeStore => {
-      const store = lasting[index];
+    let shared: readonly RuntimeStore[] = [];
+    const temporary: RuntimeStore[] = [];
+    const sharedStore = (index: number): RuntimeStore => {
+      const store = shared[index];
       if (!store) throw new Error('stores are open only while tests run');
       return store;
     };
     const setup: ContractSetup = {
       get store() {
-        return lastingStore(0);
+        return sharedStore(0);
       },
       get other() {
-        return lastingStore(1);
+        return sharedStore(1);
       },
       open: async () => {
         const store = await harness.open();
-        passing.push(store);
+        temporary.push(store);
         return store;
       },
       tamper: harness.tamper,
     };
 
     beforeAll(async () => {
-      lasting = await Promise.all([harness.open(), harness.open()]);
+      shared = await Promise.all([harness.open(), harness.open()]);
     });
     afterEach(async () => {
-      for (const store of passing.splice(0)) await store.close();
+      for (const store of temporary.splice(0)) await store.close();
     });
     afterAll(async () => {
-      for (const store of lasting) await store.close();
+      for (const store of shared) await store.close();
       await harness.destroy();
     });
 

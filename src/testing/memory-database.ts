@@ -15,7 +15,7 @@ import type { SessionId, WorkspaceId } from '../schema/ids.ts';
 import { type LineageLink, type Segment, segmentsOf } from '../stores/log/lineage.ts';
 import type { QueuedWork } from '../stores/queue/queued-work.ts';
 
-/** Also of a Buffer, whose slices are views. */
+/** Always copies, unlike `slice` of a Buffer, which returns a view. */
 export const copyBytes = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes);
 
 export const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
@@ -23,7 +23,7 @@ export const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString(
 export interface MemorySnapshot {
   readonly seq: number;
   readonly foldVersion: number;
-  /** Names of parts and the hashes of their bytes. */
+  /** Part names, with the hashes of their bytes. */
   readonly parts: Readonly<Record<string, string>>;
 }
 
@@ -31,7 +31,7 @@ export type MemoryPath = CommitPath & Pick<StoredEvent, 'session' | 'seq' | 'tur
 
 export interface MemorySession {
   head: Head;
-  /** Up to here its events came from elsewhere. */
+  /** Events up to this seq came from an import. */
   importedTo: number;
   /** Own events by seq, without inherited ones. */
   readonly events: Map<number, StoredEvent>;
@@ -52,14 +52,14 @@ export interface MemoryWorkspace {
   readonly sessions: Map<SessionId, MemorySession>;
   readonly work: Map<SessionId, QueuedWork>;
   readonly blobs: Map<string, Uint8Array>;
-  /** When each of them was last put or asked for. */
+  /** When each blob was last put or requested. */
   readonly blobTimes: Map<string, number>;
   readonly parts: Map<string, Uint8Array>;
-  /** By their kind and id. */
+  /** By kind and id. */
   readonly records: Map<string, StoredRecord>;
 }
 
-/** What stores of the same memory share, as processes share a file. */
+/** The state that stores on the same memory share, as processes share a file. */
 export interface MemoryDatabase {
   readonly workspaces: Map<WorkspaceId, MemoryWorkspace>;
   readonly workers: Map<string, MemoryWorker>;
@@ -96,7 +96,9 @@ export const workspaceOf = ({ workspaces }: MemoryDatabase, name: WorkspaceId): 
   return workspace;
 };
 
-/** A copy to work on, so that a failure in the middle leaves nothing behind. Events never change, so they are shared. */
+/**
+ * A copy to work on, so that a failure in the middle leaves nothing behind. Events never change, so both share them.
+ */
 export const copyWorkspace = ({
   sessions,
   work,
@@ -144,7 +146,7 @@ export const segmentsIn = ({ sessions }: MemoryWorkspace, id: SessionId): readon
   return newest ? segmentsOf(lineage, newest.head.seq) : [];
 };
 
-/** The event at a place of the session's sequence, wherever it is kept. */
+/** The event at a seq of the session's sequence, in whichever session it is stored. */
 export const eventAt = (workspace: MemoryWorkspace, id: SessionId, seq: number): StoredEvent | undefined => {
   const segment = segmentsIn(workspace, id).find(({ from, to }) => from <= seq && seq <= to);
   return segment && workspace.sessions.get(segment.session)?.events.get(seq);
@@ -158,7 +160,7 @@ const copyBody = (body: StoredBody): StoredBody => {
   return body.kind === 'redacted' ? { ...body, digest: copyBytes(body.digest) } : body;
 };
 
-/** To be given out: what is done to it is not done to what is kept. */
+/** A copy for the caller, so that changes to it do not affect the store. */
 export const copyEvent = (event: StoredEvent): StoredEvent => ({
   ...event,
   body: copyBody(event.body),
@@ -167,7 +169,7 @@ export const copyEvent = (event: StoredEvent): StoredEvent => ({
 
 export const headOf = ({ head }: { readonly head: Head }): Head => ({ ...head, hash: copyBytes(head.hash) });
 
-/** As a store that keeps a large payload apart would find it. */
+/** The event as a store with separate blobs would return it. */
 export const eventOf = ({ blobs }: MemoryWorkspace, event: StoredEvent): StoredEvent => {
   if (!isSpilled(event.body)) return copyEvent(event);
   const kept = blobs.get(hexOf(blobHash(event.body.bytes)));

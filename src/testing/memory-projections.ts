@@ -40,11 +40,11 @@ const bySeq = (a: Place, b: Place): number => b.seq - a.seq;
 const isIn = ({ session, from, to }: Segment, place: Place): boolean =>
   session === place.session && from <= place.seq && place.seq <= to;
 
-/** The spans that a query of one session looks among; undefined for the whole workspace. */
+/** The spans that a query of one session covers; undefined for the whole workspace. */
 const spansFor = (workspace: MemoryWorkspace, within: EventRanges | undefined): readonly Segment[] | undefined =>
   within && spansOf(segmentsIn(workspace, within.session), within.ranges);
 
-/** What the filters leave, newest first, as a page. */
+/** The records that match the filters, newest first, as one page. */
 const pageOf = <R extends Place & { readonly tool?: string | undefined; readonly actor: string }>(
   records: readonly R[],
   spans: readonly Segment[] | undefined,
@@ -96,7 +96,7 @@ export const findCallsIn = (workspace: MemoryWorkspace, query: CallQuery): reado
   return pageOf(calls, spansFor(workspace, within), query);
 };
 
-/** The number of events read. */
+/** Returns the number of events read. */
 export const rebuildIn = (workspace: MemoryWorkspace): number => {
   let count = 0;
   for (const session of workspace.sessions.values()) {

@@ -8,7 +8,7 @@ import { type MemoryDatabase, type MemoryWorkspace, workspaceOf } from './memory
 
 type Row = QueuedWork & SessionKey;
 
-/** The order of the map is that of the queue, among those that are visible from the same time on. */
+/** Map order is queue order among rows with the same visible time. */
 const putLast = (work: Map<SessionId, QueuedWork>, session: SessionId, row: QueuedWork): void => {
   work.delete(session);
   work.set(session, row);
@@ -105,7 +105,7 @@ export const touchIn = (
   });
 };
 
-/** These tell whether it may be taken now. */
+/** Finishing and releasing return whether the work can be claimed now. */
 export const finishIn = (
   { work }: MemoryWorkspace,
   session: SessionId,
@@ -131,13 +131,13 @@ export const releaseIn = (
   return left.visibleAt <= now;
 };
 
-/** The workspaces in which it gave something back. */
+/** Returns the workspaces in which work was released. */
 export const leaveIn = (database: MemoryDatabase, worker: string): ReadonlySet<WorkspaceId> => {
   database.workers.delete(worker);
   return freeIn(database, worker, []);
 };
 
-/** All that it has but these. */
+/** Releases all work of the worker except `kept`. */
 export const freeIn = (
   database: MemoryDatabase,
   worker: string,

@@ -15,7 +15,7 @@ const edit = async (key: SessionKey, seq: number, change: (event: StoredEvent) =
 };
 
 const bytesOf = ({ body }: StoredEvent) => {
-  if (body.kind !== 'bytes') throw new Error(`nothing to change in a ${body.kind} payload`);
+  if (body.kind !== 'bytes') throw new Error(`cannot change a ${body.kind} payload`);
   return body;
 };
 

@@ -167,7 +167,10 @@ const inOrder = {
 
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
-/** A store that keeps everything in memory, for tests. Stores opened on the same database share it, as processes would. */
+/**
+ * A store that keeps everything in memory, for tests. Stores opened on the same database share it, as processes
+ * would.
+ */
 export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()): RuntimeStore => {
   let closed = false;
   const unwatch = new Set<() => void>();

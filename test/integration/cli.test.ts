@@ -258,7 +258,7 @@ describe('wrong calls and faults', () => {
     foreign.exec('CREATE TABLE theirs (a)');
     foreign.close();
     const advice = {
-      'noise.db': /; it is no Perdure store: name the file of one, or a new file for one to be made; if it was one/,
+      'noise.db': /; it is not a Perdure store: name an existing store or a new file; if it was a store/,
       'foreign.db': /: the database belongs to another application; give perdure a file of its own$/,
     };
     for (const [name, told] of Object.entries(advice)) {

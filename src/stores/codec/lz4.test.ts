@@ -4,7 +4,7 @@ import { lz4Compress, lz4Decompress, maxLz4Bytes } from './lz4.ts';
 
 const roundTrip = (bytes: Uint8Array): Uint8Array => {
   const packed = lz4Compress(bytes, Number.POSITIVE_INFINITY);
-  if (!packed) throw new Error('without a bound there is always a result');
+  if (!packed) throw new Error('lz4Compress without a bound returned nothing');
   return lz4Decompress(packed, bytes.length);
 };
 
@@ -16,7 +16,7 @@ const noise = (size: number): Uint8Array => {
   });
 };
 
-/** Few different bytes, so that there is much to be found again. */
+/** Uses few distinct bytes, so that the compressor finds many matches. */
 const repetitive = fc
   .array(fc.tuple(fc.uint8Array({ minLength: 1, maxLength: 12, max: 3 }), fc.integer({ min: 1, max: 300 })), {
     maxLength: 30,
@@ -25,14 +25,14 @@ const repetitive = fc
   .filter(({ length }) => length <= maxLz4Bytes);
 
 describe('lz4', () => {
-  test('[LOG9] bytes come back as they were, whatever they are', () => {
+  test('[LOG9] any bytes survive a round trip', () => {
     const comesBack = (bytes: Uint8Array) => Buffer.compare(roundTrip(bytes), bytes) === 0;
     fc.assert(fc.property(fc.uint8Array({ maxLength: 2000 }), comesBack));
     fc.assert(fc.property(repetitive, comesBack));
   });
 
   test.each([0, 1, 4, 5, 11, 12, 13, 14, 15, 16, 254, 255, 256, 270, 271, 4096, maxLz4Bytes - 1, maxLz4Bytes])(
-    '[LOG9] %i bytes come back, of one value and of noise',
+    '[LOG9] %i bytes survive a round trip, both constant and random',
     (size) => {
       for (const bytes of [new Uint8Array(size).fill(7), noise(size)]) {
         expect(Buffer.compare(roundTrip(bytes), bytes)).toBe(0);
@@ -40,23 +40,23 @@ describe('lz4', () => {
     },
   );
 
-  test('a view into a larger buffer is compressed by itself', () => {
+  test('compressing a view into a larger buffer reads only the view', () => {
     const all = noise(3000);
     const view = all.subarray(1000, 2000);
     expect(roundTrip(view)).toEqual(view.slice());
   });
 
-  test('what repeats becomes small, and what would not be smaller than asked for is left alone', () => {
+  test('repetitive bytes compress well, and bytes that do not shrink below the limit return undefined', () => {
     const text = new TextEncoder().encode('{"role":"assistant"}'.repeat(200));
     expect(lz4Compress(text, text.length)!.length).toBeLessThan(100);
     expect(lz4Compress(noise(4000), 3600)).toBeUndefined();
   });
 
-  test('more than 64 KiB is refused', () => {
+  test('lz4Compress rejects more than 64 KiB', () => {
     expect(() => lz4Compress(new Uint8Array(maxLz4Bytes + 1), 1)).toThrow(RangeError);
   });
 
-  test('[FAULT2] hostile input gives as many bytes as asked for or throws a RangeError, and never reads or writes outside', () => {
+  test('[FAULT2] hostile input decodes to exactly the requested size or throws a RangeError', () => {
     const attempt = (source: Uint8Array, size: number) => {
       try {
         expect(lz4Decompress(source, size)).toHaveLength(size);
@@ -76,12 +76,12 @@ describe('lz4', () => {
   });
 
   test.each([
-    ['a match before the beginning', [0x10, 65, 2, 0]],
-    ['a match at no distance', [0x10, 65, 0, 0]],
-    ['literals that are not there', [0xf0, 255]],
-    ['a length that never ends', [0xff, 255, 255, 255]],
-    ['half an offset', [0x10, 65, 1]],
-  ])('[FAULT2] %s is damage', (_, bytes) => {
+    ['a match before the beginning of the output', [0x10, 65, 2, 0]],
+    ['a match at distance zero', [0x10, 65, 0, 0]],
+    ['a literal run past the end of the input', [0xf0, 255]],
+    ['an unterminated length', [0xff, 255, 255, 255]],
+    ['a truncated offset', [0x10, 65, 1]],
+  ])('[FAULT2] decompressing %s reports damage', (_, bytes) => {
     expect(() => lz4Decompress(Uint8Array.from(bytes), 100)).toThrow('damaged');
   });
 });

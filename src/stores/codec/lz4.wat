@@ -1,12 +1,12 @@
-;; The LZ4 block format. What is given stands at 0, what comes out at $out; both have room behind them, so that copies may go a few
-;; bytes too far: whatever is written next overwrites those.
+;; The LZ4 block format. The input starts at 0 and the output at $out. Both areas have spare room behind them, so a
+;; copy may write a few bytes too many. The next write overwrites those bytes.
 (module
   (memory (export "memory") 5 5)
   (global $out i32 (i32.const 0x20000))
-  ;; Where four bytes were last seen, plus one, by their hash: 4096 places of two bytes.
+  ;; Hash table: where each four-byte sequence was last seen, plus one. 4096 slots of two bytes.
   (global $table i32 (i32.const 0x40000))
 
-  ;; Copies eight bytes at a time. The two may not overlap within eight.
+  ;; Copies eight bytes at a time. Source and target must be at least eight bytes apart.
   (func $copy (param $from i32) (param $to i32) (param $length i32)
     (local $end i32)
     (local.set $end (i32.add (local.get $to) (local.get $length)))
@@ -18,7 +18,7 @@
         (local.set $to (i32.add (local.get $to) (i32.const 8)))
         (br $more))))
 
-  ;; What of a length did not fit into its half of the token; gives the place behind.
+  ;; Writes the part of a length that does not fit into its half of the token. Returns the position after it.
   (func $writeLength (param $write i32) (param $rest i32) (result i32)
     (block $done
       (loop $more
@@ -33,7 +33,7 @@
   (func $half (param $length i32) (result i32)
     (select (local.get $length) (i32.const 15) (i32.lt_u (local.get $length) (i32.const 15))))
 
-  ;; Literals and, unless $match is 0, a match after them; gives the place behind.
+  ;; Writes literals and, unless $match is 0, a match after them. Returns the position after them.
   (func $writeSequence (param $from i32) (param $to i32) (param $write i32) (param $offset i32) (param $match i32) (result i32)
     (local $literals i32) (local $extra i32) (local $token i32)
     (local.set $literals (i32.sub (local.get $to) (local.get $from)))
@@ -52,7 +52,7 @@
       (then (local.set $write (call $writeLength (local.get $write) (i32.sub (local.get $extra) (i32.const 15))))))
     (local.get $write))
 
-  ;; Where what is the same as $shift before ends; never beyond $last.
+  ;; Returns where the match with the bytes $shift earlier ends; never beyond $last.
   (func $matchEnd (param $end i32) (param $shift i32) (param $last i32) (result i32)
     (local $differs i64)
     (loop $words
@@ -75,7 +75,8 @@
               (br $bytes))))))
     (local.get $end))
 
-  ;; The length of what stands at $out then. The format wants the last five bytes literal and no match to begin within the last twelve.
+  ;; Returns the length of the result at $out. The format requires the last five bytes to be literals, and no match
+  ;; may start within the last twelve.
   (func (export "compress") (param $length i32) (result i32)
     (local $read i32) (local $write i32) (local $anchor i32) (local $limit i32)
     (local $here i32) (local $slot i32) (local $candidate i32) (local $end i32)
@@ -107,7 +108,7 @@
                 (local.set $read (local.get $end))
                 (local.set $anchor (local.get $end))
                 (br $next)))))
-        ;; The longer nothing was found, the longer the steps.
+        ;; The longer the search finds nothing, the larger its steps.
         (local.set $read
           (i32.add (local.get $read)
             (i32.add (i32.const 1) (i32.shr_u (i32.sub (local.get $read) (local.get $anchor)) (i32.const 6)))))
@@ -116,7 +117,7 @@
       (call $writeSequence (local.get $anchor) (local.get $length) (local.get $write) (i32.const 0) (i32.const 0))
       (global.get $out)))
 
-  ;; Whether $length bytes gave exactly $size at $out. Trusts nothing that it reads.
+  ;; Returns whether $length input bytes decode to exactly $size bytes at $out. Does not trust its input.
   (func (export "decompress") (param $length i32) (param $size i32) (result i32)
     (local $read i32) (local $write i32) (local $stop i32)
     (local $token i32) (local $count i32) (local $byte i32) (local $offset i32) (local $end i32)

@@ -23,15 +23,18 @@ const noise = (size: number): Uint8Array => {
 };
 
 describe('payloads', () => {
-  test.each([0, 1, 399, 400, 401, 4096, inlinePayloadBytes])('[LOG9] %i bytes come back, text and noise', (size) => {
-    for (const bytes of [textOf(size), noise(size)]) {
-      const { encoding, stored, blob } = encodePayload(bytes);
-      expect(blob).toBeUndefined();
-      expect(decodePayload(encoding, salt, stored, undefined)).toEqual({ kind: 'bytes', salt, bytes });
-    }
-  });
+  test.each([0, 1, 399, 400, 401, 4096, inlinePayloadBytes])(
+    '[LOG9] %i bytes survive a round trip, both text and noise',
+    (size) => {
+      for (const bytes of [textOf(size), noise(size)]) {
+        const { encoding, stored, blob } = encodePayload(bytes);
+        expect(blob).toBeUndefined();
+        expect(decodePayload(encoding, salt, stored, undefined)).toEqual({ kind: 'bytes', salt, bytes });
+      }
+    },
+  );
 
-  test('[LOG9] any bytes come back', () => {
+  test('[LOG9] any bytes survive a round trip', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 3000, max: 8 }), (bytes) => {
         const { encoding, stored } = encodePayload(bytes);
@@ -40,21 +43,21 @@ describe('payloads', () => {
     );
   });
 
-  test('[LOG9] what was compressed stays as it is when more is', () => {
+  test('[LOG9] compressing a second payload does not change the first result', () => {
     const first = encodePayload(textOf(4096));
     encodePayload(new TextEncoder().encode('something else '.repeat(300)));
     const read = decodePayload(first.encoding, salt, first.stored, undefined);
     expect(read).toEqual({ kind: 'bytes', salt, bytes: textOf(4096) });
   });
 
-  test('text of some size is compressed; what is small or does not shrink is kept as it is', () => {
+  test('long text is compressed; small or incompressible payloads are stored plain', () => {
     expect(encodePayload(textOf(4096)).encoding).toBe(payloadEncoding.lz4);
     expect(encodePayload(textOf(4096)).stored.length).toBeLessThan(400);
     expect(encodePayload(textOf(300)).encoding).toBe(payloadEncoding.plain);
     expect(encodePayload(noise(4096)).encoding).toBe(payloadEncoding.plain);
   });
 
-  test('[BLOB1] one byte over the limit goes to a blob, and the event keeps its hash', () => {
+  test('[BLOB1] a payload one byte over the inline limit goes to a blob, and the event keeps the hash', () => {
     const bytes = textOf(inlinePayloadBytes + 1);
     const { encoding, stored, blob } = encodePayload(bytes);
     expect(encoding).toBe(payloadEncoding.blob);
@@ -64,7 +67,7 @@ describe('payloads', () => {
     expect(decodePayload(encoding, salt, stored, undefined)).toMatchObject({ kind: 'damaged' });
   });
 
-  test('[FAULT2] what cannot be decoded is damaged, and does not throw', () => {
+  test('[FAULT2] a payload that cannot be decoded is reported as damaged and does not throw', () => {
     const { stored } = encodePayload(textOf(4096));
     const damaged = [
       decodePayload(payloadEncoding.lz4, salt, stored.subarray(0, 20), undefined),
@@ -76,7 +79,7 @@ describe('payloads', () => {
     expect(damaged.map(({ kind }) => kind)).toEqual(damaged.map(() => 'damaged'));
   });
 
-  test('[HASH3] a redacted payload is its digest', () => {
+  test('[HASH3] a redacted payload decodes to its digest', () => {
     const digest = new Uint8Array(32).fill(1);
     expect(decodePayload(payloadEncoding.redacted, null, digest, undefined)).toEqual({ kind: 'redacted', digest });
   });
@@ -84,7 +87,7 @@ describe('payloads', () => {
 
 describe('blobs', () => {
   test.each([20_000, 1_000_000])(
-    '[BLOB1] %i bytes come back, text and noise, in a thread and on the event loop',
+    '[BLOB1] %i bytes survive a round trip, text and noise, in a thread and on the event loop',
     async (size) => {
       for (const bytes of [textOf(size), noise(size)]) {
         for (const blob of [encodeBlobSync(bytes), await encodeBlob(bytes)]) {
@@ -97,12 +100,12 @@ describe('blobs', () => {
     },
   );
 
-  test('text is compressed, noise is not', () => {
+  test('text is compressed and noise is stored plain', () => {
     expect(encodeBlobSync(textOf(20_000))).toMatchObject({ encoding: blobEncoding.zstd });
     expect(encodeBlobSync(noise(20_000))).toMatchObject({ encoding: blobEncoding.plain });
   });
 
-  test('[FAULT2] damaged bytes throw, and so does what would grow without bound', async () => {
+  test('[FAULT2] decoding throws on damaged bytes and on decompression bombs', async () => {
     const { encoding, stored } = encodeBlobSync(textOf(20_000));
     expect(() => decodeBlobSync(encoding, stored.subarray(0, 10), 20_000)).toThrow();
     await expect(decodeBlob(encoding, new Uint8Array(50), 20_000)).rejects.toThrow();
@@ -111,7 +114,7 @@ describe('blobs', () => {
     expect(() => decodeBlobSync(bomb.encoding, bomb.stored, bomb.size)).toThrow();
   });
 
-  test('[FAULT2] what would give more than its row says throws', async () => {
+  test('[FAULT2] decoding throws when a blob decompresses to more bytes than its row says', async () => {
     const { encoding, stored } = encodeBlobSync(textOf(20_000));
     for (const size of [19_999, 1, 0, -1]) {
       expect(() => decodeBlobSync(encoding, stored, size)).toThrow();

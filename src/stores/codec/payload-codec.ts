@@ -7,18 +7,18 @@ import { PerdureError } from '../../schema/error.ts';
 import { lz4Compress, lz4Decompress } from './lz4.ts';
 import { sha256 } from './sha256.ts';
 
-/** How the `payload` column of an event is to be read; the numbers are stored. */
+/** The encodings of an event's `payload` column. The numbers are stored, so they must not change. */
 export const payloadEncoding = { plain: 0, lz4: 1, blob: 2, redacted: 3 } as const;
 
-/** How the `bytes` column of a blob is to be read; the numbers are stored. */
+/** The encodings of a blob's `bytes` column. The numbers are stored, so they must not change. */
 export const blobEncoding = { plain: 0, zstd: 1 } as const;
 
-/** Below this, compression gains less than it costs. */
+/** Compressing smaller payloads gains less than it costs. */
 const minCompressBytes = 400;
 
 export interface EncodedPayload {
   readonly encoding: number;
-  /** For a blob its hash. */
+  /** The payload column: encoded bytes, or the hash of the blob. */
   readonly stored: Uint8Array;
   readonly blob?: Uint8Array;
 }
@@ -45,7 +45,9 @@ export const encodePayload = (payload: Uint8Array): EncodedPayload => {
   return { encoding: payloadEncoding.lz4, stored };
 };
 
-/** How many bytes decoding it may give, whatever they are; of one that was spilled, what the row of its blob says. */
+/**
+ * An upper bound for the decoded size, even of damaged bytes. For a spilled payload it is the size in the blob's row.
+ */
 export const unpackedBytes = (encoding: number, stored: Uint8Array, blobSize: () => number): number => {
   if (encoding === payloadEncoding.blob) return blobSize();
   return encoding === payloadEncoding.lz4 ? (stored[0] ?? 0) * 256 + (stored[1] ?? 0) : stored.length;
@@ -53,7 +55,7 @@ export const unpackedBytes = (encoding: number, stored: Uint8Array, blobSize: ()
 
 const damaged = (reason: string): StoredBody => ({ kind: 'damaged', reason });
 
-/** `blob` is the content when the encoding says that it was spilled; undefined when it is not to be found. */
+/** `blob` is the content of a spilled payload, or undefined when the store cannot find it. */
 export const decodePayload = (
   encoding: number,
   salt: Uint8Array | null,
@@ -81,7 +83,10 @@ export const decodePayload = (
   }
 };
 
-/** Blobs are bounded by what an append takes, and so is what decompressing one may use; `size` is what its row says, and is counted by. */
+/**
+ * Limits what decompressing a blob may allocate. `size` comes from the blob's row, and the size limit of an append
+ * bounds it.
+ */
 const decompressLimit = (size: number) => ({ maxOutputLength: Math.max(1, Math.min(size, maxPayloadBytes * 4)) });
 const compressOptions = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 
@@ -97,18 +102,18 @@ const packedBlob = (hash: Uint8Array, bytes: Uint8Array, packed: Uint8Array): En
 
 const hashed = (blob: EncodedBlob, { hash }: NewBlob): EncodedBlob => {
   if (Buffer.from(blob.hash).toString('hex') === hash) return blob;
-  throw new PerdureError('INVALID_INPUT', `the bytes of the blob ${hash} are not those that its hash names`, {
+  throw new PerdureError('INVALID_INPUT', `the bytes of the blob ${hash} do not match its hash`, {
     details: { hash },
   });
 };
 
-/** Those given, when they are what their hash says. */
+/** Encodes the blobs, and throws if the bytes of one do not match its hash. */
 export const encodeBlobsSync = (given: readonly NewBlob[]): readonly EncodedBlob[] =>
   given.map((blob) => hashed(encodeBlobSync(blob.bytes), blob));
 export const encodeBlobs = (given: readonly NewBlob[]): Promise<readonly EncodedBlob[]> =>
   Promise.all(given.map(async (blob) => hashed(await encodeBlob(blob.bytes), blob)));
 
-/** For worker threads. */
+/** For worker threads: blocks. */
 export const encodeBlobSync = (bytes: Uint8Array): EncodedBlob =>
   packedBlob(blobHash(bytes), bytes, zstdCompressSync(bytes, compressOptions));
 export const decodeBlobSync = (encoding: number, stored: Uint8Array, size: number): Uint8Array => {

@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { payloadDigest, saltBytes } from '../../core/session/events/chain.ts';
 import { sha256 } from './sha256.ts';
 
-/** What of an event's hash needs no place in the log. */
+/** The part of an event's hash that does not depend on its position in the log. */
 export interface Seal {
   readonly salt: Uint8Array;
   readonly digest: Uint8Array;
@@ -25,7 +25,7 @@ export const sealPayload = (payload: Uint8Array): Seal => {
   return { salt, digest: payloadDigest(salt, payload) };
 };
 
-/** For large payloads on the event loop. */
+/** Hashes in the thread pool: for large payloads on the event loop. */
 export const sealPayloadInPool = async (payload: Uint8Array): Promise<Seal> => {
   const salt = newSalt();
   return { salt, digest: await sha256(salt, payload) };

@@ -2,7 +2,7 @@ import type { StoredBody } from '../../core/ports/store.ts';
 import { isCount } from '../is-count.ts';
 import { decodePayload } from './payload-codec.ts';
 
-/** Of the row of an event: what its payload is kept as, and the numbers that stand beside it. */
+/** The columns of an event row that hold its payload, and the numbers to validate. */
 interface BodyRow {
   readonly at: number;
   readonly turn: number;
@@ -14,9 +14,9 @@ interface BodyRow {
 
 const numbers = ['at', 'turn', 'version'] as const;
 
-/** Whoever reads without the hashes must not take for an event what no release can have written. */
+/** Rejects numbers that no release writes, because some readers do not verify hashes. */
 export const bodyOf = (row: BodyRow, blob: Uint8Array | undefined): StoredBody => {
   const wrong = numbers.find((name) => !isCount(row[name]));
-  if (wrong) return { kind: 'damaged', reason: `its row says ${wrong} ${row[wrong]}, which cannot be` };
+  if (wrong) return { kind: 'damaged', reason: `its row is corrupt (${wrong} is ${row[wrong]})` };
   return decodePayload(row.encoding, row.salt, row.payload, blob);
 };

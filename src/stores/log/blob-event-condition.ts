@@ -1,4 +1,7 @@
 import { blobEventTypes } from '../../core/session/events/blob-events.ts';
 
-/** Of a row of events; an index holds those alone, and a query must say the same words to get it. */
+/**
+ * SQL condition for events that name blobs. The partial index uses this exact text, and a query must repeat it to use
+ * that index.
+ */
 export const isBlobEvent = `type IN (${blobEventTypes.map((type) => `'${type}'`).join(', ')})`;

@@ -19,7 +19,7 @@ const payloadProblem = (event: StoredEvent, type: EventType): string | undefined
   try {
     const payload = decodePayload(event, type);
     if (type !== 'session.rewound' || (payload as { to: number }).to < event.seq) return undefined;
-    return 'it goes back to an event that is not before it';
+    return 'it rewinds to an event that is not before it';
   } catch (error) {
     if (isPerdureError(error, 'EVENT_UNSUPPORTED')) return undefined;
     if (isPerdureError(error, 'EVENT_DAMAGED')) return String(error.details.reason);
@@ -27,15 +27,18 @@ const payloadProblem = (event: StoredEvent, type: EventType): string | undefined
   }
 };
 
-/** Turns are numbered one after the other; a fork goes on in one of its parent's. */
+/** Turns are numbered consecutively. A fork continues in one of its parent's turns. */
 const turnProblem = (before: SessionSummary | undefined, { type, turn, opensTurn: mark }: StoredEvent) => {
-  if (mark !== opensTurn(before, { type, turn })) return 'its turns are not as marked';
-  return type !== 'session.forked' && turn > (before?.lastTurn ?? 0) + 1 ? `nobody opened its turn ${turn}` : undefined;
+  if (mark !== opensTurn(before, { type, turn })) return 'its opensTurn mark does not match its turn number';
+  return type !== 'session.forked' && turn > (before?.lastTurn ?? 0) + 1
+    ? `its turn ${turn} was never opened`
+    : undefined;
 };
 
 /**
- * Why no release writes such an event after what the summary tells; a chain alone proves nothing about who made it. What was redacted
- * and what a release to come will read is taken as it is.
+ * Why no release could have written this event after the events that the summary covers. The hash chain alone proves
+ * nothing about the author. Redacted payloads, and event types that only a later release can read, are accepted
+ * unchecked.
  */
 export const copiedEventProblem = (before: SessionSummary | undefined, event: StoredEvent): string | undefined => {
   const { type, body } = event;

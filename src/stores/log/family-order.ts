@@ -3,7 +3,7 @@ import type { FamilyMember } from '../../core/ports/store.ts';
 const byAge = (a: FamilyMember, b: FamilyMember): number =>
   a.summary.createdAt - b.summary.createdAt || (a.session < b.session ? -1 : 1);
 
-/** The oldest first, but none before its parent: a fork may have been made by a clock that is behind. */
+/** Oldest first, but a parent always precedes its forks: the clock that timed a fork may be behind the parent's. */
 export const inFamilyOrder = (heads: readonly FamilyMember[]): readonly FamilyMember[] => {
   const left = new Map(heads.map((head) => [head.session, head]));
   return heads.toSorted(byAge).flatMap((head) => {

@@ -5,7 +5,7 @@ import { clipSegments, type LineageLink, lineageOf, type Segment, segmentsOf } f
 
 const [child, middle, root] = [newId('ses'), newId('ses'), newId('ses')];
 
-/** Who owns each seq from 1 on, as the segments tell it. */
+/** The session that owns each seq from 1 on, according to the segments. */
 const ownersOf = (segments: readonly Segment[], head: number): readonly (SessionId | undefined)[] =>
   Array.from({ length: head }, (_, i) => segments.find(({ from, to }) => from <= i + 1 && i + 1 <= to)?.session);
 
@@ -17,7 +17,7 @@ describe('lineage', () => {
         .map(([session, parent, forkedAt]) => ({ session, parent, forkedAt }))
         .find(({ session }) => session === id);
 
-  test('[FORK1] leads from a session to its root, or to where nobody is known', () => {
+  test('[FORK1] a lineage leads from a session to its root, or to the last session that has a row', () => {
     const known = originsOf([child, middle, 7], [middle, root, 4], [root, null, null]);
     expect(lineageOf(child, known)).toEqual([
       { session: child, forkedAt: 7 },
@@ -31,18 +31,21 @@ describe('lineage', () => {
   test.each([
     ['its own parent', originsOf([child, child, 1])],
     ['its own ancestor', originsOf([child, middle, 7], [middle, root, 4], [root, middle, 2])],
-    ['forked at less than nothing', originsOf([child, middle, -1], [middle, null, null])],
-    ['forked beyond what can be', originsOf([child, middle, 2 ** 53], [middle, null, null])],
-  ])('[FAULT1, FAULT2] of a session that is %s is STORE_CORRUPT, which names it', (_, known) => {
-    const damage = expect.objectContaining({ code: 'STORE_CORRUPT', details: { session: child } });
-    expect(() => lineageOf(child, known)).toThrow(damage);
-  });
+    ['forked at a negative seq', originsOf([child, middle, -1], [middle, null, null])],
+    ['forked at an unsafe integer', originsOf([child, middle, 2 ** 53], [middle, null, null])],
+  ])(
+    '[FAULT1, FAULT2] the lineage of a session that is %s fails with STORE_CORRUPT and names the session',
+    (_, known) => {
+      const damage = expect.objectContaining({ code: 'STORE_CORRUPT', details: { session: child } });
+      expect(() => lineageOf(child, known)).toThrow(damage);
+    },
+  );
 
   test('[FORK1] a root is one segment', () => {
     expect(segmentsOf([{ session: root, forkedAt: 0 }], 5)).toEqual([{ session: root, from: 1, to: 5 }]);
   });
 
-  test('[FORK1] each ancestor gives what lies between its own fork and that of its child, newest first', () => {
+  test("[FORK1] each ancestor contributes the events between its own fork point and its child's, newest first", () => {
     const lineage = [
       { session: child, forkedAt: 7 },
       { session: middle, forkedAt: 4 },
@@ -55,7 +58,7 @@ describe('lineage', () => {
     ]);
   });
 
-  test('[FORK1] a fork of what was inherited leaves out the session in between', () => {
+  test('[FORK1] a fork at an inherited event skips the session in between', () => {
     for (const forkedAt of [4, 3]) {
       const lineage = [
         { session: child, forkedAt },
@@ -69,9 +72,10 @@ describe('lineage', () => {
     }
   });
 
-  test('[FORK1] for any lineage the segments tell who owns each seq: nobody twice, none left out', () => {
+  test('[FORK1] for any lineage, the segments assign each seq to exactly one session, its owner', () => {
     const lineages = fc.array(fc.nat(), { minLength: 1, maxLength: 12 }).map((points) => {
-      // From the root on: each is forked from a point of the one before and then grows by one to three events.
+      // Starts at the root. Each session forks from a point of the previous one and then grows by one to three
+      // events.
       let owners: SessionId[] = [];
       const lineage: LineageLink[] = [];
       for (const [depth, point] of points.entries()) {

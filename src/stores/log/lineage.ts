@@ -8,13 +8,13 @@ export interface LineageLink {
   readonly forkedAt: number;
 }
 
-/** What the row of a session says of where it was forked. */
+/** The origin columns of a session's row; both are null for a root. */
 export interface Origin {
   readonly parent: SessionId | null;
   readonly forkedAt: number | null;
 }
 
-/** From the session to its root; undefined when there is no such session. */
+/** Links from the session to its root; undefined when the session does not exist. */
 export const lineageOf = (
   session: SessionId,
   originOf: (session: SessionId) => Origin | undefined,
@@ -25,21 +25,24 @@ export const lineageOf = (
     if (!origin) break;
     if (links.has(at)) throw ownAncestor(session);
     const forkedAt = origin.forkedAt ?? 0;
-    if (!isCount(forkedAt)) throw sessionDamaged(at, `the row of ${at} says forked_at ${forkedAt}, which cannot be`);
+    if (!isCount(forkedAt)) throw sessionDamaged(at, `the row of ${at} is corrupt (forked_at is ${forkedAt})`);
     links.set(at, { session: at, forkedAt });
     at = origin.parent;
   }
   return links.size > 0 ? [...links.values()] : undefined;
 };
 
-/** The events that one session of a lineage gives to the sequence. */
+/** The range of events that one session of a lineage contributes to the sequence. */
 export interface Segment {
   readonly session: SessionId;
   readonly from: number;
   readonly to: number;
 }
 
-/** From the session itself to its root, newest events first. A fork of what was itself inherited leaves out the session in between. */
+/**
+ * Segments from the session itself to its root, newest events first. A fork at an inherited event skips the session
+ * in between.
+ */
 export const segmentsOf = (lineage: readonly LineageLink[], head: number): readonly Segment[] => {
   const segments: Segment[] = [];
   let to = head;
@@ -55,14 +58,14 @@ export const clipSegments = (segments: readonly Segment[], after: number, upTo: 
     .map(({ session, from, to }) => ({ session, from: Math.max(from, after + 1), to: Math.min(to, upTo) }))
     .filter(({ from, to }) => from <= to);
 
-/** What of the segments lies in the ranges, which do not overlap; newest events first. */
+/** The parts of the segments that lie in the ranges, newest events first. The ranges must not overlap. */
 export const spansOf = (
   segments: readonly Segment[],
   ranges: readonly (readonly [number, number])[],
 ): readonly Segment[] =>
   ranges.flatMap(([from, to]) => clipSegments(segments, from - 1, to)).sort((a, b) => b.from - a.from);
 
-/** What of the spans a page after that record has left. */
+/** The parts of the spans that are left for the page after `before`. Pages go from newest to oldest. */
 export const olderThan = (
   spans: readonly Segment[],
   before: { readonly seq: number } | undefined,

@@ -1,4 +1,7 @@
 import { statuses } from '../../schema/statuses.ts';
 
-/** In SQL: a status that no release writes stands for `closed`, so that a filter for those that are not archived leaves no session out. */
+/**
+ * SQL expression for the status in listings. It maps unknown statuses to `closed`, so that filtering out archived
+ * sessions hides no other session.
+ */
 export const listedStatus = `case when status in (${statuses.map((each) => `'${each}'`).join(', ')}) then status else 'closed' end`;

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { clipPath, pathRange } from './path-range.ts';
 
-/** As both engines compare text. */
+/** Compares text as both engines do. */
 const compare = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 const text = fc.string({
   unit: fc.constantFrom('a', 'b', '/', '\u007f', '\ud7ff', '\ue000', '\uffff', '\u{1f600}', '\u{10ffff}'),
 });
 
-describe('ranges of paths', () => {
-  test('[QRY1] a range holds exactly what begins with the prefix', () => {
+describe('path ranges', () => {
+  test('[QRY1] a range contains exactly the paths that begin with the prefix', () => {
     fc.assert(
       fc.property(text, text, fc.boolean(), (prefix, other, begins) => {
         const path = begins ? prefix + other : other;
@@ -22,7 +22,7 @@ describe('ranges of paths', () => {
     );
   });
 
-  test('[QRY1] a long path is clipped between characters, and found by a prefix of any length', () => {
+  test('[QRY1] a long path is clipped between characters, and a prefix of any length finds it', () => {
     const path = `${'a'.repeat(799)}\u{1f600}b`;
     expect(clipPath(path)).toBe('a'.repeat(799));
     expect(clipPath('a'.repeat(800))).toBe('a'.repeat(800));

@@ -1,11 +1,14 @@
-/** As much of a path as every engine takes into an index. A longer one is found by so much of its beginning. */
+/** The longest path prefix that every engine can index. A longer path is found by this prefix. */
 const maxPathLength = 800;
 
-/** Never in the middle of a character. */
+/** Never cuts a surrogate pair in half. */
 export const clipPath = (path: string): string =>
   path.length > maxPathLength ? path.slice(0, maxPathLength).replace(/[\uD800-\uDBFF]$/, '') : path;
 
-/** The first text after all that begin with the prefix, in the order of code points, which is that of UTF-8; undefined when none is. */
+/**
+ * The first text after all texts with the prefix, in code point order, which is also UTF-8 byte order; undefined when
+ * there is none.
+ */
 const afterPrefix = (prefix: string): string | undefined => {
   const points = [...prefix];
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
@@ -15,7 +18,10 @@ const afterPrefix = (prefix: string): string | undefined => {
   return undefined;
 };
 
-/** Exactly the paths that begin so: from one text up to another that is not among them. An end that is left out does not bind. */
+/**
+ * The half-open range `from` ≤ path < `below` that contains exactly the paths with this prefix. An absent bound does
+ * not restrict.
+ */
 export const pathRange = (prefix = ''): { readonly from?: string | undefined; readonly below?: string | undefined } => {
   const from = clipPath(prefix);
   return from === '' ? {} : { from, below: afterPrefix(from) };

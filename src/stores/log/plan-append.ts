@@ -5,10 +5,10 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { type Seal, sealPayload } from '../codec/seal-payload.ts';
 
-/** What the store holds about the session at the moment of the append, read in the append's own transaction. */
+/** The stored facts about the session, read in the append's own transaction. */
 export interface AppendBase {
   readonly head: Head | undefined;
-  /** For a fork: the parent's head, and the hash and time of the event it goes on from. */
+  /** For a fork: the parent's head, and the hash and time of the event at the fork point. */
   readonly parent?: { readonly head: Head; readonly hash: Uint8Array; readonly at: number } | undefined;
   /** The earlier use of the request's key in this session. */
   readonly key?: StoredKey | undefined;
@@ -20,7 +20,7 @@ const refuseForeignTypes = (request: AppendRequest): void => {
   if (!foreign) return;
   throw new PerdureError(
     'WRITER_FORBIDDEN',
-    `${foreign.type} is written by runs alone: claim the session and append with its epoch`,
+    `only runs may write ${foreign.type}: claim the session and append with its epoch`,
     { details: { type: foreign.type } },
   );
 };
@@ -37,7 +37,7 @@ interface Start {
   readonly summary?: SessionSummary | undefined;
 }
 
-/** Where a new session's own events begin; undefined when the point it forks from does not exist. */
+/** The event before a new session's first own event; undefined when its fork point does not exist. */
 const newStart = ({ creates }: AppendRequest, { parent }: AppendBase): Start | undefined => {
   if (!creates?.parent) return { seq: 0, hash: genesisHash, at: 0 };
   return parent && { seq: creates.parent.seq, hash: parent.hash, at: parent.at };
@@ -53,7 +53,10 @@ const turnOf = ({ turn }: NewEvent, current: number, last: number): number => {
   return turn === 'current' ? current : turn;
 };
 
-/** The summary goes along, so that a turn opened after a fork or after an event of a named turn takes the highest number plus one. */
+/**
+ * Folds the summary along the way, so that a new turn gets the highest number so far plus one. This also holds after
+ * a fork or an event with an explicit turn.
+ */
 const chainEvents = (request: AppendRequest, start: Start, seals: readonly Seal[] | undefined): Chained => {
   let { seq, hash, summary } = start;
   const at = Math.max(request.at, start.at);
@@ -80,8 +83,9 @@ const chainEvents = (request: AppendRequest, start: Start, seals: readonly Seal[
 };
 
 /**
- * Decides one append: the whole rule of who may write what where, the same for every store. What it returns as `appended` is what the
- * store then writes; everything else is an answer and nothing is written. `seals` are those of the payloads when they were made before.
+ * Decides one append: the complete rule for which writer may append which event, shared by every store. The store
+ * writes only an `appended` outcome; no other outcome writes anything. `seals` holds the payload seals if they were
+ * computed earlier.
  */
 export const planAppend = (base: AppendBase, request: AppendRequest, seals?: readonly Seal[]): AppendOutcome => {
   refuseForeignTypes(request);

@@ -6,12 +6,12 @@ import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { copiedEventProblem } from './copied-event-problem.ts';
 
-/** What the store holds about a copied session, read in the import's own transaction. */
+/** The stored facts about a copied session, read in the import's own transaction. */
 export interface ImportBase {
   readonly head: Head | undefined;
-  /** The hash of the local event with the seq of `overlapAt`, when there is an overlap. */
+  /** The hash of the local event at `overlapAt`, if the copy overlaps the local session. */
   readonly overlapHash?: Uint8Array | undefined;
-  /** For a child that is not here yet: its parent's head, and the hash of the event it goes on from. */
+  /** For a fork that is not stored here yet: the parent's head, and the hash of the event at the fork point. */
   readonly parent?: { readonly head: Head; readonly hash: Uint8Array } | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface ImportPlan {
   readonly head: Head;
 }
 
-/** The last seq that a piece and the session here have in common; undefined when they do not overlap. */
+/** The last seq that both the copied piece and the local session contain; undefined when they do not overlap. */
 export const overlapAt = (copy: SessionCopy, head: Head | undefined): number | undefined => {
   const first = copy.events[0];
   const last = copy.events.at(-1);
@@ -44,12 +44,14 @@ const broken = (copy: SessionCopy, why: string, seq?: number): PerdureError =>
     },
   );
 
-/** Why a piece is not one run of events of its session; what comes before its first is looked at elsewhere. */
+/**
+ * Why the piece is not a consecutive run of events of its session. `planImport` checks how its first event connects.
+ */
 const pieceProblem = (copy: SessionCopy): { readonly seq: number; readonly why: string } | undefined => {
   let previous: StoredEvent | undefined;
   for (const event of copy.events) {
     const why =
-      event.session === copy.session ? previous && followProblem(previous, event) : 'it is of another session';
+      event.session === copy.session ? previous && followProblem(previous, event) : 'it belongs to another session';
     if (why) return { seq: event.seq, why };
     previous = event;
   }
@@ -60,9 +62,10 @@ const followProblem = (
   previous: { readonly seq: number; readonly hash: Uint8Array; readonly at?: number },
   event: StoredEvent,
 ): string | undefined =>
-  linkProblem(previous, event) ?? (event.at < (previous.at ?? 0) ? 'its time is before the one it follows' : undefined);
+  linkProblem(previous, event) ??
+  (event.at < (previous.at ?? 0) ? 'its time is before that of the previous event' : undefined);
 
-/** What the store makes of the events itself: no bundle brings a summary, and the marks that no hash covers must agree with it. */
+/** The store folds the summary itself: bundles carry none. The marks that no hash covers must agree with it. */
 const summaryAfter = (copy: SessionCopy, added: readonly StoredEvent[], head: Head | undefined): SessionSummary => {
   let summary = head?.summary;
   for (const event of added) {
@@ -76,27 +79,27 @@ const summaryAfter = (copy: SessionCopy, added: readonly StoredEvent[], head: He
     }
   }
   if (summary?.parent !== copy.parent?.session || summary?.forkedAt !== copy.parent?.seq) {
-    throw broken(copy, 'its first event names another parent');
+    throw broken(copy, 'its first event names a different parent');
   }
   return summary!;
 };
 
 /**
- * A hash stands for all before it: two copies that agree at one seq agree up to there, and what one has beyond may be added. A session
- * that grows by an import gets a new epoch, so that no run writer here goes on from the old head.
+ * A hash covers all earlier events: copies that agree at one seq agree up to it, so the import adds only the later
+ * events. A session that grows by an import gets a new epoch, which fences its local run writers.
  */
 export const planImport = (workspace: WorkspaceId, base: ImportBase, copy: SessionCopy): ImportPlan => {
   const { head } = base;
   const start = head ?? rootOf(base, copy);
   if (head && (head.parent?.session !== copy.parent?.session || head.parent?.seq !== copy.parent?.seq)) {
-    throw disagrees(copy, 'they were forked from different points');
+    throw disagrees(copy, 'they have different fork points');
   }
   const problem = pieceProblem(copy);
   if (problem) throw broken(copy, problem.why, problem.seq);
   const common = overlapAt(copy, head);
   const theirs = copy.events.find(({ seq }) => seq === common);
   if (common !== undefined && !(theirs && base.overlapHash && Buffer.from(theirs.hash).equals(base.overlapHash))) {
-    throw disagrees(copy, `event ${common} is not the same`, common);
+    throw disagrees(copy, `event ${common} differs`, common);
   }
   const added = copy.events.filter(({ seq }) => seq > start.seq);
   const [first] = added;
@@ -126,15 +129,15 @@ export const planImport = (workspace: WorkspaceId, base: ImportBase, copy: Sessi
 
 const rootOf = ({ parent }: ImportBase, copy: SessionCopy): { seq: number; hash: Uint8Array } => {
   if (!copy.parent) return { seq: 0, hash: genesisHash };
-  if (!parent) throw broken(copy, 'the event it was forked from is not in the bundle before it');
+  if (!parent) throw broken(copy, 'the event at its fork point does not precede it in the bundle');
   return { seq: copy.parent.seq, hash: parent.hash };
 };
 
-/** The keys of a copy that are not here yet; one that was used here for something else refuses the copy. */
+/** The keys of a copy that are new here. A key that already has another use here rejects the copy. */
 export const newKeysOf = (copy: SessionCopy, keyHere: (key: string) => StoredKey | undefined): readonly StoredKey[] =>
   copy.keys.filter(({ key, bodyHash, seq, count }) => {
     const here = keyHere(key);
     const isSame = here?.bodyHash === bodyHash && here.seq === seq && here.count === count;
-    if (here && !isSame) throw disagrees(copy, `the key ${key} was used for something else`);
+    if (here && !isSame) throw disagrees(copy, `the key ${key} has another use here`);
     return !here;
   });

@@ -16,8 +16,8 @@ const stored = <T extends EventType>(type: T, payload: PayloadOf<T>): StoredEven
 const hash = 'a'.repeat(64);
 const call = { callId: 'call_1', tool: 'edit' };
 
-describe('what an event is found by', () => {
-  test('[QRY1] a commit by each path that it changes, once, with the provenance of the entry and whose work it is', () => {
+describe('the projection of an event', () => {
+  test('[QRY1] a commit lists each path that it changes once, with the provenance of the entry and the tool', () => {
     const commit = stored('state.committed', {
       delta: [
         { op: 'test', path: '/facts/list', value: [] },
@@ -38,7 +38,7 @@ describe('what an event is found by', () => {
     });
   });
 
-  test('[QRY1, PROV2] a lift by the entries it speaks of', () => {
+  test('[QRY1, PROV2] a lift lists the entries that it lifts', () => {
     const paths = ['/facts/a', '/facts/b'];
     const lift = stored('state.committed', {
       delta: [],
@@ -52,7 +52,7 @@ describe('what an event is found by', () => {
     ]);
   });
 
-  test('[QRY3] a call by what it was, and by how it ended', () => {
+  test('[QRY3] a call lists its tool and input, and its end lists the outcome', () => {
     const called = stored('tool.called', { ...call, input: {}, inputHash: hash });
     expect(projectionOf(called)).toEqual({ paths: [], call: { kind: 'called', ...call, inputHash: hash } });
     const completed = stored('tool.completed', {
@@ -80,7 +80,7 @@ describe('what an event is found by', () => {
     });
   });
 
-  test('[QRY4] what cannot be read is found by nothing', () => {
+  test('[QRY4] an unreadable event projects nothing', () => {
     const event = stored('tool.called', { ...call, input: {}, inputHash: hash });
     const unreadable: StoredEvent[] = [
       { ...event, body: { kind: 'redacted', digest: new Uint8Array(32) } },

@@ -10,7 +10,10 @@ const clipPaths = (paths: readonly CommitPath[]): readonly CommitPath[] => {
 
 const nothing: Projection = { paths: [] };
 
-/** What the event is found by. One that cannot be read, by this release or at all, keeps no append, import or rebuilding from going on. */
+/**
+ * The rows by which queries find the event. An unreadable event has none, so that it cannot block an append, an
+ * import or a rebuild.
+ */
 export const projectionOf = (event: StoredEvent): Projection => {
   try {
     const projection = project(event);

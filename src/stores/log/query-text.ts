@@ -1,11 +1,11 @@
 import type { BlobEventQuery, CallQuery } from '../../core/ports/store.ts';
 
-/** A statement in the making: values become numbered places, and a condition on a value that was not given is left out. */
+/** Builds an SQL statement: values become numbered placeholders, and a condition on an undefined value is left out. */
 export class QueryText {
   readonly values: unknown[] = [];
   readonly #mark: '$' | '?';
 
-  /** What the dialect puts before a place's number. */
+  /** `mark` is the dialect's prefix of a placeholder number. */
   constructor(mark: '$' | '?') {
     this.#mark = mark;
   }
@@ -19,7 +19,7 @@ export class QueryText {
     return value === undefined ? '' : ` AND ${condition(this.place(value))}`;
   }
 
-  /** What queries of commits and of calls have in common. */
+  /** The conditions that commit and call queries share. */
   narrow({ tool, actor, since, until }: Pick<CallQuery, 'tool' | 'actor' | 'since' | 'until'>): string {
     return [
       this.and(tool, (place) => `tool = ${place}`),
@@ -29,7 +29,7 @@ export class QueryText {
     ].join('');
   }
 
-  /** The page after that event, in the order of sessions and their events, or of one session. */
+  /** Restricts to the events after `after`, ordered by session and seq. With a session, restricts to its events. */
   following({ session, after }: BlobEventQuery): string {
     if (session === undefined) {
       return after ? ` AND (session, seq) > (${this.place(after.session)}, ${this.place(after.seq)})` : '';
@@ -37,7 +37,7 @@ export class QueryText {
     return ` AND session = ${this.place(session)}${this.and(after?.seq, (place) => `seq > ${place}`)}`;
   }
 
-  /** The page after that record, in a workspace. */
+  /** Restricts to the records older than `before`, in a query over a whole workspace. */
   goOn(before: CallQuery['before']): string {
     if (!before) return '';
     return ` AND (at, session, seq) < (${this.place(before.at)}, ${this.place(before.session)}, ${this.place(before.seq)})`;

@@ -3,14 +3,14 @@ import type { FoldSnapshot } from '../../core/ports/store.ts';
 
 type Parts = FoldSnapshot['parts'];
 
-/** The bytes in base64, the hash in hex. */
+/** Inline bytes are in base64, blob hashes in hex. */
 type Manifest = Readonly<Record<string, { readonly inline: string } | { readonly blob: string }>>;
 
-/** Stands among the parts and has no name. What somebody changed by hand must not be gone on from. */
+/** The manifest's own digest is stored under the empty name. It exposes manual edits, which invalidate the snapshot. */
 const digestName = '';
 const digestOf = (manifest: Manifest): string => hash('sha256', JSON.stringify(manifest));
 
-/** Parts of up to this many bytes stand in the manifest itself; the others are blobs, so that a part that stays the same is kept once. */
+/** Larger parts are stored as blobs, so that an unchanged part is stored only once. */
 const inlinePartBytes = 256;
 
 const isInline = ({ length }: Uint8Array): boolean => length <= inlinePartBytes;
@@ -18,7 +18,7 @@ const isInline = ({ length }: Uint8Array): boolean => length <= inlinePartBytes;
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
 
-/** Those of the parts that are blobs. */
+/** The parts that are stored as blobs. */
 export const blobPartsOf = (parts: Parts): readonly Uint8Array[] =>
   Object.values(parts).filter((bytes) => !isInline(bytes));
 
@@ -32,7 +32,7 @@ export const writeManifest = (parts: Parts, hashOf: (bytes: Uint8Array) => strin
   return JSON.stringify({ ...manifest, [digestName]: { digest: digestOf(manifest) } });
 };
 
-/** undefined where it is not as we wrote it. */
+/** Undefined if the manifest was changed after it was written. */
 export const parseManifest = (text: string): Manifest | undefined => {
   try {
     const { [digestName]: found, ...manifest } = JSON.parse(text);
@@ -42,11 +42,11 @@ export const parseManifest = (text: string): Manifest | undefined => {
   }
 };
 
-/** Hashes of the blobs that it names. */
+/** Hashes of the blobs that the manifest names. */
 export const blobsIn = (manifest: Manifest): readonly string[] =>
   Object.values(manifest).flatMap((part) => ('blob' in part ? part.blob : []));
 
-/** undefined when any part is lost: a snapshot is a cache, and an older one does as well. */
+/** Undefined when any part is lost. A snapshot is a cache, so the reader falls back to an older one. */
 export const partsIn = (manifest: Manifest, read: (hash: string) => Uint8Array | undefined): Parts | undefined => {
   const parts: [string, Uint8Array][] = [];
   for (const [name, part] of Object.entries(manifest)) {

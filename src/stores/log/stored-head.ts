@@ -4,7 +4,7 @@ import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { isCount } from '../is-count.ts';
 import { listedSummary, parseSummary, summaryAdvice } from './stored-summary.ts';
 
-/** The columns that a head is made from. */
+/** The columns of a session's head. */
 export interface HeadRow {
   readonly id: SessionId;
   readonly parent: SessionId | null;
@@ -22,19 +22,19 @@ export interface HeadRow {
 const isSeq = (value: unknown): boolean => isCount(value) && value > 0;
 
 const wrongNumber = ({ seq, at, epoch, parent, forked_at }: HeadRow): string | undefined => {
-  if (!isSeq(seq)) return `seq ${seq}`;
-  if (!isCount(at)) return `at ${at}`;
-  if (!isCount(epoch)) return `epoch ${epoch}`;
-  return parent === null || isSeq(forked_at) ? undefined : `forked_at ${forked_at}`;
+  if (!isSeq(seq)) return `seq is ${seq}`;
+  if (!isCount(at)) return `at is ${at}`;
+  if (!isCount(epoch)) return `epoch is ${epoch}`;
+  return parent === null || isSeq(forked_at) ? undefined : `forked_at is ${forked_at}`;
 };
 
-const numberAdvice = `${summaryAdvice} where that tells it; else restore it from an export or a backup`;
+const numberAdvice = `${summaryAdvice}; if that fails, restore it from an export or a backup`;
 
 export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
   const summary = parseSummary(row.summary);
   if (!summary) throw sessionDamaged(row.id, `the summary of ${row.id} cannot be read`, summaryAdvice);
   const wrong = wrongNumber(row);
-  if (wrong) throw sessionDamaged(row.id, `the row of ${row.id} says ${wrong}, which cannot be`, numberAdvice);
+  if (wrong) throw sessionDamaged(row.id, `the row of ${row.id} is corrupt (${wrong})`, numberAdvice);
   return {
     workspace,
     session: row.id,
@@ -54,7 +54,7 @@ type MemberRow = Omit<HeadRow, 'root' | 'hash' | 'epoch'>;
 const parentOf = ({ parent, forked_at }: MemberRow): Head['parent'] =>
   parent === null ? undefined : { session: parent, seq: forked_at ?? 0 };
 
-/** As in a listing, one that is damaged is shown by what else is known. */
+/** A damaged session keeps its place in the family, with the facts that are still readable, as in a listing. */
 export const memberOf = (row: MemberRow): FamilyMember => ({
   session: row.id,
   parent: parentOf(row),

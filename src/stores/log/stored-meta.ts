@@ -1,8 +1,8 @@
 import { isCount } from '../is-count.ts';
 
-/** What a database says of its schema. */
+/** The schema version that a database records about itself. */
 export interface Meta {
-  /** The number of its last migration. */
+  /** The number of the last migration. */
   readonly schema: number;
   readonly oldest_reader: string;
 }
@@ -11,7 +11,7 @@ export const metaAdvice = 'restore it from a backup';
 
 const isRelease = (value: unknown): boolean => typeof value === 'string' && /^\d+\.\d+\.\d+(?:[-+]|$)/.test(value);
 
-/** Undefined when it is not what a migration leaves there. */
+/** Undefined when the row is not one that a migration writes. */
 export const parseMeta = (row: unknown): Meta | undefined => {
   const { schema, oldest_reader } = (row ?? {}) as Partial<Meta>;
   return isCount(schema) && schema >= 1 && isRelease(oldest_reader) ? (row as Meta) : undefined;

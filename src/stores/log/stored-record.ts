@@ -11,13 +11,13 @@ export const recordOf = ({ kind, id, version, at, dueAt, body }: RecordRow): Sto
   body: JSON.parse(body),
 });
 
-/** Sorts behind every id, so that a list that begins at the end is found like one that goes on. */
+/** Sorts after every id, so that the first page of a descending list uses the same query as the others. */
 export const behindAllIds = '\u{10ffff}';
 
-/** No kind has a space. */
+/** Unambiguous, because no kind contains a space. */
 export const recordName = ({ kind, id }: RecordRef): string => `${kind} ${id}`;
 
-/** Whether every write names the version that is there, and no record comes twice. */
+/** Whether every write names the stored version, and no record occurs twice. */
 export const areOnVersion = (
   writes: readonly RecordWrite[],
   versionOf: (write: RecordWrite) => number | undefined,

@@ -2,13 +2,13 @@ import type { SessionId } from '../../schema/ids.ts';
 import { holders, type Status, statuses } from '../../schema/statuses.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 
-/** What can be done about a summary that someone changed by hand: the log still tells what it was. */
-export const summaryAdvice = '`perdure repair --projections` makes it anew from the log';
+/** Advice for an unreadable summary: the log still contains everything it is folded from. */
+export const summaryAdvice = 'run `perdure repair --projections` to rebuild it from the log';
 
 const isStatus = (value: unknown): value is Status => statuses.includes(value as Status);
 const isTextIfAny = (value: unknown): boolean => value === undefined || typeof value === 'string';
 
-/** By hand: the schema would make the thread that reads start three times as slowly. */
+/** Checked by hand, because loading the schema library makes the reader thread start three times as slowly. */
 export const isSummary = (value: Partial<SessionSummary> | null): value is SessionSummary =>
   typeof value === 'object' &&
   value !== null &&
@@ -20,7 +20,7 @@ export const isSummary = (value: Partial<SessionSummary> | null): value is Sessi
   ) &&
   [value.title, value.parent].every(isTextIfAny);
 
-/** Undefined when it is no summary. */
+/** Undefined when the stored text is not a summary. */
 export const parseSummary = (stored: unknown): SessionSummary | undefined => {
   try {
     const parsed = JSON.parse(String(stored));
@@ -42,8 +42,8 @@ interface SummaryRow {
 const safe = (value: number): number => Math.min(Math.max(value, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 
 /**
- * For a list: of a session whose summary cannot be read it shows what else is known. Id and time are those of the
- * row, which the next page goes on from, also where somebody made the summary say otherwise.
+ * The summary for a listing. If the stored summary is unreadable, it shows the facts that the row has. Id and time
+ * always come from the row, because paging relies on them.
  */
 export const listedSummary = (row: SummaryRow): SessionSummary => ({
   ...(parseSummary(row.summary) ?? {

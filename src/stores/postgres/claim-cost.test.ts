@@ -7,10 +7,10 @@ import { claimCost, fillQueue, kindsOfClaims, type Waiting } from '../../../test
 import { openPostgresStore } from './index.ts';
 
 let database: TestDatabase;
-/** Of one connection, as an ordinary role: its plans are those that it made when there was hardly any work. */
+/** One connection with an ordinary role. It keeps the query plans that it made while the queue was almost empty. */
 let client: pg.Client;
 
-describe('what a claim costs', () => {
+describe('cost of a claim', () => {
   beforeEach(async () => {
     database = await createDatabase();
     await (await openPostgresStore({ url: database.url })).close();
@@ -23,15 +23,20 @@ describe('what a claim costs', () => {
   });
 
   const backlogs: Record<string, Waiting & { readonly taken: number }> = {
-    'of one workspace': { workspaces: 1, taken: 4 },
-    'of 200 workspaces': { workspaces: 200, taken: 4 },
-    'of 5,000 workspaces': { workspaces: 5000, taken: 4 },
-    'for another agent': { workspaces: 200, agent: 'other@1', taken: 0 },
-    'for its time': { workspaces: 5000, ready: false, visibleAt: `now() + interval '1 day'`, taken: 0 },
-    'no more, and is only remembered': { workspaces: 5000, ready: false, visibleAt: `'infinity'`, taken: 0 },
+    'sessions in one workspace': { workspaces: 1, taken: 4 },
+    'sessions in 200 workspaces': { workspaces: 200, taken: 4 },
+    'sessions in 5,000 workspaces': { workspaces: 5000, taken: 4 },
+    'sessions of another agent': { workspaces: 200, agent: 'other@1', taken: 0 },
+    'sessions that are not due yet': {
+      workspaces: 5000,
+      ready: false,
+      visibleAt: `now() + interval '1 day'`,
+      taken: 0,
+    },
+    'finished sessions with a remembered place': { workspaces: 5000, ready: false, visibleAt: `'infinity'`, taken: 0 },
   };
   for (const [name, { taken, ...waiting }] of Object.entries(backlogs)) {
-    test(`[QUEUE13] where 20,000 sessions wait ${name}, no claim looks at more than some hundred pages`, async () => {
+    test(`[QUEUE13] a claim reads fewer than 800 pages from a queue of 20,000 ${name}`, async () => {
       await fillQueue(database.adminUrl, { workspaces: 1 }, 3);
       for (const about of Object.values(kindsOfClaims)) await claimCost(client, about);
       await askPostgres(database.adminUrl, 'delete from perdure.work');

@@ -25,7 +25,7 @@ const refuseUnsynced = `
 `;
 
 describe('durability', () => {
-  test('[LOG8] every append waits for the disk, also where the database is set to answer before', async () => {
+  test('[LOG8] every append waits for the disk, even where the database sets synchronous_commit to off', async () => {
     const name = new URL(database.url).pathname.slice(1);
     await askPostgres(database.adminUrl, `alter database ${name} set synchronous_commit = off`);
     const store = await openPostgresStore({ url: database.url });
@@ -44,7 +44,7 @@ describe('durability', () => {
     await other.close();
   });
 
-  test('[LOG8] a server with fsync off is refused', async () => {
+  test('[LOG8] opening fails on a server with fsync off', async () => {
     const server = await startPostgres();
     try {
       const url = await createOnlyDatabase(server);

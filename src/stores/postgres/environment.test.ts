@@ -6,7 +6,7 @@ import { openPostgresStore } from './index.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-test('[ST6] a runtime listens by PERDURE_LISTEN_URL, and by nothing else', async () => {
+test('[ST6] a runtime listens only through PERDURE_LISTEN_URL when it is set', async () => {
   const database = await createDatabase();
   const [asked, listenedTo] = [await startProxy(database.url), await startProxy(database.url)];
   vi.stubEnv('PERDURE_LISTEN_URL', listenedTo.url);
@@ -25,25 +25,28 @@ test('[ST6] a runtime listens by PERDURE_LISTEN_URL, and by nothing else', async
 const nowhere = 'postgres://nobody@localhost:1/none';
 const refused = (message: string) => ({ code: 'INVALID_INPUT', message });
 
-test.each([0, -1, 1.5, 1001, 1e20, Number.NaN])('[ST7] a poolSize of %d is refused', async (poolSize) => {
+test.each([0, -1, 1.5, 1001, 1e20, Number.NaN])('[ST7] a poolSize of %d is rejected', async (poolSize) => {
   await expect(openPostgresStore({ url: nowhere, poolSize })).rejects.toMatchObject(
-    refused(`poolSize is a whole number from 1 to 1000, such as 8; got "${poolSize}"`),
+    refused(`poolSize must be a whole number from 1 to 1000, such as 8; got "${poolSize}"`),
   );
 });
 
-test.each(['abc', '0', '1.5', '1001', '1e20'])('[ST7] PERDURE_POOL_SIZE=%s is refused by that name', async (given) => {
-  vi.stubEnv('PERDURE_POOL_SIZE', given);
-  await expect(openRuntime({ store: nowhere })).rejects.toMatchObject(
-    refused(`PERDURE_POOL_SIZE is a whole number from 1 to 1000, such as 8; got "${given}"`),
-  );
-});
+test.each(['abc', '0', '1.5', '1001', '1e20'])(
+  '[ST7] PERDURE_POOL_SIZE=%s is rejected under that name',
+  async (given) => {
+    vi.stubEnv('PERDURE_POOL_SIZE', given);
+    await expect(openRuntime({ store: nowhere })).rejects.toMatchObject(
+      refused(`PERDURE_POOL_SIZE must be a whole number from 1 to 1000, such as 8; got "${given}"`),
+    );
+  },
+);
 
 test.each(['statementTimeoutMs', 'fallbackPollMs', 'keepAliveMs'])(
-  '[IN1] a %s that is no whole number from 1 on is refused',
+  '[IN1] a %s that is not a whole number of at least 1 is rejected',
   async (name) => {
     for (const ms of [Number.NaN, Number.POSITIVE_INFINITY, -1, 0, 0.5, '5']) {
       await expect(openPostgresStore({ url: nowhere, [name]: ms })).rejects.toMatchObject(
-        refused(`${name} is a whole number of milliseconds from 1 on; got "${ms}"`),
+        refused(`${name} must be a whole number of milliseconds, at least 1; got "${ms}"`),
       );
     }
   },

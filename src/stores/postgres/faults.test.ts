@@ -30,7 +30,7 @@ const killConnections = (adminUrl: string) =>
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'perdure'`,
   );
 
-/** Another transaction that has the session's row; gives what ends it. */
+/** Locks the session's row in another transaction. Returns a function that ends it. */
 const holdSession = async (adminUrl: string, { workspace, session }: SessionKey): Promise<() => Promise<void>> => {
   const client = newPgClient(adminUrl);
   await client.connect();
@@ -42,7 +42,7 @@ const holdSession = async (adminUrl: string, { workspace, session }: SessionKey)
   return () => client.end();
 };
 
-/** Another transaction that lets nobody read blobs; gives what ends it. */
+/** Blocks all reads of blobs in another transaction. Returns a function that ends it. */
 const holdBlobs = async (adminUrl: string): Promise<() => Promise<void>> => {
   const client = newPgClient(adminUrl);
   await client.connect();
@@ -50,7 +50,7 @@ const holdBlobs = async (adminUrl: string): Promise<() => Promise<void>> => {
   return () => client.end();
 };
 
-/** Appends one after the other until told to stop; tells what was acknowledged and what may or may not have landed. */
+/** Appends one event after another until stopped. Returns the acknowledged texts and those whose outcome is unknown. */
 const writeUntil = async (store: Store, key: SessionKey, stopped: () => boolean) => {
   const acknowledged: string[] = [];
   const unsure: string[] = [];
@@ -67,8 +67,8 @@ const writeUntil = async (store: Store, key: SessionKey, stopped: () => boolean)
   return { acknowledged, unsure };
 };
 
-describe('connections that break', () => {
-  test('[FAULT1, LOG2] nothing acknowledged is lost and nothing is appended twice when connections are killed in the middle', async () => {
+describe('broken connections', () => {
+  test('[FAULT1, LOG2] killing connections loses no acknowledged append and duplicates none', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const keys = Array.from({ length: 12 }, () => newKey(workspace));
@@ -87,7 +87,7 @@ describe('connections that break', () => {
     await store.close();
   });
 
-  test('[FAULT1] sessions that were being made when connections were killed are there once or not at all', async () => {
+  test('[FAULT1] sessions that are being created while connections are killed exist once or not at all', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const made: SessionKey[] = [];
@@ -109,7 +109,7 @@ describe('connections that break', () => {
   });
 });
 
-describe('a server that is gone', () => {
+describe('a stopped server', () => {
   let server: PostgresServer;
   let url: string;
   beforeAll(async () => {
@@ -118,7 +118,7 @@ describe('a server that is gone', () => {
   });
   afterAll(() => server.close());
 
-  test('[FAULT1] fails every call soon with STORE_UNAVAILABLE, and the same store goes on when it is back', async () => {
+  test('[FAULT1] while the server is down every call fails soon with STORE_UNAVAILABLE, and the store recovers with it', async () => {
     const store = await openPostgresStore({ url, fallbackPollMs: 3_600_000 });
     const key = newKey();
     await openSession(store, key);
@@ -146,7 +146,7 @@ describe('a server that is gone', () => {
     await store.close();
   });
 
-  test('[FAULT1, ST3] a store can be closed while the server is gone', async () => {
+  test('[FAULT1, ST3] a store can be closed while the server is down', async () => {
     const store = await openPostgresStore({ url });
     const key = newKey();
     await openSession(store, key);
@@ -157,8 +157,8 @@ describe('a server that is gone', () => {
   });
 });
 
-describe('what other writers and people do', () => {
-  test('[FAULT1] a session that another transaction holds is STORE_BUSY; the others of its batch land', async () => {
+describe('interference by other writers and administrators', () => {
+  test('[FAULT1] an append to a session locked by another transaction fails with STORE_BUSY, and the rest of its batch lands', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 500 });
     const workspace = newWorkspace();
     const [held, free] = [newKey(workspace), newKey(workspace)];
@@ -173,7 +173,7 @@ describe('what other writers and people do', () => {
     await store.close();
   });
 
-  test('[LOG7] what the engine refuses of one session leaves the others of its batch in place', async () => {
+  test('[LOG7] when the engine rejects one session, the rest of its batch lands', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const keys = Array.from({ length: 5 }, () => newKey(workspace));
@@ -191,7 +191,7 @@ describe('what other writers and people do', () => {
     await store.close();
   });
 
-  test('[LOG1] a database that went back to an earlier state gets no gap from a store that remembers more', async () => {
+  test('[LOG1] after the database returns to an earlier state, a store with newer cached heads leaves no gap', async () => {
     const store = await openPostgresStore({ url: database.url });
     const key = newKey();
     await openSession(store, key);
@@ -219,7 +219,7 @@ describe('what other writers and people do', () => {
     await store.close();
   });
 
-  test('[FORK1] what stands behind a head is no point to fork from', async () => {
+  test('[FORK1] a fork at an event beyond the head reports the point as missing', async () => {
     const store = await openPostgresStore({ url: database.url });
     const key = newKey();
     await openSession(store, key);
@@ -231,7 +231,7 @@ describe('what other writers and people do', () => {
     await store.close();
   });
 
-  test('[FAULT2] a session whose head is damaged fails alone', async () => {
+  test('[FAULT2] an append to a session with a damaged head fails alone', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const [bad, good] = [newKey(workspace), newKey(workspace)];
@@ -250,8 +250,8 @@ describe('what other writers and people do', () => {
   });
 });
 
-describe('what the engine breaks off', () => {
-  /** Rows of the table make the transaction fail so, this many times; gives what ends that. */
+describe('transactions that the engine aborts', () => {
+  /** Makes the next `times` inserts into the table fail this way. Returns a function that removes the failure. */
   const failTimes = async (table: string, times: number, fail: string): Promise<() => Promise<unknown>> => {
     await askPostgres(
       database.adminUrl,
@@ -268,15 +268,15 @@ describe('what the engine breaks off', () => {
   const raising = (state: string) => `raise exception 'broken off' using errcode = '${state}'`;
 
   test.each([
-    ['a failure to serialise', raising('40001')],
+    ['a serialization failure', raising('40001')],
     ['a deadlock', raising('40P01')],
-    ['a server that takes no writes any more', raising('25006')],
-    ['a server that shuts down', raising('57P01')],
-    ['a server that crashed', raising('57P02')],
-    ['a server that starts', raising('57P03')],
-    ['a failure of the connection', raising('08006')],
-    ['an end of the connection in the middle', 'perform pg_terminate_backend(pg_backend_pid())'],
-  ])('[FAULT1] an append is tried again after %s, and lands once', async (_, fail) => {
+    ['a server that became read-only', raising('25006')],
+    ['a server that is shutting down', raising('57P01')],
+    ['a server crash', raising('57P02')],
+    ['a server that is starting', raising('57P03')],
+    ['a connection failure', raising('08006')],
+    ['a connection terminated mid-statement', 'perform pg_terminate_backend(pg_backend_pid())'],
+  ])('[FAULT1] an append is retried after %s, and lands once', async (_, fail) => {
     const store = await openPostgresStore({ url: database.url });
     const key = newKey();
     await openSession(store, key);
@@ -286,7 +286,7 @@ describe('what the engine breaks off', () => {
     await store.close();
   });
 
-  test('[FAULT1] an append that a limit on time always cuts off fails with an unknown outcome and says which limit to raise', async () => {
+  test('[FAULT1] an append that always hits a time limit fails with an unknown outcome and names the limit to raise', async () => {
     const url = new URL(database.url);
     url.searchParams.set('options', '-c transaction_timeout=300ms');
     const store = await openPostgresStore({ url: url.href });
@@ -296,13 +296,13 @@ describe('what the engine breaks off', () => {
     await expect(append(store, key, [rawText('a')]).finally(mend)).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
       details: { outcome: 'unknown' },
-      message: expect.stringMatching(/could not be found out: raise transaction_timeout .* the same idempotency key/),
+      message: expect.stringMatching(/it landed is unknown: raise transaction_timeout .* the same idempotency key/),
     });
     expect(await expectSound(store, key)).toHaveLength(1);
     await store.close();
   });
 
-  test.each(['40001', '40P01', '08006'])('[FAULT1] blobs are put again after %s', async (state) => {
+  test.each(['40001', '40P01', '08006'])('[FAULT1] putting blobs is retried after SQLSTATE %s', async (state) => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const bytes = Buffer.from(workspace);
@@ -312,7 +312,7 @@ describe('what the engine breaks off', () => {
     await store.close();
   });
 
-  test('[FAULT1] records are written again after a deadlock, and once', async () => {
+  test('[FAULT1] writing records is retried after a deadlock, and happens once', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const mend = await failTimes('records', 1, raising('40P01'));
@@ -323,23 +323,26 @@ describe('what the engine breaks off', () => {
   });
 });
 
-describe('blobs that take long to read', () => {
-  test.each([1, 8])('[BLOB5] many at once leave connections for others, of a pool of %i', async (poolSize) => {
-    const store = await openPostgresStore({ url: database.url, poolSize });
-    const workspace = newWorkspace();
-    const bytes = Array.from({ length: 300 }, (_, n) => Buffer.from(`${workspace} ${n}`));
-    const blobs = bytes.map((each) => ({ hash: hashOf(each), bytes: each }));
-    await store.putBlobs(workspace, blobs);
-    const release = await holdBlobs(database.adminUrl);
-    const reading = Promise.all(blobs.map(({ hash }) => store.readBlob(workspace, hash)));
-    reading.catch(() => undefined);
-    if (poolSize > 1) expect(await store.list(workspace, { limit: 1 })).toEqual([]);
-    await release();
-    expect((await reading).map((each) => Buffer.from(each!).toString())).toEqual(bytes.map(String));
-    await store.close();
-  });
+describe('slow blob reads', () => {
+  test.each([1, 8])(
+    '[BLOB5] many concurrent blob reads leave connections for others, with a pool of %i',
+    async (poolSize) => {
+      const store = await openPostgresStore({ url: database.url, poolSize });
+      const workspace = newWorkspace();
+      const bytes = Array.from({ length: 300 }, (_, n) => Buffer.from(`${workspace} ${n}`));
+      const blobs = bytes.map((each) => ({ hash: hashOf(each), bytes: each }));
+      await store.putBlobs(workspace, blobs);
+      const release = await holdBlobs(database.adminUrl);
+      const reading = Promise.all(blobs.map(({ hash }) => store.readBlob(workspace, hash)));
+      reading.catch(() => undefined);
+      if (poolSize > 1) expect(await store.list(workspace, { limit: 1 })).toEqual([]);
+      await release();
+      expect((await reading).map((each) => Buffer.from(each!).toString())).toEqual(bytes.map(String));
+      await store.close();
+    },
+  );
 
-  test('[BLOB5, TEN1] reads that wait together are answered each in its workspace', async () => {
+  test('[BLOB5, TEN1] batched blob reads are answered each from its own workspace', async () => {
     const store = await openPostgresStore({ url: database.url });
     const [mine, theirs] = [newWorkspace(), newWorkspace()];
     const bytes = Buffer.from('mine');

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Another transaction that has the session's row; gives what ends it. */
+/** Locks the session's row in another transaction. Returns a function that ends it. */
 const holdSession = async ({ workspace, session }: SessionKey): Promise<() => Promise<void>> => {
   const client = newPgClient(database.adminUrl);
   await client.connect();
@@ -26,22 +26,22 @@ const holdSession = async ({ workspace, session }: SessionKey): Promise<() => Pr
   return () => client.end();
 };
 
-/** Connections of stores that are so. */
-const those = (condition: string) =>
+/** Connections of stores that match the condition. */
+const connectionsWhere = (condition: string) =>
   askPostgres(
     database.adminUrl,
     `select from pg_stat_activity
      where datname = current_database() and application_name = 'perdure' and ${condition}`,
   );
 
-/** Does it in a process of its own, which knows no head yet and so locks it first. */
-const doing = (deed: string) => {
+/** Runs the code in its own process, which has no cached head and therefore locks the head first. */
+const runInProcess = (expression: string) => {
   const script = runScript(`
     import { openPostgresStore } from ${moduleUrl('src/stores/postgres/index.ts')};
     import { rawText } from ${moduleUrl('src/testing/contract/log/new-events.ts')};
     import { append } from ${moduleUrl('src/testing/contract/log/session-log.ts')};
     const store = await openPostgresStore(${JSON.stringify({ url: database.url, statementTimeoutMs: 60_000 })});
-    const done = await (${deed}).then(({ outcome, head }) => outcome + ' ' + head?.seq, ({ code }) => code);
+    const done = await (${expression}).then(({ outcome, head }) => outcome + ' ' + head?.seq, ({ code }) => code);
     console.log(done);
     await store.close();
   `);
@@ -49,17 +49,17 @@ const doing = (deed: string) => {
   return script;
 };
 
-describe('a process that is frozen in the middle of an append', () => {
-  test('[FAULT5, LOG1] holds up other writers of the session for seconds, and its append lands once when it goes on', async () => {
+describe('a process frozen in the middle of an append', () => {
+  test('[FAULT5, LOG1] a frozen process blocks other writers of the session only for seconds, and its append lands once when it resumes', async () => {
     const store = await openPostgresStore({ url: database.url });
     const key = newKey();
     await openSession(store, key);
     const release = await holdSession(key);
-    const frozen = doing(`append(store, ${JSON.stringify(key)}, [rawText('ours')])`);
-    await expect.poll(() => those(`wait_event_type = 'Lock'`), { timeout: 15_000 }).toHaveLength(1);
+    const frozen = runInProcess(`append(store, ${JSON.stringify(key)}, [rawText('ours')])`);
+    await expect.poll(() => connectionsWhere(`wait_event_type = 'Lock'`), { timeout: 15_000 }).toHaveLength(1);
     process.kill(frozen.pid, 'SIGSTOP');
     await release();
-    await expect.poll(() => those(`state = 'idle in transaction'`)).toHaveLength(1);
+    await expect.poll(() => connectionsWhere(`state = 'idle in transaction'`)).toHaveLength(1);
     await mustAppend(store, key, [rawText('theirs')]);
     process.kill(frozen.pid, 'SIGCONT');
     expect(await frozen.line()).toBe('appended 3');
@@ -68,8 +68,8 @@ describe('a process that is frozen in the middle of an append', () => {
   });
 });
 
-describe('an import', () => {
-  /** One after the other, with a wait before each. */
+describe('slow imports', () => {
+  /** Yields the copies one after another, with a wait before each. */
   async function* slowly(copies: readonly SessionCopy[], wait: () => Promise<unknown>) {
     for (const copy of copies) {
       await wait();
@@ -83,7 +83,7 @@ describe('an import', () => {
     return copiesOf(store, [key]);
   };
 
-  test('[FAULT5] may wait for its source longer than a transaction is left open', async () => {
+  test('[FAULT5] an import may wait for its source longer than the idle limit of a transaction', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 200 });
     const [copies, workspace] = [await copyOf(store), newWorkspace()];
     const wait = () => askPostgres(database.adminUrl, 'select pg_sleep(2)');
@@ -93,7 +93,7 @@ describe('an import', () => {
     await store.close();
   });
 
-  test('[FAULT5, LOG3] whose process is frozen holds up the next for a bounded time, and nothing of it is there', async () => {
+  test('[FAULT5, LOG3] an import in a frozen process blocks the next one for a bounded time and leaves nothing behind', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 20_000 });
     const [copies, workspace] = [await copyOf(store), newWorkspace()];
     const frozen = runScript(`

@@ -30,11 +30,11 @@ const follow = async (store: RuntimeStore) => {
   await openSession(writer, key);
   const signal = newWakeSignal();
   store.watch(key, signal.wake);
-  await signal.next(); // it listens
+  await signal.next(); // listening has begun
   return { key, signal };
 };
 
-test('[WAKE2] a listening connection on which nothing comes any more is noticed, and followers go on', async () => {
+test('[WAKE2] a listening connection that went silent is noticed, and followers wake again', async () => {
   const store = await openPostgresStore({
     url: database.url,
     listenUrl: proxy.url,
@@ -55,7 +55,7 @@ test('[WAKE2] a listening connection on which nothing comes any more is noticed,
   await store.close();
 });
 
-test('[WAKE2] while the server is silent the listening connection is made anew until it answers', async () => {
+test('[WAKE2] while the server is silent, the listener reconnects until it gets an answer', async () => {
   const store = await openPostgresStore({
     url: database.url,
     listenUrl: proxy.url,
@@ -73,7 +73,7 @@ test('[WAKE2] while the server is silent the listening connection is made anew u
   await store.close();
 });
 
-test('[ST3] a store is closed in bounded time while nothing comes from the server any more', async () => {
+test('[ST3] closing a store takes bounded time while the server is silent', async () => {
   const store = await openPostgresStore({ url: proxy.url, fallbackPollMs: hourMs });
   await follow(store);
   proxy.mode = 'swallow';

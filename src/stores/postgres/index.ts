@@ -18,21 +18,26 @@ import { storeError } from './server/store-error.ts';
 
 export interface PostgresStoreOptions {
   /**
-   * `postgres://user:password@host:port/database`. Use an ordinary role: row-level security keeps workspaces apart for it, also when it
-   * owns the tables, but never for a superuser or a role with BYPASSRLS.
+   * `postgres://user:password@host:port/database`. Use an ordinary role. Row-level security then separates
+   * workspaces, even if the role owns the tables. It never binds a superuser or a role with BYPASSRLS.
    */
   readonly url: string;
-  /** A direct connection for LISTEN, where `url` leads to a pooler that shares connections between clients. */
+  /** A direct connection for LISTEN, needed if `url` leads to a pooler that shares connections between clients. */
   readonly listenUrl?: string | undefined;
-  /** How many connections there are at most, beside the one that listens: 1 to 1000. Who finds none free waits for 3 s. */
+  /**
+   * Maximum number of connections, beside the listening one: 1 to 1000. A call waits up to 3 s for a free connection.
+   */
   readonly poolSize?: number | undefined;
-  /** How often watched sessions are looked at in case a notification was lost. */
+  /** How often to poll watched sessions, in case a notification was lost. */
   readonly fallbackPollMs?: number;
-  /** How often the connection that listens is asked whether it still stands, and how long it may take to say so. */
+  /** How often to check the listening connection, and how long it may take to answer. */
   readonly keepAliveMs?: number;
-  /** How long one statement may take. */
+  /** Time limit for one statement. */
   readonly statementTimeoutMs?: number;
-  /** Told that hints do not come, and why, and that row-level security does not bind the role. By default a process warning. */
+  /**
+   * Called when hints do not arrive, with the reason, and when row-level security does not bind the role. By default
+   * emits a process warning.
+   */
   readonly onWarning?: ((problem: Error) => void) | undefined;
   /** For tests: the release that opens the database. */
   readonly release?: string;
@@ -53,7 +58,7 @@ const refuseNoSync = (fsync: string): void => {
   if (fsync === 'on') return;
   throw new PerdureError(
     'STORE_UNAVAILABLE',
-    'PostgreSQL runs with fsync off: what it acknowledges may be lost with the power; set fsync = on and try again',
+    'PostgreSQL runs with fsync off: a power failure may lose acknowledged data; set fsync = on and try again',
     { details: { fsync } },
   );
 };
@@ -62,14 +67,17 @@ const refuseOtherEncodings = (encoding: string): void => {
   if (encoding === 'UTF8') return;
   throw new PerdureError(
     'STORE_UNAVAILABLE',
-    `the database is in ${encoding}, which does not hold every text: make one with \`create database … encoding 'UTF8' template template0\` and name it in the URL`,
+    `the database is in ${encoding}, which cannot store every text: create one with \`create database … encoding 'UTF8' template template0\` and name it in the URL`,
     { details: { encoding } },
   );
 };
 
 const ordinaryRole = 'use an ordinary role that owns its database, as "PostgreSQL" in docs/guides/many-workers.md says';
 
-/** A warning where row-level security does not bind the role. Why is asked only then: it takes longer than all else that is asked. */
+/**
+ * Returns a warning if row-level security does not bind the role. Queries the cause only then, because that is the
+ * slowest query of opening.
+ */
 const findUnbound = async (client: pg.Client): Promise<Error | undefined> => {
   const { rows: bound } = await client.query(
     `select row_security_active('perdure.sessions') and row_security_active('perdure.events') as active`,
@@ -83,7 +91,7 @@ const findUnbound = async (client: pg.Client): Promise<Error | undefined> => {
   const [why, remedy] =
     is_super || bypasses
       ? [byRole, ordinaryRole]
-      : ['since it was taken off the tables', 'enable and force it again on every table of the schema perdure'];
+      : ['because it was disabled on the tables', 'enable and force it again on every table of the schema perdure'];
   return new Error(
     `row-level security does not bind ${role}, ${why}, so only Perdure's own checks keep workspaces apart: ${remedy}`,
   );

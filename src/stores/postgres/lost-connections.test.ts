@@ -31,15 +31,15 @@ afterAll(() => database.drop());
 
 const texts = async (): Promise<readonly string[]> => (await expectSound(store, key)).slice(1).map(textOf);
 
-describe('an append whose connection breaks', () => {
-  test('[FAULT1] before the server has it is sent again', async () => {
+describe('an append on a connection that breaks', () => {
+  test('[FAULT1] an append lost before it reaches the server is sent again', async () => {
     proxy.mode = 'lose-request';
     const { head } = await mustAppend(store, key, [rawText('a')]);
     expect(head.seq).toBe(2);
     expect(await texts()).toEqual(['a']);
   });
 
-  test('[FAULT1, LOG3] after the server has committed it is found there and not sent again', async () => {
+  test('[FAULT1, LOG3] an append whose acknowledgement is lost is found in the log and not sent again', async () => {
     proxy.mode = 'lose-answer';
     const { head, events } = await mustAppend(store, key, [rawText('a'), rawText('b')]);
     expect({ seq: head.seq, count: events.length }).toEqual({ seq: 3, count: 2 });
@@ -47,7 +47,7 @@ describe('an append whose connection breaks', () => {
     expect(await texts()).toEqual(['a', 'b', 'c']);
   });
 
-  test('[FAULT1, KEY1] is answered as appended and not as a duplicate of itself', async () => {
+  test('[FAULT1, KEY1] a keyed append whose acknowledgement is lost reports appended, not a duplicate of itself', async () => {
     proxy.mode = 'lose-answer';
     await mustAppend(store, key, [rawText('a')], { key: idempotencyKey('k', 'a') });
     const again = await append(store, key, [rawText('a')], { key: idempotencyKey('k', 'a') });
@@ -55,14 +55,14 @@ describe('an append whose connection breaks', () => {
     expect(await texts()).toEqual(['a']);
   });
 
-  test('[FAULT1] and makes a session finds it made', async () => {
+  test('[FAULT1] creating a session whose acknowledgement is lost succeeds', async () => {
     const fresh = newKey(key.workspace);
     proxy.mode = 'lose-answer';
     await openSession(store, fresh);
     expect(await expectSound(store, fresh)).toHaveLength(1);
   });
 
-  test('[FAULT1, LOG7] takes the others of its batch along, each once', async () => {
+  test('[FAULT1, LOG7] when the acknowledgement of a batch is lost, each of its appends lands once', async () => {
     const others = Array.from({ length: 5 }, () => newKey(key.workspace));
     await Promise.all(others.map((other) => openSession(store, other)));
     proxy.mode = 'lose-answer';
@@ -73,7 +73,7 @@ describe('an append whose connection breaks', () => {
     }
   });
 
-  test('[FAULT1] and cannot be looked for fails with an unknown outcome and says to repeat it with its key', async () => {
+  test('[FAULT1] an append that cannot be verified fails with an unknown outcome and says to repeat it with its key', async () => {
     proxy.afterwards = 'refuse';
     proxy.mode = 'lose-answer';
     const request = { key: idempotencyKey('k', 'a') };
@@ -87,7 +87,7 @@ describe('an append whose connection breaks', () => {
     expect(await texts()).toEqual(['a']);
   });
 
-  test('[FAULT1] and whose place another has taken meanwhile is not mistaken for that, and lands after it', async () => {
+  test("[FAULT1] a lost append is not confused with another writer's event at its seq, and lands after it", async () => {
     const other = await openPostgresStore({ url: database.url });
     proxy.afterwards = 'refuse';
     proxy.mode = 'lose-request';
@@ -100,7 +100,7 @@ describe('an append whose connection breaks', () => {
     await other.close();
   });
 
-  test('[FAULT1] after the server has refused it has no unknown outcome', async () => {
+  test('[FAULT1] an append that the server rejected has no unknown outcome when the connection breaks afterwards', async () => {
     const other = newPgClient(database.adminUrl);
     await other.connect();
     await other.query(`begin; update perdure.sessions set hash = 'moved' where id = '${key.session}'`);
@@ -116,7 +116,7 @@ describe('an append whose connection breaks', () => {
     expect(failed).not.toMatchObject({ details: { outcome: 'unknown' } });
   });
 
-  test('[FAULT1] and never reaches the server fails soon, and nothing of it is there', async () => {
+  test('[FAULT1] an append that never reaches the server fails soon and leaves nothing behind', async () => {
     proxy.mode = 'refuse';
     const failed = await append(store, key, [rawText('a')]).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' });
@@ -125,15 +125,15 @@ describe('an append whose connection breaks', () => {
   });
 });
 
-test('[FAULT1] a read whose connection breaks is asked again', async () => {
+test('[FAULT1] a read on a connection that breaks is retried', async () => {
   for (const mode of ['lose-request', 'lose-answer'] as const) {
     proxy.mode = mode;
     expect((await store.head(key))?.seq).toBe(1);
   }
 });
 
-describe('a write of records whose connection breaks', () => {
-  /** Where nothing else is on the way that could be lost in its place. */
+describe('a write of records on a connection that breaks', () => {
+  /** Uses its own proxy and store, so that nothing else is in flight that the proxy could drop instead. */
   const begin = async () => {
     const quiet = await startProxy(database.url);
     const records = await openPostgresStore({ url: quiet.url });
@@ -149,14 +149,14 @@ describe('a write of records whose connection breaks', () => {
     return { quiet, ids, write: () => records.writeRecords(workspace, writes) };
   };
 
-  test('[FAULT1, REC2] before the server has it is sent again', async () => {
+  test('[FAULT1, REC2] a write of records lost before it reaches the server is sent again', async () => {
     const { quiet, ids, write } = await begin();
     quiet.mode = 'lose-request';
     expect(await write()).toBe(true);
     expect(await ids()).toEqual(['a', 'b']);
   });
 
-  test('[FAULT1, REC2] after the commit was sent fails with an unknown outcome, and is there whole', async () => {
+  test('[FAULT1, REC2] a write of records whose commit is unacknowledged fails with an unknown outcome, and landed whole', async () => {
     const { quiet, ids, write } = await begin();
     quiet.mode = 'lose-answer';
     await expect(write()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', details: { outcome: 'unknown' } });
@@ -164,7 +164,7 @@ describe('a write of records whose connection breaks', () => {
     expect(await write()).toBe(false);
   });
 
-  test('[FAULT1, REC2] and never reaches the server fails soon, and nothing of it is there', async () => {
+  test('[FAULT1, REC2] a write of records that never reaches the server fails soon and leaves nothing behind', async () => {
     const { quiet, ids, write } = await begin();
     quiet.mode = 'refuse';
     await expect(write()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });

@@ -4,8 +4,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { createDatabase } from '../../../test/support/postgres/postgres.ts';
 import { openRuntime } from '../../index.ts';
 
-/** The prepared statements that were sent so far. */
-const hearStatements = () => {
+/** Records the names of the prepared statements sent so far. */
+const recordStatements = () => {
   const names = new Set<string>();
   const { query } = pg.Client.prototype;
   const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
@@ -30,23 +30,23 @@ const openedSession = async () => {
   return { url: database.url, id: session.id };
 };
 
-test('a store that is left alone has met every statement by which a session is opened', async () => {
+test('an idle store has prepared every statement that opening a session uses', async () => {
   const { url, id } = await openedSession();
-  const statements = hearStatements();
+  const statements = recordStatements();
   const runtime = await openRuntime({ store: url });
   onTestFinished(() => runtime.close());
   await vi.waitFor(() => expect(statements).toContain('perdure.find_record'), 5000);
-  const met = new Set(statements);
+  const prepared = new Set(statements);
   statements.clear();
   const context = await (await runtime.sessions.get(id)).context();
   expect(context.messages).toHaveLength(1);
   expect(statements.size).toBeGreaterThan(2);
-  expect([...statements].filter((name) => !met.has(name))).toEqual([]);
+  expect([...statements].filter((name) => !prepared.has(name))).toEqual([]);
 });
 
-test('one that is used or closed at once is asked for nothing more', async () => {
+test('a store that is used or closed at once prepares no extra statements', async () => {
   const { url, id } = await openedSession();
-  const statements = hearStatements();
+  const statements = recordStatements();
   const closed = await openRuntime({ store: url });
   await closed.close();
   const used = await openRuntime({ store: url });

@@ -7,10 +7,10 @@ import { findHead } from './log/sessions.ts';
 import { findSnapshot } from './log/snapshots.ts';
 import type { Database } from './server/database.ts';
 
-/** Nobody's: it is not an id. */
+/** Not a valid id, so no session matches. */
 const nothing: SessionKey = { workspace: 'local' as WorkspaceId, session: 'none' as SessionId };
 
-/** Where it comes from is known, so that what is read of it is asked for. */
+/** Presets the lineage of the session, so that reads send their queries although it does not exist. */
 const lineagesWith = (database: Database, { workspace, session }: SessionKey): Lineages => {
   const lineages = new Lineages(database);
   lineages.learn({ workspace, session } as Head);
@@ -18,8 +18,8 @@ const lineagesWith = (database: Database, { workspace, session }: SessionKey): L
 };
 
 /**
- * Asks once for what opening a session asks for: a connection reads catalogues and plans a statement when it meets it for the first time,
- * and whoever opens the first session need not wait for that.
+ * Runs the queries of opening a session once. A connection reads catalogs and plans a statement at its first use, and
+ * the first session then need not wait for that.
  */
 export const meetStatements = async (database: Database): Promise<void> => {
   const lineages = lineagesWith(database, nothing);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Another transaction that lets nobody read or write a table; gives what ends it. */
+/** Locks the table against reads and writes in another transaction. Returns a function that ends it. */
 const hold = async (table: string): Promise<() => Promise<void>> => {
   const client = newPgClient(database.adminUrl);
   await client.connect();
@@ -23,9 +23,9 @@ const hold = async (table: string): Promise<() => Promise<void>> => {
 
 const busy = { status: 'rejected', reason: { code: 'STORE_BUSY' } };
 
-describe('a pool that is smaller than the number of callers', () => {
+describe('a pool smaller than the number of callers', () => {
   test.each([1, 8])(
-    '[ST7] of %i lets 200 of them wait, and none of those who append and read keeps another out',
+    '[ST7] with a pool of %i, 200 callers take turns, and appends and reads do not starve each other',
     async (poolSize) => {
       const store = await openPostgresStore({ url: database.url, poolSize });
       const keys = Array.from({ length: 40 }, () => newKey());
@@ -42,7 +42,7 @@ describe('a pool that is smaller than the number of callers', () => {
     },
   );
 
-  test('[ST7] refuses with STORE_BUSY after a bounded time, however many wait, and nothing of what was refused is there', async () => {
+  test('[ST7] waiting callers fail with STORE_BUSY after a bounded time, and their rejected appends leave nothing behind', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 500 });
     const [mine, theirs] = [newWorkspace(), newWorkspace()];
     const keys = Array.from({ length: 100 }, (_, n) => newKey(n % 2 === 0 ? mine : theirs));
@@ -60,7 +60,7 @@ describe('a pool that is smaller than the number of callers', () => {
     await store.close();
   });
 
-  test('[ST7] refuses all appends of a batch that found no connection at once', async () => {
+  test('[ST7] a batch that finds no connection rejects all its appends at once', async () => {
     const store = await openPostgresStore({ url: database.url, poolSize: 1, statementTimeoutMs: 9000 });
     const workspace = newWorkspace();
     const keys = Array.from({ length: 20 }, () => newKey(workspace));
@@ -77,7 +77,7 @@ describe('a pool that is smaller than the number of callers', () => {
   });
 });
 
-describe('reads of one moment', () => {
+describe('concurrent reads', () => {
   const countConnections = async (): Promise<number> => {
     const client = newPgClient(database.adminUrl);
     await client.connect();
@@ -88,7 +88,7 @@ describe('reads of one moment', () => {
     return rows[0].count;
   };
 
-  test('[ST7] share connections by four, and only with those of their own workspace', async () => {
+  test('[ST7] four concurrent reads share a connection, and only within one workspace', async () => {
     const store = await openPostgresStore({ url: database.url });
     const [mine, theirs] = [newWorkspace(), newWorkspace()];
     const readFrom = (workspaces: readonly WorkspaceId[]) =>
@@ -103,11 +103,11 @@ describe('reads of one moment', () => {
     await store.close();
   });
 
-  test('[ST7] have each its own outcome', async () => {
+  test('[ST7] each of the reads on a shared connection has its own outcome', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 300 });
     const key = newKey();
     await openSession(store, key);
-    await store.read(key, { limit: 1 }); // knows its lineage
+    await store.read(key, { limit: 1 }); // caches its lineage
     const release = await hold('events');
     const read = () => store.read(key, { limit: 1 });
     const settled = await Promise.allSettled([read(), store.record(key.workspace, 'webhook', 'none'), read()]);
@@ -117,7 +117,7 @@ describe('reads of one moment', () => {
     await store.close();
   });
 
-  test('[ST7] wait for each other no longer than a moment, and alone have all their time', async () => {
+  test('[ST7] reads on a shared connection time out soon and are retried alone with the full time limit', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 3000 });
     const key = newKey();
     await openSession(store, key);
@@ -133,7 +133,7 @@ describe('reads of one moment', () => {
     await store.close();
   });
 
-  test('[ST7] do not fail with the first of them, which did not get to prepare what all rest on', async () => {
+  test('[ST7] concurrent reads whose first one times out while preparing all report STORE_BUSY, and work later', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 300 });
     const workspace = newWorkspace();
     const release = await hold('records');

@@ -56,12 +56,12 @@ import { BoundedMap } from './server/bounded-map.ts';
 import type { Database } from './server/database.ts';
 import { storeError } from './server/store-error.ts';
 
-/** Who opens a store and asks for nothing at once has time. */
+/** A store that gets no call for this long is idle, and prepares statements. */
 const idleMs = 50;
 
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
-/** Hands every call to its file, keeps count of those under way, and tells the engine's failures in our words. */
+/** Delegates every call to its module, tracks calls in flight, and translates engine errors. */
 export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
   readonly #database: Database;
   readonly #writeLog: WriteLog;
@@ -272,7 +272,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     }
   }
 
-  /** Nobody waits for it: what goes wrong there, whoever asks next meets too. */
+  /** Runs unawaited: the next call meets and reports the same error. */
   #meetStatements(): void {
     this.#run(() => meetStatements(this.#database)).catch(() => undefined);
   }

@@ -34,7 +34,7 @@ const connected = async <T>(url: string, work: (client: pg.Client) => Promise<T>
 
 const flat = (node: Node): readonly Node[] => [node, ...(node.Plans ?? []).flatMap(flat)];
 
-/** What the engine did, as the ordinary role that row-level security binds. */
+/** The executed plan, for an ordinary role that row-level security binds. */
 const planOf = ({ text, values }: pg.QueryConfig): Promise<readonly Node[]> =>
   connected(database.url, async (client) => {
     await client.query(`begin; set local perdure.workspace = '${workspace}'`);
@@ -44,7 +44,7 @@ const planOf = ({ text, values }: pg.QueryConfig): Promise<readonly Node[]> =>
 
 const scansOf = (plan: readonly Node[], table: string) => plan.filter((node) => node['Relation Name'] === table);
 
-/** Each turn with a commit of a file and a counter, and a call, which in the last turn still runs. */
+/** Each turn has a commit that touches a file and a counter, and a call. The call of the last turn still runs. */
 const fill = (name: string, sessions: number): string => `
   insert into perdure.commit_paths
     select '${name}', session, t * 3, path, t, t * 1000 + s, case when is_rare then 'member:rare' else 'system' end,
@@ -74,7 +74,7 @@ describe('query plans', () => {
   }, 120_000);
   afterAll(() => database.drop());
 
-  test('[QRY5] what begins with a path is found by the index of paths, in 1,000 sessions of 100 turns', async () => {
+  test('[QRY5] commits by path prefix use the path index, in 1,000 sessions of 100 turns', async () => {
     const asked = { prefix: '/filesModified/src~177.ts', limit: 200 };
     const before = { at: 50_000, session: sessionOf(7), seq: 150 };
     for (const query of [asked, { ...asked, tool: 'edit', since: 1_000 }, { ...asked, before }]) {
@@ -87,7 +87,7 @@ describe('query plans', () => {
     }
   });
 
-  test('[QRY5] a whole collection, or all there is, is walked back in time, no further than the page', async () => {
+  test('[QRY5] commits of a whole collection, or of everything, are scanned by time and only as far as the page', async () => {
     for (const prefix of ['/filesModified', '', undefined]) {
       const plan = await planOf(commitsOfWorkspace(workspace, { prefix, limit: 200 }));
       expect(plan.map((node) => node['Node Type'])).not.toContain('Sort');
@@ -97,7 +97,7 @@ describe('query plans', () => {
     }
   });
 
-  test('[QRY5] commits of a workspace by a rare tool, actor or provenance are found by its index', async () => {
+  test('[QRY5] commits of a workspace by a rare tool, actor or provenance use the matching index', async () => {
     const asked = { tool: 'rare', actor: 'member:rare', provenance: ['human'] } as const;
     for (const name of ['tool', 'actor', 'provenance'] as const) {
       const plan = await planOf(commitsOfWorkspace(workspace, { [name]: asked[name], limit: 200 }));
@@ -107,20 +107,20 @@ describe('query plans', () => {
     }
   });
 
-  test('[QRY5] a query of one session touches its rows of the range alone', async () => {
+  test('[QRY5] a query of one session reads only its rows in the range', async () => {
     const spans = [{ session: sessionOf(7), from: 286, to: 300 }];
     const asked = { prefix: '/filesModified', limit: 200 };
     const [paths, ...others] = scansOf(await planOf(commitsOfSpans(workspace, spans, asked)), 'commit_paths');
     expect(others).toEqual([]);
     expect(paths).toMatchObject({ 'Index Name': 'commit_paths_pkey', 'Actual Rows': 5 });
     expect(paths!['Index Cond']).toMatch(/session = .* AND \(seq >= .* AND \(seq <= /);
-    const looked = { session: sessionOf(7), left: spans, live: [{ session: sessionOf(7), from: 1, to: 300 }] };
+    const queried = { session: sessionOf(7), left: spans, live: [{ session: sessionOf(7), from: 1, to: 300 }] };
     for (const [status, rows] of [
       ['ok', 4],
       ['running', 1],
       ['interrupted', 0],
     ] as const) {
-      const plan = await planOf(callsOfSpans(workspace, looked, { status: [status], limit: 200 }));
+      const plan = await planOf(callsOfSpans(workspace, queried, { status: [status], limit: 200 }));
       const [calls, ...more] = scansOf(plan, 'tool_calls');
       expect(more).toEqual([]);
       expect(calls).toMatchObject({ 'Index Name': 'tool_calls_pkey', 'Actual Rows': rows });
@@ -128,7 +128,7 @@ describe('query plans', () => {
     }
   });
 
-  test('[GC1] events that name blobs are walked along an index of them alone, and nothing is sorted', async () => {
+  test('[GC1] events that name blobs are scanned along their partial index without sorting', async () => {
     await connected(database.adminUrl, async (client) => {
       await client.query(`update perdure.events set type = 'files.snapshotted' where seq = 150`);
       await client.query('vacuum analyze perdure.events');
@@ -145,7 +145,7 @@ describe('query plans', () => {
     }
   });
 
-  test('[QRY5] calls of a workspace are found by tool, by actor, by time or among those that run', async () => {
+  test('[QRY5] calls of a workspace use the index by tool, by actor, by time or of running calls', async () => {
     const indexes = async (asked: object) => {
       const plan = await planOf(callsOfWorkspace(workspace, { ...asked, limit: 200 }));
       return scansOf(plan, 'tool_calls').map((node) => node['Index Name']);

@@ -9,17 +9,17 @@ import { rawText } from '../../testing/contract/log/new-events.ts';
 import { append, expectSound, mustAppend, openSession, textOf } from '../../testing/contract/log/session-log.ts';
 import { openPostgresStore } from './index.ts';
 
-const takesNoWrites = {
+const readOnlyError = {
   code: 'STORE_UNAVAILABLE',
   message: expect.stringMatching(
-    /takes no writes.*: connect to the primary, or .* default_transaction_read_only = off/,
+    /accepts no writes.*: connect to the primary, or .* default_transaction_read_only = off/,
   ),
 };
 
-test('[FAULT1] a server in recovery reads, says that it takes no writes and to whom to go, and an append that waits lands when it is promoted', async () => {
+test('[FAULT1] a server in recovery serves reads and rejects writes with advice, and a waiting append lands after promotion', async () => {
   const server = await startPostgres();
   onTestFinished(async () => {
-    await askPostgres(server.adminUrl, 'select pg_promote()').catch(() => undefined); // its start waits for that
+    await askPostgres(server.adminUrl, 'select pg_promote()').catch(() => undefined); // `server.start` waits for the promotion
     await server.close();
   });
   const url = await createOnlyDatabase(server);
@@ -32,7 +32,7 @@ test('[FAULT1] a server in recovery reads, says that it takes no writes and to w
   );
   await server.stop();
   writeFileSync(join(setting!.folder, 'standby.signal'), '');
-  const promoted = server.start(); // waits for one that takes writes
+  const promoted = server.start(); // resolves when the server accepts writes
   await expect.poll(() => store.head(key).catch(() => undefined), { timeout: 15_000 }).toMatchObject({ seq: 1 });
 
   const other = await openPostgresStore({ url });
@@ -41,11 +41,11 @@ test('[FAULT1] a server in recovery reads, says that it takes no writes and to w
     [other, unknown],
   ] as const) {
     const failed = await append(each, session, [rawText('refused')]).catch((error: unknown) => error);
-    expect(failed).toMatchObject(takesNoWrites);
+    expect(failed).toMatchObject(readOnlyError);
     expect(failed).not.toMatchObject({ details: { outcome: 'unknown' } });
   }
   const write = { kind: 'member', id: 'a', onVersion: 0, body: {} } as const;
-  await expect(store.writeRecords(key.workspace, [write])).rejects.toMatchObject(takesNoWrites);
+  await expect(store.writeRecords(key.workspace, [write])).rejects.toMatchObject(readOnlyError);
 
   const waiting = mustAppend(store, key, [rawText('landed')]);
   await askPostgres(server.adminUrl, 'select pg_promote()');
@@ -55,10 +55,10 @@ test('[FAULT1] a server in recovery reads, says that it takes no writes and to w
   await Promise.all([store.close(), other.close()]);
 });
 
-test('[FAULT1] a database that is read-only by default says so at opening, and what to do', async () => {
+test('[FAULT1] opening a database that is read-only by default fails with advice', async () => {
   const database = await createDatabase();
   const name = new URL(database.url).pathname.slice(1);
   await askPostgres(database.adminUrl, `alter database ${name} set default_transaction_read_only = on`);
-  await expect(openPostgresStore({ url: database.url })).rejects.toMatchObject(takesNoWrites);
+  await expect(openPostgresStore({ url: database.url })).rejects.toMatchObject(readOnlyError);
   await database.drop();
 });

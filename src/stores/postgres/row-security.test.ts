@@ -11,11 +11,11 @@ import { called, committed, runWriter } from '../../testing/contract/records/rec
 import { openPostgresStore } from './index.ts';
 
 const database = await createDatabase();
-/** The role that owns the tables. */
+/** Connects as the role that owns the tables. */
 const client = newPgClient(database.url);
 const key = newKey();
 
-/** Of one workspace's transaction, or without one. */
+/** Runs the statement in a transaction of the workspace, or of none. */
 const inWorkspace = async (workspace: string | undefined, sql: string): Promise<readonly { n: number }[]> => {
   await client.query('begin');
   try {
@@ -50,7 +50,7 @@ describe('row-level security', () => {
     await database.drop();
   });
 
-  test('[TEN2] is forced on every table with a workspace, for an ordinary role that owns them', async () => {
+  test('[TEN2] row-level security is forced on every table with a workspace, for an ordinary role that owns them', async () => {
     const { rows } = await client.query(
       `select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as forced,
          pg_get_userbyid(c.relowner) = current_user as owned, r.rolsuper or r.rolbypassrls as exempt
@@ -62,7 +62,7 @@ describe('row-level security', () => {
     for (const row of rows) expect(row).toMatchObject({ forced: true, owned: true, exempt: false });
   });
 
-  test('[TEN2] without the workspace set, or with another, the owner of the tables sees and changes no row of any', async () => {
+  test('[TEN2] without the right workspace set, the owner of the tables sees and changes no row', async () => {
     const tables = await tenantTables();
     expect(tables.toSorted()).toEqual(
       ['blobs', 'commit_paths', 'events', 'keys', 'records', 'sessions', 'snapshots', 'tool_calls', 'work'].toSorted(),
@@ -78,7 +78,7 @@ describe('row-level security', () => {
     }
   });
 
-  test('[TEN2] a row of another workspace, or of any without one set, cannot be written', async () => {
+  test('[TEN2] a row of another workspace cannot be written, nor any row without a workspace set', async () => {
     for (const table of await tenantTables()) {
       const copy = `insert into perdure.${table} (workspace) values ('${key.workspace}')`;
       const move = `update perdure.${table} set workspace = 'elsewhere'`;
@@ -89,7 +89,7 @@ describe('row-level security', () => {
     }
   });
 
-  test('[TEN2] a dump reads every row by a role that passes it and may only read, and by the owner none', async () => {
+  test('[TEN2] a read-only role with BYPASSRLS can dump every row, and the owner cannot dump any', async () => {
     const { pathname } = new URL(database.url);
     const [admin, keeper] = [newPgClient(database.adminUrl), `keeper_${pathname.slice(1)}`];
     await admin.connect();
@@ -112,7 +112,7 @@ describe('row-level security', () => {
     }
   });
 
-  test('[TEN2] who dispatches sees and moves the work of all workspaces, and nothing else of any', async () => {
+  test('[TEN2] a dispatching transaction sees and changes the work of all workspaces, and nothing else', async () => {
     const dispatching = async (sql: string) => {
       await client.query(`begin; set local perdure.dispatch = 'on'`);
       return client.query(sql).finally(() => client.query('rollback'));
@@ -126,11 +126,11 @@ describe('row-level security', () => {
     expect(rows).toEqual([{ n: 0 }]);
   });
 
-  test('[TEN2] a superuser and a role with BYPASSRLS are told once at opening that it does not bind them, an ordinary role is not', async () => {
+  test('[TEN2] opening warns a superuser and a role with BYPASSRLS that row-level security does not bind them', async () => {
     const keeper = `passes_${new URL(database.url).pathname.slice(1)}`;
     await askPostgres(database.adminUrl, `create role ${keeper} login bypassrls in role perdure_app password 'kept'`);
     const passing = Object.assign(new URL(database.url), { username: keeper, password: 'kept' }).href;
-    const told = async (url: string) => {
+    const warningsOf = async (url: string) => {
       const warnings: string[] = [];
       const store = await openPostgresStore({ url, onWarning: ({ message }) => warnings.push(message) });
       await openSession(store, newKey());
@@ -141,23 +141,23 @@ describe('row-level security', () => {
       expect.stringMatching(
         `does not bind ${role}, so only Perdure's own checks keep workspaces apart: use an ordinary`,
       );
-    expect(await told(database.url)).toEqual([]);
-    expect(await told(database.adminUrl)).toEqual([warning('postgres, a superuser')]);
-    expect(await told(passing)).toEqual([warning(`${keeper}, which has BYPASSRLS`)]);
+    expect(await warningsOf(database.url)).toEqual([]);
+    expect(await warningsOf(database.adminUrl)).toEqual([warning('postgres, a superuser')]);
+    expect(await warningsOf(passing)).toEqual([warning(`${keeper}, which has BYPASSRLS`)]);
     await askPostgres(database.adminUrl, `drop role ${keeper}`);
-    const takenOff = 'since it was taken off the tables, so .* enable and force it again';
+    const disabled = 'because it was disabled on the tables, so .* enable and force it again';
     for (const [off, on] of [
       ['disable', 'enable'],
       ['no force', 'force'],
     ]) {
       await askPostgres(database.adminUrl, `alter table perdure.events ${off} row level security`);
-      expect(await told(database.url)).toEqual([expect.stringMatching(takenOff)]);
+      expect(await warningsOf(database.url)).toEqual([expect.stringMatching(disabled)]);
       await askPostgres(database.adminUrl, `alter table perdure.events ${on} row level security`);
     }
-    expect(await told(database.url)).toEqual([]);
+    expect(await warningsOf(database.url)).toEqual([]);
   });
 
-  test('[TEN2] a command as a superuser does what it was asked, and warns on stderr', async () => {
+  test('[TEN2] a command as a superuser works, and warns on stderr', async () => {
     const { code, err } = await callCli(['ls', '--store', database.adminUrl]);
     expect(code).toBe(0);
     expect(err).toMatch(/^warning: row-level security does not bind postgres, a superuser, .*\n$/);

@@ -18,7 +18,7 @@ const settings = {
   client_encoding: 'LATIN1',
 };
 
-test('[FAULT1] a limit on the time of transactions that leaves no room is named', async () => {
+test('[FAULT1] a transaction_timeout that is too short for any transaction is named in the error', async () => {
   const database = await createDatabase();
   const name = new URL(database.url).pathname.slice(1);
   await (await openPostgresStore({ url: database.url })).close();
@@ -35,7 +35,7 @@ test('[FAULT1] a limit on the time of transactions that leaves no room is named'
   await database.drop();
 });
 
-test('[ST5] a database that is not in UTF-8 is refused, with what to do', async () => {
+test('[ST5] a database that is not in UTF-8 is rejected with advice', async () => {
   const database = await createDatabase(`encoding 'SQL_ASCII' locale 'C' template template0`);
   await expect(openPostgresStore({ url: database.url })).rejects.toMatchObject({
     code: 'STORE_UNAVAILABLE',
@@ -45,7 +45,7 @@ test('[ST5] a database that is not in UTF-8 is refused, with what to do', async 
   await database.drop();
 });
 
-test('[LOG9, HASH2] what a database or a role has set does not change what is read or written', async () => {
+test('[LOG9, HASH2] settings of a database or a role do not change what is read or written', async () => {
   const database = await createDatabase();
   const key = newKey();
   const before = await openPostgresStore({ url: database.url });

@@ -1,25 +1,25 @@
 import { type Claim, type Holder, type Presence, preferMs } from '../../core/ports/queue.ts';
 import type { SessionKey } from '../../core/ports/store.ts';
 
-/** A session that nobody has, or has any more. */
+/** A session without a live lease: no worker holds it, or its lease has lapsed. */
 export interface FreeWork extends SessionKey {
   readonly agent: string;
   readonly priority: number;
   readonly visibleAt: number;
-  /** Nobody who holds its agent was there to take it. */
+  /** A worker inspected it as stranded and lacked its agent, so it waits for a worker with that agent. */
   readonly lacksAgent: boolean;
   readonly place?: string | undefined;
-  /** Whose lease has lapsed. */
+  /** The holder whose lease has lapsed. */
   readonly holder?: Holder | undefined;
 }
 
-/** A worker that was heard of lately, draining or lost perhaps. */
+/** A worker that sent a sign of life recently. It may be draining or lost. */
 export interface KnownWorker extends Omit<Presence, 'holder'> {
   readonly lostAt: number;
   readonly holds: number;
 }
 
-/** How many sessions are worked on, by their workspace and by their agent. */
+/** The number of sessions with a live lease, per workspace and per agent. */
 export interface AtWork {
   readonly workspaces: ReadonlyMap<string, number>;
   readonly agents: ReadonlyMap<string, number>;
@@ -28,8 +28,8 @@ export interface AtWork {
 const byUrgency = (a: FreeWork, b: FreeWork): number => b.priority - a.priority || a.visibleAt - b.visibleAt;
 
 /**
- * The next of each workspace counts as one more at work there: so what is free is shared as if all had come at once. Limits are for
- * those who work on it, not for one who only looks at what is stranded.
+ * Shares free work fairly between workspaces: each pick counts as one more session at work in its workspace. Limits
+ * apply to working on sessions, not to inspecting stranded ones.
  */
 export const pickWork = <Row extends FreeWork>(
   free: readonly Row[],
@@ -54,10 +54,10 @@ export const pickWork = <Row extends FreeWork>(
   return picked;
 };
 
-/** A worker that is lost is told of for so long. */
+/** How long a lost worker stays in the listing. */
 export const forgetMs = 3_600_000;
 
-/** What nobody has may be taken by this claim; `workers` are all that are known. */
+/** Whether this claim may take the free work; `workers` are all known workers. */
 export const mayTake = (
   work: FreeWork,
   { holder, agents, place, strandedMs }: Pick<Claim, 'holder' | 'agents' | 'place' | 'strandedMs'>,
@@ -77,6 +77,6 @@ export const mayTake = (
     return !isOwn && !work.lacksAgent && visibleAt <= now - strandedMs && serving.length === 0;
   }
   const hasFiles = (worker: KnownWorker): boolean => worker.place === work.place && worker.holds < worker.concurrency;
-  const isLeft = work.place !== undefined && work.place !== place && visibleAt > now - preferMs;
-  return isOwn && !(isLeft && serving.some(hasFiles));
+  const isReserved = work.place !== undefined && work.place !== place && visibleAt > now - preferMs;
+  return isOwn && !(isReserved && serving.some(hasFiles));
 };

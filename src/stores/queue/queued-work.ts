@@ -3,13 +3,16 @@ import type { SessionKey } from '../../core/ports/store.ts';
 import { delayOf } from './stored-work.ts';
 import type { WorkEntry } from './work-entry.ts';
 
-/** What a store keeps of a session that has something to do or to be remembered. */
+/** The queue row of a session: pending work, or the remembered place of its files. */
 export interface QueuedWork {
   readonly seq: number;
   readonly done: number;
   readonly agent: string;
   readonly priority: number;
-  /** From when on it may be taken: when it was entered or is due, or its lease lapses; never while only its place is remembered. */
+  /**
+   * When a worker may claim it: when it was entered, when it is due, or when its lease lapses. Infinity if the row
+   * only remembers a place.
+   */
   readonly visibleAt: number;
   readonly lacksAgent: boolean;
   readonly place?: string | undefined;
@@ -19,7 +22,10 @@ export interface QueuedWork {
 export const isAmong = (keys: readonly SessionKey[], { workspace, session }: SessionKey): boolean =>
   keys.some((key) => key.workspace === workspace && key.session === session);
 
-/** Undefined when nothing is to be entered. A row that is taken stays as it is: who has it finds the news. */
+/**
+ * The row after an append; undefined when there is nothing to enter. A held row keeps its time, because its holder
+ * finds the new events.
+ */
 export const entered = (
   row: QueuedWork | undefined,
   { seq, agent, priority }: WorkEntry,
@@ -48,7 +54,7 @@ export const claimed = (
   lacksAgent: false,
 });
 
-/** Undefined when nothing is left, to be done or to be remembered. */
+/** Undefined when nothing is left to do or to remember. */
 export const finished = (
   row: QueuedWork,
   { seq, inMs, place = row.place }: Parameters<Queue['finish']>[1],

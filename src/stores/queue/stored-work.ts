@@ -2,7 +2,7 @@ import type { Holder, Work, WorkerState } from '../../core/ports/queue.ts';
 import type { SessionKey } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 
-/** A row of `work` as stores read it. */
+/** A row of `work`, as stores read it. */
 export interface WorkRow extends Omit<Holder, 'worker'> {
   readonly session: SessionId;
   readonly seq: number;
@@ -18,7 +18,7 @@ export const workOf = (workspace: WorkspaceId, row: WorkRow): Work => {
   return { workspace, session, seq, agent, lease: { holder, isExpired: Boolean(isExpired) } };
 };
 
-/** A row of `workers`, likewise. */
+/** A row of `workers`, as stores read it. */
 export interface WorkerRow extends Holder {
   readonly place: string;
   readonly workspace: WorkspaceId | null;
@@ -44,5 +44,5 @@ export const workerOf = (row: WorkerRow, holds: readonly SessionKey[]): WorkerSt
 
 const longestMs = 100 * 365 * 86_400_000;
 
-/** No store's clock goes on without end. */
+/** Caps the delay, because no store's clock represents arbitrarily late times. */
 export const delayOf = (inMs: number): number => Math.min(Math.max(0, inMs), longestMs);

@@ -4,11 +4,11 @@ import { agentName } from '../../core/session/agent.ts';
 import type { Priority } from '../../schema/description.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 
-type Told = Pick<StoredEvent, 'type' | 'seq'>;
+type TypedEvent = Pick<StoredEvent, 'type' | 'seq'>;
 
-/** What the queue has to know of a session. */
+/** The facts that the queue needs about a session. */
 export interface WorkEntry {
-  /** Of the newest event that a worker has to look at; undefined when only the rest may have changed. */
+  /** Seq of the newest event that calls for a worker; undefined when only agent or priority may have changed. */
   readonly seq: number | undefined;
   readonly agent: string;
   readonly priority: number;
@@ -19,21 +19,21 @@ const levels: Readonly<Record<Priority, number>> = { low: 0, normal: 1, high: 2 
 const describing: ReadonlySet<string> = new Set(['agent.bound', 'session.described']);
 const opening: ReadonlySet<string> = new Set(['session.opened', 'session.forked']);
 
-export const workSeqOf = (events: readonly Told[]): number | undefined =>
+export const workSeqOf = (events: readonly TypedEvent[]): number | undefined =>
   events.findLast(({ type }) => callsForWork.has(type))?.seq;
 
-/** A session that is new is not in the queue, so there is nothing to describe there. */
-const isDescribed = (events: readonly Told[]): boolean =>
+/** A new session is not in the queue yet, so its description changes nothing there. */
+const isDescribed = (events: readonly TypedEvent[]): boolean =>
   events.some(({ type }) => describing.has(type)) && !events.some(({ type }) => opening.has(type));
 
-/** Whether an append of these events is of any interest to workers. */
-export const concernsWork = (events: readonly Told[]): boolean =>
+/** Whether workers need to know about an append of these events. */
+export const concernsWork = (events: readonly TypedEvent[]): boolean =>
   workSeqOf(events) !== undefined || isDescribed(events);
 
-/** `summary` as it is after the events. */
+/** `summary` must be the one after the events. */
 export const workEntryOf = (
   { agent, priority = defaultPriority }: SessionSummary,
-  events: readonly Told[],
+  events: readonly TypedEvent[],
 ): WorkEntry | undefined => {
   if (!concernsWork(events)) return undefined;
   return { seq: workSeqOf(events), agent: agent ? agentName(agent) : '', priority: levels[priority] };

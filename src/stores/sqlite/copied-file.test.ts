@@ -5,7 +5,7 @@ import { newKey } from '../../testing/contract/contract-setup.ts';
 import { noise, raw } from '../../testing/contract/log/new-events.ts';
 import { expectSound, mustAppend, openSession, readAll } from '../../testing/contract/log/session-log.ts';
 
-test('[ST4] VACUUM INTO beside who writes makes a whole store of all that was acknowledged before, and it goes on by itself', async () => {
+test('[ST4] VACUUM INTO beside a writer yields a complete, independent store with all acknowledged events', async () => {
   const file = newSqliteFile();
   const store = await openSqlite(file);
   const key = newKey();

@@ -32,7 +32,7 @@ const withDatabase = <T>(file: string, work: (db: DatabaseSync) => T): T => {
 };
 
 describe('a locked file', () => {
-  test('[FAULT1] an append is STORE_BUSY while another process holds the lock, reads go on, and it works afterwards', async () => {
+  test('[FAULT1] while another process holds the lock, an append fails with STORE_BUSY and reads work', async () => {
     const file = newSqliteFile();
     const store = await openSqlite(file, { busyTimeoutMs: 50 });
     const [key, second] = [newKey(), newKey()];
@@ -59,7 +59,7 @@ describe('a locked file', () => {
     expect(await expectSound(store, second)).toHaveLength(1);
   });
 
-  test('[FAULT1] a file that cannot be opened for others is STORE_BUSY, and opens when they are gone', async () => {
+  test('[FAULT1] opening fails with STORE_BUSY while others lock the file, and works when they are gone', async () => {
     const file = newSqliteFile();
     const other = new DatabaseSync(file);
     other.exec('BEGIN EXCLUSIVE');
@@ -70,7 +70,7 @@ describe('a locked file', () => {
 });
 
 describe('a full disk', () => {
-  test('[FAULT1, LOG3] at the limit of pages each append fails alone and whole, and goes on when there is room', () => {
+  test('[FAULT1, LOG3] at the page limit an append fails alone and completely, and works again when there is room', () => {
     const file = newSqliteFile();
     const db = openConnection({ file, busyTimeoutMs: 1000 });
     onTestFinished(() => db.close());
@@ -92,7 +92,7 @@ describe('a full disk', () => {
     ]);
   });
 
-  test('[FAULT1, LOG2] a process that may not write more gets STORE_FULL, loses nothing, and goes on when it may', async () => {
+  test('[FAULT1, LOG2] a process at its file size limit gets STORE_FULL, loses nothing, and continues when the limit is raised', async () => {
     const file = newSqliteFile();
     const key = newKey();
     const script = runScript(
@@ -129,8 +129,8 @@ describe('a full disk', () => {
   });
 });
 
-describe('a file that is not ours', () => {
-  test('[FAULT1] text is STORE_CORRUPT, names the file, and is left as it is', async () => {
+describe('a foreign file', () => {
+  test('[FAULT1] opening a text file fails with STORE_CORRUPT, names it, and leaves it unchanged', async () => {
     const file = newSqliteFile();
     const text = 'dear diary, '.repeat(1000);
     writeFileSync(file, text);
@@ -141,7 +141,7 @@ describe('a file that is not ours', () => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
-  test("[FAULT1] another application's database is STORE_CORRUPT and is left as it is", async () => {
+  test("[FAULT1] opening another application's database fails with STORE_CORRUPT and leaves it unchanged", async () => {
     const file = newSqliteFile();
     withDatabase(file, (db) => db.exec('CREATE TABLE recipes (name TEXT)'));
     const before = readFileSync(file);
@@ -152,7 +152,7 @@ describe('a file that is not ours', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test('[FAULT1] a path that cannot be is STORE_UNAVAILABLE', async () => {
+  test('[FAULT1] opening an impossible path fails with STORE_UNAVAILABLE', async () => {
     const file = newSqliteFile();
     writeFileSync(file, '');
     await expect(openSqlite(join(file, 'perdure.db'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
@@ -160,7 +160,7 @@ describe('a file that is not ours', () => {
   });
 });
 
-/** Two sessions one after the other, so that pages in the middle belong to one alone. */
+/** Two sessions written one after the other, so that pages in the middle belong to only one of them. */
 const twoSessions = async (file: string): Promise<[SessionKey, SessionKey]> => {
   const store = await openSqlite(file);
   const keys: [SessionKey, SessionKey] = [newKey(), newKey()];
@@ -181,7 +181,7 @@ const expectUsable = async (store: Store, key: SessionKey): Promise<void> => {
 };
 
 describe('a damaged file', () => {
-  test('[FAULT2] an overwritten page is STORE_CORRUPT for the session it belongs to; the others go on', async () => {
+  test('[FAULT2] an overwritten page fails only its session with STORE_CORRUPT, and the others work', async () => {
     const file = newSqliteFile();
     const [damaged, sound] = await twoSessions(file);
     const { pageno, size } = withDatabase(file, (db) =>
@@ -203,7 +203,7 @@ describe('a damaged file', () => {
     await expectUsable(store, sound);
   });
 
-  test('[FAULT2] a session whose row and events disagree fails alone, also within a batch', async () => {
+  test('[FAULT2] a session whose row and events disagree fails alone, even within a batch', async () => {
     const file = newSqliteFile();
     const store = await openSqlite(file);
     const keys = [newKey(), newKey(), newKey()] as const;
@@ -218,7 +218,7 @@ describe('a damaged file', () => {
     for (const key of [keys[0], keys[2]]) await expectUsable(store, key);
   });
 
-  test('[FAULT2] a session whose summary cannot be read fails alone and stays in the list', async () => {
+  test('[FAULT2] a session with an unreadable summary fails alone and stays in the list', async () => {
     const file = newSqliteFile();
     const store = await openSqlite(file);
     const damaged = newKey();
@@ -232,7 +232,7 @@ describe('a damaged file', () => {
     await expectUsable(store, sound);
   });
 
-  test('[FAULT1] a file cut short is STORE_CORRUPT at open, and the process goes on with another', async () => {
+  test('[FAULT1] opening a truncated file fails with STORE_CORRUPT, and the process can open another', async () => {
     const file = newSqliteFile();
     await twoSessions(file);
     await truncate(file, 50_000);

@@ -18,13 +18,16 @@ import type { WriterOperations } from './thread/serve-writes.ts';
 import { ThreadClient } from './thread/thread-client.ts';
 
 export interface SqliteOptions {
-  /** Made when it is not there, with its folders; it and the folder that it is in are then for this user alone. */
+  /**
+   * Created if missing, with its folders. A new file, and the folder directly above it if new, are accessible only to
+   * this user.
+   */
   readonly file: string;
   /** How long to wait for other processes before STORE_BUSY. */
   readonly busyTimeoutMs?: number;
-  /** How often to look for changes by other processes where the file system does not tell of them. */
+  /** How often to poll for changes by other processes, where the file system does not report them. */
   readonly fallbackPollMs?: number;
-  /** The release to act as. */
+  /** The release to act as, instead of the installed one. */
   readonly release?: string;
 }
 
@@ -50,9 +53,9 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeSt
   const { release = currentRelease() } = options;
   const data = { file, busyTimeoutMs, fallbackPollMs, release, mark: newFileMark() };
   const lost = (cause: unknown) =>
-    storeFailure('STORE_UNAVAILABLE', file, 'a thread of the store ended while this was under way', {
+    storeFailure('STORE_UNAVAILABLE', file, 'a thread of the store ended during this call', {
       cause,
-      advice: 'what it was asked to write may or may not be there: read before trying again',
+      advice: 'a write may or may not have landed: read before trying again',
     });
   const watchers = new Watchers();
   const readerThread = new ThreadClient<ReaderOperations>({

@@ -11,16 +11,16 @@ const withUmask = (mask: number): void => {
   onTestFinished(() => void process.umask(before));
 };
 
-const keepSomething = async (file: string): Promise<void> => {
+const createStore = async (file: string): Promise<void> => {
   const store = await openSqlite(file);
   await store.putBlobs('local' as never, []);
 };
 
-test('[ST9] a store is made for its user alone, with its folder and all that stands beside it', async () => {
+test('[ST9] a new store, its folder and the files beside it are accessible only to their user', async () => {
   withUmask(0o022);
   const top = dirname(newSqliteFile());
   const folder = join(top, 'above', 'data');
-  await Promise.all(Array.from({ length: 3 }, () => keepSomething(join(folder, 'some.db'))));
+  await Promise.all(Array.from({ length: 3 }, () => createStore(join(folder, 'some.db'))));
   expect(modeOf(join(top, 'above'))).toBe(0o755);
   expect(modeOf(folder)).toBe(0o700);
   const made = readdirSync(folder);
@@ -28,22 +28,22 @@ test('[ST9] a store is made for its user alone, with its folder and all that sta
   for (const name of made) expect(modeOf(join(folder, name)), name).toBe(0o600);
 });
 
-test('[ST9] one that is made where a link leads is private too', async () => {
+test('[ST9] a store created at the target of a symbolic link is private too', async () => {
   withUmask(0o022);
   const link = newSqliteFile();
   symlinkSync('elsewhere.db', link);
-  await keepSomething(link);
+  await createStore(link);
   for (const end of ['', '-wal']) expect(modeOf(join(dirname(link), `elsewhere.db${end}`))).toBe(0o600);
 });
 
-test('[ST9] a stricter umask stays', async () => {
+test('[ST9] a stricter umask is respected', async () => {
   const file = newSqliteFile();
   withUmask(0o277);
-  await keepSomething(file).catch(() => undefined); // only root can write to it
+  await createStore(file).catch(() => undefined); // only root can write to it
   expect(modeOf(file)).toBe(0o400);
 });
 
-test('[ST9] what is there stays as it is, so that a group can share a store that it made for itself', async () => {
+test('[ST9] existing modes stay unchanged, so that a group can share a store that it prepared', async () => {
   withUmask(0o022);
   const top = dirname(newSqliteFile());
   const folder = join(top, 'shared');
@@ -52,18 +52,18 @@ test('[ST9] what is there stays as it is, so that a group can share a store that
   const file = join(folder, 'perdure.db');
   writeFileSync(file, '');
   chmodSync(file, 0o660);
-  await keepSomething(file);
+  await createStore(file);
   expect(statSync(folder).mode & 0o7777).toBe(0o2770);
   for (const name of readdirSync(folder)) expect(modeOf(join(folder, name)), name).toBe(0o660);
 });
 
-test.runIf(process.getuid?.() === 0)('[ST9] another user cannot read it', async () => {
+test.runIf(process.getuid?.() === 0)('[ST9] another user cannot read a store', async () => {
   withUmask(0o022);
   const top = dirname(newSqliteFile());
   chmodSync(top, 0o755);
   const alone = join(top, 'alone.db');
-  await keepSomething(join(top, 'data', 'perdure.db'));
-  await keepSomething(alone);
+  await createStore(join(top, 'data', 'perdure.db'));
+  await createStore(alone);
   for (const path of [join(top, 'data'), join(top, 'data', 'perdure.db'), alone, `${alone}-wal`]) {
     const { status, stderr } = spawnSync('cat', [path], { uid: 65534, gid: 65534, encoding: 'utf8' });
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('Permission denied') });

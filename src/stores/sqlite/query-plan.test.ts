@@ -23,7 +23,7 @@ interface Query {
 const db = new DatabaseSync(':memory:');
 migrate(db, ':memory:', currentRelease());
 
-/** What the engine says it will do, without the walk over the keys of the page. */
+/** The engine's query plan, without the steps over the keys of the page. */
 const planOf = ({ text, values }: Query): readonly string[] => {
   const steps = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
   return steps.map(({ detail }) => String(detail)).filter((step) => !/^(CO-ROUTINE|SCAN) \(subquery/.test(step));
@@ -32,7 +32,7 @@ const planOf = ({ text, values }: Query): readonly string[] => {
 const events = 'SEARCH events USING INDEX events_by_seq (workspace=? AND session=? AND seq=?)';
 
 describe('query plans', () => {
-  test('[QRY5] what begins with a path is found by the index of paths, and only that is sorted', () => {
+  test('[QRY5] commits by path prefix use the path index, and only those are sorted', () => {
     const asked = { prefix: '/filesModified/src~1auth.ts', limit: 200 };
     const expected = [
       'SEARCH commit_paths USING COVERING INDEX commit_paths_by_path (workspace=? AND path>? AND path<?)',
@@ -45,7 +45,7 @@ describe('query plans', () => {
     expect(narrowed).toBe('SEARCH commit_paths USING INDEX commit_paths_by_path (workspace=? AND path>? AND path<?)');
   });
 
-  test('[QRY5] a whole collection, or all there is, is walked back in time, and nothing is sorted', () => {
+  test('[QRY5] commits of a whole collection, or of everything, are scanned by time without sorting', () => {
     for (const prefix of ['/filesModified', '', undefined]) {
       expect(planOf(commitsOfWorkspace(workspace, { prefix, limit: 200 }))).toEqual([
         'SEARCH commit_paths USING COVERING INDEX commit_paths_by_time (workspace=?)',
@@ -58,7 +58,7 @@ describe('query plans', () => {
     }
   });
 
-  test('[QRY5] a tool, an actor or a provenance is looked for in the index of times alone', () => {
+  test('[QRY5] commits by tool, actor or provenance need only the time index', () => {
     const asked = { tool: 'edit', actor: 'member:ann', provenance: ['human'] } as const;
     for (const name of ['tool', 'actor', 'provenance'] as const) {
       const plan = planOf(commitsOfWorkspace(workspace, { [name]: asked[name], limit: 200 }));
@@ -67,7 +67,7 @@ describe('query plans', () => {
     }
   });
 
-  test('[QRY5] a query of one session touches its rows of the range alone', () => {
+  test('[QRY5] a query of one session reads only its rows in the range', () => {
     for (const asked of [{ limit: 200 }, { prefix: '/filesModified', tool: 'edit', since: 1_000, limit: 200 }]) {
       expect(planOf(commitsOfSpan(workspace, span, asked, 200))).toEqual([
         'SEARCH commit_paths USING PRIMARY KEY (workspace=? AND session=? AND seq>? AND seq<?)',
@@ -79,7 +79,7 @@ describe('query plans', () => {
     ]);
   });
 
-  test('[GC1] events that name blobs are walked along an index of them alone, and nothing is sorted', () => {
+  test('[GC1] events that name blobs are scanned along their partial index without sorting', () => {
     const planned = (asked: object) => planOf(blobEvents(workspace, { ...asked, limit: 200 }));
     const walk = 'SEARCH events USING INDEX events_naming_blobs';
     expect(planned({})).toEqual([`${walk} (workspace=?)`]);
@@ -90,7 +90,7 @@ describe('query plans', () => {
     ]);
   });
 
-  test('[QRY5] calls of a workspace are found by tool, by actor, by time or among those that run', () => {
+  test('[QRY5] calls of a workspace use the index by tool, by actor, by time or of running calls', () => {
     const planned = (asked: object) => planOf(callsOfWorkspace(workspace, { ...asked, limit: 200 }));
     expect(planned({})).toEqual(['SEARCH tool_calls USING INDEX tool_calls_by_time (workspace=?)']);
     expect(planned({ before })).toEqual([
@@ -113,7 +113,7 @@ describe('query plans', () => {
     ]);
   });
 
-  test('[REC4] records are found by their ids or their times, however many there are, and nothing is sorted', () => {
+  test('[REC4] records are found by id or due time without sorting', () => {
     const { one, ...lists } = recordQueries;
     const planned = (text: string, values: SQLInputValue[]) =>
       planOf({ text, values: [workspace, 'audit', ...values] });
@@ -126,7 +126,7 @@ describe('query plans', () => {
     ]);
   });
 
-  test('[QUEUE13] a claim goes along indexes of what it looks for, and sorts nothing of what waits', () => {
+  test('[QUEUE13] every query of a claim uses an index and sorts no waiting work', () => {
     const plans = Object.entries(claimQueries).map(([name, text]) => [name, planOf({ text, values: [] })]);
     expect(Object.fromEntries(plans)).toEqual({
       own: ['SEARCH work USING INDEX work_by_worker (worker=?)'],

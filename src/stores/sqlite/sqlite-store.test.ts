@@ -31,14 +31,14 @@ const withDatabase = <T>(work: (db: DatabaseSync) => T): T => {
 const where = 'WHERE workspace = ? AND session = ? AND seq = ?';
 const changeOne = (sql: string, ...values: SQLInputValue[]) =>
   withDatabase((db) => {
-    if (db.prepare(sql).run(...values).changes !== 1) throw new Error(`nothing to change: ${sql}`);
+    if (db.prepare(sql).run(...values).changes !== 1) throw new Error(`expected to change one row: ${sql}`);
   });
 const set = async ({ workspace, session }: SessionKey, seq: number, column: string, value: SQLInputValue) =>
   changeOne(`UPDATE events SET ${column} = ? ${where}`, value, workspace, session, seq);
 const rowOf = ({ workspace, session }: SessionKey, seq: number): Row =>
   withDatabase((db) => db.prepare(`SELECT * FROM events ${where}`).get(workspace, session, seq) as unknown as Row);
 
-/** The last byte: the first of a compressed payload are its size. */
+/** Flips a bit of the last byte, because a compressed payload starts with its size. */
 const flipped = (bytes: Uint8Array): Uint8Array =>
   bytes.map((byte, index) => (index === bytes.length - 1 ? byte ^ 1 : byte));
 

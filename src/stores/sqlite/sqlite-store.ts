@@ -36,7 +36,10 @@ import type { Reader } from './thread/reader.ts';
 import type { WriterOperations } from './thread/serve-writes.ts';
 import type { ThreadClient } from './thread/thread-client.ts';
 
-/** The event loop's side of the store: hands every call to one of the two threads, and reads itself only until they have begun. */
+/**
+ * The event loop's side of the store. It hands every call to one of two threads, and reads itself only until they
+ * have started.
+ */
 export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   readonly #reader: Reader;
   readonly #writer: ThreadClient<WriterOperations>;
@@ -192,7 +195,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#write('writeRecords', [workspace, writes]);
   }
 
-  /** Processes on one file have no way to reach each other but the file, which is for what is kept. */
+  /** Drops the note: processes share only the file, which is for durable data. */
   sendNote(): void {}
 
   hearNotes(): () => void {
@@ -230,7 +233,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   async #close(): Promise<void> {
     await this.#turns.write(async () => undefined);
     this.#watchers.clear();
-    // The writer last: its checkpoint then finds no reader of ours in the way.
+    // The writer closes last, so that no reader of ours blocks its checkpoint.
     await this.#reader.close();
     await this.#writer.close(() => this.#writer.call('close', []));
   }

@@ -1,7 +1,10 @@
 import { changedSince, clockSkewMs } from '../../core/ports/changed-since.ts';
 import type { Watchers } from './watchers.ts';
 
-/** What came while nobody listened is not told one by one: so those who watch a workspace hear of all that changed there since, and a little before. */
+/**
+ * Reports every session that changed since `sinceMs` to the watchers of its workspace, because notifications get lost
+ * while nothing listens. Starts a little earlier, to allow for clock skew.
+ */
 export const tellLately = async (
   watchers: Watchers,
   list: Parameters<typeof changedSince>[0],

@@ -4,7 +4,7 @@ import { newWakeSignal } from '../../testing/contract/waking/wake-signal.ts';
 import { joined, Watchers } from './watchers.ts';
 
 describe('changes', () => {
-  test('[WAKE2, QUEUE5] of one session are told as one: the newest event, and whether any calls for work', () => {
+  test('[WAKE2, QUEUE5] joining two changes of a session keeps the newest seq and whether either calls for work', () => {
     const key = newKey();
     const [note, call, release] = [
       { ...key, seq: 9, work: false },
@@ -18,7 +18,7 @@ describe('changes', () => {
 });
 
 describe('watchers', () => {
-  test('[QUEUE5, WAKE2] many changes wake a worker once, and a repeated one no follower', async () => {
+  test('[QUEUE5, WAKE2] many changes wake a worker once, and a repeated change does not wake a follower again', async () => {
     const watchers = new Watchers();
     const key = newKey();
     const [worker, follower] = [newWakeSignal(), newWakeSignal()];
@@ -34,7 +34,7 @@ describe('watchers', () => {
     expect(watchers.any).toBe(false);
   });
 
-  test('[WAKE2] no hint, however wrong, keeps a commit, a later hint or what is found from waking a follower', async () => {
+  test('[WAKE2] a wrong hint never suppresses a wake-up from a commit, a later hint or a poll', async () => {
     const watchers = new Watchers();
     const key = newKey();
     const follower = newWakeSignal();
@@ -57,7 +57,7 @@ describe('watchers', () => {
     }
   });
 
-  test('[WAKE2] where commits were lost, those that take their place wake a follower too', async () => {
+  test('[WAKE2] after commits were lost, the commits that replace them wake a follower too', async () => {
     const watchers = new Watchers();
     const key = newKey();
     const follower = newWakeSignal();

@@ -2,10 +2,10 @@ import type { SessionKey, StoredEvent } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { concernsWork } from '../queue/work-entry.ts';
 
-/** A session that got events, and the newest of them. */
+/** A session with new events, and the seq of the newest. */
 export interface Change extends SessionKey {
   readonly seq: number;
-  /** A worker may have something to do there. */
+  /** Whether a worker may have something to do there. */
   readonly work: boolean;
 }
 
@@ -14,32 +14,32 @@ export const changeOf = (
   events: readonly StoredEvent[],
 ): Change => ({ workspace, session, seq, work: concernsWork(events) });
 
-/** Two of one session told as one. */
+/** Merges two changes of one session. */
 export const joined = (before: Change | undefined, change: Change): Change =>
   before ? { ...change, seq: Math.max(before.seq, change.seq), work: before.work || change.work } : change;
 
 interface Watched {
   readonly key: SessionKey;
   readonly wakes: Set<(seq?: number) => void>;
-  /** The newest event of this process, until the database tells of it too. */
+  /** The newest event that this process committed, until the database's notification of it arrives. */
   own: number;
-  /** The newest event when the session was last looked at. */
+  /** The newest event at the last poll. */
   found: number;
 }
 
-type Hear = (session: SessionId, seq: number) => void;
+type OnChange = (session: SessionId, seq: number) => void;
 
-/** What a watcher throws is its own affair, not that of the append that wakes it. */
-const apart =
-  <Told extends readonly unknown[]>(wake: (...told: Told) => void) =>
-  (...told: Told) =>
-    queueMicrotask(() => wake(...told));
+/** Wakes in a microtask, so that an error thrown by a watcher cannot fail the append that wakes it. */
+const inMicrotask =
+  <Args extends readonly unknown[]>(wake: (...args: Args) => void) =>
+  (...args: Args) =>
+    queueMicrotask(() => wake(...args));
 
 const wakeFollowers = (watched: Watched | undefined, { seq }: Change): void => {
   for (const wake of watched?.wakes ?? []) wake(seq);
 };
 
-/** What it returns takes the watcher away, and tells whether it was still there. */
+/** Returns a function that removes the watcher and returns whether it was still there. */
 const keepIn = <Workspace, Wake>(
   kept: Map<Workspace, Set<Wake>>,
   workspace: Workspace,
@@ -54,12 +54,12 @@ const keepIn = <Workspace, Wake>(
   };
 };
 
-/** Who wants to be woken for which session, for the work of which workspace or for all that happens in it, in this process. */
+/** The watchers of this process: followers of sessions, workers waiting for work, and watchers of whole workspaces. */
 export class Watchers {
   readonly #watched = new Map<string, Watched>();
-  /** Undefined for those who work for all. */
+  /** Undefined is the key of workers that serve all workspaces. */
   readonly #workers = new Map<WorkspaceId | undefined, Set<() => void>>();
-  readonly #hearers = new Map<WorkspaceId, Set<Hear>>();
+  readonly #hearers = new Map<WorkspaceId, Set<OnChange>>();
 
   get any(): boolean {
     return this.#watched.size + this.#workers.size + this.#hearers.size > 0;
@@ -81,7 +81,7 @@ export class Watchers {
     return this.#hearers.has(workspace);
   }
 
-  /** What it returns takes the watcher away, and tells whether it was still there. */
+  /** Returns a function that removes the watcher and returns whether it was still there. */
   add({ workspace, session }: SessionKey, wake: (seq?: number) => void): () => boolean {
     const name = `${workspace}/${session}`;
     const watched = this.#watched.get(name) ?? {
@@ -91,7 +91,7 @@ export class Watchers {
       found: 0,
     };
     this.#watched.set(name, watched);
-    const own = apart(wake);
+    const own = inMicrotask(wake);
     watched.wakes.add(own);
     return () => {
       const removed = watched.wakes.delete(own);
@@ -100,17 +100,17 @@ export class Watchers {
     };
   }
 
-  /** For work in the workspace or in any, as `add` for a session. */
+  /** Like `add`, for work in one workspace or in all. */
   addWorker(workspace: WorkspaceId | undefined, wake: () => void): () => boolean {
-    return keepIn(this.#workers, workspace, apart(wake));
+    return keepIn(this.#workers, workspace, inMicrotask(wake));
   }
 
-  /** For all sessions of a workspace, as `add` for one. */
-  addHearer(workspace: WorkspaceId, wake: Hear): () => boolean {
-    return keepIn(this.#hearers, workspace, apart(wake));
+  /** Like `add`, for all sessions of a workspace. */
+  addHearer(workspace: WorkspaceId, wake: OnChange): () => boolean {
+    return keepIn(this.#hearers, workspace, inMicrotask(wake));
   }
 
-  /** By this process: all are woken. */
+  /** For commits of this process: wakes every watcher concerned. */
   committed(changes: readonly Change[]): void {
     for (const change of changes) {
       const watched = this.#watchedBy(change);
@@ -122,8 +122,8 @@ export class Watchers {
   }
 
   /**
-   * Somebody says so, and may be wrong: what is said here keeps nothing from being told later. A commit of our own is heard of in this way
-   * too, and wakes once. Who watches a workspace is told what is true, by `tell`.
+   * For hints from outside, which may be wrong and therefore never suppress a later wake-up. The hint of an own
+   * commit does not wake followers a second time. Watchers of a workspace get only verified changes, through `tell`.
    */
   hinted(changes: readonly Change[]): void {
     for (const change of changes) {
@@ -137,7 +137,10 @@ export class Watchers {
     this.#wakeWorkersOf(changes);
   }
 
-  /** Where sessions stand now: who follows one that stands elsewhere than when it was last looked at is woken, whatever was told since. */
+  /**
+   * For polled heads: wakes the followers of each session whose head differs from the last poll, regardless of hints
+   * since then.
+   */
   found(changes: readonly Change[]): void {
     for (const change of changes) {
       const watched = this.#watchedBy(change);
@@ -149,7 +152,7 @@ export class Watchers {
     }
   }
 
-  /** Of these workspaces, or all. */
+  /** Wakes the workers of these workspaces, or of all. */
   wakeWorkers(workspaces?: ReadonlySet<WorkspaceId>): void {
     if (workspaces?.size === 0) return;
     for (const [workspace, wakes] of this.#workers) {
@@ -158,7 +161,7 @@ export class Watchers {
     }
   }
 
-  /** Those who watch the workspace; unlike followers they may hear of one event several times. */
+  /** Informs the watchers of the workspace. Unlike followers, they may hear of one event several times. */
   tell({ workspace, session, seq }: Pick<Change, 'workspace' | 'session' | 'seq'>): void {
     for (const hear of this.#hearers.get(workspace) ?? []) hear(session, seq);
   }

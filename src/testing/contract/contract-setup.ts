@@ -3,12 +3,12 @@ import type { SessionKey } from '../../core/ports/store.ts';
 import { newId, WorkspaceId } from '../../schema/ids.ts';
 import type { StoreTamper } from '../store-harness.ts';
 
-/** What the parts of the contract are given. */
+/** The setup that each part of the contract receives. */
 export interface ContractSetup {
-  /** Two on the same database, open for the whole run. */
+  /** Two stores on the same database, open for the whole run. */
   readonly store: RuntimeStore;
   readonly other: RuntimeStore;
-  /** A new one on the same database, closed after the test at the latest. */
+  /** Opens another store on the same database, which is closed after the test at the latest. */
   open(): Promise<RuntimeStore>;
   readonly tamper: StoreTamper;
 }

@@ -21,7 +21,7 @@ test('[ST10, CLI6] backup makes a store of its own, and tells its file and size'
   expect(JSON.parse(made.out)).toEqual({ file: copy, bytes: statSync(copy).size });
   expect((await callCli(['verify', '--all', '--store', `sqlite:${copy}`], { columns })).out).toContain(id);
   const again = await callCli(['backup', copy, '--store', `sqlite:${store}`], { columns });
-  expect(again).toMatchObject({ code: 1, err: expect.stringContaining(`${copy} is there already: name a new file`) });
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining(`${copy} already exists: name a new file`) });
 });
 
 test('[ST10, CLI4] where there is no store, backup makes neither one nor a copy', async () => {

@@ -7,7 +7,10 @@ import { exchange, prepared, type Statement } from '../server/database.ts';
 import { hexOf } from './blobs.ts';
 import { headColumns } from './head-rows.ts';
 
-/** One at a time through the primary key, in the order asked for: the planner has no other way to go. */
+/**
+ * The lateral join forces the planner to look up one head at a time by primary key, in the given order. That order
+ * prevents deadlocks.
+ */
 const lockHeads = prepared(
   'lock_heads',
   `select s.* from unnest($2::text[]) asked(id)
@@ -25,7 +28,7 @@ const findKeys = prepared(
    ) k`,
 );
 
-/** The events that forks go on from: each belongs to the nearest ancestor whose own events reach down to it. */
+/** The events at which forks start. Each belongs to the nearest ancestor whose own events reach down to that seq. */
 const findPoints = prepared(
   'find_points',
   `with recursive up as (
@@ -50,7 +53,7 @@ const findPoints = prepared(
    cross join lateral (select ${headColumns} from perdure.sessions where workspace = $1 and id = up.asked limit 1) s`,
 );
 
-/** Salts are random, so a hash that is there got there by the attempt that made it. */
+/** Salts are random, so a stored hash proves that exactly this attempt wrote it. */
 const findLanded = prepared(
   'find_landed',
   `select e.hash from unnest($2::text[], $3::bigint[]) sent(session, seq)
@@ -69,12 +72,12 @@ interface PointRow extends HeadRow {
   readonly point_at: number;
 }
 
-/** What of a request needs to be looked up. */
+/** The parts of a request that need lookups. */
 export type AppendSubject = Pick<AppendRequest, 'session' | 'key' | 'creates'>;
 
 const pairName = (session: SessionId, other: string | number): string => `${session}/${other}`;
 
-/** What is known of the database, and what the requests planned so far made of it. */
+/** The stored state that appends are planned on, including the effect of the requests planned so far. */
 export class AppendBases {
   readonly #workspace: WorkspaceId;
   readonly #before: ReadonlyMap<SessionId, () => Head>;
@@ -83,7 +86,7 @@ export class AppendBases {
   readonly #points: ReadonlyMap<string, PointRow>;
   readonly #landed: ReadonlySet<string>;
 
-  /** A head that cannot be read fails the request that needs it, not the others: so each is made when it is asked for. */
+  /** Heads are parsed lazily, so that an unreadable head fails only the request that needs it. */
   constructor(
     workspace: WorkspaceId,
     heads: ReadonlyMap<SessionId, () => Head>,
@@ -107,7 +110,7 @@ export class AppendBases {
     };
   }
 
-  /** The head as the database has it. */
+  /** The head as stored in the database. */
   before(session: SessionId): Head | undefined {
     return this.#before.get(session)?.();
   }
@@ -123,8 +126,8 @@ export class AppendBases {
 }
 
 /**
- * Locks the heads and reads the rest in statements of their own: only these see what a writer committed whom the lock waited for. Rarely
- * anything but the heads is asked for.
+ * Locks the heads first and reads the rest in separate statements. Only a later statement sees what a writer
+ * committed while the lock waited for it. Most appends need only the heads.
  */
 export const readBases = async (
   client: pg.Client,

@@ -13,17 +13,17 @@ import { insertKeys } from './keys.ts';
 import { projectionsOf, writeCalls } from './projection-rows.ts';
 import type { WriteLog } from './write-log.ts';
 
-/** An append with all that does not depend on the head, made before its transaction begins. */
+/** An append with everything that does not depend on the head, prepared before its transaction begins. */
 export interface PendingAppend {
   readonly request: AppendRequest;
   readonly seals: readonly Seal[];
   readonly payloads: readonly EncodedPayload[];
   readonly blobs: readonly EncodedBlob[];
-  /** Sent for commit without a good answer: the next try looks whether one of them landed. */
+  /** Commits that were sent without a definite answer. The next try checks whether one of them landed. */
   readonly attempts: Appended[];
 }
 
-/** One request's answer, or why it alone was refused. */
+/** The outcome of one request, or the error that rejects this request alone. */
 export type AppendResult = AppendOutcome | PerdureError;
 
 const keyName = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
@@ -33,7 +33,7 @@ interface Planned {
   readonly outcome: Appended;
 }
 
-/** In order: each request sees what those before it did. */
+/** Plans in order: each request sees the effects of the earlier ones. */
 const planBatch = (bases: AppendBases, batch: readonly PendingAppend[]) => {
   const planned: Planned[] = [];
   const results = batch.map((pending): AppendResult => {
@@ -53,7 +53,7 @@ const planBatch = (bases: AppendBases, batch: readonly PendingAppend[]) => {
   return { planned, results };
 };
 
-/** Heads, events and paths of commits first; keys, blobs and calls are rarer. */
+/** One statement writes heads, events and commit paths. Keys, blobs and calls are rarer and follow separately. */
 const writes = (
   { workspace, writeLog }: BatchConnection,
   bases: AppendBases,
@@ -87,7 +87,7 @@ export interface BatchConnection {
   readonly known: Map<string, Head>;
 }
 
-/** The statement that writes the log is a transaction by itself when it comes alone. */
+/** A lone statement that writes the log needs no explicit transaction. */
 const send = async (
   client: pg.Client,
   opening: Statement | undefined,
@@ -101,8 +101,8 @@ const send = async (
 };
 
 /**
- * Commits what was planned: with an opening in a transaction of its own, without one in that which has read the bases. After an error
- * nothing of it has landed, unless the connection went away.
+ * Commits the planned appends. With an `opening` they get their own transaction, else they end the one that read the
+ * bases. After an error nothing has landed, unless the connection was lost.
  */
 const commit = async (
   connection: BatchConnection,
@@ -125,9 +125,9 @@ const commit = async (
 };
 
 /**
- * One round trip when all heads are known from earlier appends and nothing has to be looked up. The database has the last word: a head
- * that moved, an id or a key that is taken makes it refuse, and undefined asks for the longer way. So does any other answer than
- * `appended`, since it would rest on what this process remembers.
+ * Appends in one round trip if all heads are cached and nothing needs a lookup. The database verifies: it rejects a
+ * moved head, a taken id or a taken key. Undefined makes the caller read the heads first. So does any outcome but
+ * `appended`, because it would rest on cached heads.
  */
 const appendKnown = async (
   connection: BatchConnection,
@@ -152,7 +152,7 @@ const appendKnown = async (
   }
 };
 
-/** One transaction, in one round trip or two. Throws what the engine says. */
+/** Appends the batch in one transaction, with one or two round trips. Throws engine errors unchanged. */
 export const appendBatch = async (
   connection: BatchConnection,
   batch: readonly PendingAppend[],

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** No append to the session gets through until it is let go of. */
+/** Blocks appends to the session until the returned function releases it. */
 const hold = async ({ workspace, session }: SessionKey): Promise<() => Promise<void>> => {
   const client = newPgClient(database.adminUrl);
   await client.connect();
@@ -41,7 +41,7 @@ const workFor = (ms: number): void => {
   for (const until = performance.now() + ms; performance.now() < until; );
 };
 
-test('[LOG7] of a batch that failed, what lands by itself is told before the rest of it is tried', async () => {
+test('[LOG7] after a batch fails, an append that lands alone resolves before the rest is retried', async () => {
   const statementTimeoutMs = 500;
   const store = await openPostgresStore({ url: database.url, statementTimeoutMs });
   const workspace = newWorkspace();
@@ -61,25 +61,25 @@ test('[LOG7] of a batch that failed, what lands by itself is told before the res
   await store.close();
 });
 
-test('[LOG1] appends to one session that are under way at once are told in their order, however many others are told with them', async () => {
+test('[LOG1] concurrent appends to one session resolve in order, even when many others resolve with them', async () => {
   const store = await openPostgresStore({ url: database.url });
   const workspace = newWorkspace();
   const keys = Array.from({ length: 256 }, () => newKey(workspace));
   await Promise.all(keys.map((key) => openSession(store, key)));
-  const told: string[] = [];
+  const resolved: string[] = [];
   const all = keys.map((key) =>
     mustAppend(store, key, [rawText('first')]).then(() => {
-      if (key === keys.at(-1)) told.push('first');
+      if (key === keys.at(-1)) resolved.push('first');
       workFor(0.3);
     }),
   );
-  const second = mustAppend(store, keys.at(-1)!, [rawText('second')]).then(() => void told.push('second'));
+  const second = mustAppend(store, keys.at(-1)!, [rawText('second')]).then(() => void resolved.push('second'));
   await Promise.all([...all, second]);
-  expect(told).toEqual(['first', 'second']);
+  expect(resolved).toEqual(['first', 'second']);
   await store.close();
 }, 30_000);
 
-/** How many events each transaction has brought to sessions that were open before. */
+/** For each transaction, the number of events it added to sessions that were already open. */
 const transactionsOf = async (workspace: WorkspaceId): Promise<readonly number[]> => {
   const rows = await askPostgres<{ count: number }>(
     database.adminUrl,
@@ -96,7 +96,7 @@ const openMany = async (store: Store, count: number): Promise<readonly SessionKe
   return keys;
 };
 
-test('[LOG7] a transaction takes 256 appends of all that wait, or 8 MiB of them', async () => {
+test('[LOG7] a transaction takes at most 256 waiting appends, or 8 MiB', async () => {
   const store = await openPostgresStore({ url: database.url });
   const many = await openMany(store, 300);
   await Promise.all(many.map((key) => mustAppend(store, key, [rawText('a')])));
@@ -108,7 +108,7 @@ test('[LOG7] a transaction takes 256 appends of all that wait, or 8 MiB of them'
   await store.close();
 });
 
-test('[KEY1, LOG7] a key that comes twice at once is answered twice, in the transaction of the others', async () => {
+test('[KEY1, LOG7] two concurrent appends with the same key are both answered, within one transaction', async () => {
   const store = await openPostgresStore({ url: database.url });
   const [twice, other] = await openMany(store, 2);
   const outcomes = await Promise.all([
@@ -121,9 +121,9 @@ test('[KEY1, LOG7] a key that comes twice at once is answered twice, in the tran
 });
 
 test.each([
-  ['are known', true],
+  ['are cached', true],
   ['are read first', false],
-])('[LOG7] sessions of a batch are locked in the order of their ids, on heads that %s', async (_, isKnown) => {
+])('[LOG7] a batch locks its sessions in id order, with heads that %s', async (_, isKnown) => {
   const store = await openPostgresStore({ url: database.url });
   const [low, high] = (await openMany(store, 2)).toSorted((a, b) => (a.session < b.session ? -1 : 1));
   const writer = isKnown ? store : await openPostgresStore({ url: database.url });
@@ -137,7 +137,7 @@ test.each([
   await Promise.all([store.close(), isKnown || writer.close()]);
 });
 
-test('[LOG1] what was appended to a head that is known is one statement', async () => {
+test('[LOG1] an append on a cached head takes one statement', async () => {
   const store = await openPostgresStore({ url: database.url });
   const [key] = await openMany(store, 1);
   const query = vi.spyOn(pg.Client.prototype, 'query');
@@ -149,7 +149,7 @@ test('[LOG1] what was appended to a head that is known is one statement', async 
   expect(names.filter((name) => name !== 'perdure.notify')).toEqual(['perdure.append', 'perdure.append']);
 });
 
-test('[LOG7] a queue says when nothing waits in it any more', async () => {
+test('[LOG7] a queue reports when it becomes empty', async () => {
   const options = { url: database.url, poolSize: 1, statementTimeoutMs: 5000 };
   await (await openPostgresStore(options)).close();
   const opened = new Database(options);

@@ -13,11 +13,11 @@ import type { WriteLog } from './write-log.ts';
 
 const maxBatchRequests = 256;
 const maxBatchBytes = 8 * 1024 * 1024;
-/** When more than this waits already, the event loop's time is dearer than space: what comes then is stored as it is. */
+/** When more bytes than this wait already, CPU time is scarcer than space, so new payloads are stored uncompressed. */
 const maxCompressBytes = 64 * 1024;
 const maxTries = 5;
 const retryForMs = 4000;
-/** How many statements may take all the time they have before the rest of their batch is refused too. */
+/** How many statements of a failed batch may run into the timeout before the rest is rejected too. */
 const apartForTimeouts = 5;
 
 interface Waiting {
@@ -31,12 +31,12 @@ interface Waiting {
 
 type Ready = Waiting & { readonly pending: PendingAppend };
 
-/** What a caller is told when its batch is through. */
+/** Resolves or rejects one caller after its batch has finished. */
 interface Answer {
-  tell(): void;
+  deliver(): void;
 }
 
-/** Many are told in two halves, so that one is at work here while the other is at the server. */
+/** Many callers are resolved in two halves, so that one half works here while the server works for the other. */
 const halfOf = ({ length }: readonly Answer[]): number => Math.max(4, Math.ceil(length / 2));
 
 export interface AppendQueueOptions {
@@ -46,11 +46,11 @@ export interface AppendQueueOptions {
   /** Heads as this process last saw them. */
   readonly known: Map<string, Head>;
   readonly onCommit: (changes: readonly Change[]) => void;
-  /** Nothing waits: the queue may be forgotten. */
+  /** Called when nothing waits, so the owner may drop the queue. */
   readonly onIdle: () => void;
 }
 
-/** Group commit of one workspace: one batch is under way, and what arrives meanwhile shares the next one's transaction. */
+/** Group commit for one workspace: while one batch is in flight, new appends collect for the next transaction. */
 export class AppendQueue {
   readonly #options: AppendQueueOptions;
   #waiting: Waiting[] = [];
@@ -91,18 +91,21 @@ export class AppendQueue {
     if (!this.#running) void this.#run();
   }
 
-  /** What waits is sent before those of the batch before are told: the server works on it while they make their next. */
+  /**
+   * Sends the next batch before resolving the previous one, so that the server works while callers prepare their next
+   * appends.
+   */
   async #run(): Promise<void> {
     this.#running = true;
     const lease = this.#options.database.lease();
     let answers: readonly Answer[] = [];
-    let told = Promise.resolve();
+    let delivered = Promise.resolve();
     for (await nextTurn(); ; ) {
       const batch = this.#take();
       if (batch.length + answers.length === 0) break;
       const next = batch.length > 0 ? this.#settle(lease, batch) : nextTurn([]);
       const those = answers;
-      told = told.then(() => inSlices(those, ({ tell }) => tell(), halfOf(those)));
+      delivered = delivered.then(() => inSlices(those, ({ deliver }) => deliver(), halfOf(those)));
       answers = await next;
     }
     lease.release();
@@ -110,7 +113,7 @@ export class AppendQueue {
     if (this.#waiting.length === 0) this.#options.onIdle();
   }
 
-  /** In the order of arrival within a session; a fork waits for a batch that does not write its parent. */
+  /** Keeps arrival order within a session. A fork waits for a batch that does not write its parent. */
   #take(): Ready[] {
     const batch: Ready[] = [];
     const rest: Waiting[] = [];
@@ -135,7 +138,7 @@ export class AppendQueue {
     return batch;
   }
 
-  /** Those of a batch that failed are tried one by one, unless none could fare better than all. */
+  /** Retries the appends of a failed batch one by one, unless the error would hit each of them as well. */
   async #settle(lease: Lease, batch: readonly Ready[]): Promise<readonly Answer[]> {
     const until = Date.now() + apartForTimeouts * this.#options.database.statementTimeoutMs;
     let results: readonly AppendResult[];
@@ -148,7 +151,7 @@ export class AppendQueue {
       const apart = batch.length > 1 && !isOfConnection(error) && !(error instanceof PerdureError);
       for (const waiting of batch) {
         if (!apart || Date.now() >= until) waiting.reject(error);
-        else for (const { tell } of await this.#settle(lease, [waiting])) tell();
+        else for (const { deliver } of await this.#settle(lease, [waiting])) deliver();
       }
       return [];
     }
@@ -157,11 +160,11 @@ export class AppendQueue {
     );
     return batch.map((waiting, place) => {
       const result = results[place]!;
-      return { tell: () => (result instanceof PerdureError ? waiting.reject(result) : waiting.resolve(result)) };
+      return { deliver: () => (result instanceof PerdureError ? waiting.reject(result) : waiting.resolve(result)) };
     });
   }
 
-  /** Tries again what another process got in the way of, and what a lost connection left open, as long as there are connections. */
+  /** Retries after conflicts with other processes and after lost connections, within limits on tries and time. */
   async #commit(lease: Lease, batch: readonly PendingAppend[]): Promise<readonly AppendResult[]> {
     const { database, ...connection } = this.#options;
     const opening = database.opening(connection.workspace, 'read write');
@@ -170,11 +173,12 @@ export class AppendQueue {
       try {
         return await lease.use((client) => appendBatch({ ...connection, client, opening }, batch));
       } catch (error) {
-        // From the first failure on: this process may have stood still before it, for as long as it takes a server to end a connection.
+        // The deadline starts at the first failure. Before it, the process may have been suspended until the server
+        // dropped the connection.
         until ??= Date.now() + retryForMs;
         const sent = batch.some(({ attempts }) => attempts.length > 0);
         const lost = isConnectionLost(error);
-        // Another is being made the primary, perhaps: that takes seconds.
+        // A failover to another primary may be under way, and takes seconds.
         const few = tries < maxTries;
         const again = lost ? (sent || isReadOnly(error) || few) && Date.now() < until : isOutdated(error) && few;
         if (!again) throw lost && sent ? unknownOutcome(error) : error;

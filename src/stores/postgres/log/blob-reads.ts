@@ -9,10 +9,10 @@ interface Waiting extends Pick<PromiseWithResolvers<Uint8Array | undefined>, 're
 }
 
 const statementBlobs = 32;
-/** Of the connections, those that reads of blobs may have at once. */
+/** The share of the pool that blob reads may use at once. */
 const share = 1 / 4;
 
-/** Many blobs may be wanted at once: those that wait are read together, and connections are left for others. */
+/** Batches concurrent blob reads, and leaves connections free for other work. */
 export class BlobReads {
   readonly #database: Database;
   #waiting: Waiting[] = [];

@@ -38,7 +38,7 @@ const findSizes = prepared(
    cross join lateral (select hash, size from perdure.blobs where workspace = $1 and hash = asked.hash limit 1) b`,
 );
 
-/** In the order of hashes, as all writers lock them. */
+/** Locks in hash order, like all writers, so that they cannot deadlock. */
 const renew = prepared(
   'renew_blobs',
   `update perdure.blobs b set put_at = clock_timestamp()
@@ -56,7 +56,7 @@ const findHashes = prepared(
    cross join lateral (select hash from perdure.blobs where workspace = $1 and hash = asked.hash limit 1) b`,
 );
 
-/** A time is not written anew for less: a blob may have been used that much later than its row says. */
+/** Uses within a minute do not update the row. So a blob may have been used up to a minute later than its row says. */
 const usedAt = `(b.put_at + interval '1 minute')`;
 
 const isLoose = `not exists (select 1 from perdure.events e where e.workspace = $1 and e.encoding = 2 and e.payload = b.hash)
@@ -98,7 +98,7 @@ export const putBlobs = async (
   await database.write(workspace, [insertBlobs(workspace, encoded)]);
 };
 
-/** Those that are there are from now on as young as if they were just written. */
+/** Resets the age of the blobs that exist, as if they had just been written. */
 export const touchBlobs = async (
   database: Database,
   workspace: WorkspaceId,
@@ -132,8 +132,8 @@ export const removeBlobs = async (
 };
 
 /**
- * Leaves alone what is there and puts right what was damaged. In the order of hashes, so that two writers of the same blobs wait for
- * each other in one direction.
+ * Keeps intact blobs and repairs damaged ones. Writes in hash order, so that two writers of the same blobs cannot
+ * deadlock.
  */
 export const insertBlobs = (workspace: WorkspaceId, given: readonly EncodedBlob[]): pg.QueryConfig => {
   const once = new Map(given.map((blob) => [hexOf(blob.hash), blob]));
@@ -147,14 +147,14 @@ export const insertBlobs = (workspace: WorkspaceId, given: readonly EncodedBlob[
   );
 };
 
-/** Undefined when the stored bytes are not those that the hash names. */
+/** Undefined when the stored bytes do not match the hash. */
 const intactContent = async ({ hash, size, encoding, bytes }: BlobRow): Promise<Uint8Array | undefined> => {
   const content = await decodeBlob(encoding, bytes, size).catch(() => undefined);
   if (!content || hexOf(await sha256(content)) !== hexOf(hash)) return undefined;
   return new Uint8Array(content.buffer, content.byteOffset, content.length);
 };
 
-/** By the hash in hex: how much reading them may unpack. */
+/** Decoded sizes by hex hash, to bound what reading them unpacks. */
 export const blobSizes = async (
   source: Source,
   workspace: WorkspaceId,
@@ -165,7 +165,7 @@ export const blobSizes = async (
   return new Map(rows.map(({ hash, size }) => [hexOf(hash), size]));
 };
 
-/** By the hash in hex; what is damaged is left out like what is missing. */
+/** Contents by hex hash. Damaged blobs are absent, like missing ones. */
 export const readBlobs = async (
   source: Source,
   workspace: WorkspaceId,

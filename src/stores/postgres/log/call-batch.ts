@@ -6,17 +6,17 @@ import { madeCall, settledCall } from '../../log/projected-rows.ts';
 export interface CallEnd extends Extract<CallChange, { kind: 'ended' }> {
   readonly session: SessionId;
   readonly endedSeq: number;
-  /** How many open calls of its id are newer than its own, and ended by others of the batch. */
+  /** How many newer open calls with the same id end in this batch too. */
   readonly newer: number;
 }
 
 export interface CallBatch {
   readonly made: readonly CallRecord[];
-  /** Ends of calls that were stored before. */
+  /** Ends of calls that earlier batches stored. */
   readonly ended: readonly CallEnd[];
 }
 
-/** What the events of a batch, in order, say about calls. An end belongs to the newest call of its id that is open. */
+/** Collects the call changes of a batch, in event order. An end belongs to the newest open call with its id. */
 export const batchCalls = (
   changes: readonly { readonly event: StoredEvent; readonly call: CallChange }[],
 ): CallBatch => {

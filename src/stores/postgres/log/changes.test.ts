@@ -37,7 +37,7 @@ const listeners = () =>
     `select pid from pg_stat_activity where datname = current_database() and query like 'listen perdure;%'`,
   );
 
-/** Woken once when its listening begins. */
+/** Follows the session. Resolves at the first wake-up, which comes when listening begins. */
 const listening = async (store: Store, key: Parameters<Store['watch']>[0]) => {
   const signal = newWakeSignal();
   store.watch(key, signal.wake);
@@ -45,7 +45,7 @@ const listening = async (store: Store, key: Parameters<Store['watch']>[0]) => {
   return signal;
 };
 
-/** What anyone who listens is told. */
+/** Records the notifications that every listening client receives. */
 const hearing = async () => {
   const client = newPgClient(database.url);
   await client.connect();
@@ -61,8 +61,8 @@ const hearing = async () => {
   return { texts, until };
 };
 
-/** When each connection of ours was last asked something. */
-const lastAsked = () =>
+/** When each of our connections last ran a query. */
+const lastQueried = () =>
   askPostgres(
     database.adminUrl,
     `select pid, query_start from pg_stat_activity
@@ -78,7 +78,7 @@ const appender = (url: string, key: object): string => `
 `;
 
 describe('wake-ups', () => {
-  test('[WAKE1] a commit of another process wakes a follower without any polling', async () => {
+  test('[WAKE1] a commit by another process wakes a follower without polling', async () => {
     const store = await open();
     const key = newKey();
     await openSession(store, key);
@@ -88,7 +88,7 @@ describe('wake-ups', () => {
     expect((await mustHead(store, key)).seq).toBe(2);
   });
 
-  test('[WAKE1] a store holds one connection that listens, and none before the first follower', async () => {
+  test('[WAKE1] a store uses one listening connection, and none before the first follower', async () => {
     const store = await open();
     const key = newKey();
     await openSession(store, key);
@@ -99,7 +99,7 @@ describe('wake-ups', () => {
     expect(await listeners()).toHaveLength(1);
   });
 
-  test('[WAKE4] one who watches a workspace hears again after its connection was killed, also of what it missed', async () => {
+  test('[WAKE4] a workspace watcher hears of changes again after its connection was killed, including missed ones', async () => {
     const [store, other] = [await open(), await open()];
     const key = newKey();
     const heard = newWakeSignal();
@@ -119,7 +119,7 @@ describe('wake-ups', () => {
     }
   });
 
-  test('[WAKE4] where notifications are lost, one who watches a workspace hears by the slow look', async () => {
+  test('[WAKE4] where notifications are lost, polling informs a workspace watcher', async () => {
     const store = await open(20);
     const key = newKey();
     const heard = newWakeSignal();
@@ -133,7 +133,7 @@ describe('wake-ups', () => {
     await heard.next();
   });
 
-  test('[WAKE2] a follower hears again after its connection was killed, and looks for what it missed', async () => {
+  test('[WAKE2] a follower wakes again after its connection was killed, and finds what it missed', async () => {
     const [store, other] = [await open(), await open()];
     const key = newKey();
     await openSession(store, key);
@@ -148,7 +148,7 @@ describe('wake-ups', () => {
     }
   });
 
-  test('[WAKE2] a notification that got lost is made up for by a slow look at the sessions watched', async () => {
+  test('[WAKE2] polling of the watched sessions makes up for a lost notification', async () => {
     const store = await open(100);
     const key = newKey();
     await openSession(store, key);
@@ -163,7 +163,7 @@ describe('wake-ups', () => {
     await signal.next();
   });
 
-  test('[WAKE1, TEN1] a notification wakes the followers of that workspace and session alone; others are not ours', async () => {
+  test('[WAKE1, TEN1] a notification wakes only the followers of its workspace and session, and malformed ones are ignored', async () => {
     const store = await open();
     const key = newKey();
     const elsewhere = { ...key, workspace: newWorkspace() };
@@ -182,7 +182,7 @@ describe('wake-ups', () => {
     expect(theirs.count).toBe(0);
   });
 
-  test('[WAKE2, WAKE4] false hints silence nobody: followers are woken by what comes later, and who watches a workspace is told only what is there', async () => {
+  test('[WAKE2, WAKE4] false hints suppress no later wake-up, and a workspace watcher hears only of events that exist', async () => {
     const [store, other] = [await open(), await open()];
     const key = newKey();
     await openSession(store, key);
@@ -208,22 +208,22 @@ describe('wake-ups', () => {
     expect(new Set(heard)).toEqual(new Set([1, 2, 3].map((seq) => `${key.session} ${seq}`)));
   });
 
-  test('[WAKE2] where the newest commits were lost, the slow look wakes for those that take their place', async () => {
+  test('[WAKE2] after the newest commits were lost, polling wakes followers for the commits that replace them', async () => {
     const store = await open(50);
     const key = newKey();
     await openSession(store, key);
     const signal = await listening(store, key);
-    const standAt = async (seq: number) => {
+    const moveHeadTo = async (seq: number) => {
       const before = signal.count;
       const move = 'update perdure.sessions set seq = $1 where workspace = $2 and id = $3';
       await askPostgres(database.adminUrl, move, seq, key.workspace, key.session);
       while (signal.count === before) await signal.next();
     };
     await mustAppend(store, key, [rawText('a'), rawText('b')]);
-    for (const seq of [9, 2, 3]) await standAt(seq);
+    for (const seq of [9, 2, 3]) await moveHeadTo(seq);
   });
 
-  test('[WAKE1, ST3] a store that is closed while its listener connects, at whatever moment, leaves no error behind', async () => {
+  test('[WAKE1, ST3] closing a store while its listener connects leaves no error behind, at any moment', async () => {
     for (let afterMs = 0; afterMs < 15; afterMs++) {
       const store = await open();
       store.watch(newKey(), () => undefined);
@@ -232,10 +232,10 @@ describe('wake-ups', () => {
     }
   });
 
-  test('[QUEUE5] a worker hears of news and of what a release leaves without any polling, and of nothing else', async () => {
+  test('[QUEUE5] a worker wakes for new work and for released work without polling, and for nothing else', async () => {
     const [store, other, gone] = [await open(), await open(), await open()];
     const key = await enterSession(gone);
-    await gone.close(); // all that it had to tell is told
+    await gone.close(); // closing flushes its notifications
     const signal = newWakeSignal();
     store.watchWork(key.workspace, signal.wake);
     await signal.next();
@@ -250,7 +250,7 @@ describe('wake-ups', () => {
     expect(await listeners()).toHaveLength(1);
   });
 
-  test('[QUEUE5] a notification that got lost is made up for by a slow look at the queue, as long as nobody has the work', async () => {
+  test('[QUEUE5] polling of the queue makes up for a lost notification of free work', async () => {
     const store = await open(50);
     const key = await enterSession(store);
     await leaseAs(store, key, 'w1');
@@ -265,7 +265,7 @@ describe('wake-ups', () => {
     await signal.next();
   });
 
-  test('[WAKE1] many appends at once make few notifications, and the last names the newest event', async () => {
+  test('[WAKE1] many concurrent appends cause few notifications, and the last names the newest event', async () => {
     const store = await open();
     const key = newKey();
     await openSession(store, key);
@@ -276,7 +276,7 @@ describe('wake-ups', () => {
     expect(heard.texts.length).toBeLessThan(appends / 10);
   });
 
-  test('[WAKE1] appends one after another make one notification per interval at most', async () => {
+  test('[WAKE1] consecutive appends cause at most one notification per interval', async () => {
     const store = await open();
     const key = newKey();
     await openSession(store, key);
@@ -285,18 +285,18 @@ describe('wake-ups', () => {
     for (let n = 0; n < 300; n++) await mustAppend(store, key, [rawText(`${n}`)]);
     const tookMs = performance.now() - startMs;
     await heard.until(`${key.workspace}/${key.session}/301`);
-    const shortestMs = intervalMs - 1; // timers count whole milliseconds
+    const shortestMs = intervalMs - 1; // timers have millisecond resolution
     expect(heard.texts.length).toBeLessThanOrEqual(tookMs / shortestMs + 2);
   });
 
-  test('[WAKE1] a follower of sessions that rest asks the database for nothing', async () => {
+  test('[WAKE1] followers of idle sessions send no queries', async () => {
     const store = await open();
     const keys = Array.from({ length: 20 }, () => newKey());
     for (const key of keys) await openSession(store, key);
     await Promise.all(keys.map((key) => listening(store, key)));
     await store.head(keys[0]!);
-    const before = await lastAsked();
+    const before = await lastQueried();
     await pause(1000);
-    expect(await lastAsked()).toEqual(before);
+    expect(await lastQueried()).toEqual(before);
   });
 });

@@ -17,7 +17,7 @@ const findSeqs = prepared(
    cross join lateral (select id, seq from perdure.sessions where workspace = $1 and id = asked.id limit 1) s`,
 );
 
-/** More that wait to be looked at are left to the slow look. */
+/** When more hints than this wait for verification, polling covers the rest. */
 const maxHints = 10_000;
 
 export interface ChangesOptions {
@@ -25,13 +25,16 @@ export interface ChangesOptions {
   readonly noteSeal: NoteSeal;
   readonly keepAliveMs: number;
   readonly fallbackPollMs: number;
-  /** Called when the first follower comes. */
+  /** Called when the first follower arrives. */
   readonly onListen: () => void;
-  /** For an address that may be wrong without the store's being so. */
+  /** For a separate listen address, which may be wrong while the store itself works. */
   readonly tellSilence?: TellSilence | undefined;
 }
 
-/** Wakes followers: those of this process at once, those of others by NOTIFY, and all by a slow look in case that was lost. */
+/**
+ * Wakes followers: in this process at once, in other processes through NOTIFY. Slow polling covers lost
+ * notifications.
+ */
 export class Changes {
   readonly #database: Database;
   readonly #watchers = new Watchers();
@@ -41,11 +44,11 @@ export class Changes {
   readonly #probe: HintProbe | undefined;
   readonly #pollMs: number;
   readonly #onListen: () => void;
-  /** To be looked at, and then told to those who watch their workspace. */
+  /** Hinted sessions to verify before their workspace watchers hear of them. */
   readonly #hints = new Map<string, SessionKey>();
   #askingHinted: Promise<void> | undefined;
   #poll: NodeJS.Timeout | undefined;
-  /** All that happened before was told. */
+  /** Workspace watchers have heard of every change before this time. */
   #toldMs = 0;
 
   constructor(database: Database, options: ChangesOptions) {
@@ -140,10 +143,13 @@ export class Changes {
   async #look(): Promise<void> {
     await this.#tellLately();
     if (this.#watchers.anyWorker && (await hasFreeWork(this.#database))) this.#watchers.wakeWorkers();
-    this.#watchers.found(await this.#standing(this.#watchers.keys));
+    this.#watchers.found(await this.#headsOf(this.#watchers.keys));
   }
 
-  /** Whoever may connect to the database can send a hint: what those who watch a workspace are told is read first. */
+  /**
+   * Anyone with access to the database can send a hint. So the store reads the head before it informs workspace
+   * watchers.
+   */
   #hinted(change: Change): void {
     this.#watchers.hinted([change]);
     if (!this.#watchers.isHeard(change.workspace) || this.#hints.size >= maxHints) return;
@@ -151,18 +157,18 @@ export class Changes {
     this.#askingHinted ??= this.#tellHinted();
   }
 
-  /** What comes meanwhile is asked for together. What fails is left to the slow look. */
+  /** Hints that arrive meanwhile are verified together in the next round. Polling covers failures. */
   async #tellHinted(): Promise<void> {
     while (this.#hints.size > 0) {
       const hints = [...this.#hints.values()];
       this.#hints.clear();
-      for (const change of await this.#standing(hints).catch(() => [])) this.#watchers.tell(change);
+      for (const change of await this.#headsOf(hints).catch(() => [])) this.#watchers.tell(change);
     }
     this.#askingHinted = undefined;
   }
 
-  /** The newest event of each that is there. */
-  async #standing(keys: readonly SessionKey[]): Promise<readonly Change[]> {
+  /** The newest seq of each session that exists. */
+  async #headsOf(keys: readonly SessionKey[]): Promise<readonly Change[]> {
     const changes: Change[] = [];
     for (const [workspace, asked] of Map.groupBy(keys, (key) => key.workspace)) {
       const statement = findSeqs(

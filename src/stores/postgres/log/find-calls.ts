@@ -20,7 +20,7 @@ export const callsOfWorkspace = (workspace: WorkspaceId, asked: CallQuery): pg.Q
   const query = new QueryText('$');
   const conditions = [
     `workspace = ${query.place(workspace)}`,
-    // Those that run are few among all there were, and have an index of their own.
+    // Running calls are few and have their own partial index.
     isOnlyRunning(asked) ? ' and ended_seq is null' : '',
     query.narrow(asked),
     query.and(asked.status, (place) => `status = any(${place}::text[])`),
@@ -33,7 +33,10 @@ export const callsOfWorkspace = (workspace: WorkspaceId, asked: CallQuery): pg.Q
   };
 };
 
-/** What a query of one session looks among: `left` are the spans that the page has left, `live` those that an end counts in. */
+/**
+ * The events that a query of one session covers. `left` are the spans left for this page; a call counts as ended only
+ * if its end is in `live`.
+ */
 interface CallSpans {
   readonly session: SessionId;
   readonly left: readonly Segment[];

@@ -23,7 +23,7 @@ const filters = (query: QueryText, asked: CommitQuery): string => {
   ].join('');
 };
 
-/** Only the keys that the page needs are looked up in the log. */
+/** Looks up only those log events that the page needs. */
 const withEvents = (query: QueryText, keys: string, order: string): pg.QueryConfig => ({
   text: `select ${eventColumns.replaceAll(/\w+/g, 'e.$&')}
     from (${keys}) key join perdure.events e on e.workspace = $1 and e.session = key.session and e.seq = key.seq
@@ -39,7 +39,7 @@ export const commitsOfWorkspace = (workspace: WorkspaceId, asked: CommitQuery): 
   return withEvents(query, keys, 'key.at desc, key.session desc, key.seq desc');
 };
 
-/** One span of one session at a time, so that each is a walk along the primary key. */
+/** Reads one span of one session at a time, so that each read is a scan along the primary key. */
 export const commitsOfSpans = (
   workspace: WorkspaceId,
   spans: readonly Segment[],

@@ -11,13 +11,13 @@ const describe = prepared(
    where workspace = $1 and id = $2`,
 );
 
-/** The summary alone, whatever stood there; writers who remember the head read it again, see `perdure.append`. */
+/** Replaces only the summary. Setting `was` makes writers with a cached head read it again; see `perdure.append`. */
 export const describeSession = ({ workspace, session }: SessionKey, summary: SessionSummary): pg.QueryConfig =>
   describe(workspace, session, JSON.stringify(summary), summary.status, summary.updatedAt);
 
 const mark = prepared('mark_imported', 'update perdure.sessions set imported_to = $3 where workspace = $1 and id = $2');
 
-/** Up to here its events came from elsewhere. */
+/** Records that the events up to this seq came from an import. */
 export const markImported = ({ workspace, session }: SessionKey, upTo: number): pg.QueryConfig =>
   mark(workspace, session, upTo);
 

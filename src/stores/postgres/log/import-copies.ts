@@ -14,7 +14,7 @@ import { insertKeys } from './keys.ts';
 import { projectionsOf, writeCalls } from './projection-rows.ts';
 import type { WriteLog } from './write-log.ts';
 
-/** Of two imports of the same sessions the second finds what the first made. */
+/** Serializes imports of a workspace, so that the second of two equal imports finds what the first one wrote. */
 export const waitForOthers = prepared(
   'lock_import',
   `select pg_advisory_xact_lock(hashtextextended('perdure import ' || $1, 0))`,
@@ -37,7 +37,7 @@ const encode = async (events: readonly StoredEvent[]) => {
   return { rows: events.map((event) => ({ event, payload: payloadOf(event) })), blobs };
 };
 
-/** The number of events that were new. */
+/** Returns the number of new events. */
 const addCopy = async (
   client: pg.Client,
   writeLog: WriteLog,
@@ -73,7 +73,9 @@ const addCopy = async (
   return plan.added.length;
 };
 
-/** One transaction, fed piece by piece; whatever fails, here or in the source of the copies, undoes all of it. */
+/**
+ * Imports in one transaction, piece by piece. Any error, here or in the source of the copies, rolls back everything.
+ */
 export const importCopies = async (
   database: Database,
   writeLog: WriteLog,

@@ -11,7 +11,7 @@ interface LineageRow extends Origin {
   readonly seq: number;
 }
 
-/** A row that was met before ends it, so that a session which somebody made its own ancestor is no loop without end. */
+/** `union` drops rows seen before, so the recursion ends even if a session was edited to be its own ancestor. */
 const find = prepared(
   'find_lineage',
   `with recursive line as (
@@ -26,7 +26,7 @@ const find = prepared(
 
 const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
-/** What a session was forked from never changes, so it is read once. */
+/** Caches lineages, because a session's fork point never changes. */
 export class Lineages {
   readonly #database: Database;
   readonly #kept = new BoundedMap<string, readonly LineageLink[]>(10_000);
@@ -35,7 +35,7 @@ export class Lineages {
     this.#database = database;
   }
 
-  /** From the session itself to its root; undefined when there is no such session. */
+  /** Links from the session itself to its root; undefined when the session does not exist. */
   async get(key: SessionKey): Promise<readonly LineageLink[] | undefined> {
     return this.#kept.get(nameOf(key)) ?? (await this.withHead(key))?.lineage;
   }
@@ -46,18 +46,18 @@ export class Lineages {
     const lineage = lineageOf(key.session, (id) => byId.get(id));
     if (!lineage) return undefined;
     const { seq } = byId.get(key.session)!;
-    if (!isCount(seq)) throw sessionDamaged(key.session, `the row of ${key.session} says seq ${seq}, which cannot be`);
+    if (!isCount(seq)) throw sessionDamaged(key.session, `the row of ${key.session} is corrupt (seq is ${seq})`);
     this.#kept.set(nameOf(key), lineage);
     return { lineage, seq };
   }
 
-  /** Where the events that a query looks among are kept, newest first. */
+  /** The segments that store the events of these ranges, newest first. */
   async spans(workspace: WorkspaceId, { session, ranges }: EventRanges): Promise<readonly Segment[]> {
     const lineage = (await this.get({ workspace, session })) ?? [];
     return spansOf(segmentsOf(lineage, Number.MAX_SAFE_INTEGER), ranges);
   }
 
-  /** Spares the reader of a head that was just seen the question. */
+  /** Caches the lineage of a head just read, to save a query later. */
   learn(head: Head): void {
     if (this.#kept.has(nameOf(head))) return;
     const above = head.parent && this.#kept.get(nameOf({ ...head, session: head.parent.session }));

@@ -27,7 +27,7 @@ const connect = async (url: string): Promise<pg.Client> => {
   return client;
 };
 
-/** Until a connection waits for a lock in such a statement. */
+/** Resolves when a connection waits for a lock in such a statement. */
 const waiting = async (statement: string): Promise<void> => {
   const find = `select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
@@ -46,7 +46,7 @@ const meta = () =>
   );
 
 describe('migrations', () => {
-  test('[ST1] who was killed in the middle of the first opening leaves nothing behind, and the next one does the work', async () => {
+  test('[ST1] a process killed during the first opening leaves nothing behind, and the next one migrates', async () => {
     const other = await connect(database.url);
     await other.query('begin; create schema perdure');
     const killed = runScript(opener(database.url));
@@ -62,7 +62,7 @@ describe('migrations', () => {
     expect(await meta()).toHaveLength(1);
   });
 
-  test('[ST1, FAULT1] who waits too long for another that migrates gets STORE_BUSY, and opens later', async () => {
+  test('[ST1, FAULT1] opening fails with STORE_BUSY after waiting too long for another migration, and succeeds later', async () => {
     const other = await connect(database.url);
     await other.query('select pg_advisory_lock($1)', [migrationLock]);
     await expect(openPostgresStore({ url: database.url, statementTimeoutMs: 100 })).rejects.toMatchObject({
@@ -73,7 +73,7 @@ describe('migrations', () => {
     await (await openPostgresStore({ url: database.url })).close();
   });
 
-  test('[ST2] an older release that waits for the migration of a newer one is refused when that is through', async () => {
+  test("[ST2] an older release that waits for a newer release's migration is rejected when it has finished", async () => {
     const newer = await connect(database.url);
     await newer.query(`begin; select pg_advisory_xact_lock(${migrationLock}); create schema perdure`);
     await newer.query(`create table perdure.meta as select 9 as schema, '9.10.0' as oldest_reader`);
@@ -83,7 +83,7 @@ describe('migrations', () => {
     await expect(older).rejects.toMatchObject({ code: 'STORE_NEWER', details: { needs: '9.10.0' } });
   });
 
-  test('[ST1] a database that has its schema is opened without the right to change it', async () => {
+  test('[ST1] a role without the right to change the schema opens a database that has it', async () => {
     await (await openPostgresStore({ url: database.url })).close();
     const before = await meta();
     const name = new URL(database.url).pathname.slice(1);
@@ -94,7 +94,7 @@ describe('migrations', () => {
     expect(await meta()).toEqual(before);
   });
 
-  test('[ST2] a database that needs a newer release is refused, and left as it is', async () => {
+  test('[ST2] a database that needs a newer release is rejected and left unchanged', async () => {
     await (await openPostgresStore({ url: database.url })).close();
     await askPostgres(database.url, `update perdure.meta set schema = schema + 1, oldest_reader = '9.10.0'`);
     const before = await meta();
@@ -107,7 +107,7 @@ describe('migrations', () => {
     await (await openPostgresStore({ url: database.url, release: '9.10.0' })).close();
   });
 
-  test('[ST2] a newer schema that still lets this release read is used and left alone', async () => {
+  test('[ST2] a newer schema that still allows this release is used and left unchanged', async () => {
     await (await openPostgresStore({ url: database.url })).close();
     await askPostgres(database.url, 'update perdure.meta set schema = schema + 1');
     const before = await meta();
@@ -118,11 +118,11 @@ describe('migrations', () => {
   });
 });
 
-test('a payload of 3 kB that cannot be made smaller stands in its row, which takes less room than elsewhere; one of 5 kB does not', async () => {
+test('an incompressible payload of 3 kB is stored inline in its row, and one of 5 kB is not', async () => {
   const store = await openPostgresStore({ url: database.url });
   const key = newKey();
   await openSession(store, key);
-  const elsewhere = async () => {
+  const toastBytes = async () => {
     const [row] = await askPostgres<{ bytes: string }>(
       database.url,
       `select pg_relation_size(reltoastrelid) as bytes from pg_class where oid = 'perdure.events'::regclass`,
@@ -130,8 +130,8 @@ test('a payload of 3 kB that cannot be made smaller stands in its row, which tak
     return Number(row!.bytes);
   };
   await mustAppend(store, key, [raw(randomBytes(3000))]);
-  expect(await elsewhere()).toBe(0);
+  expect(await toastBytes()).toBe(0);
   await mustAppend(store, key, [raw(randomBytes(5000))]);
-  expect(await elsewhere()).toBeGreaterThan(0);
+  expect(await toastBytes()).toBeGreaterThan(0);
   await store.close();
 });

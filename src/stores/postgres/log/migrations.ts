@@ -8,18 +8,23 @@ import { tenantTable } from '../server/tenant-table.ts';
 import { listingSpanMs } from './sessions.ts';
 
 interface Migration {
-  /** The oldest release that can work with the database once this has run. */
+  /** The oldest release that can use the database after this migration. */
   readonly oldestReader: string;
   readonly sql: string;
 }
 
 /**
- * Heads and events in one call, which is a transaction of its own where no other is open: a message to the server costs as much as a
- * row. Heads are upserted, since the plan of an update with a join would hang on guesses about the size of a workspace. One that goes on
- * from another must find just that (`was`), and comes without a root, so that it shows if it made a session; one that makes a session
- * must find none. Otherwise a head has moved and nothing is written. A row whose summary was put right since names itself as what it
- * was: only a writer who has read it in this transaction (`fresh`) may go on from it. Where no event is a commit, `paths` is null, and
- * where none concerns workers, `work_sessions`.
+ * Writes heads and events in one call, because a message to the server costs as much as a row. Outside a transaction,
+ * the call is a transaction by itself. It upserts heads, because the plan of an update with a join would depend on
+ * estimates of the workspace's size.
+ *
+ * A head that continues a session must match the stored hash (`was`). It carries no root, which reveals whether the
+ * upsert created a session instead. A head that creates a session must find none. Otherwise a head has moved, and
+ * nothing is written.
+ *
+ * A row whose summary was repaired has `was` equal to its own hash. Only a writer that read it in this transaction
+ * (`fresh`) may continue it. `paths` is null if no event is a commit, and `work_sessions` is null if no event concerns
+ * workers.
  */
 const appendFunction = `
   create type perdure.new_head as (
@@ -73,7 +78,7 @@ const appendFunction = `
   $function$;
 `;
 
-/** What can be made anew from the log, also when somebody dropped it. */
+/** Tables that can be rebuilt from the log, even after they were dropped. */
 const projectionTables = {
   commit_paths: `
     create table perdure.commit_paths (
@@ -121,7 +126,7 @@ const projectionTables = {
   `,
 } as const;
 
-/** A cache of folds: it may be made anew with nothing in it. */
+/** A cache of folds, which can be recreated empty. */
 const snapshotTable = `
   create table perdure.snapshots (
     workspace text collate "C" not null,
@@ -134,12 +139,12 @@ const snapshotTable = `
   ${tenantTable('snapshots')}
 `;
 
-/** Numbered from 1 by their place; never changed once released. */
+/** Numbered from 1 by position. A released migration must not change. */
 const migrations: readonly Migration[] = [
   {
     oldestReader: '0.0.1',
-    // updated_span changes once in listingSpanMs at most: an index on it serves the listing, and leaves updates of a busy session's row
-    // within their page. Payloads come compressed, so the server need not try.
+    // updated_span changes at most once per listingSpanMs. An index on it serves the listing, and still allows
+    // in-page (HOT) updates of a busy session's row. Payloads arrive compressed, so the server does not compress them.
     sql: `
       create table perdure.sessions (
         workspace text collate "C" not null,
@@ -236,7 +241,7 @@ const migrations: readonly Migration[] = [
   },
   {
     oldestReader: '0.0.1',
-    // A UUID of version 4 has 122 random bits.
+    // A version 4 UUID has 122 random bits.
     sql: `
       create table perdure.note_key (
         one boolean primary key default true check (one),
@@ -257,7 +262,7 @@ const metaTable = `
   insert into perdure.meta (schema, oldest_reader) values (0, '0.0.0');
 `;
 
-/** Asks the catalog's rows: what to_regclass knows may be older than the lock that was waited for. */
+/** Queries the catalog tables, because to_regclass may use a cache older than the lock just acquired. */
 const exists = async (client: pg.Client, kind: 'tables' | 'namespace', condition: string): Promise<boolean> =>
   (await client.query(`select from pg_catalog.pg_${kind} where ${condition}`)).rows.length > 0;
 
@@ -266,8 +271,7 @@ const isTable = (client: pg.Client, name: string): Promise<boolean> =>
 
 const readRow = async (client: pg.Client): Promise<Meta> => {
   const meta = parseMeta((await client.query('select schema, oldest_reader from perdure.meta')).rows[0]);
-  if (!meta)
-    throw new PerdureError('STORE_CORRUPT', `what the database says of its schema cannot be read: ${metaAdvice}`);
+  if (!meta) throw new PerdureError('STORE_CORRUPT', `perdure.meta is missing or corrupt: ${metaAdvice}`);
   return meta;
 };
 
@@ -283,12 +287,12 @@ const refuseNewer = (meta: Meta | undefined, release: string): void => {
   );
 };
 
-/** Any number, as long as every release asks for the same. */
+/** An arbitrary number that every release must share. */
 export const migrationLock = 7_313_825_671;
 
 const lockMigrations = (client: pg.Client) => client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
 
-/** In the transaction that is open: makes those that somebody dropped. */
+/** Recreates dropped tables within the open transaction. */
 export const restoreProjectionTables = async (client: pg.Client): Promise<void> => {
   for (const [name, sql] of Object.entries({ ...projectionTables, snapshots: snapshotTable })) {
     if (await isTable(client, name)) continue;
@@ -312,7 +316,7 @@ const runPending = async (client: pg.Client, release: string): Promise<void> => 
   }
 };
 
-/** Nobody waits without end for another who migrates, nor for one whose machine went away in the middle of it. */
+/** The timeouts bound the wait for another migration, even if its machine vanished in the middle of it. */
 const opening = (waitMs: number): string => `
   begin isolation level read committed;
   set local lock_timeout = ${Math.trunc(waitMs)};
@@ -322,11 +326,14 @@ const opening = (waitMs: number): string => `
 export interface MigrateOptions {
   readonly release: string;
   readonly waitMs: number;
-  /** Whether there is a `perdure.meta`, as far as is known. */
+  /** Whether `perdure.meta` exists, as far as the caller knows. */
   readonly isBegun: boolean;
 }
 
-/** Brings the database to this release's schema, in one transaction and under a lock: of several processes one does the work. */
+/**
+ * Migrates the database to this release's schema, in one transaction and under a lock. If several processes try, one
+ * does the work.
+ */
 export const migrate = async (client: pg.Client, { release, waitMs, isBegun }: MigrateOptions): Promise<void> => {
   const meta = isBegun ? await readRow(client) : undefined;
   refuseNewer(meta, release);

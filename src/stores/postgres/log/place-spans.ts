@@ -1,7 +1,7 @@
 import type { Segment } from '../../log/lineage.ts';
 import type { QueryText } from '../../log/query-text.ts';
 
-/** The spans as rows to join. */
+/** SQL that yields the spans as rows to join. */
 export const placeSpans = (query: QueryText, spans: readonly Segment[]): string => {
   const sessions = query.place(spans.map(({ session }) => session));
   const firsts = query.place(spans.map(({ from }) => from));

@@ -4,7 +4,10 @@ import { sealPayload, sealPayloadInPool } from '../../codec/seal-payload.ts';
 import type { PendingAppend } from './append-batch.ts';
 import { encodePayloads, isLarge } from './encode-payloads.ts';
 
-/** What of an append needs no head: at once for small payloads, through the thread pool for large ones. */
+/**
+ * Prepares everything that does not depend on the head: synchronously for small payloads, in the thread pool for
+ * large ones.
+ */
 export const prepareAppend = (
   request: AppendRequest,
   options: { readonly compress: boolean },

@@ -22,7 +22,9 @@ const insertCalls = prepared(
      $9::bigint[], $10::text[], $11::bigint[], $12::double precision[], $13::text[], $14::text[])`,
 );
 
-/** The newest call of that id that is open, or where several ends of it come at once, the next newest for each. */
+/**
+ * Ends the newest open call with that id. If several ends with one id arrive together, each ends the next older call.
+ */
 const endCalls = prepared(
   'end_tool_calls',
   `update perdure.tool_calls c
@@ -89,7 +91,7 @@ export interface Projections {
   readonly calls: CallBatch;
 }
 
-/** What commits and calls are found by; most events have none. */
+/** The rows by which queries find commits and calls. Most events have none. */
 export const projectionsOf = (events: readonly StoredEvent[]): Projections => {
   const projected = events.map((event) => ({ event, ...projectionOf(event) }));
   return {
@@ -98,7 +100,7 @@ export const projectionsOf = (events: readonly StoredEvent[]): Projections => {
   };
 };
 
-/** Ends come first: they are of calls that are stored already. */
+/** Ends come first, because they belong to calls that are already stored. */
 export const writeCalls = (workspace: WorkspaceId, { made, ended }: CallBatch): readonly pg.QueryConfig[] => [
   ...(ended.length > 0 ? [endCallRows(workspace, ended)] : []),
   ...(made.length > 0 ? [insertCallRows(workspace, made)] : []),

@@ -11,14 +11,14 @@ import type { Lineages } from './lineages.ts';
 type Order = NonNullable<ReadRange['order']>;
 const sqlOrder: Record<Order, string> = { ascending: 'asc', descending: 'desc' };
 
-/** A walk along the primary key, whatever the planner thinks of the rest. */
+/** Always a scan along the primary key, whatever the planner estimates. */
 const ofOne = (order: Order) =>
   prepared(
     `read_events_${sqlOrder[order]}`,
     `select ${eventColumns} from perdure.events
      where workspace = $1 and session = $2 and seq between $3 and $4 order by seq ${sqlOrder[order]} limit $5`,
   );
-/** One range of one session at a time, each such a walk. */
+/** Reads one range of one session at a time, each as such a scan. */
 const ofSeveral = (order: Order) =>
   prepared(
     `read_segments_${sqlOrder[order]}`,
@@ -47,7 +47,7 @@ const pageOf = (workspace: WorkspaceId, segments: readonly Segment[], limit: num
   );
 };
 
-/** Numbers are dense: the segments that hold the first `limit` numbers hold the page. */
+/** Seqs are dense, so the page lies within the segments that cover the first `limit` seqs. */
 const withinReach = (segments: readonly Segment[], limit: number): readonly Segment[] => {
   let reached = 0;
   return segments.filter(({ from, to }) => {
@@ -68,7 +68,7 @@ const segmentsOfPage = async (
     const segments = clipSegments(segmentsOf(lineage, Number.MAX_SAFE_INTEGER), after, upTo);
     return withinReach(segments.toReversed(), limit);
   }
-  // Counted from the head, unless all is of one session.
+  // Counting starts at the head, unless all events belong to one session.
   const head = lineage.length > 1 ? (await lineages.withHead(key))?.seq : Number.MAX_SAFE_INTEGER;
   return withinReach(clipSegments(segmentsOf(lineage, head ?? 0), after, upTo), limit);
 };
@@ -99,7 +99,10 @@ export const eventsOf = async (
   );
 };
 
-/** Those that stay within so many bytes; the first in any case. Rows are bounded themselves, but for what they spilled. */
+/**
+ * The leading rows within `maxBytes`, at least one. Only spilled payloads need a size lookup, because inline rows
+ * have a size limit.
+ */
 const fitting = async (
   source: Source,
   workspace: WorkspaceId,

@@ -24,7 +24,9 @@ interface Start {
   readonly summary: string;
 }
 
-/** Holds every append to a session of the workspace until the end, and leaves alone the sessions that are made meanwhile. */
+/**
+ * Blocks appends to all existing sessions of the workspace until the end. Sessions created meanwhile are left alone.
+ */
 const lockAll = prepared(
   'lock_workspace',
   `select id as session, coalesce(forked_at, 0) as forked_at, seq, imported_to, summary
@@ -57,7 +59,7 @@ async function* ownPages(
   }
 }
 
-/** The number of events read. */
+/** Returns the number of events read. */
 const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey, start: Start): Promise<number> => {
   const rebuilt = new RebuiltSession();
   let count = 0;
@@ -83,8 +85,8 @@ const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey
 };
 
 /**
- * Row by row from the log, as the appends wrote them. A session whose summary needs an event that cannot be read keeps the one it has;
- * snapshots come again when the logs are read.
+ * Rebuilds the rows from the log as appends write them. If the summary needs an unreadable event, the session keeps
+ * its stored summary. Snapshots are recreated when sessions are next opened.
  */
 export const rebuildProjections = async (database: Database, workspace: WorkspaceId): Promise<number> =>
   database.feed(workspace, [waitForOthers(workspace), lockAll(workspace)], async (client, [, locked]) => {

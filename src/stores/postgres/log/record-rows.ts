@@ -16,7 +16,7 @@ const ascending = select('list_records', 'and id > $3 order by id limit $4');
 const descending = select('list_records_back', 'and id < $3 order by id desc limit $4');
 const due = select('find_due_records', 'and due_at <= $3 order by due_at, id limit $4');
 
-/** In one order, as all writers lock them. */
+/** Locks in a fixed order, like all writers, so that they cannot deadlock. */
 const lock = prepared(
   'lock_records',
   `select r.kind, r.id, r.version from perdure.records r join unnest($2::text[], $3::text[]) asked(kind, id) using (kind, id)
@@ -29,7 +29,7 @@ const remove = prepared(
    where r.workspace = $1 and r.kind = gone.kind and r.id = gone.id`,
 );
 
-/** One that another has made since is left as it is, and then missing in what comes back. */
+/** Skips a record that another writer changed or created meanwhile; it is then missing from the result. */
 const put = prepared(
   'put_records',
   `insert into perdure.records as r (workspace, kind, id, due_at, body)
@@ -69,7 +69,7 @@ export const listRecords = async (
 
 const namesOf = (writes: readonly RecordWrite[]) => [writes.map(({ kind }) => kind), writes.map(({ id }) => id)];
 
-/** Versions are unique in the database, so that a row whose version is among those named is on the one that was meant for it. */
+/** Versions are unique in the database. So a row whose version is in the list has the version that its write names. */
 const putAll = (workspace: WorkspaceId, puts: readonly RecordWrite[]) =>
   put(
     workspace,
@@ -101,7 +101,7 @@ export const writeRecords = (
       await client.query(isDone ? 'commit' : 'rollback');
       return isDone;
     });
-  // Before the commit was sent nothing has happened: a connection that turned out to be dead costs another try.
+  // Until the commit is sent, nothing has happened, so a lost connection is safe to retry.
   const attempt = async (isLast: boolean): Promise<boolean> => {
     sent = false;
     try {

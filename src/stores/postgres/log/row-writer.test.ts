@@ -19,7 +19,7 @@ const written = (expectedBytes: number): Buffer => {
   return rows.finish();
 };
 
-test('[LOG9] rows are written whole, however little room was expected for them', () => {
+test('[LOG9] rows are written completely, however small the expected size is', () => {
   const roomy = written(100_000);
   expect(roomy.subarray(-3 * text.length).toString()).toBe(text);
   for (let expectedBytes = 0; expectedBytes < roomy.length; expectedBytes++) {

@@ -1,9 +1,9 @@
-/** PostgreSQL's own numbers for these types. */
+/** PostgreSQL's type OIDs. */
 const oids = { boolean: 16, bytea: 17, bigint: 20, smallint: 21, integer: 23, text: 25 } as const;
 
 /**
- * Rows of a composite type as one array in PostgreSQL's binary format. An array for each column, as the driver would send it in text,
- * costs the server more than the rows themselves.
+ * Writes rows of a composite type as one array in PostgreSQL's binary format. One text array per column, as the
+ * driver would send, costs the server more than the rows themselves.
  */
 export class RowWriter {
   readonly #columns: number;
@@ -18,7 +18,7 @@ export class RowWriter {
     for (const field of [dimensions, nulls, rowType, 0, lowerBound]) this.#int(field);
   }
 
-  /** The fields, in the order of the type's columns. */
+  /** `writeFields` must write the fields in the order of the type's columns. */
   row(writeFields: () => void): void {
     this.#rows += 1;
     const start = this.#at;

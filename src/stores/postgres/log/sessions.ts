@@ -24,10 +24,10 @@ export const findHead = async (
   return head;
 };
 
-/** The listing goes by an index on spans of time, so that an append to a session that was just changed leaves the index alone. */
+/** The listing uses an index on spans of time. So an append to a recently changed session does not touch that index. */
 export const listingSpanMs = 600_000;
 
-/** Spans come from the index in order; only what shares one is sorted. */
+/** The index yields spans in order; only rows within one span are sorted. */
 const listByChange = prepared(
   'list_sessions',
   `select id, seq, at, status, updated_at, summary from perdure.sessions
@@ -42,7 +42,7 @@ const listById = prepared(
    order by id limit $3`,
 );
 
-/** Behind all that a row can say, also one that somebody changed: the greatest bigint, and no id is greater than this one. */
+/** Sorts after every possible row, even one edited by hand: the greatest bigint, and an id greater than any other. */
 const behindAll = { updatedAt: '9223372036854775807', id: '\u{10ffff}' };
 
 export const listSessions = async (

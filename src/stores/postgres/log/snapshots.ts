@@ -26,14 +26,14 @@ const findNewest = prepared(
    order by found.seq desc limit 1`,
 );
 
-/** What is there already is neither compressed nor sent again. */
+/** Blobs that exist already are neither compressed nor sent again. */
 const newBlobs = async (database: Database, workspace: WorkspaceId, parts: readonly Uint8Array[]) => {
   const byHash = new Map(parts.map((bytes) => [hexOf(blobHash(bytes)), bytes]));
   for (const hash of await hashesThere(database, workspace, [...byHash.keys()])) byHash.delete(hash);
   return Promise.all([...byHash.values()].map(encodeBlob));
 };
 
-/** Kept with the session that owns the event, for all that inherit it. */
+/** Stored with the session that owns the event, so that every fork that inherits the event can use it. */
 export const putSnapshot = async (
   database: Database,
   lineages: Lineages,

@@ -8,7 +8,7 @@ import { prepared } from '../server/database.ts';
 import type { PathRow } from './projection-rows.ts';
 import { RowWriter } from './row-writer.ts';
 
-/** A head, and the hash of the one that it goes on from; a session that has none yet is made. */
+/** A new head, and the hash of the head that it continues. Without the hash, it creates the session. */
 export interface NextHead {
   readonly head: Head;
   readonly was: Uint8Array | undefined;
@@ -22,18 +22,21 @@ export interface EncodedEvent {
 export interface LogRows {
   readonly heads: readonly NextHead[];
   readonly events: readonly EncodedEvent[];
-  /** By which the commits among them are found. */
+  /** The paths by which queries find the commits. */
   readonly paths: readonly PathRow[];
-  /** From elsewhere: nothing of it calls for work here. */
+  /** Imported events enter no work into the queue here. */
   readonly imported?: boolean;
-  /** The heads that they go on from were read in the same transaction, not remembered. */
+  /** Whether the previous heads were read in the same transaction, and are not from the cache. */
   readonly fresh: boolean;
 }
 
-/** Makes the statement that writes heads, events and paths. Outside a transaction it is one of its own. */
+/**
+ * Builds the statement that writes heads, events and paths. Outside a transaction, the statement is its own
+ * transaction.
+ */
 export type WriteLog = (workspace: WorkspaceId, rows: LogRows) => pg.QueryConfig;
 
-/** Asks for no column and no row: describing and reading one would take longer than the call. */
+/** Returns neither columns nor rows, because describing and reading them would take longer than the call. */
 const append = prepared(
   'append',
   'select where perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5, $6::perdure.new_path[], $7::text[], $8::bigint[], $9::text[], $10::smallint[]) is null',
@@ -42,7 +45,7 @@ const append = prepared(
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
   items.reduce((total, item) => total + of(item), 0);
 
-/** As in the type `perdure.new_head`. One that goes on has no root, see `perdure.append`. */
+/** Columns in the order of the type `perdure.new_head`. A continued session has no root; see `perdure.append`. */
 const headRows = (rowType: number, heads: readonly NextHead[]): Buffer => {
   const rows = new RowWriter(rowType, 12, heads.length * 800);
   for (const { head, was } of heads) {
@@ -64,7 +67,7 @@ const headRows = (rowType: number, heads: readonly NextHead[]): Buffer => {
   return rows.finish();
 };
 
-/** As in the type `perdure.new_event`. */
+/** Columns in the order of the type `perdure.new_event`. */
 const eventRows = (rowType: number, events: readonly EncodedEvent[]): Buffer => {
   const rows = new RowWriter(
     rowType,
@@ -91,7 +94,7 @@ const eventRows = (rowType: number, events: readonly EncodedEvent[]): Buffer => 
   return rows.finish();
 };
 
-/** As in the type `perdure.new_path`; null when there are none. */
+/** Columns in the order of the type `perdure.new_path`; null when there are none. */
 const pathRows = (rowType: number, paths: readonly PathRow[]): Buffer | null => {
   if (paths.length === 0) return null;
   const rows = new RowWriter(rowType, 8, paths.length * 300);
@@ -110,14 +113,17 @@ const pathRows = (rowType: number, paths: readonly PathRow[]): Buffer | null => 
   return rows.finish();
 };
 
-/** Sessions that workers are told of, in the order of ids, as all writers lock them; nulls when there are none. */
+/**
+ * Queue entries of sessions that concern workers, sorted by id because all writers lock in that order. Nulls when
+ * there are none.
+ */
 const workOf = (
   heads: readonly NextHead[],
   events: readonly EncodedEvent[],
 ): readonly (readonly unknown[] | null)[] => {
-  const told = Map.groupBy(events, ({ event }) => event.session);
+  const bySession = Map.groupBy(events, ({ event }) => event.session);
   const entries = heads.flatMap(({ head }): (WorkEntry & { readonly session: SessionId })[] => {
-    const own = told.get(head.session) ?? [];
+    const own = bySession.get(head.session) ?? [];
     const entry = workEntryOf(
       head.summary,
       own.map(({ event }) => event),
@@ -130,7 +136,10 @@ const workOf = (
 
 const byId = (a: NextHead, b: NextHead): number => (a.head.session < b.head.session ? -1 : 1);
 
-/** Row types have other numbers in each database. `lockTimeoutMs` is how long to wait for another writer of the same session. */
+/**
+ * Row types have different OIDs in each database. `lockTimeoutMs` is how long to wait for another writer of the same
+ * session.
+ */
 export const openWriteLog = async (client: pg.Client, lockTimeoutMs: number): Promise<WriteLog> => {
   const { rows } = await client.query<{ head: number; event: number; path: number }>(
     `select 'perdure.new_head'::regtype::oid as head, 'perdure.new_event'::regtype::oid as event,
@@ -138,7 +147,7 @@ export const openWriteLog = async (client: pg.Client, lockTimeoutMs: number): Pr
   );
   const types = rows[0]!;
   return (workspace, { heads, events, paths, fresh, imported }) => {
-    // In the order of ids, as all writers lock them.
+    // All writers lock in the order of ids, so that they cannot deadlock.
     const sorted = heads.toSorted(byId);
     const log = [headRows(types.head, sorted), eventRows(types.event, events), fresh, lockTimeoutMs] as const;
     return append(workspace, ...log, pathRows(types.path, paths), ...workOf(sorted, imported ? [] : events));

@@ -8,7 +8,7 @@ import type { Change } from '../../waking/watchers.ts';
 import { type Database, prepared } from '../server/database.ts';
 import { forgetLost } from './work-schema.ts';
 
-/** As `perdure.enter_work` takes them. */
+/** The argument columns of `perdure.enter_work`. */
 export const workColumns = (
   entries: readonly (WorkEntry & { readonly session: SessionId })[],
 ): readonly (readonly unknown[])[] => [
@@ -23,7 +23,7 @@ const enter = prepared(
   'select perdure.enter_work($1, $2::text[], $3::bigint[], $4::text[], $5::smallint[])',
 );
 
-/** As `perdure.append` does. */
+/** Enters work like `perdure.append` does. */
 export const enterWork = ({ workspace, session }: SessionKey, entry: WorkEntry): pg.QueryConfig =>
   enter(workspace, ...workColumns([{ session, ...entry }]));
 
@@ -48,7 +48,7 @@ const isFree = prepared(
    ) free`,
 );
 
-/** In whatever workspace: whether there is some in one of them would take longer to find out than an idle look for it. */
+/** Whether any workspace has free work. Checking one workspace would take longer than a worker's futile claim. */
 export const hasFreeWork = async (database: Database): Promise<boolean> => {
   const [answer] = await database.dispatch([isFree()]);
   return answer!.rows.length > 0;
@@ -59,11 +59,11 @@ const freedChange = ({ workspace, session, seq }: Freed): Change => ({ workspace
 
 const claimWork = prepared('claim_work', 'select perdure.claim_work($1) as answer');
 
-/** With what became free on the way. */
+/** Also returns the sessions that the claim freed. */
 export type ClaimWork = (claim: Claim) => Promise<{ readonly claimed: Claimed; readonly freed: readonly Change[] }>;
 
 export const openClaims = (database: Database): ClaimWork => {
-  /** Where the next claim goes on among the workspaces, for each agent: so all get their turn. */
+  /** For each agent, the workspace where the next claim continues, so that all workspaces get their turn. */
   let cursors: Readonly<Record<string, string>> = {};
   return async (claim) => {
     const [answer] = await database.dispatch([claimWork(JSON.stringify({ ...claim, cursors }))]);
@@ -129,7 +129,7 @@ const finish = prepared(
    returning workspace, session, seq, ready`,
 );
 
-/** What is left of a row when all is done and nothing to be remembered: there is none but the one that was just finished. */
+/** Removes the row if nothing is left to do or to remember. At this point only the row just finished can qualify. */
 const remove = prepared(
   'remove_work',
   `delete from perdure.work where workspace = $1 and session = $2 and visible_at = 'infinity' and place is null`,
@@ -147,7 +147,7 @@ const leave = prepared('leave_work', 'select * from perdure.leave_work(array[$1]
 const readyIn = (rows: readonly (Freed & { readonly ready: boolean })[]): readonly Change[] =>
   rows.filter(({ ready }) => ready).map(freedChange);
 
-/** These give what may be taken now. */
+/** Finishing and releasing return the changes that make work available now. */
 export const finishWork = async (
   database: Database,
   { workspace, session }: SessionKey,

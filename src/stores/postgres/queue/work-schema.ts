@@ -3,9 +3,9 @@ import { forgetMs } from '../../queue/pick-work.ts';
 import { tenantTable } from '../server/tenant-table.ts';
 
 /**
- * A row waits until `visible_at`: until it was entered or is due, or until the lease of who has it lapses; without end when only its
- * place is to be remembered. What may be taken is marked `ready`, so that the rows that wait for their time are nobody's to read: by
- * those who enter it and give it back, and when the time of others has come, by the next claim.
+ * A row waits until `visible_at`: when it was entered, when it is due, or when its lease lapses. It is infinity if
+ * the row only remembers a place. `ready` marks claimable rows, so that claims do not read rows that wait. Entering
+ * and releasing set it at once. When the time of a waiting row has come, the next claim sets it.
  */
 const workTable = `
   create table perdure.work (
@@ -52,7 +52,7 @@ const workTable = `
   );
 `;
 
-/** Without a number only what is known of the session is put right. A row that is taken stays as it is: who has it finds the news. */
+/** A null seq only updates agent and priority. A held row keeps its time, because its holder finds the new events. */
 const enterFunction = `
   create function perdure.enter_work(tenant text, sessions text[], seqs bigint[], agents text[], priorities smallint[])
   returns void language sql as $function$
@@ -71,7 +71,10 @@ const enterFunction = `
   $function$;
 `;
 
-/** What these workers have is free, but for what is kept. `leave_work`: and they are forgotten. */
+/**
+ * `free_work` releases all sessions of these workers except the kept ones. `leave_work` releases all and deletes the
+ * workers.
+ */
 const leaveFunction = `
   create function perdure.free_work(workers text[], kept text[])
   returns table (workspace text, session text, seq bigint) language sql as $function$
@@ -93,11 +96,17 @@ const leaveFunction = `
   $function$;
 `;
 
-/** Plans are made once, so they must not hang on how much there was then; and what an estimate says is no reason to compile them. */
+/**
+ * Plans are made once, so they must not depend on the table size at that time. JIT is off, because estimates would
+ * trigger needless compilation.
+ */
 const settings =
   'set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off';
 
-/** Whether one who is there and takes work of this workspace and agent is at the place, where it is asked for, and then has room. */
+/**
+ * Whether a live worker serves this workspace and agent. With a place, the worker must be there and have capacity
+ * left.
+ */
 const servedFunction = `
   create function perdure.is_served(whose text, tenant text, at_place text, moment timestamptz)
   returns boolean language plpgsql stable as $function$
@@ -114,7 +123,7 @@ const servedFunction = `
   $function$;
 `;
 
-/** The workspaces that have work for the agent, so many of them: on from one, and round to it again. */
+/** The workspaces that have work for the agent, at most `most`. Starts after `since` and wraps around to it. */
 const walkFunction = `
   create function perdure.walk_workspaces(whose text, since text, most integer)
   returns table (workspace text, place bigint) language plpgsql stable rows 16 as $function$
@@ -147,8 +156,8 @@ const isForMe = `w.worker is distinct from me ->> 'worker' and (
 )`;
 
 /**
- * Takes what it is asked for, in rounds until there is enough or nothing more: each goes on along the workspaces, of which it looks at
- * 64 at most. Claims come one after another, so that shares and limits are exact and nobody finds what another is about to take.
+ * Claims work in rounds, until it has enough or nothing is left. Each round visits at most 64 more workspaces. A lock
+ * serializes claims, so that shares and limits are exact and no two claims compete for a row.
  */
 const claimFunction = `
   create function perdure.claim_work(asked jsonb) returns jsonb language plpgsql ${settings} as $function$
@@ -302,7 +311,7 @@ const claimFunction = `
   $function$;
 `;
 
-/** What waits for agents that nobody who is there holds: the oldest of each of them. */
+/** Work that waits for agents that no live worker serves: the oldest of each agent. */
 const strandedFunction = `
   create function perdure.stranded_work(
     own text[], tenant text, sessions text[], moment timestamptz, stranded_ms double precision, most bigint

@@ -1,4 +1,4 @@
-/** Forgets what came first when it is full. */
+/** Evicts the entry that was set longest ago when it is full. */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
   readonly #max: number;
 

@@ -1,10 +1,10 @@
-/** The type that PostgreSQL knows as 17. */
+/** PostgreSQL's type OID of bytea. */
 const byteaOid = 17;
 const headBytes = 20;
 
 /**
- * A `bytea[]` in PostgreSQL's binary format: what the driver makes of an array is text in hex, twice the bytes and on a large batch
- * twice the time.
+ * Encodes a `bytea[]` in PostgreSQL's binary format. The driver would send hex text, which is twice as large and, for
+ * a large batch, takes twice the time.
  */
 export const byteaArray = (items: readonly (Uint8Array | null)[]): Buffer => {
   const size = items.reduce((sum, item) => sum + 4 + (item?.length ?? 0), headBytes);

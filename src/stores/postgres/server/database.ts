@@ -8,7 +8,7 @@ import { isConnectionLost, isUndone } from './store-error.ts';
 export type Statement = pg.QueryConfig | string;
 export type Rows<Row> = readonly Row[];
 
-/** A statement that each connection parses once. */
+/** A statement that each connection parses only once. */
 export const prepared =
   (name: string, text: string) =>
   (...values: readonly unknown[]): pg.QueryConfig => ({ name: `perdure.${name}`, text, values: [...values] });
@@ -16,12 +16,12 @@ export const prepared =
 const { INT8, BYTEA } = pg.types.builtins;
 
 const bytesOf = (text: string): Uint8Array => {
-  if (!text.startsWith('\\x')) throw new Error('PostgreSQL gave bytes in another form than hex');
+  if (!text.startsWith('\\x')) throw new Error('PostgreSQL returned bytea in another format than hex');
   const { buffer, byteOffset, length } = Buffer.from(text.slice('\\x'.length), 'hex');
   return new Uint8Array(buffer, byteOffset, length);
 };
 
-/** Counters and times stay below 2^53; the driver would give them as text. */
+/** Counters and times stay below 2^53. By default the driver would return them as text. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text') => {
     if (oid === INT8) return Number;
@@ -29,19 +29,19 @@ const types: pg.CustomTypesConfig = {
   }) as typeof pg.types.getTypeParser,
 };
 
-/** What a database or a role may have set otherwise, and what is read or locked here rests on. */
+/** Settings that this code relies on, and that the database or the role may set differently. */
 const pinnedSettings = `set local bytea_output = 'hex'; set local extra_float_digits = 1`;
 
 const limitStatement = (ms: number): string => `set local statement_timeout = ${Math.trunc(ms)}`;
 const limitOpen = (ms: number): string => `set local idle_in_transaction_session_timeout = ${ms}`;
 
-/** How long others on the same connection may wait for one. */
+/** The statement timeout on a shared connection, where reads wait behind each other. */
 const sharedTimeoutMs = 500;
-/** How long to wait for a connection, new or free. */
+/** How long to wait for a new or free pool connection. */
 const connectTimeoutMs = 3000;
-/** How long others wait for a transaction whose process was frozen or whose machine went away in the middle of it. */
+/** How long an open transaction may idle and block others, after its process froze or its machine vanished. */
 const openTimeoutMs = 5000;
-/** How much longer it may be for one that is fed bit by bit, and says in between that it goes on. */
+/** The idle limit is this many times longer for a `feed` transaction, which sends a heartbeat between pieces. */
 const fedTimes = 6;
 
 export const connectionOptions = (url: string): pg.ClientConfig => ({
@@ -56,8 +56,8 @@ export type Answer = Pick<pg.QueryResult, 'rows' | 'command'>;
 const notAsked: Answer = { rows: [], command: '' };
 
 /**
- * Sends all statements at once and waits for all: one round trip. Each has its own outcome on the server; inside a transaction the
- * later ones fail because the first did, so the first failure is the one that counts. A place left undefined answers with no rows.
+ * Sends all statements at once and awaits all results: one round trip. Inside a transaction, statements after a
+ * failed one fail because of it, so the first error is thrown. An undefined statement yields no rows.
  */
 export const exchange = async (
   client: pg.Client,
@@ -74,7 +74,7 @@ export const exchange = async (
   });
 };
 
-/** A commit of a transaction that has failed answers so. */
+/** Throws if the commit turned into a rollback: committing a failed transaction reports no error. */
 export const refuseRollback = (answers: readonly Answer[]): void => {
   if (answers.at(-1)!.command !== 'COMMIT') throw new Error('PostgreSQL rolled back a transaction without an error');
 };
@@ -84,7 +84,7 @@ const ignore = (): void => undefined;
 const withoutName = (statement: Statement): Statement =>
   typeof statement === 'string' ? statement : { ...statement, name: undefined };
 
-/** The connection sends every statement whole. */
+/** Makes the connection send every statement as full text, without prepared names. */
 const forgetNames = (client: pg.Client): void => {
   const query = client.query.bind(client) as (statement: Statement, values?: unknown[]) => Promise<pg.QueryResult>;
   Object.assign(client, {
@@ -98,13 +98,13 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs: number;
 }
 
-/** `answers` are those of the first statements. */
+/** `answers` holds the results of the first statements. */
 export type Feed<T> = (client: pg.Client, answers: readonly Answer[]) => Promise<T>;
 
-/** What can be asked, in a transaction of its own or within one. */
+/** A place to read from, with or without an open transaction. */
 export type Source = Pick<Database, 'read'>;
 
-/** The pool, and transactions that see one workspace, or the queue of all. */
+/** The connection pool, and transactions that see one workspace or the queue of all workspaces. */
 export class Database {
   readonly poolSize: number;
   readonly statementTimeoutMs: number;
@@ -113,7 +113,7 @@ export class Database {
   readonly #openMs: number;
   readonly #shares = new Map<WorkspaceId, SharedLease>();
   #namesStatements = true;
-  /** For what is found by its key: what a workspace reads so in one tick shares a connection, and takes one round trip together. */
+  /** For lookups by key: the reads of a workspace in one tick share a connection and a round trip. */
   readonly together: Source = { read: (workspace, statement) => this.#readTogether(workspace, statement) };
 
   constructor({ url, poolSize, statementTimeoutMs }: DatabaseOptions) {
@@ -125,11 +125,11 @@ export class Database {
       ...connectionOptions(url),
       max: poolSize,
       pipeline: true,
-      // Only for a server that is silent: one that answers ends the statement itself.
+      // Only for a silent server: a responsive server enforces the statement timeout itself.
       query_timeout: timerMs(statementTimeoutMs + connectTimeoutMs),
       idleTimeoutMillis: 30_000,
     });
-    // The pool drops a connection that broke; whoever was using it sees its statement fail.
+    // The pool drops a broken connection, and the statement in flight on it fails.
     this.#pool.on('error', ignore);
     this.#pool.on('connect', (client) => {
       client.on('error', ignore);
@@ -137,27 +137,27 @@ export class Database {
     });
   }
 
-  /** For a pooler that loses them; `client` is the first connection of the pool, and the only one so far. */
+  /** For a pooler that loses prepared statements. `client` must be the only connection of the pool so far. */
   sendStatementsWhole(client: pg.Client): void {
     this.#namesStatements = false;
     forgetNames(client);
   }
 
   /**
-   * Everything a transaction needs is set within it: nothing depends on which connection serves it. One that writes holds what others wait
-   * for, so nobody may leave it open.
+   * The statements that begin a transaction. They set everything it needs, so any connection can serve it. A writing
+   * transaction blocks others, so it gets an idle limit.
    */
   opening(workspace: WorkspaceId, mode: 'read only' | 'read write', openMs = this.#openMs): string {
     if (workspace !== registryWorkspace && !WorkspaceId.safeParse(workspace).success) {
-      throw new PerdureError('INVALID_INPUT', `"${workspace}" is not a workspace`);
+      throw new PerdureError('INVALID_INPUT', `"${workspace}" is not a workspace id`);
     }
     const durable = mode === 'read write' ? `; set local synchronous_commit = on; ${limitOpen(openMs)}` : '';
     return `begin isolation level read committed ${mode}; ${pinnedSettings}; set local perdure.workspace = '${workspace}'; ${this.#timeout}${durable}`;
   }
 
   /**
-   * For the queue of all workspaces. Its rows are only hints, which a crash may turn back: nothing waits for the disk. Claims wait for
-   * each other, so nobody may leave one open.
+   * A transaction on the queue of all workspaces. It does not wait for the disk, because queue rows are hints and a
+   * crash may undo them. Claims wait for each other, so it gets an idle limit.
    */
   dispatch(statements: readonly Statement[]): Promise<readonly Answer[]> {
     const opening = `begin isolation level read committed; ${pinnedSettings}; set local perdure.dispatch = 'on'; ${this.#timeout}; set local synchronous_commit = off; ${limitOpen(this.#openMs)}`;
@@ -173,8 +173,8 @@ export class Database {
   }
 
   /**
-   * A transaction that is fed bit by bit and ends with its commit; what `work` throws undoes it. However long it waits for the next bit, the
-   * server hears that it goes on.
+   * A transaction that receives its input piece by piece, and commits at the end. An error in `work` rolls it back. A
+   * heartbeat keeps it alive while it waits for the next piece.
    */
   feed<T>(workspace: WorkspaceId, first: readonly Statement[], work: Feed<T>): Promise<T> {
     return this.use(async (client) => {
@@ -194,13 +194,13 @@ export class Database {
     });
   }
 
-  /** One round trip; tried once more when the connection turns out to be dead, or the engine undid it. */
+  /** One round trip. Retries once if the connection is dead or the engine rolled the transaction back. */
   async read<Row extends pg.QueryResultRow>(workspace: WorkspaceId, statement: Statement): Promise<Rows<Row>> {
     const [answer] = await this.#ask(this.opening(workspace, 'read only'), [statement]);
     return answer!.rows;
   }
 
-  /** As `read`; for what may as well be done twice. */
+  /** Like `read`, for statements that are safe to repeat. */
   write(workspace: WorkspaceId, statements: readonly Statement[]): Promise<readonly Answer[]> {
     return this.#ask(this.opening(workspace, 'read write'), statements);
   }
@@ -217,7 +217,10 @@ export class Database {
     await this.#pool.end();
   }
 
-  /** Others wait behind it, so that it has a moment; what did not come in it, or failed with another, is read alone. */
+  /**
+   * Reads on a shared connection, with a short timeout because other reads wait behind it. On failure, reads again
+   * alone.
+   */
   async #readTogether<Row extends pg.QueryResultRow>(workspace: WorkspaceId, statement: Statement): Promise<Rows<Row>> {
     const opening = `${this.opening(workspace, 'read only')}; ${limitStatement(Math.min(sharedTimeoutMs, this.statementTimeoutMs))}`;
     const ask = (client: pg.Client) => exchange(client, [opening, statement, 'commit']);

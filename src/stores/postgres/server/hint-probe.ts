@@ -2,25 +2,28 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from './database.ts';
 import { channel, notify } from './notifier.ts';
 
-/** With why there is no connection; without it there is one, and nothing comes. */
+/** `problem` is why the connection failed; without it, there is a connection but no hints arrive on it. */
 export type TellSilence = (problem?: unknown) => void;
 
-/** Finds out that no hints come by the address that was named for them, and tells so once, until they do. */
+/**
+ * Detects that no hints arrive through the configured listen address. Warns once, and again only after hints have
+ * arrived in between.
+ */
 export class HintProbe {
   readonly #database: Database;
   readonly #tellSilence: TellSilence;
   readonly #text = randomUUID();
-  /** The store took the last one. */
+  /** Whether the store accepted the last probe. */
   #isSent = false;
   #isHeard = false;
-  #isTold = false;
+  #isReported = false;
 
   constructor(database: Database, tellSilence: TellSilence) {
     this.#database = database;
     this.#tellSilence = tellSilence;
   }
 
-  /** When a connection was made: a pooler and another database let us listen too. */
+  /** Sends a probe after a connection was made, because LISTEN also succeeds on a pooler or on another database. */
   async send(): Promise<void> {
     this.#isSent = false;
     this.#isHeard = false;
@@ -31,26 +34,29 @@ export class HintProbe {
     );
   }
 
-  /** No connection was made. Where the store had answered before that was tried, no outage is to blame. */
+  /**
+   * Handles a failed connection. Warns only if the store accepted a probe before the attempt, which rules out an
+   * outage.
+   */
   async failed(problem: unknown): Promise<void> {
-    this.#tellUnheard(problem);
+    this.#reportUnheard(problem);
     await this.send();
   }
 
-  /** What was sent before the connection answered would have come before the answer. */
+  /** Handles an answer on the listening connection: a probe sent before it must have arrived by now. */
   stands(): void {
-    this.#tellUnheard();
+    this.#reportUnheard();
   }
 
   heard(text: string): void {
     if (text !== this.#text) return;
     this.#isHeard = true;
-    this.#isTold = false;
+    this.#isReported = false;
   }
 
-  #tellUnheard(problem?: unknown): void {
-    if (!this.#isSent || this.#isHeard || this.#isTold) return;
-    this.#isTold = true;
+  #reportUnheard(problem?: unknown): void {
+    if (!this.#isSent || this.#isHeard || this.#isReported) return;
+    this.#isReported = true;
     this.#tellSilence(problem);
   }
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { isConnectionLost } from './store-error.ts';
 
-/** Keeps a connection from one use to the next, while nobody else waits for one. */
+/** Keeps its connection between uses, as long as no other caller waits for one. */
 export class Lease {
   readonly #pool: pg.Pool;
   #client: pg.PoolClient | undefined;
@@ -22,17 +22,20 @@ export class Lease {
     }
   }
 
-  /** What a failure left open ends with its connection; so does one that leads to a server that no longer takes writes. */
+  /**
+   * Closes a connection with a transaction still open after a failure, and one to a server that no longer accepts
+   * writes.
+   */
   release(broken = false): void {
     this.#client?.release(broken || this.#client.getTransactionStatus() !== 'I');
     this.#client = undefined;
   }
 }
 
-/** How many reads share a connection: with more, the last would wait longer for the others than for a connection of its own. */
+/** Maximum reads per shared connection. With more, the last would wait longer than for its own connection. */
 const maxShared = 4;
 
-/** One connection for all that use it at once; whatever one of them sends stands behind what the others sent. */
+/** One connection for concurrent users. Their statements queue behind each other. */
 export class SharedLease {
   readonly #client: Promise<pg.PoolClient>;
   #users = 0;

@@ -31,7 +31,7 @@ const newProxy = async () => {
   return proxy;
 };
 
-/** With a follower, for whom hints are wanted. */
+/** Opens a store with a follower, so that it needs hints. */
 const follow = async (listenUrl: string, url = database.url) => {
   const warnings: string[] = [];
   const store = await openPostgresStore({
@@ -46,7 +46,7 @@ const follow = async (listenUrl: string, url = database.url) => {
   await openSession(writer, key);
   store.watch(key, signal.wake);
   const hears = async () => {
-    await signal.next(); // it listens
+    await signal.next(); // listening has begun
     await mustAppend(writer, key, [rawText('heard')]);
     await signal.next();
   };
@@ -54,7 +54,7 @@ const follow = async (listenUrl: string, url = database.url) => {
 };
 
 test.each(['nonsense', 'http://foo', 'postgres://ann:s3cr3t@localhost:99999/none'])(
-  '[ST6] %s is no PERDURE_LISTEN_URL, and refused before anybody is asked',
+  '[ST6] PERDURE_LISTEN_URL=%s is rejected before any connection is made',
   async (listenUrl) => {
     vi.stubEnv('PERDURE_LISTEN_URL', listenUrl);
     const { code, message } = await openRuntime({ store: 'postgres://nobody@localhost:1/none' }).catch(
@@ -67,17 +67,17 @@ test.each(['nonsense', 'http://foo', 'postgres://ann:s3cr3t@localhost:99999/none
 );
 
 test.each([
-  ['of a wrong password', async () => changed({ password: 's3cr3t' }), /refused the role: check the user, password/],
-  ['of a port that nobody has', async () => changed({ port: `${await freePort()}` }), /cannot be reached: check/],
-  ['of a database that there is not', async () => changed({ pathname: '/none' }), /there is no database none: make it/],
-])('[ST6] a second URL %s is told with what to do', async (_, listenUrl, said) => {
+  ['with a wrong password', async () => changed({ password: 's3cr3t' }), /refused the role: check the user, password/],
+  ['with a closed port', async () => changed({ port: `${await freePort()}` }), /cannot be reached: check/],
+  ['with a missing database', async () => changed({ pathname: '/none' }), /there is no database none: create it/],
+])('[ST6] a listen URL %s causes a warning that says what to do', async (_, listenUrl, said) => {
   const { warnings } = await follow(await listenUrl());
   await expect.poll(() => warnings, { timeout: 15_000 }).toEqual([expect.stringMatching(said)]);
   expect(warnings[0]).toMatch(/^check PERDURE_LISTEN_URL .* every 3600000 ms\.$/);
   expect(warnings[0]).not.toContain('s3cr3t');
 });
 
-test('[ST6] a second URL of another database, which brings no hints, is told', async () => {
+test('[ST6] a listen URL of another database, which brings no hints, causes a warning', async () => {
   const other = await createDatabase();
   onTestFinished(() => other.drop());
   const { warnings } = await follow(other.url);
@@ -86,22 +86,22 @@ test('[ST6] a second URL of another database, which brings no hints, is told', a
     .toEqual([expect.stringMatching(/^PERDURE_LISTEN_URL .* another database: .* Name the server itself/)]);
 });
 
-test('[ST6] a second URL that does not work is told once, and again when it had worked', async () => {
+test('[ST6] a broken listen URL causes one warning, and another only after it worked in between', async () => {
   const proxy = await newProxy();
   proxy.mode = 'refuse';
   const { warnings, hears } = await follow(proxy.url);
-  for (const told of [1, 2]) {
-    await expect.poll(() => warnings.length, { timeout: 15_000 }).toBe(told);
+  for (const count of [1, 2]) {
+    await expect.poll(() => warnings.length, { timeout: 15_000 }).toBe(count);
     const before = proxy.connections;
     await expect.poll(() => proxy.connections, { timeout: 15_000 }).toBeGreaterThan(before);
-    expect(warnings).toHaveLength(told);
+    expect(warnings).toHaveLength(count);
     proxy.mode = 'pass';
     await hears();
     proxy.mode = 'refuse';
   }
 });
 
-test('[ST6] an outage of the server is not told as a wrong second URL', async () => {
+test('[ST6] a server outage is not reported as a wrong listen URL', async () => {
   const [asked, listenedTo] = [await newProxy(), await newProxy()];
   const { warnings, hears } = await follow(listenedTo.url, asked.url);
   await hears();

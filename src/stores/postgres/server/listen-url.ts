@@ -20,19 +20,19 @@ export const refuseNoAddress = (listenUrl: string): void => {
   if (problem === undefined) return;
   throw new PerdureError(
     'INVALID_INPUT',
-    `PERDURE_LISTEN_URL (listenUrl) is not an address of PostgreSQL (${problem}): write one such as postgres://localhost:5432/app, or leave it out`,
+    `PERDURE_LISTEN_URL (listenUrl) is not a PostgreSQL address (${problem}): write one such as postgres://localhost:5432/app, or leave it out`,
   );
 };
 
-const until = (lookMs: number): string => `until then followers look for news every ${lookMs} ms`;
+const until = (lookMs: number): string => `until then followers poll every ${lookMs} ms`;
 
 export const noListener = (problem: unknown, lookMs: number): Error =>
   new Error(
-    `check PERDURE_LISTEN_URL (listenUrl), by which no connection for hints is made while the store answers: ${reasonOf(storeError(problem))}; ${until(lookMs)}.`,
+    `check PERDURE_LISTEN_URL (listenUrl): it accepts no connection for hints, while the store itself answers: ${reasonOf(storeError(problem))}; ${until(lookMs)}.`,
     { cause: problem },
   );
 
 export const noneHeard = (lookMs: number): Error =>
   new Error(
-    `PERDURE_LISTEN_URL (listenUrl) leads to a pooler that shares connections, or to another database: no notifications come from there. Name the server itself and the database of the store; ${until(lookMs)}. A pooler in session mode can be named there too.`,
+    `PERDURE_LISTEN_URL (listenUrl) leads to a pooler that shares connections, or to another database: no notifications arrive through it. Name the server itself and the store's database; ${until(lookMs)}. A pooler in session mode works too.`,
   );

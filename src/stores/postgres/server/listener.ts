@@ -11,18 +11,18 @@ const lastRetryMs = 5000;
 
 export interface ListenerOptions {
   readonly url: string;
-  /** How often the connection is asked whether it still stands, and how long it may take to say so. */
+  /** How often to check the connection, and how long it may take to answer. */
   readonly keepAliveMs: number;
-  /** Notifications arrive from here on; what came before was missed. */
+  /** Called when LISTEN has succeeded; earlier notifications were missed. */
   readonly onListening: () => void;
   readonly onNotification: (channel: string, payload: string) => void;
-  /** No connection was made; the next try waits for it. */
+  /** Called when connecting fails; the next try waits for the returned promise. */
   readonly onFailure: (problem: unknown) => Promise<void>;
-  /** The connection was asked again, and stands. */
+  /** Called after each check that the connection answers. */
   readonly onStanding: () => void;
 }
 
-/** One direct connection that hears notifications, made anew for as long as it takes. */
+/** One direct connection that receives notifications. Reconnects with back-off until it is closed. */
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #closing = new AbortController();
@@ -59,15 +59,15 @@ export class Listener {
     return false;
   }
 
-  /** Until the connection ends. */
+  /** Runs until the connection ends. */
   async #listen(): Promise<true> {
     const { url, keepAliveMs, onListening, onNotification, onStanding } = this.#options;
     const client = new pg.Client({ ...connectionOptions(url), query_timeout: keepAliveMs });
     client.on('error', ignore);
     client.on('notification', ({ channel, payload = '' }) => onNotification(channel, payload));
     const ended = once(client, 'end');
-    ended.catch(ignore); // nobody waits for it when connecting fails
-    // Not by the driver, which waits for the server's word.
+    ended.catch(ignore); // nothing awaits it when connecting fails
+    // Destroys the stream, because the driver's own `end` waits for the server.
     const stop = () => client.connection.stream.destroy();
     this.#stop = stop;
     const listen = () => client.query(`listen ${channel}; listen ${noteChannel}`);

@@ -6,7 +6,7 @@ import type { NoteSeal } from './note-seal.ts';
 import { notify } from './notifier.ts';
 
 export const noteChannel = 'perdure_notes';
-/** More that wait to be sent are lost, the oldest first. */
+/** When more notes than this wait to be sent, the oldest are dropped. */
 const maxWaiting = 1000;
 
 interface Hearer {
@@ -14,7 +14,7 @@ interface Hearer {
   readonly onHearing: () => void;
 }
 
-/** Notes between processes, as notifications on a channel of their own. */
+/** Sends notes between processes, as notifications on a separate channel. */
 export class NotePost {
   readonly #database: Database;
   readonly #seal: NoteSeal;
@@ -39,7 +39,7 @@ export class NotePost {
     return () => void this.#hearers.delete(hearer);
   }
 
-  /** Notes come from here on. */
+  /** Called when notes begin to arrive. */
   listening(): void {
     for (const { onHearing } of this.#hearers) queueMicrotask(onHearing);
   }

@@ -10,8 +10,8 @@ import { openPostgresStore } from '../index.ts';
 import { noteChannel } from './note-post.ts';
 import { NoteSeal } from './note-seal.ts';
 
-describe('the seal of notes', () => {
-  test('[NOTE2] is opened by others with the same key, once, in order and not by its sender', () => {
+describe('sealed notes', () => {
+  test('[NOTE2] a sealed note opens for other holders of the key, once and in order, but not for its sender', () => {
     const key = randomBytes(32);
     const [sender, hearer, stranger] = [new NoteSeal(key), new NoteSeal(key), new NoteSeal(randomBytes(32))];
     const [first, second] = [sender.seal('first'), sender.seal('☃')];
@@ -24,7 +24,7 @@ describe('the seal of notes', () => {
     for (const seal of [sender, stranger]) expect(seal.open(first)).toBeUndefined();
   });
 
-  test('[NOTE2] breaks with every bit that is changed, and what was never sealed does not open', () => {
+  test('[NOTE2] a note with any bit changed, or one that was never sealed, does not open', () => {
     const key = randomBytes(32);
     const [sender, hearer] = [new NoteSeal(key), new NoteSeal(key)];
     const bytes = Buffer.from(sender.seal('x'), 'base64');
@@ -37,7 +37,7 @@ describe('the seal of notes', () => {
     expect(hearer.open(bytes.toString('base64'))).toBe('x');
   });
 
-  test('[NOTE1] leaves room for the longest note of the longest workspace in a notification', () => {
+  test('[NOTE1] the longest note in the workspace with the longest name fits into a notification', () => {
     const note = `${'w'.repeat(63)}/${newKey().session}/${'x'.repeat(maxNoteBytes)}`;
     expect(new NoteSeal(randomBytes(32)).seal(note).length).toBeLessThan(8000);
   });
@@ -52,7 +52,7 @@ describe('a role that may only connect', async () => {
     await database.drop();
   });
 
-  test('[NOTE2, TEN2] reads neither notes nor their key, and what it sends or sends again is not heard', async () => {
+  test('[NOTE2, TEN2] a role that may only connect cannot read notes or their key, and its forged or replayed notes are ignored', async () => {
     const stores = await Promise.all([1, 2].map(() => openPostgresStore({ url: database.url })));
     const stranger = newPgClient(Object.assign(new URL(database.url), { username: role, password: 's' }).href);
     await stranger.connect();

@@ -8,12 +8,15 @@ const headBytes = senderBytes + countBytes;
 const tagBytes = 16;
 const nonceBytes = 12;
 const cipherName = 'aes-256-gcm';
-/** Whose newest count is remembered. */
+/** How many senders' newest counts are remembered, to reject replays. */
 const maxSenders = 1000;
 
-/** From which every sender's is made. Who may read the tables of the store may read it. Without one nothing of others opens. */
+/**
+ * Reads the key from which each sender's key is derived. Any role that may read the store's tables may read it.
+ * Without a stored key, notes of other processes do not open.
+ */
 export const readNoteKey = async (client: pg.Client): Promise<Uint8Array> => {
-  // As text: outside a transaction of ours nobody knows how bytes are given.
+  // Selected as text, because bytea_output is not pinned outside our transactions.
   const { rows } = await client.query<{ key: string }>(`select encode(key, 'hex') as key from perdure.note_key`);
   return rows[0] ? Buffer.from(rows[0].key, 'hex') : randomBytes(32);
 };
@@ -25,12 +28,13 @@ const nonceOf = (count: number): Buffer => {
 };
 
 /**
- * Notifications are heard and sent by every role that may connect, so notes are sealed: sender ‖ count ‖ AES-256-GCM, as base64. Each sender has a
- * key of its own, made of the database's and its random name, and counts its notes: no nonce comes twice under a key.
+ * Seals notes, because every role that may connect can send and receive notifications. Format: sender ‖ count ‖
+ * AES-256-GCM, in base64. Each sender derives its own key from the database's key and its random name. It counts its
+ * notes, so no nonce repeats under a key.
  */
 export class NoteSeal {
   readonly #key: Uint8Array;
-  /** Our own come back to us too. */
+  /** Identifies our own notes, which come back to us too. */
   readonly #sender = randomBytes(senderBytes);
   readonly #ownKey: Uint8Array;
   readonly #newest = new BoundedMap<string, number>(maxSenders);
@@ -48,7 +52,7 @@ export class NoteSeal {
     return Buffer.concat([this.#sender, nonce.subarray(-countBytes), ...sealed]).toString('base64');
   }
 
-  /** undefined for what is our own, was not sealed by a process on this database, or was heard before. */
+  /** Undefined for our own notes, for replays, and for anything that no process on this database sealed. */
   open(payload: string): string | undefined {
     const bytes = Buffer.from(payload, 'base64');
     if (bytes.length < headBytes + tagBytes) return undefined;

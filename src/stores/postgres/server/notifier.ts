@@ -6,10 +6,10 @@ import { type Change, joined } from '../../waking/watchers.ts';
 import { type Database, prepared } from './database.ts';
 
 export const channel = 'perdure';
-/** Between two notifications. */
+/** The minimum time between two notifications. */
 export const intervalMs = 10;
 
-/** A hint need not be on disk. */
+/** Does not wait for the disk, because hints need no durability. */
 export const notify = prepared(
   'notify',
   `select set_config('synchronous_commit', 'off', true), pg_notify($1, hint) from unnest($2::text[]) hint`,
@@ -18,7 +18,7 @@ export const notify = prepared(
 const textOf = ({ seq, work, ...key }: Change): string => `${nameOf(key)}/${seq}${work ? '/work' : ''}`;
 const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
-/** undefined for what is not ours. */
+/** Undefined for text that is not one of our hints. */
 export const parseChange = (text = ''): Change | undefined => {
   const [workspace, session, seq, work] = text.split('/');
   if (!workspace || !session || !seq || !isCount(Number(seq))) return undefined;
@@ -31,8 +31,9 @@ export const parseChange = (text = ''): Change | undefined => {
 };
 
 /**
- * Tells other processes which sessions moved: after the commit, since a NOTIFY within it makes all commits wait for each other, the
- * first at once and those that follow together. Nothing is lost when it fails: followers also look by themselves.
+ * Notifies other processes which sessions changed. It sends after the commit, because NOTIFY inside a transaction
+ * serializes all commits. The first change is sent at once, and later ones are batched. A failure loses nothing,
+ * because followers also poll.
  */
 export class Notifier {
   readonly #database: Database;

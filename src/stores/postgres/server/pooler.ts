@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 
-/** A pooler announces itself as the process that serves us, and is not the one that does. */
+/** A pooler reports its own process id, which differs from that of the serving backend. */
 export const isPooled = (client: pg.Client, servedBy: number): boolean =>
   servedBy !== (client as pg.Client & { readonly processID: number }).processID;
 
 /**
- * Whether a statement that was prepared may be gone when it is used next: each transaction is given any of the connections to the server, and
- * one does not know what another was told. A pooler that takes care of that, as pgbouncer from 1.21 on, gives statements names of its own.
+ * Whether the pooler may lose prepared statements. Each transaction may get another server connection, which lacks
+ * the statements of the previous one. A pooler that handles this, like pgbouncer since 1.21, renames the statements.
  */
 export const losesStatements = async (client: pg.Client): Promise<boolean> => {
   const name = `perdure.${randomUUID()}`;
@@ -25,5 +25,5 @@ export const losesStatements = async (client: pg.Client): Promise<boolean> => {
 
 export const noHints = (lookMs: number): Error =>
   new Error(
-    `PostgreSQL is reached through a pooler, which passes no notifications on: name the server itself in PERDURE_LISTEN_URL (listenUrl); until then followers look for news every ${lookMs} ms. A pooler in session mode can be named there too.`,
+    `PostgreSQL is reached through a pooler, which forwards no notifications: name the server itself in PERDURE_LISTEN_URL (listenUrl); until then followers poll every ${lookMs} ms. A pooler in session mode works too.`,
   );

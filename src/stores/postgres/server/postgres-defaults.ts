@@ -1,4 +1,4 @@
-/** Of the options of `openPostgresStore`. */
+/** Defaults of the options of `openPostgresStore`. */
 export const postgresDefaults = {
   poolSize: 8,
   fallbackPollMs: 5000,

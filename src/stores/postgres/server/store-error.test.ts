@@ -27,13 +27,13 @@ const cases: readonly (readonly [ErrorCode, readonly Error[]])[] = [
   ['STORE_CORRUPT', ['XX001', 'XX002', '42P01', '42703', '42P07', '42883', '3F000', '22003'].map(engineError)],
 ];
 
-describe('failures of the engine', () => {
+describe('engine failures', () => {
   for (const [code, errors] of cases) {
-    test(`[FAULT1] are told as ${code}, with what to do next and the cause`, () => {
+    test(`[FAULT1] engine failures become ${code}, with the next step and the cause`, () => {
       for (const error of errors) {
-        const told = storeError(error);
-        expect(isPerdureError(told, code), `${error.message} ${JSON.stringify(error)}`).toBe(true);
-        expect(told).toMatchObject({ cause: error, message: expect.stringMatching(/: .+\(.+\)$/) });
+        const reported = storeError(error);
+        expect(isPerdureError(reported, code), `${error.message} ${JSON.stringify(error)}`).toBe(true);
+        expect(reported).toMatchObject({ cause: error, message: expect.stringMatching(/: .+\(.+\)$/) });
       }
     });
   }
@@ -42,46 +42,43 @@ describe('failures of the engine', () => {
     ['database "nowhere" does not exist', 'nowhere'],
     ['Datenbank »nowhere« existiert nicht', 'nowhere'],
     ['no such database', 'of this name'],
-  ])('[FAULT1] name a database that does not exist, and how to make it: %s', (message, name) => {
+  ])('[FAULT1] the error for a missing database names it, and says how to create it: %s', (message, name) => {
     const cause = Object.assign(new pg.DatabaseError(message, 0, 'error'), { code: '3D000' });
     expect(storeError(cause)).toMatchObject({
       code: 'STORE_UNAVAILABLE',
-      message: `there is no database ${name}: make it, for example with createdb (${message})`,
+      message: `there is no database ${name}: create it, for example with createdb (${message})`,
     });
   });
 
   test.each([
     ['25P04', 'transaction_timeout'],
     ['57P05', 'idle_session_timeout'],
-  ])(
-    '[FAULT1] with %s, by a limit on time, say that %s is to be raised, also in the middle of a commit',
-    (state, limit) => {
-      const message = expect.stringMatching(new RegExp(`because of ${limit}\\b.*: raise `));
-      const cause = engineError(state);
-      expect(storeError(cause)).toMatchObject({ code: 'STORE_UNAVAILABLE', message });
-      expect(unknownOutcome(cause)).toMatchObject({ message, details: { outcome: 'unknown' }, cause });
-    },
-  );
+  ])('[FAULT1] with %s, caused by a time limit, the error says to raise %s, even during a commit', (state, limit) => {
+    const message = expect.stringMatching(new RegExp(`because of ${limit}\\b.*: raise `));
+    const cause = engineError(state);
+    expect(storeError(cause)).toMatchObject({ code: 'STORE_UNAVAILABLE', message });
+    expect(unknownOutcome(cause)).toMatchObject({ message, details: { outcome: 'unknown' }, cause });
+  });
 
-  test('[FAULT1] of a server in recovery are told as one that takes no writes, in any language; other features that it lacks are not', () => {
+  test('[FAULT1] a server in recovery is reported as read-only, in any language; other unsupported features are not', () => {
     const refused = (fields: object) => Object.assign(engineError('0A000'), fields);
-    const told = { code: 'STORE_UNAVAILABLE', message: expect.stringContaining('takes no writes') };
-    expect(storeError(refused({ routine: 'call_bool_check_hook' }))).toMatchObject(told);
+    const readOnly = { code: 'STORE_UNAVAILABLE', message: expect.stringContaining('accepts no writes') };
+    expect(storeError(refused({ routine: 'call_bool_check_hook' }))).toMatchObject(readOnly);
     expect(storeError(refused({ message: 'cannot set transaction read-write mode during recovery' }))).toMatchObject(
-      told,
+      readOnly,
     );
     const other = refused({ routine: 'RevalidateCachedQuery' });
     expect(storeError(other)).toBe(other);
   });
 
-  test('[FAULT1] with 25P03 say that this process stood still, and name no limit to raise: the transaction sets it', () => {
+  test('[FAULT1] with 25P03 the error says that the process stopped responding, and names no limit to raise', () => {
     expect(storeError(engineError('25P03'))).toMatchObject({
       code: 'STORE_UNAVAILABLE',
-      message: expect.stringMatching(/stood still in the middle of a transaction.*: try again/),
+      message: expect.stringMatching(/stopped responding in the middle of a transaction.*: try again/),
     });
   });
 
-  test('[FAULT1] that nobody expects stay as they are', () => {
+  test('[FAULT1] unexpected errors stay unchanged', () => {
     for (const error of [engineError('42601'), new TypeError('a defect'), 'text'])
       expect(storeError(error)).toBe(error);
   });

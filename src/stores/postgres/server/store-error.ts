@@ -9,14 +9,20 @@ const lostCodes = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|ENOENT|ERR_
 const lostMessages =
   /^(Connection terminated|Client (has encountered|was closed)|Query read timeout|timeout expired|The server does not support SSL|There was an error establishing an SSL)/;
 
-/** A standby, or one that was told to be read-only: it has refused, and nothing has happened. In recovery it refuses the setting of a transaction. */
+/**
+ * Whether a standby or a read-only server rejected the statement, so nothing has happened. In recovery, a server
+ * rejects the setting of the transaction mode.
+ */
 export const isReadOnly = (error: unknown): boolean => {
   if (!(error instanceof pg.DatabaseError)) return false;
   const isSetting = /check/.test(error.routine ?? '') || /recovery/.test(error.message);
   return error.code === '25006' || (error.code === '0A000' && isSetting);
 };
 
-/** The connection is gone or leads to a server that takes no writes: what was sent last may or may not have happened. */
+/**
+ * Whether the connection is gone, or leads to a server that accepts no writes. The last statement may or may not have
+ * taken effect.
+ */
 export const isConnectionLost = (error: unknown): boolean => {
   if (error instanceof pg.DatabaseError) return lostStates.test(sqlState(error)) || isReadOnly(error);
   if (!(error instanceof Error)) return false;
@@ -24,16 +30,18 @@ export const isConnectionLost = (error: unknown): boolean => {
   return lostCodes.test(code) || lostMessages.test(error.message);
 };
 
-/** The engine undid the transaction in favour of another: nothing of it has happened, and the next try may well succeed. */
+/**
+ * Whether the engine rolled the transaction back in favor of another. Nothing has happened, and a retry may succeed.
+ */
 export const isUndone = (error: unknown): boolean => /^(40001|40P01)$/.test(sqlState(error));
 
-/** The head was right and locked, and still there is an event where the next should be. */
+/** Whether an event already exists at the next seq, although the head was current and locked. */
 const isHeadBehind = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === 'events_pkey';
 
 /**
- * A head that moved (see `perdure.append`), a number, key or id that another process took first, a deadlock: what was believed of the
- * database is out of date, and the same on a fresh view may well succeed.
+ * Whether the view of the database was stale: a moved head (see `perdure.append`), a seq, key or id that another
+ * process took first, or a deadlock. A retry on a fresh view may succeed.
  */
 export const isOutdated = (error: unknown): boolean =>
   isUndone(error) || (/^(PD001|23505)$/.test(sqlState(error)) && !isHeadBehind(error));
@@ -41,7 +49,7 @@ export const isOutdated = (error: unknown): boolean =>
 export const isPoolExhausted = (error: unknown): boolean =>
   error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 
-/** Settings of PostgreSQL that end a connection, by what it says then. */
+/** PostgreSQL settings that end a connection, by SQLSTATE. */
 const timeLimits: Readonly<Record<string, string>> = {
   '25P04': 'transaction_timeout',
   '57P05': 'idle_session_timeout',
@@ -53,7 +61,7 @@ interface Rule {
   readonly says: string | ((error: unknown) => string);
 }
 
-/** As PostgreSQL names it, in whatever language: between quotation marks. */
+/** The database's name from PostgreSQL's message, which quotes it in every language. */
 const databaseIn = (error: unknown): string => /["“«»„](.+)["”»«“]/.exec(String(error))?.[1] ?? 'of this name';
 
 const rules: readonly Rule[] = [
@@ -77,23 +85,23 @@ const rules: readonly Rule[] = [
   {
     matches: (error) => isReadOnly(error),
     code: 'STORE_UNAVAILABLE',
-    says: 'PostgreSQL takes no writes, as a standby or because it was told so: connect to the primary, or `alter database … set default_transaction_read_only = off`, then try again',
+    says: 'PostgreSQL accepts no writes, because it is a standby or set to read-only: connect to the primary, or `alter database … set default_transaction_read_only = off`, then try again',
   },
   {
-    // Transactions that write set this limit themselves.
+    // Writing transactions set this limit themselves, so there is no setting to raise.
     matches: (_, state) => state === '25P03',
     code: 'STORE_UNAVAILABLE',
-    says: 'this process stood still in the middle of a transaction, so PostgreSQL undid it for those who wait: try again',
+    says: 'this process stopped responding in the middle of a transaction, so PostgreSQL rolled it back to unblock others: try again',
   },
   {
     matches: (error, state) => isConnectionLost(error) || /^(53000|53200|53300|53400)$/.test(state),
     code: 'STORE_UNAVAILABLE',
-    says: 'PostgreSQL cannot be reached: check that it runs and takes connections, then try again',
+    says: 'PostgreSQL cannot be reached: check that it runs and accepts connections, then try again',
   },
   {
     matches: (_, state) => state === '3D000',
     code: 'STORE_UNAVAILABLE',
-    says: (error) => `there is no database ${databaseIn(error)}: make it, for example with createdb`,
+    says: (error) => `there is no database ${databaseIn(error)}: create it, for example with createdb`,
   },
   {
     matches: (_, state) => /^(28...|42501)$/.test(state),
@@ -103,7 +111,7 @@ const rules: readonly Rule[] = [
   {
     matches: (_, state) => /^(26000|42P05)$/.test(state),
     code: 'STORE_UNAVAILABLE',
-    says: 'a pooler in front of PostgreSQL lost a prepared statement, and could not be told to be one: let it keep them (pgbouncer from 1.21 on: max_prepared_statements), or connect without it',
+    says: 'a pooler in front of PostgreSQL lost a prepared statement, and could not be recognized as a pooler: make it keep prepared statements (pgbouncer from 1.21 on: max_prepared_statements), or connect without it',
   },
   {
     matches: (_, state) => state === '53100',
@@ -114,18 +122,18 @@ const rules: readonly Rule[] = [
     matches: (error, state) =>
       state === '42P01' && /"perdure\.(commit_paths|tool_calls|snapshots)"/.test(String(error)),
     code: 'STORE_CORRUPT',
-    says: 'what is kept beside the logs is gone: run `perdure repair --projections` in every workspace, which makes it anew from them',
+    says: 'a table of derived data is missing: run `perdure repair --projections` in every workspace to rebuild it from the logs',
   },
   {
-    // Schemas change by migrations alone, so somebody took away what they made, or their number.
+    // Only migrations change the schema, so something else removed what they created, or changed their number.
     matches: (_, state) => /^(3F000|42P01|42P07|42703|42704|42710|42723|42883)$/.test(state),
     code: 'STORE_CORRUPT',
-    says: `the database is not as migrations left it: ${metaAdvice}`,
+    says: `the schema of the database is not the one that migrations create: ${metaAdvice}`,
   },
   {
     matches: (error) => isHeadBehind(error),
     code: 'STORE_CORRUPT',
-    says: "a session's row and its events disagree: find it with `perdure verify --all`, and run `perdure repair --projections`, which puts rows right where the logs tell",
+    says: "a session's row and its events disagree: find it with `perdure verify --all`, and run `perdure repair --projections`to correct it from the log",
   },
   {
     matches: (_, state) => state === '22003',
@@ -139,7 +147,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** What a caller gets for a failure of the engine. Anything unknown is a defect and stays as it is. */
+/** Translates an engine error for the caller. An unknown error is a defect and stays unchanged. */
 export const storeError = (error: unknown): unknown => {
   const state = sqlState(error);
   const rule = rules.find(({ matches }) => matches(error, state));
@@ -152,7 +160,7 @@ export const storeError = (error: unknown): unknown => {
   });
 };
 
-/** The connection went away between sending a commit and its answer, and no other could be had to look. */
+/** For a connection lost between sending a commit and its answer, if no other connection could check the outcome. */
 export const unknownOutcome = (cause: unknown): PerdureError => {
   const limit = timeLimits[sqlState(cause)];
   const [ended, advice] = limit
@@ -160,7 +168,7 @@ export const unknownOutcome = (cause: unknown): PerdureError => {
     : ['the connection to PostgreSQL was lost', ''];
   return new PerdureError(
     'STORE_UNAVAILABLE',
-    `${ended} while this was committed, and whether it landed could not be found out: ${advice}repeat it with the same idempotency key, or look first`,
+    `${ended} during the commit, and whether it landed is unknown: ${advice}repeat it with the same idempotency key, or check first`,
     { details: { outcome: 'unknown' }, cause },
   );
 };

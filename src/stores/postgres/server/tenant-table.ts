@@ -1,4 +1,4 @@
-/** Rows of the transaction's workspace alone are seen and changed, also by who owns the table. */
+/** Only rows of the transaction's workspace are visible and writable, even for the owner of the table. */
 export const tenantTable = (name: string): string => `
   alter table perdure.${name} enable row level security;
   alter table perdure.${name} force row level security;

@@ -8,7 +8,7 @@ import { checkpointPages, openConnection } from './connection.ts';
 
 const pragma = (db: DatabaseSync, name: string): unknown => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
 
-test('[LOG8] every connection writes ahead and syncs at each commit, on macOS down to the platter', () => {
+test('[LOG8] every connection uses WAL and syncs at each commit, on macOS with fullfsync', () => {
   const db = openConnection({ file: newSqliteFile(), busyTimeoutMs: 1000 });
   const full = 2;
   expect(pragma(db, 'journal_mode')).toBe('wal');
@@ -19,7 +19,7 @@ test('[LOG8] every connection writes ahead and syncs at each commit, on macOS do
   db.close();
 });
 
-test('[ST8] the log is as long as what is read through on the event loop when it is opened, and no longer', () => {
+test('[ST8] the checkpoint threshold keeps the log within the limit for reading it on the event loop', () => {
   const db = openConnection({ file: newSqliteFile(), busyTimeoutMs: 1000 });
   expect(pragma(db, 'wal_autocheckpoint')).toBe(checkpointPages);
   const frameBytes = Number(pragma(db, 'page_size')) + 24;
@@ -27,7 +27,7 @@ test('[ST8] the log is as long as what is read through on the event loop when it
   db.close();
 });
 
-test('a file that the store made gives free pages back when it is closed, and is whole', async () => {
+test('closing a store returns free pages to the file system and leaves the file intact', async () => {
   const file = newSqliteFile();
   const store = await openSqlite(file);
   const key = newKey();
@@ -45,7 +45,7 @@ test('a file that the store made gives free pages back when it is closed, and is
   db.close();
 });
 
-test('[FAULT1] opening a file writes nothing to it, and reading goes on while another writes', async () => {
+test('[FAULT1] opening a file writes nothing to it, and reads work while another process writes', async () => {
   const file = newSqliteFile();
   const key = newKey();
   const first = await openSqlite(file);

@@ -8,19 +8,25 @@ import { storeFailure } from './store-error.ts';
 export interface ConnectionOptions {
   readonly file: string;
   readonly busyTimeoutMs: number;
-  /** Connections that share one must find the same file. */
+  /** Connections that share a mark must open the same file. */
   readonly mark?: FileMark;
-  /** Opens only what needs no change for it. */
+  /** Opens the file only if that needs no change to it. */
   readonly asIs?: boolean;
 }
 
-/** Takes effect before anything is written; on a file that has something, it would be a write that changes nothing. */
+/** Takes effect only on an empty file. On any other it would be a write without effect. */
 export const layout = 'PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;';
 
-/** Pages of log: a page that is written again and again, as those of indexes are, is moved to the file once in so many. */
+/**
+ * WAL length in pages. Pages that change often, like those of indexes, are moved to the file only once per
+ * checkpoint.
+ */
 export const checkpointPages = 4000;
 
-/** An acknowledged commit is on the disk: FULL syncs the WAL at every commit, fullfsync makes macOS mean it. */
+/**
+ * Makes acknowledged commits durable: FULL syncs the WAL at every commit, and fullfsync makes macOS flush to the
+ * platter.
+ */
 const settings = `
 PRAGMA wal_autocheckpoint = ${checkpointPages};
 PRAGMA synchronous = FULL;
@@ -40,7 +46,10 @@ const sleep = (ms: number): void => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 };
 
-/** Changing the journal mode fails at once when others have the file open, without asking the busy handler: so we wait ourselves. */
+/**
+ * Waits itself, because changing the journal mode fails at once while others have the file open, without the busy
+ * handler.
+ */
 const retryWhileBusy = (timeoutMs: number, work: () => void): void => {
   for (const deadline = performance.now() + timeoutMs; ; sleep(retryMs)) {
     try {
@@ -55,7 +64,7 @@ const retryWhileBusy = (timeoutMs: number, work: () => void): void => {
 
 export const openConnection = (options: ConnectionOptions): DatabaseSync => {
   const { file, busyTimeoutMs, mark = newFileMark(), asIs = false } = options;
-  checkMark(file, mark); // opening would make a new file in the place of one that is gone
+  checkMark(file, mark); // opening would create a new file in place of a deleted one
   refuseOrphanedLog(file);
   const db = new RoundingDatabase(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
   try {
@@ -66,7 +75,7 @@ export const openConnection = (options: ConnectionOptions): DatabaseSync => {
       const { journal_mode: mode } = db.prepare(setMode).get() as { journal_mode: string };
       if (mode !== 'wal') {
         const advice = 'keep it on a local disk';
-        throw storeFailure('STORE_UNAVAILABLE', file, 'its file system cannot keep a write-ahead log', { advice });
+        throw storeFailure('STORE_UNAVAILABLE', file, 'its file system does not support a write-ahead log', { advice });
       }
     });
     db.exec(settings);

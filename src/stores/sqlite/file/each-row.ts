@@ -2,8 +2,8 @@ import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { isTooLarge } from './rounding-database.ts';
 
 /**
- * Rows one by one. After a failure node:sqlite resets the statement only at its next use, which then fails with the old error: we spend
- * that use here, so that a damaged session does not fail the one that is read after it.
+ * Yields rows one by one. After a failure, node:sqlite resets the statement only at its next use, which then fails
+ * with the old error. So we use it once here; otherwise a damaged session would fail the next session read.
  */
 export function* eachRow<Row>(statement: StatementSync, ...values: SQLInputValue[]): Generator<Row, void> {
   let given = 0;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-/** All or nothing; the write lock is taken at the beginning, so that what is read in it stays true. */
+/** All or nothing. Takes the write lock at the beginning, so that everything read inside stays true. */
 export const inTransaction = <T>(db: DatabaseSync, work: () => T): T => {
   db.exec('BEGIN IMMEDIATE');
   try {

@@ -2,10 +2,13 @@ import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { isBegun } from './migrations.ts';
 
-/** A page, as large as SQLite has them: with tables there are more. */
+/** The largest page size of SQLite. A database with tables has more than one page. */
 const maxBytes = 65_536;
 
-/** Whether it is a database in which nothing was ever made. Of what cannot be read, opening it tells more. */
+/**
+ * Whether the file is a database in which nothing was ever created. Unreadable files return false, because opening
+ * them reports more.
+ */
 export const isBlank = (file: string): boolean => {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size === 0 || size > maxBytes) return false;

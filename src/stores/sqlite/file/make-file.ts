@@ -12,8 +12,9 @@ const makePrivate = (file: string): void => {
 };
 
 /**
- * For its user alone, where there is none: SQLite would let everybody read it, and gives what it makes beside it the same mode. Before a
- * thread opens it: closing it here would give up its locks.
+ * Creates a missing file for its user alone, because SQLite would make it readable for everyone. SQLite gives the
+ * -wal and -shm files the same mode. This must run before a thread opens the file, because closing it here would
+ * release the thread's locks.
  */
 export const makeFile = (file: string): void => {
   refuseOrphanedLog(file);

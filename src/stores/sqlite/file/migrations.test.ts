@@ -15,7 +15,7 @@ const withDatabase = <T>(file: string, work: (db: DatabaseSync) => T): T => {
   }
 };
 
-/** A connection before whose nth statement another process does something. */
+/** A connection that lets another process act before the nth prepared statement. */
 const interrupted = (db: DatabaseSync, nth: number, interrupt: () => void): DatabaseSync => {
   let count = 0;
   const prepare = (sql: string) => {
@@ -33,7 +33,7 @@ const interrupted = (db: DatabaseSync, nth: number, interrupt: () => void): Data
 };
 
 describe('migrations', () => {
-  test('[ST1] whenever another process makes the schema while this one looks for it, there is one and it is ours', () => {
+  test('[ST1] if two processes create the schema at once, at any moment, the database gets it exactly once', () => {
     for (let nth = 1; nth <= 6; nth++) {
       const file = newSqliteFile();
       const [mine, theirs] = [1, 2].map(() => openConnection({ file, busyTimeoutMs: 1000 })) as [
@@ -52,7 +52,7 @@ describe('migrations', () => {
     }
   });
 
-  test('[ST2] an older release that waits for the migration of a newer one is refused when that is through', async () => {
+  test("[ST2] an older release that waits for a newer release's migration is rejected when it has finished", async () => {
     const file = newSqliteFile();
     const newer = openConnection({ file, busyTimeoutMs: 1000 });
     newer.exec(`BEGIN IMMEDIATE; PRAGMA application_id = ${applicationId}`);
@@ -74,7 +74,7 @@ describe('migrations', () => {
     expect(schemaOf()).toEqual(before);
   });
 
-  test('[ST2] a database that needs a newer release is refused, and says which', async () => {
+  test('[ST2] a database that needs a newer release is rejected, and the error names that release', async () => {
     const file = newSqliteFile();
     await (await openSqlite(file)).close();
     await expect(openSqlite(file, { release: '0.0.0' })).rejects.toMatchObject({
@@ -88,7 +88,7 @@ describe('migrations', () => {
     await openSession(store, newKey());
   });
 
-  test('[ST2] a newer schema that still lets this release read it is used and left as it is', async () => {
+  test('[ST2] a newer schema that still allows this release is used and left unchanged', async () => {
     const file = newSqliteFile();
     await (await openSqlite(file)).close();
     withDatabase(file, (db) => db.exec('UPDATE meta SET schema = 1000'));

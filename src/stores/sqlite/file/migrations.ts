@@ -5,16 +5,16 @@ import { isNewerRelease } from '../../release.ts';
 import { inTransaction } from './in-transaction.ts';
 import { storeFailure } from './store-error.ts';
 
-/** 'Prdr': tells our files from those of other applications. */
+/** 'Prdr': distinguishes our files from those of other applications. */
 export const applicationId = 0x50726472;
 
 interface Migration {
-  /** The oldest release that may read the database afterwards. */
+  /** The oldest release that can use the database after this migration. */
   readonly oldestReader: string;
   readonly sql: string;
 }
 
-/** What can be made anew from the log, also when somebody dropped it. */
+/** Tables that can be rebuilt from the log, even after they were dropped. */
 export const projectionTables = `
 CREATE TABLE IF NOT EXISTS commit_paths (
   workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, path TEXT NOT NULL,
@@ -37,7 +37,7 @@ CREATE INDEX IF NOT EXISTS tool_calls_by_actor ON tool_calls (workspace, actor, 
 CREATE INDEX IF NOT EXISTS tool_calls_by_time ON tool_calls (workspace, at, session, seq);
 `;
 
-/** A cache of folds: it may be made anew with nothing in it. */
+/** A cache of folds, which can be recreated empty. */
 export const snapshotTable = `
 CREATE TABLE IF NOT EXISTS snapshots (
   workspace TEXT NOT NULL, session TEXT NOT NULL, fold_version INTEGER NOT NULL, seq INTEGER NOT NULL,
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS snapshots (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** They hold nothing that the tables do not. */
+/** Indexes hold nothing that the tables do not, so they can be recreated. */
 export const logIndexes = `
 CREATE INDEX IF NOT EXISTS sessions_by_change ON sessions (workspace, updated_span);
 CREATE INDEX IF NOT EXISTS sessions_by_root ON sessions (workspace, root) WHERE parent IS NOT NULL;
@@ -57,7 +57,7 @@ CREATE INDEX IF NOT EXISTS events_naming_blobs ON events (workspace, session, se
 CREATE UNIQUE INDEX IF NOT EXISTS blobs_by_hash ON blobs (workspace, hash);
 `;
 
-/** The migration to schema n stands at index n - 1. What is released is never changed, only followed by another. */
+/** The migration to schema n is at index n - 1. A released migration must not change; append a new one instead. */
 export const migrations: readonly Migration[] = [
   {
     oldestReader: '0.0.1',
@@ -130,10 +130,10 @@ CREATE INDEX records_due ON records (workspace, kind, due_at, id) WHERE due_at I
   },
 ];
 
-/** In one statement: between two, another process may fill the file. */
+/** A single statement, because another process may fill the file between two. */
 const ownership = `SELECT application_id AS owner, EXISTS (SELECT 1 FROM sqlite_schema) AS used FROM pragma_application_id`;
 
-/** Whether anything was made in the file yet. Refuses one that is not ours before anything in it is changed. */
+/** Whether the schema exists in the file. Rejects a foreign file before anything in it changes. */
 export const isBegun = (db: DatabaseSync, file: string): boolean => {
   const { owner, used } = db.prepare(ownership).get() as { owner: number; used: number };
   if (owner === applicationId) return true;
@@ -146,19 +146,21 @@ export const isBegun = (db: DatabaseSync, file: string): boolean => {
 const schemaOf = (db: DatabaseSync, file: string, release: string): number => {
   if (!isBegun(db, file)) return 0;
   const meta = parseMeta(db.prepare('SELECT schema, oldest_reader FROM meta').get());
-  if (!meta)
-    throw storeFailure('STORE_CORRUPT', file, 'what it says of its schema cannot be read', { advice: metaAdvice });
+  if (!meta) throw storeFailure('STORE_CORRUPT', file, 'its meta table is missing or corrupt', { advice: metaAdvice });
   const { schema, oldest_reader: needs } = meta;
   if (!isNewerRelease(needs, release)) return schema;
   const what = `the database needs perdure ${needs} or newer, and this is ${release}`;
   throw storeFailure('STORE_NEWER', file, what, { details: { needs, release } });
 };
 
-/** Whether there is nothing to be done for this release. */
+/** Whether the database needs no migration for this release. */
 export const isCurrent = (db: DatabaseSync, file: string, release: string): boolean =>
   schemaOf(db, file, release) >= migrations.length;
 
-/** Brings a database to the newest schema; several processes may do so at once. A newer schema that still lets us read is left alone. */
+/**
+ * Migrates a database to the newest schema; several processes may do so at once. A newer schema that still allows
+ * this release is left alone.
+ */
 export const migrate = (db: DatabaseSync, file: string, release: string): void => {
   if (isCurrent(db, file, release)) return;
   inTransaction(db, () => {

@@ -29,8 +29,8 @@ const moveAll = (from: string, to: string): void => {
   for (const end of ['', '-wal', '-shm']) if (existsSync(from + end)) renameSync(from + end, to + end);
 };
 
-describe('a file that is gone while the store is open', () => {
-  test('[FAULT4] deleted: nothing more is acknowledged, and the store can be closed', async () => {
+describe('a file that vanishes while the store is open', () => {
+  test('[FAULT4] after the file is deleted, no append is acknowledged, and the store can be closed', async () => {
     const file = newSqliteFile();
     const { store, key } = await begin(file);
     rmSync(file);
@@ -40,7 +40,7 @@ describe('a file that is gone while the store is open', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  test('[FAULT4, FAULT1] moved: appends fail, and go on with nothing lost or added when it is back', async () => {
+  test('[FAULT4, FAULT1] while the file is moved away appends fail, and after it is back nothing is lost or added', async () => {
     const [file, elsewhere] = [newSqliteFile(), newSqliteFile()];
     const { store, key } = await begin(file);
     moveAll(file, elsewhere);
@@ -51,7 +51,7 @@ describe('a file that is gone while the store is open', () => {
     expect(await expectSound(await openSqlite(file), key)).toHaveLength(2);
   });
 
-  test('[FAULT4] replaced: neither file gets the append, and the other stays whole', async () => {
+  test('[FAULT4] after the file is replaced, neither file gets the append, and the new one stays intact', async () => {
     const [file, elsewhere] = [newSqliteFile(), newSqliteFile()];
     const { store, key } = await begin(file);
     const other = await begin(elsewhere);
@@ -64,7 +64,7 @@ describe('a file that is gone while the store is open', () => {
     expect(await reopened.head(key)).toBeUndefined();
   });
 
-  test('[FAULT4] its log deleted: appends fail, and what was acknowledged before is there after closing', async () => {
+  test('[FAULT4] after the log is deleted appends fail, and acknowledged events are there after closing', async () => {
     const file = newSqliteFile();
     const { store, key } = await begin(file);
     rmSync(`${file}-wal`);
@@ -73,7 +73,7 @@ describe('a file that is gone while the store is open', () => {
     expect(await expectSound(await openSqlite(file), key)).toHaveLength(1);
   });
 
-  test('[FAULT4] deleted before the first append: no new file takes its place', async () => {
+  test('[FAULT4] if the file is deleted before the first append, no new file takes its place', async () => {
     const file = newSqliteFile();
     const store = await openSqlite(file);
     rmSync(file);
@@ -81,7 +81,7 @@ describe('a file that is gone while the store is open', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  test('[FAULT4] a link that leads elsewhere now: appends fail', async () => {
+  test('[FAULT4] when a symbolic link changes its target, appends fail', async () => {
     const [file, link] = [newSqliteFile(), newSqliteFile()];
     symlinkSync(file, link);
     const { store, key } = await begin(link);
@@ -93,7 +93,7 @@ describe('a file that is gone while the store is open', () => {
     await expectRefused(store, key);
   });
 
-  test('[FAULT4] a log that was cut short by a checkpoint is still the same', async () => {
+  test('[FAULT4] a log that a checkpoint truncated still counts as the same file', async () => {
     const file = newSqliteFile();
     const { store, key } = await begin(file);
     const before = statSync(`${file}-wal`).ino;

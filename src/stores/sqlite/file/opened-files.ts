@@ -2,12 +2,14 @@ import { realpathSync, statSync } from 'node:fs';
 import type { PerdureError } from '../../../schema/error.ts';
 import { fileSystemError, storeFailure } from './store-error.ts';
 
-/** The device and the number of the file that the first connection of a store opened; zeros before. Shared by its threads. */
+/**
+ * Device and inode of the file that the store's first connection opened; zeros before. The store's threads share it.
+ */
 export type FileMark = BigUint64Array;
 
 export const newFileMark = (): FileMark => new BigUint64Array(new SharedArrayBuffer(2 * 8));
 
-/** Never by opening it: closing it again would give up the locks that SQLite holds for this process. */
+/** Uses stat and never opens the file, because closing it again would release SQLite's locks of this process. */
 const identify = (path: string): readonly [dev: bigint, ino: bigint] => {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -22,7 +24,7 @@ const replaced = (file: string): PerdureError =>
     advice: 'nothing was written: put back what was there, or close the store and open it again',
   });
 
-/** The first call that finds a file marks it; later ones fail when they find another, or none. */
+/** The first call that finds a file marks it. Later calls fail if the file is missing or another one. */
 export const checkMark = (file: string, mark: FileMark): void => {
   const [dev, ino] = mark;
   const now = identify(file);
@@ -31,11 +33,11 @@ export const checkMark = (file: string, mark: FileMark): void => {
 };
 
 export interface OpenedFiles {
-  /** At the end of a transaction, before it is committed to files that nobody else would find. */
+  /** Call this at the end of a transaction, so that nothing is committed to files that other processes cannot find. */
   check(): void;
 }
 
-/** When the connection has read something: the log of what is written ahead is there from then on, until all have closed the file. */
+/** Call this after the connection's first read. From then on the -wal file exists, until all connections are closed. */
 export const openedFiles = (file: string): OpenedFiles => {
   const paths = [file, `${realpathSync(file)}-wal`];
   const before = paths.flatMap(identify);

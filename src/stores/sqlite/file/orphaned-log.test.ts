@@ -5,7 +5,7 @@ import type { SessionKey } from '../../../core/ports/store.ts';
 import { newKey } from '../../../testing/contract/contract-setup.ts';
 import { expectSound, openSession } from '../../../testing/contract/log/session-log.ts';
 
-/** As a process that was killed leaves it: all that was acknowledged is in the log. */
+/** Leaves a log as a killed process does: all acknowledged events are only in the log. */
 const leaveLog = async (): Promise<{ file: string; key: SessionKey; putBack: () => void }> => {
   const [open, file] = [newSqliteFile(), newSqliteFile()];
   const store = await openSqlite(open);
@@ -22,14 +22,14 @@ const expectRefused = async (file: string): Promise<void> => {
   await expect(openSqlite(file)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', message });
 };
 
-test('[FAULT4] a log whose file is gone is left alone, and holds what it held when the file is back', async () => {
+test('[FAULT4] a log without its file is kept, and its events are there when the file is back', async () => {
   const { file, key, putBack } = await leaveLog();
   await expectRefused(file);
   putBack();
   expect(await expectSound(await openSqlite(file), key)).toHaveLength(1);
 });
 
-test('[FAULT4] so is one whose file is empty', async () => {
+test('[FAULT4] a log beside an empty file is kept', async () => {
   const { file, key, putBack } = await leaveLog();
   writeFileSync(file, '');
   await expectRefused(file);
@@ -37,7 +37,7 @@ test('[FAULT4] so is one whose file is empty', async () => {
   expect(await expectSound(await openSqlite(file), key)).toHaveLength(1);
 });
 
-test('[FAULT4] so is one whose file is named by a link', async () => {
+test('[FAULT4] a log without its file is kept when the file is opened through a symbolic link', async () => {
   const { file, key, putBack } = await leaveLog();
   const link = newSqliteFile();
   symlinkSync(file, link);
@@ -46,7 +46,7 @@ test('[FAULT4] so is one whose file is named by a link', async () => {
   expect(await expectSound(await openSqlite(link), key)).toHaveLength(1);
 });
 
-test('[FAULT4] where the log was moved away too, a new store is made', async () => {
+test('[FAULT4] if the log was moved away too, a new store is created', async () => {
   const { file, key } = await leaveLog();
   rmSync(`${file}-wal`);
   const store = await openSqlite(file);

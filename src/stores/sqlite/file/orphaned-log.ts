@@ -4,7 +4,7 @@ import { fileSystemError, storeFailure } from './store-error.ts';
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** Where links lead, also when nothing is there. */
+/** Resolves symbolic links, even if nothing exists at the target. */
 export const targetOf = (path: string): string => {
   try {
     return realpathSync(path);
@@ -20,10 +20,13 @@ export const targetOf = (path: string): string => {
 const isOrphaned = (file: string): boolean => {
   if (sizeOf(file) > 0) return false;
   const hasLog = sizeOf(`${targetOf(file)}-wal`) > 0;
-  return hasLog && sizeOf(file) === 0; // a file that is being made has its first page before it has a log
+  return hasLog && sizeOf(file) === 0; // re-checked: a file in creation has its first page before its log
 };
 
-/** Before SQLite looks: beside a file that is gone or empty it would remove the log, and with it what was acknowledged and is nowhere else. */
+/**
+ * Must run before SQLite opens the file. Beside a missing or empty file, SQLite would delete the log, the only copy
+ * of acknowledged events.
+ */
 export const refuseOrphanedLog = (file: string): void => {
   try {
     if (!isOrphaned(file)) return;
@@ -33,7 +36,7 @@ export const refuseOrphanedLog = (file: string): void => {
   throw storeFailure(
     'STORE_UNAVAILABLE',
     file,
-    'it is gone or empty, and its -wal, which holds what was written last, is still there',
+    'it is missing or empty, but its -wal, which holds the latest writes, is still there',
     {
       advice: 'nothing was changed: put the file back; for a new store, first move the -wal away',
     },

@@ -1,6 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** Not before it is used: where a table or an index is lost, all that needs none of it goes on, and makes it anew. */
+/**
+ * Prepares the statement at its first use. If its table or index is lost, everything else still works, including the
+ * repair.
+ */
 export const prepareLater = (db: DatabaseSync, sql: string): (() => StatementSync) => {
   let statement: StatementSync | undefined;
   return () => {

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** For statements whose text depends on what is asked for: there are few forms, and each is prepared once. */
+/** Caches statements whose text depends on the query. There are few variants, and each is prepared once. */
 export const prepareOnce = (db: DatabaseSync, rows: 'arrays' | 'objects'): ((text: string) => StatementSync) => {
   const prepared = new Map<string, StatementSync>();
   return (text) => {

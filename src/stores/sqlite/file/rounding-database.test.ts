@@ -14,7 +14,7 @@ describe('numbers beyond 2^53', () => {
   const rows = [1, 2 ** 53, 2, -(2 ** 63), 3].map((value, place) => ({ place, value }));
   const open = () => openNumbers('1', '9007199254740993', '2', '-9223372036854775808', '3');
 
-  test('[FAULT2] are rounded, and leave the other rows as they are', () => {
+  test('[FAULT2] integers beyond 2^53 are rounded, and the other rows stay exact', () => {
     const db = open();
     const all = db.prepare('SELECT place, value FROM numbers ORDER BY place');
     const one = db.prepare('SELECT value FROM numbers WHERE place = ?');
@@ -26,7 +26,7 @@ describe('numbers beyond 2^53', () => {
     }
   });
 
-  test('[FAULT2] are rounded in arrays too, also where not all is read', () => {
+  test('[FAULT2] integers beyond 2^53 are rounded in array rows too, even if not all rows are read', () => {
     const arrays = open().prepare('SELECT place, value FROM numbers ORDER BY place');
     arrays.setReturnArrays(true);
     const expected = rows.map(({ place, value }) => [place, value]);
@@ -36,7 +36,7 @@ describe('numbers beyond 2^53', () => {
   });
 });
 
-test('what the engine refuses is thrown as it is', () => {
+test('errors of the engine are thrown unchanged', () => {
   const failing = openNumbers('1', '-9223372036854775808').prepare('SELECT abs(value) AS value FROM numbers');
   expect(() => failing.all()).toThrow('integer overflow');
   expect(() => [...eachRow(failing)]).toThrow('integer overflow');

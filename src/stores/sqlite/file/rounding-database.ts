@@ -8,7 +8,7 @@ const rounded = (row: Record<string, unknown> | undefined): typeof row => {
   return row;
 };
 
-const rounding = (statement: StatementSync): StatementSync => {
+const withRounding = (statement: StatementSync): StatementSync => {
   const [get, all] = [statement.get.bind(statement), statement.all.bind(statement)] as [
     (...values: unknown[]) => Record<string, unknown> | undefined,
     (...values: unknown[]) => Record<string, unknown>[],
@@ -37,12 +37,12 @@ const rounding = (statement: StatementSync): StatementSync => {
 };
 
 /**
- * An integer of SQLite has 64 bits, and node:sqlite refuses every row together with one that has a number over 2^53, which only somebody
- * with tools of their own can have put there. Here such numbers are rounded, as those of PostgreSQL are: whoever looks at that row finds
- * what is wrong with it, and the others can be read.
+ * Rounds integers beyond 2^53, as the PostgreSQL store does. SQLite integers have 64 bits, and node:sqlite throws for
+ * the whole result if one row has a larger number. Only a manual edit can store such a number. With withRounding, the
+ * check of that row reports it, and the other rows stay readable.
  */
 export class RoundingDatabase extends DatabaseSync {
   override prepare(sql: string): StatementSync {
-    return rounding(super.prepare(sql));
+    return withRounding(super.prepare(sql));
   }
 }

@@ -21,7 +21,7 @@ test.each([
   ['READONLY_DBMOVED', 1032, 'STORE_UNAVAILABLE'],
   ['IOERR_READ', 266, 'STORE_UNAVAILABLE'],
   ['PERM', 3, 'STORE_UNAVAILABLE'],
-])('[FAULT1] %s (%i) is %s, and says of which file and what to do', (_, errcode, code) => {
+])('[FAULT1] %s (%i) becomes %s, naming the file and the next step', (_, errcode, code) => {
   const cause = engineError(errcode);
   const error = storeError(cause, '/data/perdure.db');
   expect(error).toMatchObject({ code, details: { file: '/data/perdure.db', errcode }, cause });
@@ -36,13 +36,13 @@ test.each([
   ['table sessions has no column named epoch', 'backup'],
   ['no such table: tool_calls', 'perdure repair --projections'],
   ['no such table: snapshots', 'perdure repair --projections'],
-])('[FAULT1] "%s" is STORE_CORRUPT: %s', (said, advice) => {
+])('[FAULT1] "%s" becomes STORE_CORRUPT with the advice: %s', (said, advice) => {
   const cause = Object.assign(new Error(said), { errcode: 1 });
   const message = expect.stringContaining(advice);
   expect(storeError(cause, 'x')).toMatchObject({ code: 'STORE_CORRUPT', message, cause });
 });
 
-test('what only wrong code of ours can cause stays as it is', () => {
+test('errors that only a defect can cause stay unchanged', () => {
   const misuse = engineError(21);
   expect(storeError(misuse, 'x')).toBe(misuse);
   const db = new DatabaseSync(':memory:');
@@ -54,7 +54,7 @@ test('what only wrong code of ours can cause stays as it is', () => {
   expect(storeError('text', 'x')).toBe('text');
 });
 
-test('[FAULT1] a folder that cannot be made is STORE_FULL or STORE_UNAVAILABLE', () => {
+test('[FAULT1] a folder that cannot be created becomes STORE_FULL or STORE_UNAVAILABLE', () => {
   const failure = (code: string) => Object.assign(new Error('no'), { code });
   expect(fileSystemError(failure('ENOSPC'), 'x')).toMatchObject({ code: 'STORE_FULL' });
   expect(fileSystemError(failure('EACCES'), 'x')).toMatchObject({

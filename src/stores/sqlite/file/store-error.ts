@@ -10,7 +10,7 @@ interface EngineError extends Error {
   readonly errcode: number;
 }
 
-/** SQLite's primary result codes; `defect` marks those that only wrong code of ours can cause. */
+/** SQLite's primary result codes; `defect` marks those that only a bug of ours can cause. */
 const codeOf: Readonly<Record<number, StoreCode | 'defect'>> = {
   1: 'defect', // ERROR
   2: 'STORE_UNAVAILABLE', // INTERNAL
@@ -40,7 +40,10 @@ const codeOf: Readonly<Record<number, StoreCode | 'defect'>> = {
   26: 'STORE_CORRUPT', // NOTADB
 };
 
-/** Extended codes that say more than their primary one. A quota or a file size limit shows as a failed write, not as FULL. */
+/**
+ * Extended codes that are more specific than their primary code. A quota or a file size limit shows as a failed
+ * write, not as FULL.
+ */
 const extendedCodeOf: Readonly<Record<number, StoreCode>> = {
   778: 'STORE_FULL', // IOERR_WRITE
   4874: 'STORE_FULL', // IOERR_SHMSIZE
@@ -49,10 +52,10 @@ const extendedCodeOf: Readonly<Record<number, StoreCode>> = {
 };
 
 const adviceFor: Readonly<Record<StoreCode, string>> = {
-  STORE_BUSY: 'another process holds it: end or speed up that one, or raise busyTimeoutMs, and try again',
+  STORE_BUSY: 'another process has locked it: stop that process, or raise busyTimeoutMs, and try again',
   STORE_FULL: 'nothing was written: make room on its disk, or raise the quota or file size limit, and try again',
-  STORE_CORRUPT: 'run `perdure verify`, export what is sound, and restore the rest from a backup',
-  STORE_UNAVAILABLE: 'check that its disk is there and that this user may read and write the file and its folder',
+  STORE_CORRUPT: 'run `perdure verify`, export the intact sessions, and restore the rest from a backup',
+  STORE_UNAVAILABLE: 'check that its disk is available and that this user may read and write the file and its folder',
   STORE_NEWER: 'upgrade perdure',
 };
 
@@ -70,23 +73,23 @@ export const storeFailure = (
 const isEngineError = (error: unknown): error is EngineError =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
 
-/** Nothing in it can be verified or exported. */
+/** Advice for a file without anything to verify or export. */
 const adviceForNoDatabase =
-  'it is no Perdure store: name the file of one, or a new file for one to be made; if it was one, restore it from a backup';
+  'it is not a Perdure store: name an existing store or a new file; if it was a store, restore it from a backup';
 const notADatabase = 26;
 
-const repairs = 'run `perdure repair --projections`, which makes it anew from the logs';
-const isMadeAnew = ({ message }: Error): boolean =>
+const repairAdvice = 'run `perdure repair --projections` to rebuild it from the logs';
+const isRebuildable = ({ message }: Error): boolean =>
   /^no such (table: (commit_paths|tool_calls|snapshots)|index: )/.test(message);
-/** Schemas change by migrations alone, so somebody took away what they made, or their number. */
+/** Only migrations change the schema, so something else removed what they created, or changed their number. */
 const isSchemaDamaged = ({ message }: Error): boolean =>
   /^no such (table|index|column): |^(table|index) .* already exists$|^table .* has no column named /.test(message);
 
-/** What the engine throws as a failure that a caller can branch on; everything else stays as it is. */
+/** Translates an engine error for the caller. Everything else stays unchanged. */
 export const storeError = (error: unknown, file: string): unknown => {
   if (!isEngineError(error)) return error;
   if (isSchemaDamaged(error)) {
-    const advice = isMadeAnew(error) ? repairs : metaAdvice;
+    const advice = isRebuildable(error) ? repairAdvice : metaAdvice;
     return storeFailure('STORE_CORRUPT', file, error.message, { cause: error, advice });
   }
   const code = extendedCodeOf[error.errcode] ?? codeOf[error.errcode & 0xff] ?? 'defect';
@@ -95,7 +98,7 @@ export const storeError = (error: unknown, file: string): unknown => {
   return storeFailure(code, file, error.message, { cause: error, advice, details: { errcode: error.errcode } });
 };
 
-/** What the file system says about a database or its folder. */
+/** Translates a file system error about a database or its folder. */
 export const fileSystemError = (error: unknown, file: string): unknown => {
   if (!(error instanceof Error && 'code' in error)) return error;
   if (error instanceof FileInTheWay) {
@@ -105,7 +108,7 @@ export const fileSystemError = (error: unknown, file: string): unknown => {
   return storeFailure(full ? 'STORE_FULL' : 'STORE_UNAVAILABLE', file, fileProblem(error), { cause: error });
 };
 
-/** SQLite would only say that it cannot open it. */
+/** For a folder, where SQLite would only report that it cannot open the file. */
 export const isFolder = (file: string): PerdureError =>
   storeFailure('STORE_UNAVAILABLE', file, 'it is a folder', {
     advice: `name a file in it: ${join(file, 'perdure.db')}`,

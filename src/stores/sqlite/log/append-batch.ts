@@ -24,10 +24,13 @@ interface Prepared {
   readonly blobs: readonly EncodedBlob[];
 }
 
-/** When more than this waits for one transaction, time is dearer than space: what goes beyond is stored as it is. */
+/**
+ * When a transaction has more bytes than this, CPU time is scarcer than space, so further payloads are stored
+ * uncompressed.
+ */
 const maxCompressBytes = 64 * 1024;
 
-/** All that costs time and needs no lock. */
+/** Does all expensive work that needs no lock. */
 const prepare = (requests: readonly AppendRequest[]): readonly Prepared[] => {
   let bytes = 0;
   const encode = ({ payload }: NewEvent): EncodedPayload => {
@@ -65,7 +68,10 @@ const appendOne = (tables: Tables, { request, seals, payloads, blobs }: Prepared
   return outcome;
 };
 
-/** One transaction for all. What a request is refused for is its own; what the engine cannot do is tried again for each alone. */
+/**
+ * Appends all requests in one transaction. A rejected request fails alone. After an engine error, each request is
+ * retried alone.
+ */
 export const appendBatch = (
   db: DatabaseSync,
   file: string,

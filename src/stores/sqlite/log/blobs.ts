@@ -6,15 +6,15 @@ import { decodeBlobSync, type EncodedBlob, encodeBlobSync } from '../../codec/pa
 import { prepareLater } from '../file/prepare-later.ts';
 
 export interface Blobs {
-  /** The content, or undefined when it is missing or not what its hash says. */
+  /** The content, or undefined when it is missing or does not match its hash. */
   read(workspace: WorkspaceId, hash: Uint8Array): Uint8Array | undefined;
-  /** How much reading it may unpack. */
+  /** The decoded size, to bound what reading it unpacks. */
   sizeOf(workspace: WorkspaceId, hash: Uint8Array): number;
-  /** Puts right what was damaged and leaves alone what is there. */
+  /** Keeps an intact blob and repairs a damaged one. */
   write(workspace: WorkspaceId, blob: EncodedBlob): void;
-  /** The same, compressing only what is needed. Gives the hash. */
+  /** Like `write`, but compresses only if needed. Returns the hash. */
   writeBytes(workspace: WorkspaceId, bytes: Uint8Array): Uint8Array;
-  /** Those that are there, from now on as young as if they were just written. */
+  /** Returns the blobs that exist, and resets their age as if they had just been written. */
   touch(workspace: WorkspaceId, hashes: readonly BlobHash[]): ReadonlySet<BlobHash>;
   loose(workspace: WorkspaceId, query: LooseBlobs): readonly LooseBlob[];
   remove(workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number): readonly BlobHash[];
@@ -26,7 +26,7 @@ interface BlobRow {
   readonly bytes: Uint8Array;
 }
 
-/** A time is not written anew for less: a blob may have been used that much later than its row says. */
+/** Uses within this time do not update the row. So a blob may have been used this much later than its row says. */
 const touchAfterMs = 60_000;
 const usedAt = `(put_at + ${touchAfterMs})`;
 

@@ -17,7 +17,10 @@ import { openChanges } from './changes.ts';
 
 const hourMs = 3_600_000;
 
-/** Appends one event for every line it is told, and says when it began and when that was acknowledged, by the machine's monotonic clock. */
+/**
+ * Appends one event per input line. Prints when it began and when the append was acknowledged, by the monotonic
+ * clock.
+ */
 const appender = (file: string, key: object): string => `
   import { createInterface } from 'node:readline';
   import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
@@ -32,7 +35,7 @@ const appender = (file: string, key: object): string => `
   }
 `;
 
-test('[WAKE1] a follower is woken by another process through the file alone, and those of other sessions sleep on', async () => {
+test('[WAKE1] another process wakes a follower through the file alone, and followers of other sessions stay asleep', async () => {
   const file = newSqliteFile();
   const store = await openSqlite(file, { fallbackPollMs: hourMs });
   const key = newKey();
@@ -57,7 +60,7 @@ test('[WAKE1] a follower is woken by another process through the file alone, and
   other.kill();
 });
 
-test('[WAKE4] one who watches a workspace hears of commits of another process through the file alone', async () => {
+test("[WAKE4] a workspace watcher hears of another process's commits through the file alone", async () => {
   const file = newSqliteFile();
   const store = await openSqlite(file, { fallbackPollMs: hourMs });
   const key = newKey();
@@ -78,7 +81,7 @@ test('[WAKE4] one who watches a workspace hears of commits of another process th
   }
 });
 
-/** Does one thing for every line it is told, and says when it is done. */
+/** Performs one action per input line, and prints it when done. */
 const worker = (file: string, key: object): string => `
   import { createInterface } from 'node:readline';
   import { openSqliteStore } from ${moduleUrl('src/stores/sqlite/index.ts')};
@@ -87,20 +90,20 @@ const worker = (file: string, key: object): string => `
   import { calling, leaseAs } from ${moduleUrl('src/testing/contract/queue/work-events.ts')};
   const store = await openSqliteStore({ file: ${JSON.stringify(file)} });
   const key = ${JSON.stringify(key)};
-  const deeds = {
+  const actions = {
     call: () => mustAppend(store, key, [calling()]),
     note: () => mustAppend(store, key, [rawText('x')]),
     lease: () => leaseAs(store, key, 'w1'),
     leave: () => store.release(key, { worker: 'w1' }),
   };
   console.log('ready');
-  for await (const deed of createInterface({ input: process.stdin })) {
-    await deeds[deed]();
-    console.log(deed);
+  for await (const action of createInterface({ input: process.stdin })) {
+    await actions[action]();
+    console.log(action);
   }
 `;
 
-test('[QUEUE5] a worker is woken by another process through the file alone, by what calls for work and by what is left of it', async () => {
+test('[QUEUE5] another process wakes a worker through the file alone, by calling for work and by releasing it', async () => {
   const file = newSqliteFile();
   const store = await openSqlite(file, { fallbackPollMs: hourMs });
   const key = await enterSession(store);
@@ -110,12 +113,12 @@ test('[QUEUE5] a worker is woken by another process through the file alone, by w
   await Promise.all([signal.next(), elsewhere.next()]);
   const other = runScript(worker(file, key));
   expect(await other.line()).toBe('ready');
-  for (const deeds of [['call'], ['note', 'lease', 'leave'], ['lease', 'call'], ['leave']]) {
+  for (const actions of [['call'], ['note', 'lease', 'leave'], ['lease', 'call'], ['leave']]) {
     const before = signal.count;
-    for (const [index, deed] of deeds.entries()) {
-      if (index === deeds.length - 1) expect(signal.count).toBe(before);
-      other.tell(deed);
-      expect(await other.line()).toBe(deed);
+    for (const [index, action] of actions.entries()) {
+      if (index === actions.length - 1) expect(signal.count).toBe(before);
+      other.tell(action);
+      expect(await other.line()).toBe(action);
     }
     await signal.next();
   }
@@ -124,7 +127,7 @@ test('[QUEUE5] a worker is woken by another process through the file alone, by w
   other.kill();
 });
 
-test("[WAKE1] a follower in the writer's process is woken when the append is acknowledged, and waits for no file system", async () => {
+test("[WAKE1] a follower in the writer's process wakes when the append is acknowledged, without the file system", async () => {
   const store = await openSqlite(newSqliteFile(), { fallbackPollMs: hourMs });
   const key = newKey();
   await openSession(store, key);
@@ -138,7 +141,7 @@ test("[WAKE1] a follower in the writer's process is woken when the append is ack
   }
 });
 
-test('[WAKE1] a follower that opened the file by a link is woken too', async () => {
+test('[WAKE1] a follower that opened the file through a symbolic link wakes too', async () => {
   const file = newSqliteFile();
   const writer = await openSqlite(file);
   const link = newSqliteFile();
@@ -152,22 +155,22 @@ test('[WAKE1] a follower that opened the file by a link is woken too', async () 
   await signal.next();
 });
 
-test('[WAKE1] where the file system tells nothing, the slow poll does', async () => {
+test('[WAKE1] where the file system reports nothing, slow polling finds commits', async () => {
   const file = newSqliteFile();
   const writer = await openSqlite(file);
   const [key, other] = [newKey(), newKey()];
   await openSession(writer, other);
   const db = openConnection({ file, busyTimeoutMs: 1000 });
-  const told = Promise.withResolvers<readonly Change[]>();
-  const changes = openChanges(db, { file: `${file}/not/there`, fallbackPollMs: 5 }, told.resolve);
+  const reported = Promise.withResolvers<readonly Change[]>();
+  const changes = openChanges(db, { file: `${file}/not/there`, fallbackPollMs: 5 }, reported.resolve);
   changes.start();
   await openSession(writer, key);
-  expect(await told.promise).toEqual([{ ...key, seq: 1, work: false }]);
+  expect(await reported.promise).toEqual([{ ...key, seq: 1, work: false }]);
   changes.stop();
   db.close();
 });
 
-test('[WAKE2] where a file was put back in place to what it was, what takes the place of the lost commits is told', async () => {
+test('[WAKE2] after a file was restored in place to an earlier state, new commits wake followers again', async () => {
   const [file, kept] = [newSqliteFile(), newSqliteFile()];
   const copyTo = async (from: string, to: string) => {
     const source = new DatabaseSync(from);
@@ -181,22 +184,22 @@ test('[WAKE2] where a file was put back in place to what it was, what takes the 
   await copyTo(file, kept);
   const follower = await openSqlite(file, { fallbackPollMs: 20 });
   await mustAppend(follower, key, [rawText('lost'), rawText('lost too')]);
-  const told: number[] = [];
+  const seen: number[] = [];
   const signal = newWakeSignal();
   follower.watch(key, (seq) => {
-    if (seq !== undefined) told.push(seq);
+    if (seq !== undefined) seen.push(seq);
     signal.wake();
   });
   await signal.next();
   await copyTo(kept, file);
-  while (told.at(-1) !== 1) await signal.next();
+  while (seen.at(-1) !== 1) await signal.next();
   const other = await openSqlite(file);
   await mustAppend(other, key, [rawText('found')]);
-  while (told.at(-1) !== 2) await signal.next();
+  while (seen.at(-1) !== 2) await signal.next();
   expect((await expectSound(follower, key)).slice(1).map(textOf)).toEqual(['found']);
 });
 
-/** A thread that only ticks: what it is heard late, any thread of this process may be. */
+/** A thread that only ticks. Its delay shows how late any thread of this process may be. */
 const startTicking = () => {
   const tickMs = 5;
   const tick = `setInterval(() => require('node:worker_threads').parentPort.postMessage(0), ${tickMs})`;
@@ -212,7 +215,7 @@ const startTicking = () => {
   onTestFinished(() => void thread.terminate());
   return {
     started: once(thread, 'message'),
-    /** Since it was asked last. */
+    /** The greatest delay since the last call. */
     latestMs: () => {
       hear();
       const late = latestMs;
@@ -222,7 +225,7 @@ const startTicking = () => {
   };
 };
 
-test('[WAKE1] a follower hears of commits of another process within 50 ms, and what the machine itself is late on the way', async () => {
+test("[WAKE1] a follower hears of another process's commits within 50 ms, apart from delays of the machine itself", async () => {
   const file = newSqliteFile();
   const store = await openSqlite(file);
   const key = newKey();
@@ -235,7 +238,7 @@ test('[WAKE1] a follower hears of commits of another process within 50 ms, and w
   expect(await other.line()).toBe('ready');
   const ticking = startTicking();
   await ticking.started;
-  // From the thread of the file system, by that of the reader and its timer, to ours.
+  // From the file system's thread, through the reader's thread and its timer, to ours.
   const hops = 3;
   const overdueMs: number[] = [];
   while (overdueMs.length < 20) {
@@ -245,36 +248,36 @@ test('[WAKE1] a follower hears of commits of another process within 50 ms, and w
     const woken = process.hrtime.bigint();
     const lateMs = ticking.latestMs();
     const [began, acknowledged] = (await other.line())!.split(' ').map(BigInt);
-    // A sync that takes longer than the file is looked at again after a touch is left to the slow poll.
+    // If a sync takes longer than the re-check window after a file event, slow polling covers it.
     if (acknowledged! - began! < 200_000_000n) {
       overdueMs.push(Number(woken - acknowledged!) / 1e6 - hops * lateMs);
     }
   }
-  // A machine with more to do than it can may keep one thread waiting for longer than another.
+  // An overloaded machine may delay one thread longer than another, so the slowest quarter is not counted.
   expect(overdueMs.toSorted((a, b) => a - b)[14]).toBeLessThan(50);
 });
 
-test('[WAKE1] a file that rests is looked at once per slow poll and not in between', () => {
+test('[WAKE1] an idle file is checked once per slow poll and not in between', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const file = newSqliteFile();
   const db = openConnection({ file, busyTimeoutMs: 1000 });
   migrate(db, file, '1.0.0');
   onTestFinished(() => db.close());
-  const looks = vi.fn();
+  const checks = vi.fn();
   const prepare = (sql: string) => {
     const statement = db.prepare(sql);
     if (!sql.includes('data_version')) return statement;
-    return { get: () => looks() ?? statement.get() };
+    return { get: () => checks() ?? statement.get() };
   };
   const changes = openChanges({ prepare } as typeof db, { file, fallbackPollMs: 1000 }, () => undefined);
   changes.start();
   vi.advanceTimersByTime(60_000);
   changes.stop();
-  expect(looks).toHaveBeenCalledTimes(1 + 60);
+  expect(checks).toHaveBeenCalledTimes(1 + 60);
 });
 
-test('[WAKE1] a process that follows sessions that rest uses next to no time', async () => {
+test('[WAKE1] a process that follows idle sessions uses almost no CPU time', async () => {
   const file = newSqliteFile();
   const store = await openSqlite(file);
   const keys = Array.from({ length: 20 }, () => newKey());

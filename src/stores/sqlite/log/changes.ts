@@ -14,19 +14,20 @@ type Row = Omit<Change, 'work'> & { readonly id: number; readonly work: number }
 
 const lastId = (rows: readonly Row[], before: number): number => rows.reduce((id, row) => Math.max(id, row.id), before);
 
-/** A busy writer touches the file far more often than anyone wants to be woken. */
+/** Limits wake-ups, because a busy writer touches the file far more often than followers need. */
 const minIntervalMs = 10;
 /**
- * The file is touched before the commit is synced, and nothing touches it when it is through: so for a while after each touch we look
- * again, soon at first. A sync that takes longer is left to the poll.
+ * A commit touches the file before its sync, and nothing touches it after. So for this long after each touch we check
+ * again, soon at first. Polling covers longer syncs.
  */
 const lookAgainForMs = 250;
 
 const workTypes = [...callsForWork].map((type) => `'${type}'`).join(', ');
 
 /**
- * Learns of commits by any process from the file system, or at worst from a slow poll, and tells which sessions they touched. Rows of
- * events are never deleted, so what is new has a higher id than all before; so has work that was given back or found again.
+ * Learns of commits by any process from file system events, or at worst from slow polling, and reports the sessions
+ * they changed. Event rows are never deleted, so new rows have the highest ids. Work that was released or found again
+ * also gets a higher id.
  */
 export const openChanges = (
   db: DatabaseSync,
@@ -52,11 +53,11 @@ export const openChanges = (
     return { event: Number(event ?? 0), work: Number(work ?? 0) };
   };
   const versionNow = (): number => Number(version.get()?.data_version);
-  const tellNew = (): void => {
+  const reportNew = (): void => {
     const now = versionNow();
     if (now === seen.version) return;
     foundMs = performance.now();
-    // Put back to what it was earlier, in place: its ids are given again, so all of it is news.
+    // The file was restored in place to an earlier state. It reuses ids, so everything counts as new.
     if (newestIds().event < seen.event) seen = { ...seen, event: 0, work: 0 };
     const events = since.all(seen.event) as unknown as readonly Row[];
     const work = workSince.all(seen.work) as unknown as readonly Row[];
@@ -66,9 +67,9 @@ export const openChanges = (
   };
   const find = (): void => {
     try {
-      tellNew();
+      reportNew();
     } catch {
-      // A file that is busy or damaged just now: those who read it are told, and we look again.
+      // The file is busy or damaged at the moment. Its readers report that, and we check again later.
     }
   };
   const look = (): void => {
@@ -101,7 +102,7 @@ export const openChanges = (
       try {
         watcher = watchFile();
       } catch {
-        // No watch to be had (their number is limited): the poll goes on.
+        // No file watch available (their number is limited), so polling has to do.
       }
       seen = { version: versionNow(), ...newestIds() };
     },

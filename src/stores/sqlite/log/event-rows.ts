@@ -3,7 +3,7 @@ import type { SessionKey, StoredEvent } from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { type EncodedPayload, payloadEncoding } from '../../codec/payload-codec.ts';
 
-/** In the order of the table; the payload stands last, so that reading the rest follows no overflow pages. */
+/** In the order of the table. The payload comes last, so that reading the other columns follows no overflow pages. */
 export const eventColumns =
   'session, seq, at, turn, opens_turn, run, type, version, actor, salt, hash, encoding, payload';
 
@@ -25,12 +25,12 @@ export type EventRow = [
 
 export interface EventRows {
   insert(workspace: WorkspaceId, event: StoredEvent, payload: EncodedPayload): void;
-  /** One of the session's own. */
+  /** Hash and time of one of the session's own events. */
   mark(key: SessionKey, seq: number): { readonly hash: Uint8Array; readonly at: number } | undefined;
   markTurn(key: SessionKey, seq: number, opensTurn: boolean): void;
 }
 
-/** What stands in the payload column of an event that travels between stores. */
+/** The payload column of a redacted event: its digest. */
 export const redactedPayload = (digest: Uint8Array): EncodedPayload => ({
   encoding: payloadEncoding.redacted,
   stored: digest,

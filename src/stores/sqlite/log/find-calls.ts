@@ -34,7 +34,7 @@ export const callsOfWorkspace = (workspace: WorkspaceId, asked: CallQuery): Quer
   const query = new QueryText('?');
   const { before, status, limit } = asked;
   const from = [
-    // Those that run are few among all there were, and have an index of their own.
+    // Running calls are few and have their own partial index.
     isOnlyRunning(asked) ? 'INDEXED BY tool_calls_open WHERE ended_seq IS NULL AND ' : 'WHERE ',
     `workspace = ${query.place(workspace)}`,
     query.narrow(asked),

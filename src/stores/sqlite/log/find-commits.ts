@@ -34,7 +34,7 @@ const filters = (query: QueryText, asked: CommitQuery): string => {
   ].join('');
 };
 
-/** Only the keys that the page needs are looked up in the log. */
+/** Looks up only those log events that the page needs. */
 const withEvents = (query: QueryText, keys: string, order: string): Query => ({
   text: `SELECT ${eventColumns}
     FROM (SELECT at AS key_at, session AS key_session, seq AS key_seq FROM ${keys})
@@ -44,9 +44,9 @@ const withEvents = (query: QueryText, keys: string, order: string): Query => ({
 });
 
 /**
- * Paths that begin alike do not stand in the order of time: the few of one entry are sorted. Those of a whole collection may be most of
- * what there is, and are met soon on the way back in time. Tools, actors and provenances are in that index too: one of each would be a
- * page more for every commit to sync.
+ * The path index is not in time order, so its results must be sorted: fine for the few commits of one entry. A whole
+ * collection may match most commits, so the scan goes back in time and soon fills the page. That index also holds
+ * tools, actors and provenances, because a separate index for each would cost every commit another page to sync.
  */
 const indexFor = ({ prefix = '' }: CommitQuery): string =>
   /^\/[^/]*\/./.test(prefix) ? 'commit_paths_by_path' : 'commit_paths_by_time';

@@ -3,7 +3,7 @@ import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { segmentsOf } from '../../log/lineage.ts';
 import type { Tables } from './tables.ts';
 
-/** The event that a fork goes on from, which the parent may itself have inherited; undefined when there is none. */
+/** The event at which a fork starts, which the parent may itself have inherited; undefined when it does not exist. */
 export const readForkPoint = (
   { heads, sessions, events }: Tables,
   workspace: WorkspaceId,

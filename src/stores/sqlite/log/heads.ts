@@ -2,13 +2,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Head, SessionKey } from '../../../core/ports/store.ts';
 import type { Sessions } from './sessions.ts';
 
-/** The writer's view of heads. It keeps those it read or wrote, for as long as no other connection has written. */
+/** The writer's cache of heads. It is valid as long as no other connection has written. */
 export interface Heads {
-  /** At the beginning of every transaction that reads heads. */
+  /** Call this at the beginning of every transaction that reads heads. */
   refresh(): void;
   read(key: SessionKey): Head | undefined;
   write(head: Head): void;
-  /** After a rollback: what was read or written in it may never have been. */
+  /** Call this after a rollback, because the cache may hold what it undid. */
   forget(): void;
 }
 

@@ -12,7 +12,7 @@ const copyOf = async (store: Store, key: SessionKey): Promise<SessionCopy> => ({
   keys: await store.keys(key),
 });
 
-/** Gives the copy, and ends only when it is told how. */
+/** Yields the copy, and ends only when the test resolves or rejects `end`. */
 const heldBack = (copy: SessionCopy) => {
   const given = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
@@ -24,8 +24,8 @@ const heldBack = (copy: SessionCopy) => {
   return { copies, given: given.promise, end };
 };
 
-describe('an import under way', () => {
-  test('[LOG3] is not seen by reads, makes appends wait, and lets them land after it', async () => {
+describe('an import in progress', () => {
+  test('[LOG3] an import in progress is invisible to reads, and waiting appends land after it', async () => {
     const store = await openSqlite(newSqliteFile());
     const key = newKey();
     await openSession(store, key);
@@ -47,7 +47,7 @@ describe('an import under way', () => {
     expect(await expectSound(store, key)).toHaveLength(2);
   });
 
-  test('[LOG3, ST3] that breaks off leaves nothing, and what waited for it goes on; close waits for both', async () => {
+  test('[LOG3, ST3] a failed import leaves nothing, waiting writes continue, and close waits for both', async () => {
     const file = newSqliteFile();
     const store = await openSqlite(file);
     const key = newKey();
@@ -69,7 +69,7 @@ describe('an import under way', () => {
     expect(await expectSound(again, key)).toHaveLength(2);
   });
 
-  test('[ST8] lets what waits for it go before the import that was asked for later', async () => {
+  test('[ST8] writes that wait for an import run before an import that was requested later', async () => {
     const store = await openSqlite(newSqliteFile());
     const key = newKey();
     await openSession(store, key);

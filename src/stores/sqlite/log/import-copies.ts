@@ -10,10 +10,10 @@ import type { Tables } from './tables.ts';
 
 export interface CopyImport {
   begin(): void;
-  /** The number of events that were new. */
+  /** Returns the number of new events. */
   add(workspace: WorkspaceId, copy: SessionCopy): number;
   commit(): void;
-  /** Also after the engine has rolled back by itself. */
+  /** Safe to call after the engine itself has rolled back. */
   cancel(): void;
 }
 
@@ -47,14 +47,14 @@ const addCopy = (tables: Tables, workspace: WorkspaceId, copy: SessionCopy): num
   return plan.added.length;
 };
 
-/** One transaction that stays open from piece to piece; the writer thread does nothing else meanwhile. */
+/** One transaction stays open from piece to piece; the writer thread does nothing else meanwhile. */
 export const openCopyImport = (db: DatabaseSync, tables: Tables): CopyImport => ({
   begin: () => {
     db.exec('BEGIN IMMEDIATE');
     tables.heads.refresh();
   },
   add: (workspace, copy) => {
-    if (!db.isTransaction) throw new Error('the import has no transaction');
+    if (!db.isTransaction) throw new Error('importAdd was called without importBegin');
     return addCopy(tables, workspace, copy);
   },
   commit: () => {

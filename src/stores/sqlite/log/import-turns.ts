@@ -1,6 +1,6 @@
 /**
- * An import keeps the writer's transaction open: meanwhile nothing else may be written. What is asked for then waits its turn, writes and
- * imports alike in the order in which they came, and each begins in the very tick in which its turn comes.
+ * An import keeps the writer's transaction open, so nothing else may be written meanwhile. Writes and imports that
+ * arrive then wait in order. Each begins in the same tick in which its turn comes.
  */
 export class ImportTurns {
   readonly #waiting: (() => void)[] = [];

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { SessionKey, StoredKey } from '../../../core/ports/store.ts';
 
 export interface Keys {
-  /** All of the session, or only the one named. */
+  /** All keys of the session, or only the named one. */
   list(key: SessionKey, only?: string): readonly StoredKey[];
   one(key: SessionKey, name: string): StoredKey | undefined;
   insert(key: SessionKey, stored: StoredKey): void;

@@ -5,7 +5,7 @@ import type { WorkspaceId } from '../../../schema/ids.ts';
 import { projectionOf } from '../../log/projected-rows.ts';
 import { prepareLater } from '../file/prepare-later.ts';
 
-/** What commits and calls are found by, written with the event that tells of them. */
+/** The rows by which queries find commits and calls, written together with their event. */
 export interface ProjectionRows {
   add(workspace: WorkspaceId, event: StoredEvent): void;
   clear(workspace: WorkspaceId): void;

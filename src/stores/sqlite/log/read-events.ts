@@ -11,7 +11,7 @@ import type { Sessions } from './sessions.ts';
 
 export interface EventReader {
   read(key: SessionKey, range: ReadRange): readonly StoredEvent[];
-  /** Of these ranges alone, in the order in which they are given. */
+  /** Reads only these ranges, in the given order. */
   readSegments(workspace: WorkspaceId, segments: readonly Segment[], range: ReadRange): readonly StoredEvent[];
   turnStarts(
     key: SessionKey,

@@ -26,7 +26,7 @@ function* ownEvents(
   }
 }
 
-/** The number of events read. */
+/** Returns the number of events read. */
 const rebuildSession = (
   tables: Tables,
   reader: EventReader,
@@ -61,7 +61,10 @@ const rebuildWorkspace = (tables: Tables, reader: EventReader, workspace: Worksp
 
 const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema WHERE name IN ('commit_paths', 'tool_calls')`;
 
-/** The workspaces that lost theirs with the tables; none when the tables are there. Snapshots come again by themselves. */
+/**
+ * Recreates missing tables. Returns the workspaces that lost their projections with them. Snapshots are recreated on
+ * demand.
+ */
 const restoreTables = (db: DatabaseSync): readonly WorkspaceId[] => {
   const { found } = db.prepare(projectionsThere).get() as { found: number };
   db.exec(`${projectionTables} ${snapshotTable} ${logIndexes}`);
@@ -71,8 +74,8 @@ const restoreTables = (db: DatabaseSync): readonly WorkspaceId[] => {
 };
 
 /**
- * Row by row from the log, as the appends wrote them. A session whose summary needs an event that cannot be read keeps the one it has;
- * snapshots come again when the logs are read.
+ * Rebuilds the rows from the log as appends write them. If the summary needs an unreadable event, the session keeps
+ * its stored summary. Snapshots are recreated when sessions are next opened.
  */
 export const rebuildProjections = (
   db: DatabaseSync,

@@ -17,7 +17,7 @@ export const recordQueries = {
 export interface RecordRows {
   one(workspace: WorkspaceId, kind: RecordKind, id: string): StoredRecord | undefined;
   list(workspace: WorkspaceId, kind: RecordKind, query: RecordQuery): readonly StoredRecord[];
-  /** In the transaction that is open. */
+  /** Must run inside a transaction. */
   write(workspace: WorkspaceId, writes: readonly RecordWrite[]): boolean;
 }
 

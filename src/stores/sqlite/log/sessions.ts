@@ -9,10 +9,10 @@ import { type HeadRow, headOf as headIn, memberOf } from '../../log/stored-head.
 import { listedSummary } from '../../log/stored-summary.ts';
 import { prepareLater } from '../file/prepare-later.ts';
 
-/** A session with the seq that its own events follow, and the one that it names as its head. */
+/** A session with the seq before its own first event, and the seq that its row names as head. */
 export interface SessionStart extends LineageLink {
   readonly seq: number;
-  /** Up to here its events came from elsewhere. */
+  /** Events up to this seq came from an import. */
   readonly importedTo: number;
   readonly summary: string;
 }
@@ -20,20 +20,20 @@ export interface SessionStart extends LineageLink {
 export interface Sessions {
   head(key: SessionKey): Head | undefined;
   insert(head: Head): void;
-  /** `before` is what stands there now. */
+  /** `before` is the stored head. */
   update(head: Head, before: Head): void;
   list(workspace: WorkspaceId, query: ListQuery): readonly SessionSummary[];
   family(key: SessionKey): readonly FamilyMember[];
-  /** From the session to its root; undefined when there is no such session. */
+  /** Links from the session to its root; undefined when the session does not exist. */
   lineage(key: SessionKey): readonly LineageLink[] | undefined;
-  /** Where the events that a query looks among are kept, newest first. */
+  /** The segments that store the events of these ranges, newest first. */
   spans(workspace: WorkspaceId, within: EventRanges): readonly Segment[];
   starts(workspace: WorkspaceId): readonly SessionStart[];
-  /** Writes the summary alone, whatever stood there. */
+  /** Replaces only the summary. */
   describe(key: SessionKey, summary: SessionSummary): void;
   moveHead(key: SessionKey, head: Pick<Head, 'seq' | 'hash' | 'at'>): void;
   markImported(key: SessionKey, upTo: number): void;
-  /** After a rollback: what was read in the transaction may never have been. */
+  /** Call this after a rollback, because the cache may hold what it undid. */
   forgetLineages(): void;
 }
 
@@ -47,8 +47,8 @@ const columns =
 const maxLinks = 100_000;
 
 /**
- * The listing goes by an index on spans of time and sorts within them, so that an append to a session that was just changed leaves the
- * index alone.
+ * The listing uses an index on spans of time and sorts within them. So an append to a recently changed session does
+ * not touch that index.
  */
 const spanMs = 60_000;
 const spanOf = (updatedAt: number): number => Math.floor(updatedAt / spanMs);
@@ -58,12 +58,12 @@ const headOf = (row: Row): Head => {
   return { ...head, isListed: head.isListed && row.updated_span === spanOf(head.summary.updatedAt) };
 };
 
-/** Left to itself, the engine would walk along all sessions of the workspace. */
+/** Forces the index, because the engine would otherwise scan all sessions of the workspace. */
 export const familyQuery = `SELECT ${columns} FROM sessions WHERE workspace = ?1 AND id = ?2 AND parent IS NULL
   UNION ALL SELECT ${columns} FROM sessions INDEXED BY sessions_by_root
     WHERE workspace = ?1 AND root = ?2 AND parent IS NOT NULL`;
 
-/** What every append changes, in the order of both statements. */
+/** The columns that every append changes, in the order of both statements. */
 const movingColumns = ({ seq, hash, at, epoch, summary }: Pick<Head, 'seq' | 'hash' | 'at' | 'epoch' | 'summary'>) =>
   [seq, hash, at, epoch, JSON.stringify(summary), summary.status, summary.updatedAt] as const;
 
@@ -104,7 +104,7 @@ export const openSessions = (db: DatabaseSync): Sessions => {
     return row && headOf(row);
   };
   const links = new Map<string, Origin>();
-  /** Where a session was forked never changes: what was read once is kept, in a bounded number. */
+  /** Caches fork points, because they never change. The cache is bounded. */
   const linkOf = (workspace: WorkspaceId, session: SessionId): Origin | undefined => {
     const key = `${workspace}/${session}`;
     const known = links.get(key) ?? (link.get(workspace, session) as Origin | undefined);

@@ -10,7 +10,7 @@ import { openRecordRows, type RecordRows } from './record-rows.ts';
 import { openSessions, type Sessions } from './sessions.ts';
 import { openSnapshots, type Snapshots } from './snapshots.ts';
 
-/** What the writer works on: statements that are prepared once for the life of the connection. */
+/** The writer's tables, with statements prepared once for the life of the connection. */
 export interface Tables {
   readonly sessions: Sessions;
   readonly heads: Heads;

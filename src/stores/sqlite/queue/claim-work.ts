@@ -10,7 +10,7 @@ import { queuedWorkOf, type WorkColumns, type WorkRows, workColumns } from './wo
 
 type Row = QueuedWork & SessionKey;
 
-/** So many workspaces are looked at in a round, and so many rounds are made until there is enough. */
+/** Limits of one claim: workspaces visited per round, and rounds. */
 const mostWorkspaces = 64;
 const mostRounds = 16;
 
@@ -35,7 +35,7 @@ export const claimQueries = {
     WHERE worker IS NOT NULL AND machine = ? AND worker <> ?`,
 } as const;
 
-/** With the workspaces in which something became free on the way. */
+/** Also returns the workspaces in which the claim freed work. */
 export type ClaimWork = (claim: Claim) => Claimed & { readonly freed: ReadonlySet<WorkspaceId> };
 
 export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
@@ -45,7 +45,7 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
   const [nextAgent, stranded] = [prepare('nextAgent'), prepare('stranded')];
   const own = prepare('own');
   const [heldIn, heldFor, heldBy] = [prepare('heldIn'), prepare('heldFor'), prepare('heldBy')];
-  /** Where the next claim goes on among the workspaces, for each agent: so all get their turn. */
+  /** For each agent, the workspace where the next claim continues, so that all workspaces get their turn. */
   const cursors = new Map<string, string>();
 
   const count = (statement: typeof heldIn, now: number, name: string): number =>
@@ -62,7 +62,7 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
         }) as KnownWorker,
     );
 
-  /** On from where the last claim was, and round to it again. */
+  /** Starts after the workspace where the last claim stopped, and wraps around to it. */
   function* workspacesFor(agent: string): Generator<string, void> {
     const since = cursors.get(agent) ?? '';
     for (let [at, isRound] = [since, false]; ; ) {
@@ -90,7 +90,7 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
     }
   }
 
-  /** A round of candidates: true when there are more workspaces to look at. */
+  /** One round of candidates. `isCut` says that more workspaces are left to visit. */
   const findFree = (claim: Claim, now: number): { readonly free: readonly Row[]; readonly isCut: boolean } => {
     const { workspace, sessions, agents, strandedMs } = claim;
     const workers = knownWorkers(now);

@@ -14,7 +14,7 @@ export interface WorkColumns extends Omit<Holder, 'worker'>, SessionKey {
   readonly done: number;
   readonly agent: string;
   readonly priority: number;
-  /** Null without end. */
+  /** Null if the row is never due. */
   readonly visibleAt: number | null;
   readonly lacksAgent: number;
   readonly place: string | null;
@@ -43,21 +43,21 @@ export const queuedWorkOf = (row: WorkColumns): QueuedWork & SessionKey => {
 type Workspaces = ReadonlySet<WorkspaceId>;
 
 /**
- * The writer's side. What may be taken is marked `ready`, so that the rows that wait for their time need not be read; when it has come,
- * the next claim marks them. A row gets a new id, higher than any before, whenever there is work again that nobody has: so others learn
- * of it. Workspaces are those in which there is something to be taken now.
+ * The writer's side of the queue. `ready` marks claimable rows, so that claims need not read rows that wait. When the
+ * time of a waiting row has come, the next claim marks it. A row gets a new, higher id whenever it becomes free work,
+ * so that other processes notice it. The returned workspaces have work to claim now.
  */
 export interface WorkRows {
-  /** In the transaction that writes the events; `summary` as it is after them. */
+  /** Must run in the transaction that writes the events; `summary` must be the one after them. */
   enter(key: SessionKey, summary: SessionSummary, events: readonly StoredEvent[]): void;
-  /** In the transaction that found it. */
+  /** Must run in the transaction that found the work. */
   take(work: QueuedWork & SessionKey, claim: Pick<Claim, 'holder' | 'forMs'>, now: number): void;
   touch(...asked: Parameters<Queue['touch']>): readonly SessionKey[];
   finish(...asked: Parameters<Queue['finish']>): Workspaces;
   release(...asked: Parameters<Queue['release']>): Workspaces;
-  /** Within a transaction. */
+  /** Must run inside a transaction. */
   leave(worker: string): Workspaces;
-  /** Within a transaction: all that it has but these. */
+  /** Must run inside a transaction. Releases all work of the worker except `kept`. */
   free(worker: string, kept: readonly SessionKey[]): Workspaces;
 }
 
@@ -91,8 +91,8 @@ export const openWorkRows = (db: DatabaseSync): WorkRows => {
     const row = read(key);
     return row?.holder?.worker === worker ? row : undefined;
   };
-  /** One that nobody has. */
-  const leaveThere = ({ workspace, session }: SessionKey, row: QueuedWork, now: number): Workspaces => {
+  /** Writes a row that no worker holds. */
+  const putFree = ({ workspace, session }: SessionKey, row: QueuedWork, now: number): Workspaces => {
     const { seq, done, agent, priority, visibleAt, lacksAgent, place = null } = row;
     const visible = Number.isFinite(visibleAt) ? Math.ceil(visibleAt) : null;
     const isReady = visibleAt <= now;
@@ -103,7 +103,7 @@ export const openWorkRows = (db: DatabaseSync): WorkRows => {
     const now = Date.now();
     const own = (ofWorker.all(worker) as unknown as readonly WorkColumns[]).map(queuedWorkOf);
     const rows = own.filter((row) => !isAmong(kept, row));
-    for (const row of rows) leaveThere(row, released(row, {}, now), now);
+    for (const row of rows) putFree(row, released(row, {}, now), now);
     return new Set(rows.map(({ workspace }) => workspace));
   };
 
@@ -115,7 +115,7 @@ export const openWorkRows = (db: DatabaseSync): WorkRows => {
       const next = entered(row, entry, now);
       if (!next) return;
       const keepsPlace = next.visibleAt === row?.visibleAt && entry.seq !== undefined;
-      if (!next.holder && !keepsPlace) leaveThere({ workspace, session }, next, now);
+      if (!next.holder && !keepsPlace) putFree({ workspace, session }, next, now);
       else describe.run(next.seq, next.agent, next.priority, Number(next.lacksAgent), workspace, session);
     },
     take: (work, claim, now) => {
@@ -138,14 +138,14 @@ export const openWorkRows = (db: DatabaseSync): WorkRows => {
       inTransaction(db, () => {
         const [row, now] = [own(key, options.worker), Date.now()];
         const left = row && finished(row, options, now);
-        if (left) return leaveThere(key, left, now);
+        if (left) return putFree(key, left, now);
         if (row) remove.run(key.workspace, key.session);
         return new Set();
       }),
     release: (key, options) =>
       inTransaction(db, () => {
         const [row, now] = [own(key, options.worker), Date.now()];
-        return row ? leaveThere(key, released(row, options, now), now) : new Set();
+        return row ? putFree(key, released(row, options, now), now) : new Set();
       }),
     leave: (worker) => {
       forget.run(worker, 0);

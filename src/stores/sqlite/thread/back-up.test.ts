@@ -12,7 +12,7 @@ import { backUpSqlite } from './back-up.ts';
 
 const beside = (file: string, name: string): string => join(dirname(file), name);
 
-test('[ST9, ST10] a copy that is made beside a writer is whole, has what was acknowledged before, and is for its user alone', async () => {
+test('[ST9, ST10] a backup beside a writer is consistent, contains all acknowledged events, and is readable only by its user', async () => {
   const file = newSqliteFile();
   const store = await openSqlite(file);
   const key = newKey();
@@ -34,7 +34,7 @@ test('[ST9, ST10] a copy that is made beside a writer is whole, has what was ack
   expect(copied).toEqual((await expectSound(store, key)).slice(0, copied.length));
 });
 
-test('[ST10] a store of an older release is copied as it is, so that it can be kept before an upgrade', async () => {
+test('[ST10] a store of an older release is copied unchanged, so that it can be kept before an upgrade', async () => {
   const file = newSqliteFile();
   const old = new DatabaseSync(file);
   old.exec(migrations[0]!.sql);
@@ -49,7 +49,7 @@ test('[ST10] a store of an older release is copied as it is, so that it can be k
   }
 });
 
-test('[ST10] nothing is overwritten, also not by two at once', async () => {
+test('[ST10] a backup overwrites nothing, even if two run at once', async () => {
   const file = newSqliteFile();
   await openSqlite(file);
   const [kept, folder, link, both] = ['kept', 'folder', 'link', 'both'].map((name) => beside(file, name)) as [
@@ -64,7 +64,7 @@ test('[ST10] nothing is overwritten, also not by two at once', async () => {
   for (const there of [kept, folder, link, file]) {
     await expect(backUpSqlite(file, there)).rejects.toMatchObject({
       code: 'FILE_UNAVAILABLE',
-      message: `${there} is there already: name a new file`,
+      message: `${there} already exists: name a new file`,
     });
   }
   expect(readFileSync(kept, 'utf8')).toBe('kept');
@@ -78,7 +78,7 @@ test('[ST10] nothing is overwritten, also not by two at once', async () => {
   ]);
 });
 
-test('[ST10, FAULT1] where it cannot be written, that is told of the copy, and nothing is left of it', async () => {
+test('[ST10, FAULT1] a backup that cannot be written reports the target and leaves nothing behind', async () => {
   const file = newSqliteFile();
   const store = await openSqlite(file);
   const key = newKey();
@@ -97,7 +97,7 @@ test('[ST10, FAULT1] where it cannot be written, that is told of the copy, and n
   );
   expect(JSON.parse((await script.line()) ?? '{}')).toEqual({
     code: 'FILE_UNAVAILABLE',
-    message: `cannot write ${target}: its disk has no room for it, or fails`,
+    message: `cannot write ${target}: its disk is full or fails`,
   });
   await script.ended;
   await expect(backUpSqlite(file, beside(file, 'no/copy.db'))).rejects.toMatchObject({

@@ -13,7 +13,7 @@ const entry = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
 const busyTimeoutMs = 10_000;
 
 const isThere = (target: string): PerdureError =>
-  new PerdureError('FILE_UNAVAILABLE', `${target} is there already: name a new file`, { details: { file: target } });
+  new PerdureError('FILE_UNAVAILABLE', `${target} already exists: name a new file`, { details: { file: target } });
 
 const unwritable = (error: unknown, target: string): unknown => {
   const { code, syscall } = error as NodeJS.ErrnoException;
@@ -25,10 +25,10 @@ const unwritable = (error: unknown, target: string): unknown => {
   });
 };
 
-/** For its user alone, and none but a new one. */
+/** Creates the file for its user alone, and fails if it exists. */
 const claim = async (path: string): Promise<void> => (await open(path, 'wx', 0o600)).close();
 
-/** What is on the disk when this returns; a folder has no size that counts. */
+/** Syncs to the disk and returns the size, which is meaningless for a folder. */
 const sync = async (path: string): Promise<number> => {
   await using handle = await open(path, 'r');
   await handle.sync();
@@ -37,7 +37,7 @@ const sync = async (path: string): Promise<number> => {
 
 const copyInto = async (file: string, part: string, target: string): Promise<void> => {
   const lost = (cause: unknown) =>
-    storeFailure('STORE_UNAVAILABLE', file, 'the thread that copied it ended', { cause, advice: 'try again' });
+    storeFailure('STORE_UNAVAILABLE', file, 'the thread that was copying it ended', { cause, advice: 'try again' });
   const thread = new ThreadClient<BackUpOperations>({ entry, data: { file, busyTimeoutMs, role: 'backUp' }, lost });
   try {
     await thread.call('copyInto', [part, target]);
@@ -46,7 +46,7 @@ const copyInto = async (file: string, part: string, target: string): Promise<voi
   }
 };
 
-/** A rename alone would overwrite what came meanwhile. */
+/** Claims the name first, because a rename alone would overwrite a file that appeared meanwhile. */
 const putInPlace = async (part: string, target: string): Promise<void> => {
   await claim(target);
   try {
@@ -58,7 +58,10 @@ const putInPlace = async (part: string, target: string): Promise<void> => {
   await sync(dirname(resolve(target)));
 };
 
-/** Copies all of a store, as it is at one moment, into a new file: under its name only once it is whole and on the disk. Gives its size. */
+/**
+ * Copies a consistent snapshot of a store into a new file. The file gets its name only when it is complete and
+ * synced. Returns its size.
+ */
 export const backUpSqlite = async (file: string, target: string): Promise<number> => {
   if (lstatSync(target, { throwIfNoEntry: false })) throw isThere(target);
   const part = `${target}.${randomUUID()}.part`;

@@ -5,12 +5,15 @@ import { isCurrent } from '../file/migrations.ts';
 import { type Blobs, openBlobs } from '../log/blobs.ts';
 import { type FirstReads, openFirstReads } from './first-reads.ts';
 
-/** What a crash left in the log is read through when the file is opened: this much, a log of the usual size, takes some ten milliseconds. */
+/**
+ * Opening a file reads through the log that a crash left. A log of this size, the usual one, takes some ten
+ * milliseconds.
+ */
 export const maxLogBytes = 20 * 1024 * 1024;
-/** Of blobs, in all: they are unpacked and hashed. */
+/** Limit for all blobs together, because each is decompressed and hashed. */
 const maxBlobBytes = 1024 * 1024;
 
-/** Reads on the event loop, by a connection of its own that waits for nobody. */
+/** Reads on the event loop, through a separate connection that never waits for a lock. */
 export interface EarlyReads {
   readonly operations: FirstReads;
   close(): void;
@@ -23,7 +26,7 @@ const openFewBlobs = (db: DatabaseSync): Blobs => {
     ...blobs,
     read: (workspace, hash) => {
       left -= blobs.sizeOf(workspace, hash);
-      if (left < 0) throw new Error('too much to be read on the event loop');
+      if (left < 0) throw new Error('too many blob bytes to read on the event loop');
       return blobs.read(workspace, hash);
     },
   };
@@ -31,7 +34,10 @@ const openFewBlobs = (db: DatabaseSync): Blobs => {
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** Undefined where it could take long, as for a file to be made or brought up to date, and where anything is wrong: the thread says what. */
+/**
+ * Undefined if reading could take long, for example if the file must be created or migrated. Also undefined on any
+ * error, which the reader thread then reports.
+ */
 export const openEarlyReads = (options: ConnectionOptions & { readonly release: string }): EarlyReads | undefined => {
   const { file, release } = options;
   let opened: DatabaseSync | undefined;

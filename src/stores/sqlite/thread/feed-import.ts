@@ -12,7 +12,7 @@ const addCopy = (writer: Writer, workspace: WorkspaceId, copy: SessionCopy): Pro
   return writer.call('importAdd', [workspace, { ...copy, events }], [transfer]);
 };
 
-/** Feeds the writer's open transaction piece by piece; whatever fails, on either side, undoes all of it. */
+/** Feeds the writer's open transaction piece by piece. Any error, on either side, rolls back everything. */
 export const feedImport = async (
   writer: Writer,
   workspace: WorkspaceId,

@@ -10,7 +10,7 @@ import { openSessions } from '../log/sessions.ts';
 import { openSnapshots } from '../log/snapshots.ts';
 import { packEvents } from './packed-events.ts';
 
-/** What is read to find a session and to go on with it: all of it by keys and in pages. */
+/** The reads that find a session and open it. All of them go by key and in pages. */
 export const openFirstReads = (db: DatabaseSync, blobs: Blobs) => {
   const sessions = openSessions(db);
   const events = openEventReader(db, sessions, blobs);

@@ -2,7 +2,7 @@ import { tellLately } from '../../waking/tell-lately.ts';
 import type { Watchers } from '../../waking/watchers.ts';
 import type { Reader } from './reader.ts';
 
-/** What came between asking for changes and getting them is not told one by one: so everyone looks once. */
+/** Starts watching, and then wakes everyone once, because changes before that moment are not reported one by one. */
 export const followFile = async (reader: Reader, watchers: Watchers): Promise<void> => {
   const askedMs = Date.now();
   try {
@@ -10,6 +10,6 @@ export const followFile = async (reader: Reader, watchers: Watchers): Promise<vo
     watchers.wakeAll();
     await tellLately(watchers, (workspace, query) => reader.call('list', [workspace, query]), askedMs);
   } catch {
-    // A file that cannot be read just now: those who read it are told.
+    // The file cannot be read at the moment. Its readers report that.
   }
 };

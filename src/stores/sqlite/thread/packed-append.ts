@@ -5,7 +5,10 @@ import { PackedBytes } from './packed-bytes.ts';
 const hashBytes = 32;
 const markBytes = saltBytes + hashBytes;
 
-/** What the writer thread adds to the events of a request; their payloads stay on this side and do not travel back. */
+/**
+ * The values that the writer thread adds to the events of a request. The payloads stay on this side and do not travel
+ * back.
+ */
 export interface AppendedMarks {
   readonly outcome: 'appended';
   readonly head: Head;
@@ -17,7 +20,10 @@ export interface AppendedMarks {
 
 export type AppendReply = Exclude<AppendOutcome, Appended> | AppendedMarks;
 
-/** The request with its bytes in a buffer of their own: the caller's may be part of a larger one, and stay the caller's. */
+/**
+ * Copies the payloads into one new buffer that can be transferred. The caller's buffers may be shared, so they stay
+ * untouched.
+ */
 export const packRequest = (request: AppendRequest): { request: AppendRequest; transfer: ArrayBuffer } => {
   const packed = new PackedBytes(request.events.reduce((sum, { payload }) => sum + payload.length, 0));
   const [first, ...rest] = request.events;

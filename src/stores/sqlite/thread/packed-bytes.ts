@@ -1,4 +1,4 @@
-/** Byte arrays side by side in one buffer, which moves to another thread without a copy, and the views with it. */
+/** Packs byte arrays into one buffer, which moves to another thread without a copy, together with its views. */
 export class PackedBytes {
   readonly buffer: ArrayBuffer;
   #used = 0;

@@ -11,7 +11,7 @@ const packBody = (packed: PackedBytes, body: StoredBody): StoredBody => {
   return body.kind === 'redacted' ? { kind: 'redacted', digest: packed.add(body.digest) } : body;
 };
 
-/** The same events with all their bytes in one buffer that can be handed to another thread. */
+/** The same events with all their bytes in one buffer that can be transferred to another thread. */
 export const packEvents = (
   events: readonly StoredEvent[],
 ): { readonly events: readonly StoredEvent[]; readonly transfer: ArrayBuffer } => {

@@ -15,29 +15,29 @@ import { Reader } from './reader.ts';
 import type { ReaderOperations } from './serve-reads.ts';
 import { ThreadClient } from './thread-client.ts';
 
-/** Notes what it is asked, and answers in another turn of the event loop. */
+/** A thread that records the calls, and answers in another turn of the event loop. */
 const newThread = () => {
-  const asked: string[] = [];
+  const called: string[] = [];
   const call = async (op: string) => {
-    asked.push(op);
+    called.push(op);
     await nextTurn();
     return 'of the thread';
   };
   const thread = { call, close: async () => undefined, stop: async () => undefined };
-  return { asked, thread: thread as unknown as ThreadClient<ReaderOperations> };
+  return { called, thread: thread as unknown as ThreadClient<ReaderOperations> };
 };
 
 const openReader = async (file: string) => {
-  const { asked, thread } = newThread();
+  const { called, thread } = newThread();
   const early = openEarlyReads({ file, busyTimeoutMs: 10_000, mark: newFileMark(), release: currentRelease() });
   const reader = new Reader(thread, early);
   await reader.open();
   onTestFinished(() => reader.close());
-  return { asked, reader };
+  return { called, reader };
 };
 
-/** What is asked before anything else may happen. */
-const firstAsked = async (file: string) => [...(await openReader(file)).asked];
+/** The calls to the thread before anything else can happen. */
+const firstCalls = async (file: string) => [...(await openReader(file)).called];
 
 const newSession = async (file: string, payload = rawText('x')) => {
   const store = await openSqlite(file);
@@ -57,29 +57,29 @@ const change = (file: string, sql: string): void => {
 
 const all = { after: 0, upTo: 2, limit: 10 };
 
-/** Of this process, to the file or to what belongs to it. */
+/** Descriptors of this process for the file and the files beside it. */
 const descriptorsOf = (file: string): readonly string[] =>
   readdirSync('/proc/self/fd').flatMap((name) => {
     try {
       const path = readlinkSync(`/proc/self/fd/${name}`);
       return path.startsWith(file) ? [path] : [];
     } catch {
-      return []; // the one that lists them
+      return []; // the descriptor of this listing itself
     }
   });
 
-describe('in the first moment', () => {
-  test('[ST8] a session is found and read here, and so it is told that there is none', async () => {
+describe('early reads on the event loop', () => {
+  test('[ST8] a session is found and read on the event loop, and a missing one is reported', async () => {
     const file = newSqliteFile();
     const { key, events } = await newSession(file);
-    const { asked, reader } = await openReader(file);
+    const { called, reader } = await openReader(file);
     expect(await reader.call('head', [key])).toMatchObject({ ...key, seq: 2 });
     expect(await reader.call('read', [key, all])).toEqual(events);
     expect(await reader.call('head', [newKey()])).toBeUndefined();
-    expect(asked).toEqual([]);
+    expect(called).toEqual([]);
   });
 
-  test('[ST8] a store does so', async () => {
+  test('[ST8] a store reads a session on the event loop before its threads start', async () => {
     const file = newSqliteFile();
     const { key, events } = await newSession(file);
     const call = vi.spyOn(ThreadClient.prototype, 'call');
@@ -90,20 +90,20 @@ describe('in the first moment', () => {
     expect((await readAll(store, key)).length).toBe(3);
   });
 
-  test('[ST8, LOG2] what a process that died had acknowledged is read here from its log', async () => {
+  test('[ST8, LOG2] events that a killed process acknowledged are read from its log on the event loop', async () => {
     const [file, left] = [newSqliteFile(), newSqliteFile()];
     const store = await openSqlite(file);
     const key = newKey();
     await openSession(store, key);
     for (const part of ['', '-wal']) copyFileSync(`${file}${part}`, `${left}${part}`);
-    const { asked, reader } = await openReader(left);
+    const { called, reader } = await openReader(left);
     expect(await reader.call('head', [key])).toMatchObject({ seq: 1 });
-    expect(asked).toEqual([]);
+    expect(called).toEqual([]);
     await reader.close();
     await expectSound(await openSqlite(left), key);
   });
 
-  test('[ST8] reading leaves no other files behind', async () => {
+  test('[ST8] early reads leave no files behind', async () => {
     const file = newSqliteFile();
     const { key } = await newSession(file);
     const { reader } = await openReader(file);
@@ -114,24 +114,24 @@ describe('in the first moment', () => {
     expect(descriptorsOf(file)).toEqual([]);
   });
 
-  test('[ST8] all else is asked of the thread', async () => {
+  test('[ST8] operations without an early read go to the thread', async () => {
     const file = newSqliteFile();
     const { key } = await newSession(file);
-    const { asked, reader } = await openReader(file);
+    const { called, reader } = await openReader(file);
     expect(await reader.call('family', [key])).toBe('of the thread');
-    expect(asked).toEqual(['family']);
+    expect(called).toEqual(['family']);
   });
 
   test('[ST8] the thread takes over by itself', async () => {
     const file = newSqliteFile();
     const { key } = await newSession(file);
-    const { asked, reader } = await openReader(file);
-    await expect.poll(() => asked).toEqual(['open']);
+    const { called, reader } = await openReader(file);
+    await expect.poll(() => called).toEqual(['open']);
     await expect.poll(() => descriptorsOf(file)).toEqual([]);
     expect(await reader.call('head', [key])).toBe('of the thread');
   });
 
-  test('[ST8] who reads on and on, and works on what was read, holds up nobody for long', async () => {
+  test('[ST8] a busy loop of early reads blocks the event loop only for a bounded time', async () => {
     const file = newSqliteFile();
     const { key } = await newSession(file);
     const { reader } = await openReader(file);
@@ -148,26 +148,26 @@ describe('in the first moment', () => {
     expect(performance.now() - began).toBeLessThan(500);
   });
 
-  test('[ST8] blobs of more than a megabyte in all are read by the thread', async () => {
+  test('[ST8] more than a megabyte of blobs is read by the thread', async () => {
     const file = newSqliteFile();
     const { key } = await newSession(file, raw(noise(800_000, 1)));
-    const { asked, reader } = await openReader(file);
+    const { called, reader } = await openReader(file);
     expect(await reader.call('read', [key, all])).toHaveLength(2);
     expect(await reader.call('read', [key, all])).toBe('of the thread');
-    expect(asked).toEqual(['read']);
+    expect(called).toEqual(['read']);
   });
 
-  test('[ST8, FAULT1] what cannot be read here is asked of the thread, and so is all that comes later', async () => {
+  test('[ST8, FAULT1] after an early read fails, it and all later reads go to the thread', async () => {
     const file = newSqliteFile();
     const { key } = await newSession(file);
-    const { asked, reader } = await openReader(file);
+    const { called, reader } = await openReader(file);
     change(file, 'ALTER TABLE events RENAME TO gone');
     expect(await reader.call('read', [key, all])).toBe('of the thread');
     expect(await reader.call('head', [key])).toBe('of the thread');
-    expect(asked).toEqual(['read', 'head']);
+    expect(called).toEqual(['read', 'head']);
   });
 
-  test('[ST8, FAULT4] a file that is replaced before the threads have begun takes no append', async () => {
+  test('[ST8, FAULT4] a file replaced before the threads start accepts no append', async () => {
     const [file, other] = [newSqliteFile(), newSqliteFile()];
     const { key } = await newSession(file);
     await newSession(other);
@@ -176,7 +176,7 @@ describe('in the first moment', () => {
     await expect(mustAppend(store, key, [rawText('y')])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   });
 
-  test('[ST8] an open store that is not used keeps no process alive', async () => {
+  test('[ST8] an open but unused store does not keep its process alive', async () => {
     const file = newSqliteFile();
     await newSession(file);
     const script = runScript(`
@@ -189,62 +189,65 @@ describe('in the first moment', () => {
   });
 });
 
-describe('left to the thread from the beginning', () => {
-  test('[ST8] a file that is to be made', async () => {
+describe('files left to the thread from the beginning', () => {
+  test('[ST8] a missing file is left to the thread', async () => {
     const file = newSqliteFile();
-    expect(await firstAsked(file)).toEqual(['open']);
+    expect(await firstCalls(file)).toEqual(['open']);
     expect(readdirSync(dirname(file))).toEqual([]);
   });
 
-  test('[ST8, ST1] one whose schema is older', async () => {
+  test('[ST8, ST1] a file with an older schema is left to the thread', async () => {
     const file = newSqliteFile();
     await newSession(file);
     change(file, 'UPDATE meta SET schema = schema - 1');
-    expect(await firstAsked(file)).toEqual(['open']);
+    expect(await firstCalls(file)).toEqual(['open']);
     expect(descriptorsOf(file)).toEqual([]);
   });
 
-  test('[ST8, ST2] one that needs a newer release', async () => {
+  test('[ST8, ST2] a file that needs a newer release is left to the thread', async () => {
     const file = newSqliteFile();
     await newSession(file);
     change(file, "UPDATE meta SET oldest_reader = '9.0.0'");
-    expect(await firstAsked(file)).toEqual(['open']);
+    expect(await firstCalls(file)).toEqual(['open']);
   });
 
-  test('[ST8, FAULT1] one that another keeps for itself, without waiting for it', async () => {
+  test('[ST8, FAULT1] a file that another process locks exclusively is left to the thread without waiting', async () => {
     const file = newSqliteFile();
     await newSession(file);
     const other = new DatabaseSync(file);
     onTestFinished(() => other.close());
     other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT');
     const began = performance.now();
-    expect(await firstAsked(file)).toEqual(['open']);
+    expect(await firstCalls(file)).toEqual(['open']);
     expect(performance.now() - began).toBeLessThan(1000);
   });
 
-  test('[ST8] one without a write-ahead log, which stays as it is', async () => {
+  test('[ST8] a file without a write-ahead log is left to the thread and stays unchanged', async () => {
     const file = newSqliteFile();
     await newSession(file);
     change(file, 'PRAGMA journal_mode = DELETE');
     const before = readFileSync(file);
-    expect(await firstAsked(file)).toEqual(['open']);
+    expect(await firstCalls(file)).toEqual(['open']);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test.each(['by its name', 'by a link'])('[ST8] one with a long log to be read through, %s', async (how) => {
-    const [file, link] = [newSqliteFile(), newSqliteFile()];
-    await newSession(file);
-    writeFileSync(`${file}-wal`, Buffer.alloc(21 * 1024 * 1024));
-    symlinkSync(file, link);
-    expect(await firstAsked(how === 'by a link' ? link : file)).toEqual(['open']);
-  });
+  test.each(['by its name', 'by a link'])(
+    '[ST8] a file with a long log, opened %s, is left to the thread',
+    async (how) => {
+      const [file, link] = [newSqliteFile(), newSqliteFile()];
+      await newSession(file);
+      writeFileSync(`${file}-wal`, Buffer.alloc(21 * 1024 * 1024));
+      symlinkSync(file, link);
+      expect(await firstCalls(how === 'by a link' ? link : file)).toEqual(['open']);
+    },
+  );
 
-  test('[ST8, FAULT1] one that is no database, or cannot be', async () => {
+  test('[ST8, FAULT1] a file that is not a database, or an impossible path, is left to the thread', async () => {
     const file = newSqliteFile();
     writeFileSync(file, 'no database at all, but a text of some length'.repeat(100));
     symlinkSync(`${file}-loop`, `${file}-loop`);
     for (const each of [file, `${file}-loop`, `${file}/below`, file.padEnd(5000, 'x')]) {
-      expect(await firstAsked(each)).toEqual(['open']);
+      expect(await firstCalls(each)).toEqual(['open']);
     }
   });
 });

@@ -5,14 +5,14 @@ import type { ReaderOperations } from './serve-reads.ts';
 import type { ThreadClient } from './thread-client.ts';
 
 /**
- * Threads start so long after opening, unless they are needed before: a command of a moment is over by then. And so long after the first
- * of them reads may be done on the event loop, which may turn to nothing else until then.
+ * Threads start this long after opening, unless needed earlier: a short command has ended by then. The event loop may
+ * also serve reads for this long after the first one, because they block it.
  */
 export const earlyMs = 50;
 
 /**
- * The event loop's side of reading. A thread takes longer to begin than a session takes to open: what is asked for in the first moment
- * is read here. What fails here is asked of the thread, which tells why.
+ * The event loop's side of reading. A thread takes longer to start than a session takes to open, so the first reads
+ * run here. A read that fails here goes to the thread, which reports the error.
  */
 export class Reader {
   readonly #thread: ThreadClient<ReaderOperations>;
@@ -62,7 +62,10 @@ export class Reader {
     }
   }
 
-  /** The early connection is closed when another is open, so that it is not the last one, which would tidy up. */
+  /**
+   * Closes the early connection only after the thread's is open, so that it is never the last one, which would
+   * checkpoint.
+   */
   #handOver(): void {
     const end = () => this.#endEarly();
     this.#thread.call('open', []).then(end, end);

@@ -6,18 +6,21 @@ import type { ThreadData } from './thread-data.ts';
 
 const diskFailures = [10, 13]; // IOERR, FULL
 
-/** The store itself is only read: what a disk refuses is the copy. */
+/** The store is only read, so a disk failure concerns the copy. */
 const copyError = (error: unknown, target: string): unknown => {
   const isOfDisk = error instanceof Error && 'errcode' in error && diskFailures.includes(Number(error.errcode) & 0xff);
   if (!isOfDisk) return error;
-  return new PerdureError('FILE_UNAVAILABLE', `cannot write ${target}: its disk has no room for it, or fails`, {
+  return new PerdureError('FILE_UNAVAILABLE', `cannot write ${target}: its disk is full or fails`, {
     details: { file: target },
     cause: error,
   });
 };
 
 const backUpOperations = (data: ThreadData) => ({
-  /** `part` is a file with nothing in it, and becomes `target`. One read transaction holds the moment. */
+  /**
+   * `part` is an empty file that later becomes `target`. VACUUM INTO copies within one read transaction, so the copy
+   * is consistent.
+   */
   copyInto: (part: string, target: string) => {
     const db = openConnection(data);
     try {

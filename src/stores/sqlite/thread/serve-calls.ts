@@ -8,11 +8,11 @@ export const failedReply = (id: number, error: unknown, file: string): Reply => 
   error: toErrorData(storeError(error, file)),
 });
 
-/** `operations` is asked at every call, so that what could not be opened is tried again. */
+/** `operations` runs at every call, so that a failed open is retried. */
 export const serveCall = (port: MessagePort, file: string, operations: () => Operations, call: Call): void => {
   try {
     const operation = operations()[call.op];
-    if (!operation) throw new Error(`there is no operation ${call.op}`);
+    if (!operation) throw new Error(`unknown operation ${call.op}`);
     const { value, transfer = [] } = operation(...(call.args as never[]));
     port.postMessage({ replies: [{ id: call.id, value }] }, [...transfer]);
   } catch (error) {

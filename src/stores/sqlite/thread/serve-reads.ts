@@ -18,7 +18,7 @@ import type { Call } from './protocol.ts';
 import { serveCall } from './serve-calls.ts';
 import type { ThreadData } from './thread-data.ts';
 
-/** A page takes 8 ms at first, then 5, then 2.5. */
+/** The first read of a page takes 8 ms, the second 5 and the third 2.5. */
 const warmUpReads = 3;
 
 const openReader = (data: ThreadData) => {
@@ -36,8 +36,8 @@ const openReader = (data: ThreadData) => {
   const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
   const lastWritten = prepareLater(db, 'SELECT workspace, session FROM events ORDER BY rowid DESC LIMIT 1');
   /**
-   * Whoever reads first would wait until code is compiled and pages are fetched. What was written last is likely to be wanted; its blobs
-   * would take too long.
+   * Otherwise the first read would wait until code is compiled and pages are fetched. Warms up with the latest
+   * session, which is likely to be opened. Skips blobs, which would take too long.
    */
   const warmUp = (): void => {
     try {
@@ -49,7 +49,7 @@ const openReader = (data: ThreadData) => {
         packEvents(events.read(key, { limit: 256, maxBytes: 1024 * 1024, order: 'descending' }));
       }
     } catch {
-      // Whoever reads it is told why that cannot be.
+      // The next reader gets the same error.
     }
   };
   return {

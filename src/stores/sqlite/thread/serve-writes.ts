@@ -20,9 +20,14 @@ import { failedReply, serveCall } from './serve-calls.ts';
 import { requestOf, takeBatch } from './take-batch.ts';
 import type { ThreadData } from './thread-data.ts';
 
-/** Going back to the event loop and being called from there takes longer than waiting at the bell: after work, more is to be expected. */
+/**
+ * More calls usually follow soon. Waiting at the bell this long is cheaper than a round trip through the event loop.
+ */
 const waitMs = 50;
-/** Being woken takes a good part of what a commit takes. Somebody who appends one after another is back within this time. */
+/**
+ * A sleeping thread takes almost as long to wake as a commit. A caller that appends in sequence is back within this
+ * time, so we spin.
+ */
 const watchMs = availableParallelism() > 1 ? 0.3 : 0;
 
 const openWriter = (data: ThreadData) => {
@@ -69,7 +74,7 @@ const openWriter = (data: ThreadData) => {
         return isDone;
       }),
     }),
-    /** Leaves everything in the main file, when no other process reads from the log just now. */
+    /** Moves everything into the main file, unless another process is reading from the log. */
     close: () => {
       db.exec('PRAGMA busy_timeout = 100; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)');
       return { value: db.close() };
@@ -79,7 +84,7 @@ const openWriter = (data: ThreadData) => {
 
 type SnapshotPut = readonly [key: SessionKey, snapshot: FoldSnapshot];
 type Opened = ReturnType<typeof openWriter>;
-/** As the event loop calls them: single appends and snapshots, which the thread puts together. */
+/** As the event loop calls them: single appends and snapshots, which the thread batches. */
 export type WriterOperations = Omit<Opened, 'appendAll' | 'putSnapshots'> & {
   readonly append: (request: AppendRequest) => Answer<AppendReply>;
   readonly putSnapshot: (...put: SnapshotPut) => Answer<void>;
@@ -93,7 +98,7 @@ export const serveWrites = (data: ThreadData): void => {
     return opened;
   };
   const queue: Call[] = [];
-  /** Apart, since they come from many sessions at once and must not tear their appends from each other. */
+  /** Kept separately, because they arrive from many sessions and must not split batches of appends. */
   let snapshots: Call[] = [];
 
   const take = (calls: readonly Call[]): void => {
@@ -137,7 +142,10 @@ export const serveWrites = (data: ThreadData): void => {
       else port.postMessage({ replies: calls.map(({ id }) => failedReply(id, error, file)) });
     }
   };
-  /** Appends before snapshots, since somebody waits for them; all else after, since an import keeps its transaction open. */
+  /**
+   * Appends come before snapshots, because callers wait for them. Other calls come last, because an import keeps its
+   * transaction open.
+   */
   const serveNext = (): void => {
     if (queue[0]?.op === 'append') serveAppends();
     const calls = snapshots;

@@ -10,7 +10,7 @@ const append = (bytes: number): Call => ({
 });
 const other = (): Call => ({ id: ++lastId, op: 'close', args: [] });
 
-test('[LOG7] one transaction takes so many bytes, and the rest waits in its order', () => {
+test('[LOG7] a transaction takes a bounded number of bytes, and the rest waits in order', () => {
   const third = Math.floor(maxBatchBytes / 3);
   const queue = [append(third), append(third), append(third), append(third), append(1)];
   const ids = queue.map(({ id }) => id);
@@ -19,13 +19,13 @@ test('[LOG7] one transaction takes so many bytes, and the rest waits in its orde
   expect(queue).toEqual([]);
 });
 
-test('[LOG7] one that is larger than that by itself has a transaction of its own', () => {
+test('[LOG7] an append larger than the byte limit gets its own transaction', () => {
   const queue = [append(maxBatchBytes + 1), append(1)];
   expect(takeBatch(queue)).toHaveLength(1);
   expect(takeBatch(queue)).toHaveLength(1);
 });
 
-test('[LOG7] one transaction takes so many appends, and nothing that is no append', () => {
+test('[LOG7] a transaction takes a bounded number of appends, and stops at any other call', () => {
   const queue = [...Array.from({ length: maxBatchCalls + 1 }, () => append(1)), other(), append(1)];
   expect(takeBatch(queue)).toHaveLength(maxBatchCalls);
   expect(takeBatch(queue)).toHaveLength(1);

@@ -1,7 +1,7 @@
 import type { AppendRequest } from '../../../core/ports/store.ts';
 import type { Call } from './protocol.ts';
 
-/** Bounds of one transaction, so that nobody waits long for the write lock. */
+/** Limits of one transaction, so that no writer waits long for the lock. */
 export const maxBatchBytes = 8 * 1024 * 1024;
 export const maxBatchCalls = 1000;
 
@@ -9,7 +9,7 @@ export const requestOf = (call: Call): AppendRequest => call.args[0] as AppendRe
 
 const bytesOf = ({ events }: AppendRequest): number => events.reduce((sum, { payload }) => sum + payload.length, 0);
 
-/** The appends at the head of the queue that go into one transaction: at least one, and no more than the bounds allow. */
+/** Takes the appends at the head of the queue for one transaction: at least one, within the limits. */
 export const takeBatch = (queue: Call[]): readonly Call[] => {
   let bytes = 0;
   const end = queue.findIndex((call, index) => {

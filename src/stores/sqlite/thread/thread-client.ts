@@ -19,28 +19,29 @@ interface Outgoing {
 interface Thread {
   readonly worker: Worker;
   readonly port: MessagePort;
-  /** Counts what was posted, so that the thread may wait for more without going back to its event loop. */
+  /** Counts posted messages, so that the thread can wait for more without returning to its event loop. */
   readonly bell: Int32Array;
 }
 
 interface ThreadOptions {
   readonly entry: URL;
   readonly data: object;
-  /** The failure of calls that were under way when the thread ended. */
+  /** The error for calls in flight when the thread ends. */
   readonly lost: (cause: unknown) => Error;
   readonly onChanges?: (changes: Extract<FromThread, { changes: unknown }>['changes']) => void;
   readonly onLost?: () => void;
 }
 
-/** A thread compiles its code for itself: where the process keeps compiled code, it may use that too. */
+/** Gives the thread the compile cache of the process, because each thread compiles its own code. */
 const environment = (): NodeJS.ProcessEnv => {
   const cache = getCompileCacheDir();
   return cache ? { ...process.env, NODE_COMPILE_CACHE: dirname(cache) } : process.env;
 };
 
 /**
- * The event loop's side of a thread. Calls of one tick travel in one message and are served in order. The thread keeps the process alive
- * only while calls wait for answers; when it dies, those fail, and the next call starts another.
+ * The event loop's side of a thread. Calls of one tick travel in one message and are served in order. The thread
+ * keeps the process alive only while calls are in flight. When it dies, those calls fail, and the next call starts a
+ * new thread.
  */
 export class ThreadClient<Ops extends Operations> {
   readonly #options: ThreadOptions;
@@ -60,7 +61,7 @@ export class ThreadClient<Ops extends Operations> {
     this.#thread ??= this.#spawn();
   }
 
-  /** Unless it is called before. */
+  /** Starts the thread after this time, unless a call starts it earlier. */
   startAfter(ms: number): void {
     this.#starting = setTimeout(() => this.start(), ms).unref();
   }
@@ -80,15 +81,15 @@ export class ThreadClient<Ops extends Operations> {
     });
   }
 
-  /** Waits for the calls under way, lets the thread tidy up if it ever did anything, and ends it. */
+  /** Waits for calls in flight, lets the thread clean up if it ever served a call, and ends it. */
   async close(tidyUp: () => Promise<unknown>): Promise<void> {
     if (this.#waiting.size > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
-    // What is not tidied up now is tidied up by whoever opens the file next.
+    // If cleaning up fails, the next process that opens the file does it.
     if (this.#thread && this.#lastId > 0) await tidyUp().catch(() => undefined);
     await this.stop();
   }
 
-  /** Ends the thread; calls that still wait fail. */
+  /** Ends the thread; calls in flight fail. */
   async stop(): Promise<void> {
     clearTimeout(this.#starting);
     const thread = this.#thread;
@@ -112,7 +113,7 @@ export class ThreadClient<Ops extends Operations> {
     port.unref();
     worker.unref();
     worker.on('error', (error) => this.#lose(thread, error));
-    worker.on('exit', (code) => this.#lose(thread, new Error(`it ended with code ${code}`)));
+    worker.on('exit', (code) => this.#lose(thread, new Error(`the thread ended with code ${code}`)));
     return thread;
   }
 
@@ -122,7 +123,7 @@ export class ThreadClient<Ops extends Operations> {
     if (outgoing.length > 0 && this.#thread) this.#post(this.#thread, outgoing);
   }
 
-  /** A value that no message can hold fails the call that it was given to, and no other. */
+  /** A value that cannot be cloned fails only its own call. */
   #post(thread: Thread, outgoing: readonly Outgoing[]): void {
     const { port, bell } = thread;
     const calls = outgoing.map(({ call }) => call);
@@ -141,17 +142,22 @@ export class ThreadClient<Ops extends Operations> {
   #refuse({ id, op }: Call, cause: unknown): void {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
-    waiting?.reject(new PerdureError('INVALID_INPUT', `${op} was given a value that cannot be kept`, { cause }));
-    this.#restIfIdle();
+    waiting?.reject(
+      new PerdureError('INVALID_INPUT', `${op}: an argument cannot be stored; pass plain data`, { cause }),
+    );
+    this.#settleIfIdle();
   }
 
   #receive(message: FromThread): void {
     if ('changes' in message) this.#options.onChanges?.(message.changes);
     else this.#answer(message.replies);
-    this.#restIfIdle();
+    this.#settleIfIdle();
   }
 
-  /** What has come cannot be lost any more, whatever happens to the thread before the last of them is told. */
+  /**
+   * Forgets the calls first, because received answers stay valid even if the thread dies before the last one is
+   * delivered.
+   */
   #answer(replies: readonly Reply[]): void {
     const answered = replies.map((reply) => ({ reply, waiting: this.#waiting.get(reply.id) }));
     for (const { id } of replies) this.#waiting.delete(id);
@@ -161,7 +167,7 @@ export class ThreadClient<Ops extends Operations> {
     });
   }
 
-  #restIfIdle(): void {
+  #settleIfIdle(): void {
     if (this.#waiting.size > 0) return;
     this.#thread?.port.unref();
     for (const resolve of this.#drained.splice(0)) resolve();
@@ -175,7 +181,7 @@ export class ThreadClient<Ops extends Operations> {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const { reject } of waiting) reject(this.#options.lost(cause));
-    this.#restIfIdle();
+    this.#settleIfIdle();
     this.#options.onLost?.();
   }
 }

@@ -1,11 +1,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { ConnectionOptions } from '../file/connection.ts';
 
-/** What a thread is started with. */
+/** The start data of a thread. */
 export interface ThreadData extends ConnectionOptions {
   readonly role: 'reader' | 'writer' | 'backUp';
   readonly port: MessagePort;
-  /** Rung after every message to the port. */
+  /** Incremented after every message to the port. */
   readonly bell: Int32Array;
   readonly release: string;
   readonly fallbackPollMs: number;

@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads';
 import type { ThreadData } from './thread-data.ts';
 
 const data = workerData as ThreadData;
-/** The reader needs neither the schemas nor the rules of an append, and starts sooner without them. */
+/** Each role imports only its own code: the reader starts sooner without the schemas and the append rules. */
 const serve: Record<ThreadData['role'], () => Promise<void>> = {
   reader: async () => (await import('./serve-reads.ts')).serveReads(data),
   writer: async () => (await import('./serve-writes.ts')).serveWrites(data),

@@ -14,7 +14,7 @@ const prelude = (file: string): string => `
 `;
 
 describe('threads and their process', () => {
-  test('a process that has nothing else to do ends, with the store open and a session watched', async () => {
+  test('a process with nothing else to do ends, even with an open store and a watched session', async () => {
     const file = newSqliteFile();
     const key = newKey();
     const script = runScript(`${prelude(file)}
@@ -26,7 +26,7 @@ describe('threads and their process', () => {
     await expectSound(await openSqlite(file), key);
   });
 
-  test('an append that is under way keeps its process alive until it is answered', async () => {
+  test('an append in flight keeps its process alive until it is answered', async () => {
     const file = newSqliteFile();
     const key = newKey();
     const script = runScript(`${prelude(file)}
@@ -64,8 +64,8 @@ const newClient = (started = new Int32Array(new SharedArrayBuffer(4))) =>
     lost: (cause) => new Error('lost', { cause }),
   });
 
-describe('a thread that is started later', () => {
-  test('[ST8] starts by itself, or with the first call, and once', async () => {
+describe('delayed start of a thread', () => {
+  test('[ST8] a thread starts after its delay or with the first call, and only once', async () => {
     const started = new Int32Array(new SharedArrayBuffer(4));
     const client = newClient(started);
     client.startAfter(10);
@@ -79,7 +79,7 @@ describe('a thread that is started later', () => {
     expect(started[0]).toBe(2);
   });
 
-  test('[ST8] does not start when it was stopped before', async () => {
+  test('[ST8] a thread that was stopped before its delay does not start', async () => {
     const started = new Int32Array(new SharedArrayBuffer(4));
     const client = newClient(started);
     client.startAfter(10);
@@ -90,7 +90,7 @@ describe('a thread that is started later', () => {
 });
 
 describe('a call that cannot be sent', () => {
-  test('[FAULT1] fails alone, and those of its tick are answered', async () => {
+  test('[FAULT1] a call that cannot be sent fails alone, and other calls of its tick are answered', async () => {
     const client = newClient();
     const bytes = new Uint8Array([1, 2, 3]);
     const calls = [
@@ -107,7 +107,7 @@ describe('a call that cannot be sent', () => {
     await closing;
   });
 
-  test('[FAULT1] leaves a store usable', async () => {
+  test('[FAULT1] a call that cannot be sent leaves the store usable', async () => {
     const store = await openSqlite(newSqliteFile());
     const key = newKey();
     const body = { name: () => 'no JSON' } as never;
@@ -121,7 +121,7 @@ describe('a call that cannot be sent', () => {
 
 describe('a thread that dies', () => {
   test.each(['exit', 'throw'] as const)(
-    '[FAULT1] by %s fails what was under way, and the next call starts another',
+    '[FAULT1] when a thread dies by %s, calls in flight fail, and the next call starts a new thread',
     async (op) => {
       const client = newClient();
       expect(await client.call('echo', ['a'])).toBe('a');
@@ -132,7 +132,7 @@ describe('a thread that dies', () => {
     },
   );
 
-  test('answers come back to those who asked, in one tick or in several', async () => {
+  test('answers reach their callers, within one tick or over several', async () => {
     const client = newClient();
     const texts = Array.from({ length: 50 }, (_, index) => `${index}`);
     expect(await Promise.all(texts.map((text) => client.call('echo', [text])))).toEqual(texts);

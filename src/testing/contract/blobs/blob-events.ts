@@ -30,7 +30,7 @@ export const describeBlobEvents = (setup: ContractSetup) =>
       }
     };
 
-    /** A session, a fork of it, and one beside them, each with events that name blobs between others. */
+    /** A session, a fork of it, and an unrelated one, each with events that name blobs between others. */
     const family = async () => {
       const { store } = setup;
       const root = newKey();
@@ -50,7 +50,7 @@ export const describeBlobEvents = (setup: ContractSetup) =>
       return { root, child, all: (await Promise.all(inOrder.map(own))).flat() };
     };
 
-    test('[GC1] gives every event that names a blob once, as a read gives it, whatever the pages', async () => {
+    test('[GC1] findBlobEvents returns every event that names a blob once, as a read returns it, for any page size', async () => {
       const { root, all } = await family();
       expect(all).toHaveLength(5);
       for (const limit of [1, 2, 100]) {
@@ -61,7 +61,7 @@ export const describeBlobEvents = (setup: ContractSetup) =>
       expect(all.some((each) => payloadOf(each).length > 16 * 1024)).toBe(true);
     });
 
-    test('[GC1] gives of one session its own, not what it inherits', async () => {
+    test('[GC1] findBlobEvents of one session returns its own events, not inherited ones', async () => {
       const { root, child, all } = await family();
       for (const { workspace, session } of [root, child]) {
         const own = all.filter((each) => each.session === session);
@@ -70,7 +70,7 @@ export const describeBlobEvents = (setup: ContractSetup) =>
       expect(await allOf(root.workspace, { session: newKey().session, limit: 9 })).toEqual([]);
     });
 
-    test('[GC1] knows what came by import, and what was redacted', async () => {
+    test('[GC1] findBlobEvents includes imported and redacted events', async () => {
       const { store, tamper } = setup;
       const { root, child } = await family();
       const workspace = newWorkspace();

@@ -12,7 +12,7 @@ const blobOf = (bytes: Uint8Array) => ({ hash: hexOf(blobHash(bytes)), bytes });
 
 export const describeBlobs = (setup: ContractSetup) =>
   describe('blobs', () => {
-    test('[BLOB1] a payload over 16 KiB is kept as a blob and read back whole; a smaller one is not', async () => {
+    test('[BLOB1] a payload over 16 KiB is stored as a blob and read back completely; a smaller one is not', async () => {
       const { store, tamper } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -27,7 +27,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(same(spills, payloadOf(third!))).toBe(true);
     });
 
-    test('[BLOB1] a payload of some megabytes is read back whole, also after a restart', async () => {
+    test('[BLOB1] a payload of several megabytes is read back completely, even after a restart', async () => {
       const key = newKey();
       const first = await setup.open();
       await openSession(first, key);
@@ -38,7 +38,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(same(large, payloadOf(events[1]!))).toBe(true);
     });
 
-    test('[LOG9] of those who read a blob at once each has bytes of its own', async () => {
+    test('[LOG9] concurrent readers of a blob each get their own bytes', async () => {
       const { store } = setup;
       const { workspace } = newKey();
       const blob = blobOf(noise(20_000, 11));
@@ -50,7 +50,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       }
     });
 
-    test('[BLOB1] an event whose blob is gone is told as damaged, and the others are read', async () => {
+    test('[BLOB1] an event whose blob is missing is reported as damaged, and the others are readable', async () => {
       const { store, tamper } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -62,7 +62,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(await firstBad(setup.other, key)).toBe(3);
     });
 
-    test('[BLOB2] a blob that was damaged is put right by the next append of the same bytes', async () => {
+    test('[BLOB2] the next append of the same bytes repairs a damaged blob', async () => {
       const { store, tamper } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -75,7 +75,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(events.slice(1).every((event) => same(bytes, payloadOf(event)))).toBe(true);
     });
 
-    test('[BLOB2] the same bytes are kept once in a workspace, however often they come', async () => {
+    test('[BLOB2] equal bytes are stored once per workspace, however often they are appended', async () => {
       const { store, tamper } = setup;
       const [one, two] = [newKey(), newKey()];
       const sibling = newKey(one.workspace);
@@ -93,7 +93,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(same(bytes, payloadOf(events[1]!))).toBe(true);
     });
 
-    test('[BLOB2] two stores that keep the same bytes at once keep them once', async () => {
+    test('[BLOB2] two stores that write equal bytes concurrently store them once', async () => {
       const { other } = setup;
       const key = newKey();
       const sibling = newKey(key.workspace);
@@ -105,7 +105,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(await setup.tamper.countPieces(key.workspace)).toBe(10);
     });
 
-    test('[BLOB3] bytes are put and read by their hash, in their workspace alone, also after a restart', async () => {
+    test('[BLOB3] blobs are put and read by hash, only in their workspace, even after a restart', async () => {
       const { workspace } = newKey();
       const elsewhere = newKey().workspace;
       const first = await setup.open();
@@ -123,7 +123,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(await setup.store.hasBlobs(workspace, [])).toEqual(new Set());
     });
 
-    test('[BLOB3] bytes under another hash than theirs are refused, and none of those beside them is kept', async () => {
+    test('[BLOB3] a blob whose bytes do not match its hash is rejected, and the others of its batch are not stored', async () => {
       const { workspace } = newKey();
       const [good, other] = [blobOf(noise(10, 50)), blobOf(noise(10, 51))];
       const wrong = setup.store.putBlobs(workspace, [good, { ...other, bytes: good.bytes }]);
@@ -131,7 +131,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect(await setup.store.hasBlobs(workspace, [good.hash, other.hash])).toEqual(new Set());
     });
 
-    test('[BLOB4] loose are those that no payload and no snapshot needs, in pages; and only they can be removed', async () => {
+    test('[BLOB4] only blobs that no payload and no snapshot needs are listed as loose, in pages, and can be removed', async () => {
       const { store, other } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -155,7 +155,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect((await store.snapshot(key, { seq: 2, foldVersion: 1 }))?.parts.big).toEqual(part);
     });
 
-    test('[BLOB4] a blob goes by when it was last put, spilled or asked for, and no moment before', async () => {
+    test("[BLOB4] a blob's age counts from when it was last put, spilled or requested", async () => {
       const { store, tamper } = setup;
       const key = newKey();
       await openSession(store, key);

@@ -9,7 +9,7 @@ import { copiesOf, inPieces, sendCopies } from './session-copies.ts';
 
 const used = idempotencyKey('k', 'body');
 
-/** A family of three: a root, a fork of it, and a fork of the fork at what it inherits; with turns, a blob and a key. */
+/** A root, a fork of it, and a fork of that fork at an inherited event; with turns, a blob and a key. */
 const family = async (store: Store): Promise<readonly [SessionKey, SessionKey, SessionKey]> => {
   const root = newKey();
   const [child, grandchild] = [newKey(root.workspace), newKey(root.workspace)];
@@ -31,7 +31,7 @@ const firstEvents = (copy: SessionCopy, count: number): SessionCopy => ({
 
 export const describeBundles = (setup: ContractSetup) =>
   describe('importCopies', () => {
-    test('[BUN1] sessions arrive with their events, blobs, keys, lineage, turns and summaries, and the same hashes', async () => {
+    test('[BUN1] imported sessions have the same events, blobs, keys, lineage, turns, summaries and hashes', async () => {
       const { store } = setup;
       const keys = await family(store);
       const workspace = newWorkspace();
@@ -56,7 +56,7 @@ export const describeBundles = (setup: ContractSetup) =>
       expect(listed).toEqual(await store.list(keys[0].workspace, { limit: 10 }));
     });
 
-    test('[BUN1] an imported session goes on: appends, forks, and the keys that came with it', async () => {
+    test('[BUN1] an imported session can be appended to and forked, and its keys still deduplicate', async () => {
       const { store } = setup;
       const [root] = await family(store);
       const here = moved(root, newWorkspace());
@@ -73,7 +73,7 @@ export const describeBundles = (setup: ContractSetup) =>
       await expectSound(store, child);
     });
 
-    test('[BUN1] a copy may come in pieces, and from the store itself while it is read', async () => {
+    test('[BUN1] a copy may arrive in pieces, or straight from a read of the same store', async () => {
       const { store } = setup;
       const keys = await family(store);
       const pieces = (await copiesOf(store, keys)).flatMap((copy) => inPieces(copy, 2));
@@ -95,35 +95,35 @@ export const describeBundles = (setup: ContractSetup) =>
       }
     });
 
-    test('[BUN1] nothing to import changes nothing', async () => {
+    test('[BUN1] importing nothing changes nothing', async () => {
       const workspace = newWorkspace();
       expect(await setup.store.importCopies(workspace, sendCopies([]))).toEqual({ sessions: [] });
       expect(await setup.store.list(workspace, { limit: 1 })).toEqual([]);
     });
 
-    test('[BUN2] importing twice changes nothing, also into where it came from and in a shorter copy', async () => {
+    test('[BUN2] importing again changes nothing, even a shorter copy, or into the workspace it came from', async () => {
       const { store } = setup;
       const keys = await family(store);
       const workspace = newWorkspace();
       const copies = await copiesOf(store, keys);
       await store.importCopies(workspace, sendCopies(copies));
-      const tell = async (where: SessionKey['workspace']) => ({
+      const stateOf = async (where: SessionKey['workspace']) => ({
         heads: await Promise.all(keys.map((key) => mustHead(store, moved(key, where)))),
         events: await Promise.all(keys.map((key) => readAll(store, moved(key, where)))),
         keys: await Promise.all(keys.map((key) => store.keys(moved(key, where)))),
         pieces: await setup.tamper.countPieces(where),
       });
       for (const where of [workspace, keys[0].workspace]) {
-        const before = await tell(where);
+        const before = await stateOf(where);
         for (const again of [copies, copies.map((copy) => firstEvents(copy, 1)), inPieces(copies[0]!, 4)]) {
           const { sessions } = await store.importCopies(where, sendCopies(again));
           expect(sessions.map(({ added }) => added)).toEqual(sessions.map(() => 0));
         }
-        expect(await tell(where)).toEqual(before);
+        expect(await stateOf(where)).toEqual(before);
       }
     });
 
-    test('[BUN2] a longer copy adds what is new, with its keys, and fences the runs of the old head', async () => {
+    test('[BUN2] importing a longer copy adds the new events and keys, and fences runs on the old head', async () => {
       const { store } = setup;
       const [root] = await family(store);
       const here = moved(root, newWorkspace());
@@ -138,7 +138,7 @@ export const describeBundles = (setup: ContractSetup) =>
       expect(late.outcome).toBe('fenced');
     });
 
-    test('[BUN2] of two stores that import the same at once, both succeed and it is there once', async () => {
+    test('[BUN2] two stores that import the same copies concurrently both succeed, and store them once', async () => {
       const { other } = setup;
       const keys = await family(setup.store);
       const copies = await copiesOf(setup.store, keys);
@@ -151,7 +151,7 @@ export const describeBundles = (setup: ContractSetup) =>
       for (const key of keys) await expectSound(other, moved(key, workspace));
     });
 
-    test('[BUN2] a different log under the same id is refused with BUNDLE_CONFLICT and changes nothing', async () => {
+    test('[BUN2] importing a different log under the same id fails with BUNDLE_CONFLICT and changes nothing', async () => {
       const { store } = setup;
       const [root, child] = await family(store);
       const here = moved(root, newWorkspace());
@@ -167,7 +167,7 @@ export const describeBundles = (setup: ContractSetup) =>
       expect(await store.list(here.workspace, { limit: 10 })).toHaveLength(1);
     });
 
-    test('[BUN2] a key that was used here for something else refuses the copy and changes nothing', async () => {
+    test('[BUN2] importing a key that has another use here fails and changes nothing', async () => {
       const { store } = setup;
       const [root] = await family(store);
       const here = moved(root, newWorkspace());
@@ -180,7 +180,7 @@ export const describeBundles = (setup: ContractSetup) =>
       expect(await store.keys(here)).toEqual(copy!.keys);
     });
 
-    test('[BUN2] logs that went different ways after a common beginning are refused', async () => {
+    test('[BUN2] importing a log that diverges after a common beginning fails', async () => {
       const { store } = setup;
       const [root] = await family(store);
       const here = moved(root, newWorkspace());

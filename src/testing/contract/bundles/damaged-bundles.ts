@@ -17,7 +17,7 @@ const parentAndChild = async (store: Store): Promise<readonly [SessionKey, Sessi
   return [root, child];
 };
 
-/** The copy with one event changed, as an index from 0. */
+/** The copy with one event changed; `index` starts at 0. */
 const changed = (
   copy: SessionCopy,
   index: number,
@@ -32,7 +32,7 @@ const without = (copy: SessionCopy, index: number): SessionCopy => ({
   events: copy.events.toSpliced(index, 1),
 });
 
-/** A chain that holds, made by someone who knows the format: for what no hash protects. */
+/** Recomputes the hashes, like a forger who knows the format, to test what no hash protects. */
 const rechained = (copy: SessionCopy): SessionCopy => {
   let previous = genesisHash;
   const events = copy.events.map((event) => {
@@ -52,24 +52,24 @@ const forkOf = (parent: SessionCopy['session'], at: number): string =>
 
 type Damage = (root: SessionCopy, child: SessionCopy) => readonly SessionCopy[];
 const damages: Record<string, Damage> = {
-  'a payload that was changed': (root, child) => [changed(root, 2, () => bytesBody('x')), child],
-  'a large payload that was changed': (root, child) => [
+  'a changed payload': (root, child) => [changed(root, 2, () => bytesBody('x')), child],
+  'a changed large payload': (root, child) => [
     changed(root, 3, ({ body }) => ({ body: { ...body, bytes: noise(20_000, 2) } as StoredEvent['body'] })),
     child,
   ],
-  'a salt that was changed': (root) => [
+  'a changed salt': (root) => [
     changed(root, 2, ({ body }) => ({ body: { ...body, salt: new Uint8Array(16) } as StoredEvent['body'] })),
   ],
-  'a payload that cannot be read': (root) => [changed(root, 2, () => ({ body: { kind: 'damaged', reason: 'gone' } }))],
+  'an unreadable payload': (root) => [changed(root, 2, () => ({ body: { kind: 'damaged', reason: 'gone' } }))],
   'a redaction with another digest': (root) => [
     changed(root, 2, () => ({ body: { kind: 'redacted', digest: new Uint8Array(32) } })),
   ],
-  'a time that was changed': (root) => [changed(root, 4, () => ({ at: 5_000 }))],
-  'a turn that was changed': (root) => [changed(root, 4, () => ({ turn: 9 }))],
-  'an actor that was changed': (root) => [changed(root, 4, () => ({ actor: 'member:eve' as StoredEvent['actor'] }))],
-  'a hash that was changed': (root) => [changed(root, 4, () => ({ hash: new Uint8Array(32) }))],
-  'an event that is missing': (root) => [without(root, 2)],
-  'a beginning that is missing': (root) => [without(root, 0)],
+  'a changed time': (root) => [changed(root, 4, () => ({ at: 5_000 }))],
+  'a changed turn': (root) => [changed(root, 4, () => ({ turn: 9 }))],
+  'a changed actor': (root) => [changed(root, 4, () => ({ actor: 'member:eve' as StoredEvent['actor'] }))],
+  'a changed hash': (root) => [changed(root, 4, () => ({ hash: new Uint8Array(32) }))],
+  'a missing event': (root) => [without(root, 2)],
+  'a missing first event': (root) => [without(root, 0)],
   'events in the wrong order': (root) => [{ ...root, events: root.events.toReversed() }],
   'a gap between two pieces': (root) => [
     { ...root, events: root.events.slice(0, 2) },
@@ -81,30 +81,32 @@ const damages: Record<string, Damage> = {
   ],
   'a child without its parent': (_, child) => [child],
   'a child before its parent': (root, child) => [child, root],
-  'a child of another point': (root, child) => [root, { ...child, parent: { session: root.session, seq: 4 } }],
-  'a child that says it is a root': (root, { parent: _, ...child }) => [root, child],
+  'a child with a wrong fork point': (root, child) => [root, { ...child, parent: { session: root.session, seq: 4 } }],
+  'a child that claims to be a root': (root, { parent: _, ...child }) => [root, child],
   'a parent that is too short': (root, child) => [{ ...root, events: root.events.slice(0, 2) }, child],
-  'a turn that is marked where none begins': (root) => [changed(root, 2, () => ({ opensTurn: true }))],
-  'a turn that is not marked': (root) => [changed(root, 4, () => ({ opensTurn: false }))],
+  'a turn mark where no turn begins': (root) => [changed(root, 2, () => ({ opensTurn: true }))],
+  'a missing turn mark': (root) => [changed(root, 4, () => ({ opensTurn: false }))],
   'a time that runs backwards': (root) => [rechained(changed(root, 4, () => ({ at: 1 })))],
-  'a first event that opens nothing': (root) => [rechained(changed(root, 0, () => bytesBody('{"title":7}')))],
-  'a payload that its type does not have': (root) => [rechained(changed(root, 4, () => bytesBody('{}')))],
+  'an invalid session.opened payload': (root) => [rechained(changed(root, 0, () => bytesBody('{"title":7}')))],
+  'a payload that does not fit its type': (root) => [rechained(changed(root, 4, () => bytesBody('{}')))],
   'a rewind to itself': (root) => [
     rechained(changed(root, 4, () => ({ type: 'session.rewound', ...bytesBody('{"to":5,"messages":0}') }))),
   ],
-  'a change of status that no command makes': (root) => [
+  'an illegal change of status': (root) => [
     rechained(changed(root, 4, () => ({ type: 'session.archived', ...bytesBody('{}') }))),
   ],
-  'a second beginning': (root) => [rechained(changed(root, 4, () => ({ type: 'session.opened', ...bytesBody('{}') })))],
-  'a root whose first event says that it is a fork': (root) => [
+  'a second session.opened': (root) => [
+    rechained(changed(root, 4, () => ({ type: 'session.opened', ...bytesBody('{}') }))),
+  ],
+  'a root whose first event is a fork': (root) => [
     rechained(changed(root, 0, () => ({ type: 'session.forked', ...bytesBody(forkOf(root.session, 3)) }))),
   ],
 };
 
 export const describeDamagedBundles = (setup: ContractSetup) =>
   describe('importCopies of damaged copies', () => {
-    /** All there is to see of a workspace. */
-    const tell = async (store: Store, keys: readonly SessionKey[]) => ({
+    /** Everything visible of a workspace. */
+    const stateOf = async (store: Store, keys: readonly SessionKey[]) => ({
       list: await store.list(keys[0]!.workspace, { limit: 100 }),
       heads: await Promise.all(keys.map((key) => store.head(key))),
       events: await Promise.all(keys.map((key) => store.read(key, { limit: 100 }))),
@@ -113,7 +115,7 @@ export const describeDamagedBundles = (setup: ContractSetup) =>
     });
 
     for (const [what, damage] of Object.entries(damages)) {
-      test(`[BUN3] ${what} refuses the whole with BUNDLE_INVALID and changes nothing`, async () => {
+      test(`[BUN3] ${what} rejects the whole import with BUNDLE_INVALID and changes nothing`, async () => {
         const { store } = setup;
         const keys = await parentAndChild(store);
         const [root, child] = (await copiesOf(store, keys)) as [SessionCopy, SessionCopy];
@@ -122,16 +124,16 @@ export const describeDamagedBundles = (setup: ContractSetup) =>
         await openSession(store, good);
         await openSession(store, bystander);
         const here = [bystander, good, ...keys].map(({ session }) => ({ workspace, session }));
-        const before = await tell(store, here);
+        const before = await stateOf(store, here);
         const copies = [...(await copiesOf(store, [good])), ...damage(root, child)];
         const importing = store.importCopies(workspace, sendCopies(copies));
         await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
-        expect(await tell(setup.other, here)).toEqual(before);
+        expect(await stateOf(setup.other, here)).toEqual(before);
         await mustAppend(store, bystander, [rawText('goes on')]);
       });
     }
 
-    test('[BUN3] damage in what is already here refuses the new that follows it', async () => {
+    test('[BUN3] damage in events that are already stored rejects the new events after them', async () => {
       const { store } = setup;
       const [key] = await parentAndChild(store);
       const [copy] = await copiesOf(store, [key]);
@@ -142,24 +144,24 @@ export const describeDamagedBundles = (setup: ContractSetup) =>
       expect(await expectSound(store, here)).toHaveLength(4);
     });
 
-    test('[BUN3] copies that end with a failure in the middle change nothing, and the failure is told', async () => {
+    test('[BUN3] copies that fail in the middle change nothing, and the error is reported', async () => {
       const { store } = setup;
       const keys = await parentAndChild(store);
       const copies = await copiesOf(store, keys);
       const workspace = newWorkspace();
       const here = keys.map(({ session }) => ({ workspace, session }));
-      const before = await tell(store, here);
+      const before = await stateOf(store, here);
       const breaking = async function* () {
         yield copies[0]!;
         throw new Error('the file ends here');
       };
       await expect(store.importCopies(workspace, breaking())).rejects.toThrow('the file ends here');
-      expect(await tell(setup.other, here)).toEqual(before);
+      expect(await stateOf(setup.other, here)).toEqual(before);
       await store.importCopies(workspace, sendCopies(copies));
       for (const key of here) await expectSound(store, key);
     });
 
-    test('[BUN3] of a refused import nothing is remembered: the same ids can be made anew with another lineage', async () => {
+    test('[BUN3] a rejected import leaves no trace: the same ids can be created with another lineage', async () => {
       const { store } = setup;
       const keys = await parentAndChild(store);
       const grandchild = newKey(keys[0].workspace);
@@ -181,7 +183,7 @@ export const describeDamagedBundles = (setup: ContractSetup) =>
       }
     });
 
-    test('[BUN3] a refused import ends the iteration of the copies', async () => {
+    test('[BUN3] a rejected import ends the iteration of the copies', async () => {
       const { store } = setup;
       const [key] = await parentAndChild(store);
       const [copy] = await copiesOf(store, [key]);

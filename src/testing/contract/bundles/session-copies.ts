@@ -1,7 +1,7 @@
 import type { SessionCopy, SessionKey, Store } from '../../../core/ports/store.ts';
 import { mustHead, readAll } from '../log/session-log.ts';
 
-/** What a bundle of these sessions would carry, parents first as given. */
+/** The copies that a bundle of these sessions contains, in the given order. Name parents first. */
 export const copiesOf = (store: Store, keys: readonly SessionKey[]): Promise<readonly SessionCopy[]> =>
   Promise.all(
     keys.map(async (key) => ({
@@ -16,7 +16,7 @@ export async function* sendCopies(copies: readonly SessionCopy[]): AsyncGenerato
   yield* copies;
 }
 
-/** The same copy in pieces of so many events; the keys come with the last. */
+/** The same copy in pieces of `size` events. The keys come with the last piece. */
 export const inPieces = (copy: SessionCopy, size: number): readonly SessionCopy[] => {
   const starts = Array.from({ length: Math.ceil(copy.events.length / size) }, (_, i) => i * size);
   return starts.map((start) => ({

@@ -16,7 +16,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(seqs(await expectSound(store, key))).toEqual([1, 2, 3, 4, 5]);
     });
 
-    test('[LOG1] what an append answers is what is read and what the head says', async () => {
+    test('[LOG1] an append returns what a read and the head then report', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -27,7 +27,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(head.parent).toBeUndefined();
     });
 
-    test('[LOG1] a session that is not there has no head, no events, and takes no append', async () => {
+    test('[LOG1] a session that does not exist has no head and no events, and rejects appends', async () => {
       const { store } = setup;
       const key = newKey();
       expect(await append(store, key, [rawText('a')])).toEqual({ outcome: 'missing' });
@@ -39,7 +39,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(await store.snapshot(key, { seq: 10, foldVersion: 1 })).toBeUndefined();
     });
 
-    test('[LOG1] a session is made once, also when two make it at the same time', async () => {
+    test('[LOG1] a session is created once, even when two stores create it at the same time', async () => {
       const key = newKey();
       const { other } = setup;
       const racing = await Promise.all(
@@ -50,7 +50,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(await expectSound(setup.store, key)).toHaveLength(1);
     });
 
-    test('[LOG3] an append that is refused leaves no event, no blob, no key and the head as it was', async () => {
+    test('[LOG3] a rejected append leaves no event, blob or key, and does not move the head', async () => {
       const { store, tamper } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -70,7 +70,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(await tamper.countPieces(key.workspace)).toBe(pieces);
     });
 
-    test('[LOG3] a session whose first append is refused does not appear', async () => {
+    test('[LOG3] a session whose first append is rejected does not exist', async () => {
       const { store } = setup;
       const key = newKey();
       const parent = { session: newKey().session, seq: 3 };
@@ -102,14 +102,14 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(await expectSound(other, key)).toHaveLength(91);
     });
 
-    test('[LOG4] a decision on the head lands', async () => {
+    test('[LOG4] a decision on the current head lands', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
       expect((await mustAppend(store, key, [rawText('a')], { onHead: 1 })).head.seq).toBe(2);
     });
 
-    test('[LOG4] a decision on a stale head, or on one that never was, reports a conflict and writes nothing', async () => {
+    test('[LOG4] a decision on a stale or future head reports a conflict and writes nothing', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -120,7 +120,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(await expectSound(store, key)).toHaveLength(2);
     });
 
-    test('[LOG4] a decision on another event of that number reports a conflict, and what lands tells what it goes on from', async () => {
+    test('[LOG4] a decision on a different hash at that seq reports a conflict, and an append that lands returns the previous hash', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -144,7 +144,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(await expectSound(store, key)).toHaveLength(4);
     });
 
-    test('[LOG5] an event of a slow clock takes the time of the head', async () => {
+    test('[LOG5] an event from a slow clock takes the time of the head', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key, { at: 5_000 });
@@ -155,7 +155,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect((await mustHead(store, key)).summary).toMatchObject({ createdAt: 5_000, updatedAt: 6_000 });
     });
 
-    test('[LOG2] what was acknowledged is there after a restart', async () => {
+    test('[LOG2] acknowledged events are there after a restart', async () => {
       const key = newKey();
       const first = await setup.open();
       await openSession(first, key);

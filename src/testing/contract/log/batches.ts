@@ -13,7 +13,7 @@ const openMany = async (store: Store, count: number, workspace = newWorkspace())
   return keys;
 };
 
-/** Tells which of the appends sent at once did what. */
+/** The outcome or error code of each append. */
 const answers = async (sent: readonly Promise<{ outcome: string }>[]): Promise<readonly string[]> =>
   (await Promise.allSettled(sent)).map((result) => {
     if (result.status === 'fulfilled') return result.value.outcome;
@@ -21,8 +21,8 @@ const answers = async (sent: readonly Promise<{ outcome: string }>[]): Promise<r
   });
 
 export const describeBatches = (setup: ContractSetup) =>
-  describe('appends sent at once', () => {
-    test('[LOG7] a conflict, a fence, a status and a refusal leave the others in place', async () => {
+  describe('concurrent appends', () => {
+    test('[LOG7] a conflict, a fence, a wrong status and a forbidden event do not affect the other appends', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const fine = await openMany(store, 4, workspace);
@@ -58,7 +58,7 @@ export const describeBatches = (setup: ContractSetup) =>
       expect(await store.head(absent)).toBeUndefined();
     });
 
-    test('[LOG7] a first event that cannot be read fails alone', async () => {
+    test('[LOG7] an unreadable first event fails alone', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [bad, good] = [newKey(workspace), newKey(workspace)];
@@ -73,7 +73,7 @@ export const describeBatches = (setup: ContractSetup) =>
       expect(await expectSound(store, good)).toHaveLength(2);
     });
 
-    test('[LOG7] appends of one session sent at once land in the order they were sent', async () => {
+    test('[LOG7] concurrent appends to one session land in the order they were sent', async () => {
       const { store } = setup;
       const [key] = await openMany(store, 1);
       const texts = Array.from({ length: 60 }, (_, i) => `${i}`);
@@ -82,7 +82,7 @@ export const describeBatches = (setup: ContractSetup) =>
       await expectSound(store, key!);
     });
 
-    test('[LOG7] large and small appends of one session sent at once land in the order they were sent', async () => {
+    test('[LOG7] concurrent large and small appends to one session land in the order they were sent', async () => {
       const { store } = setup;
       const [key] = await openMany(store, 1);
       const sizes = [100_000, 10, 20_000, 10];
@@ -92,7 +92,7 @@ export const describeBatches = (setup: ContractSetup) =>
     });
 
     test.each([10, 100_000])(
-      '[LOG7, FORK1] a fork sent right after the event it goes on from, of %i bytes, finds it',
+      '[LOG7, FORK1] a fork sent right after the event at its fork point, of %i bytes, finds that event',
       async (size) => {
         const { store } = setup;
         const parent = newKey();
@@ -103,7 +103,7 @@ export const describeBatches = (setup: ContractSetup) =>
       },
     );
 
-    test('[LOG7] decisions of one session sent at once on the same head: one lands, the others conflict', async () => {
+    test('[LOG7] of concurrent decisions on the same head, one lands and the others conflict', async () => {
       const { store } = setup;
       const [key, bystander] = await openMany(store, 2);
       const sent = [1, 2, 3].map((i) => append(store, key!, [rawText(`${i}`)], { onHead: 1 }));
@@ -113,7 +113,7 @@ export const describeBatches = (setup: ContractSetup) =>
       expect((await mustHead(store, key!)).seq).toBe(2);
     });
 
-    test('[LOG7, TEN1] appends of many workspaces sent at once all land in their own', async () => {
+    test('[LOG7, TEN1] concurrent appends to many workspaces all land in their own', async () => {
       const { store } = setup;
       const { session } = newKey();
       const keys = Array.from({ length: 8 }, () => ({ workspace: newWorkspace(), session }));

@@ -7,7 +7,7 @@ import { callsOf, within } from '../records/record-pages.ts';
 import { message } from './new-events.ts';
 import { type append, forkSession, mustAppend, openSession } from './session-log.ts';
 
-type Asked = Omit<CallQuery, 'limit' | 'before'>;
+type CallFilter = Omit<CallQuery, 'limit' | 'before'>;
 type Events = Parameters<typeof append>[2];
 type Ranges = readonly (readonly [number, number])[];
 
@@ -19,11 +19,11 @@ const opened = async (store: Store, key: SessionKey = newKey()): Promise<Session
 const run = (store: Store, key: SessionKey, events: Events, at = 1_000) =>
   mustAppend(store, key, events, { writer: runWriter, at });
 
-const told = (calls: readonly CallRecord[]) => calls.map(({ callId, seq, status }) => [callId, seq, status]);
+const shortOf = (calls: readonly CallRecord[]) => calls.map(({ callId, seq, status }) => [callId, seq, status]);
 
 export const describeCallQueries = (setup: ContractSetup) =>
   describe('findCalls', () => {
-    test('[QRY3] a call is a record with its run, turn, actor, hashes, duration and outcome', async () => {
+    test('[QRY3] a call record has its run, turn, actor, hashes, duration and outcome', async () => {
       const { store } = setup;
       const key = await opened(store);
       const by = newId('run');
@@ -57,14 +57,14 @@ export const describeCallQueries = (setup: ContractSetup) =>
       expect(older).toEqual(ended);
     });
 
-    test('[QRY3] an id may come again: an end settles the newest call of its id that is open', async () => {
+    test('[QRY3] call ids may repeat: an end settles the newest open call with its id', async () => {
       const { store } = setup;
       const key = await opened(store);
       await run(store, key, [called('a'), completed('a'), called('a'), failed('a')]);
       await run(store, key, [called('a')]);
       await run(store, key, [called('a')]);
       await run(store, key, [failed('a', 'denied'), completed('a'), completed('a'), called('a'), completed('none')]);
-      expect(told(await callsOf(store, key.workspace))).toEqual([
+      expect(shortOf(await callsOf(store, key.workspace))).toEqual([
         ['a', 11, 'running'],
         ['a', 7, 'denied'],
         ['a', 6, 'ok'],
@@ -79,7 +79,7 @@ export const describeCallQueries = (setup: ContractSetup) =>
       ]);
     });
 
-    test('[QRY3] calls are found by tool, actor, status and time, newest first, page by page', async () => {
+    test('[QRY3] calls are found by tool, actor, status and time, newest first, in pages', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [a, b] = [await opened(store, newKey(workspace)), await opened(store, newKey(workspace))];
@@ -87,8 +87,8 @@ export const describeCallQueries = (setup: ContractSetup) =>
       await run(store, b, [called('2', { actor: 'agent:coder' }), completed('2')], 2_000);
       await run(store, a, [completed('1'), called('3')], 3_000);
       await run(store, b, [called('4', { tool: 'edit', actor: 'agent:coder' }), failed('4', 'denied')], 4_000);
-      const found = async (asked: Asked) => (await callsOf(store, workspace, asked)).map(({ callId }) => callId);
-      const asked: readonly [Asked, readonly string[]][] = [
+      const found = async (asked: CallFilter) => (await callsOf(store, workspace, asked)).map(({ callId }) => callId);
+      const asked: readonly [CallFilter, readonly string[]][] = [
         [{}, ['4', '3', '2', '1']],
         [{ tool: 'edit' }, ['4', '1']],
         [{ actor: 'agent:coder' }, ['4', '2']],
@@ -111,13 +111,13 @@ export const describeCallQueries = (setup: ContractSetup) =>
       for (const [query, expected] of asked) expect(await found(query)).toEqual(expected);
     });
 
-    test('[QRY3] a call that has its end outside of the live events is interrupted, wherever it is looked for', async () => {
+    test('[QRY3] a call whose end is outside the live events is interrupted in every query', async () => {
       const { store } = setup;
       const key = await opened(store);
       await run(store, key, [called('a'), called('b'), completed('a'), completed('b'), called('c')]);
-      const seen = async (asked: Asked, ...live: Ranges) =>
+      const seen = async (asked: CallFilter, ...live: Ranges) =>
         callsOf(store, key.workspace, { ...asked, ...within(key, ...live) });
-      expect(told(await seen({}, [1, 4]))).toEqual([
+      expect(shortOf(await seen({}, [1, 4]))).toEqual([
         ['b', 3, 'interrupted'],
         ['a', 2, 'ok'],
       ]);
@@ -130,21 +130,21 @@ export const describeCallQueries = (setup: ContractSetup) =>
         ['b', 3, 'ok'],
         ['a', 2, 'interrupted'],
       ];
-      expect(told(await seen({}, ...rewound))).toEqual([open, ended, cutOff]);
-      expect(told(await seen({ status: ['running'] }, ...rewound))).toEqual([open]);
-      expect(told(await seen({ status: ['interrupted'] }, ...rewound))).toEqual([cutOff]);
-      expect(told(await seen({ status: ['ok'] }, ...rewound))).toEqual([ended]);
-      expect(told(await seen({ status: ['running', 'interrupted'] }, ...rewound))).toEqual([open, cutOff]);
-      const looked = async (asked: Asked, live: Ranges) =>
-        told(
+      expect(shortOf(await seen({}, ...rewound))).toEqual([open, ended, cutOff]);
+      expect(shortOf(await seen({ status: ['running'] }, ...rewound))).toEqual([open]);
+      expect(shortOf(await seen({ status: ['interrupted'] }, ...rewound))).toEqual([cutOff]);
+      expect(shortOf(await seen({ status: ['ok'] }, ...rewound))).toEqual([ended]);
+      expect(shortOf(await seen({ status: ['running', 'interrupted'] }, ...rewound))).toEqual([open, cutOff]);
+      const seenInRange = async (asked: CallFilter, live: Ranges) =>
+        shortOf(
           await callsOf(store, key.workspace, { ...asked, within: { session: key.session, ranges: [[2, 3]], live } }),
         );
-      expect(await looked({}, rewound)).toEqual([ended, cutOff]);
-      expect(await looked({ status: ['ok'] }, [[1, 9]])).toEqual([
+      expect(await seenInRange({}, rewound)).toEqual([ended, cutOff]);
+      expect(await seenInRange({ status: ['ok'] }, [[1, 9]])).toEqual([
         ['b', 3, 'ok'],
         ['a', 2, 'ok'],
       ]);
-      expect(await looked({ status: ['interrupted'] }, [[1, 9]])).toEqual([]);
+      expect(await seenInRange({ status: ['interrupted'] }, [[1, 9]])).toEqual([]);
       const [cut] = await seen({}, [1, 2]);
       expect(cut).toEqual({
         session: key.session,
@@ -159,7 +159,7 @@ export const describeCallQueries = (setup: ContractSetup) =>
       });
     });
 
-    test('[QRY2, QRY3, FORK3] a fork sees calls made before its point; those that had not ended there are interrupted', async () => {
+    test('[QRY2, QRY3, FORK3] a fork sees the calls made before its fork point; calls not ended there are interrupted', async () => {
       const { store } = setup;
       const parent = await opened(store);
       const [child, grandchild] = [newKey(parent.workspace), newKey(parent.workspace)];
@@ -169,8 +169,8 @@ export const describeCallQueries = (setup: ContractSetup) =>
       await run(store, child, [called('c'), completed('c'), completed('b'), called('d')]);
       await forkSession(store, child, 10, grandchild);
       await run(store, child, [completed('d')]);
-      const seen = async (key: SessionKey, asked: Asked = {}) =>
-        told(await callsOf(store, key.workspace, { ...asked, ...within(key, [1, 99]) }));
+      const seen = async (key: SessionKey, asked: CallFilter = {}) =>
+        shortOf(await callsOf(store, key.workspace, { ...asked, ...within(key, [1, 99]) }));
       const inherited = [
         ['open', 5, 'interrupted'],
         ['b', 3, 'interrupted'],

@@ -6,9 +6,9 @@ import { commitsOf, within } from '../records/record-pages.ts';
 import { message, rawText } from './new-events.ts';
 import { forkSession, mustAppend, openSession, readAll, seqs } from './session-log.ts';
 
-type Asked = Omit<CommitQuery, 'limit' | 'before'>;
+type CommitFilter = Omit<CommitQuery, 'limit' | 'before'>;
 
-/** A session whose commits, from seq 2 on, touch these paths, each at the time of its seq. */
+/** A session with these commits, from seq 2 on. The time of each commit is its seq. */
 const withCommits = async (
   store: Store,
   commits: readonly Parameters<typeof committed>[],
@@ -21,15 +21,20 @@ const withCommits = async (
   return key;
 };
 
-/** The same question about the workspace and about the session, which here is all of it. */
-const expectFound = async (store: Store, key: SessionKey, asked: Asked, expected: readonly number[]): Promise<void> => {
+/** Asks the workspace and its only session the same question, and expects the same commits. */
+const expectFound = async (
+  store: Store,
+  key: SessionKey,
+  asked: CommitFilter,
+  expected: readonly number[],
+): Promise<void> => {
   expect(seqs(await commitsOf(store, key.workspace, asked))).toEqual(expected);
   expect(seqs(await commitsOf(store, key.workspace, { ...asked, ...within(key, [1, 1_000]) }))).toEqual(expected);
 };
 
 export const describeCommitQueries = (setup: ContractSetup) =>
   describe('findCommits', () => {
-    test('[QRY1] commits are found by how a path of theirs begins, each once, as read gives them', async () => {
+    test('[QRY1] commits are found by path prefix, each once, as a read returns them', async () => {
       const { store } = setup;
       const key = await withCommits(store, [
         [['/facts/port', '/facts/portal', '/facts/host']],
@@ -81,7 +86,7 @@ export const describeCommitQueries = (setup: ContractSetup) =>
       expect(await commitsOf(store, key.workspace, { prefix: '/facts/long' })).toEqual([events[3]]);
     });
 
-    test('[QRY1] commits are found by tool, actor, provenance and time, alone and together', async () => {
+    test('[QRY1] commits are found by tool, actor, provenance and time, separately and combined', async () => {
       const { store } = setup;
       const key = await withCommits(store, [
         [['/facts/a'], { tool: 'edit', provenance: 'verified' }],
@@ -89,7 +94,7 @@ export const describeCommitQueries = (setup: ContractSetup) =>
         [['/facts/c'], { tool: 'bash', actor: 'agent:coder', provenance: 'unverified' }],
         [['/facts/a'], { tool: 'edit', actor: 'agent:coder', provenance: 'imported' }],
       ]);
-      const asked: readonly [Asked, readonly number[]][] = [
+      const asked: readonly [CommitFilter, readonly number[]][] = [
         [{ tool: 'edit' }, [5, 2]],
         [{ tool: 'none' }, []],
         [{ actor: 'system' }, [2]],
@@ -107,11 +112,11 @@ export const describeCommitQueries = (setup: ContractSetup) =>
       for (const [query, expected] of asked) await expectFound(store, key, query, expected);
     });
 
-    test('[QRY1] only the events of the ranges are found, which may be many', async () => {
+    test('[QRY1] only commits in the given ranges are found, for any number of ranges', async () => {
       const { store } = setup;
       const commits = Array.from({ length: 9 }, (_, i): [readonly string[]] => [[`/facts/${i % 2}`]]);
       const key = await withCommits(store, commits);
-      const inRanges = async (asked: Asked, ...ranges: readonly (readonly [number, number])[]) =>
+      const inRanges = async (asked: CommitFilter, ...ranges: readonly (readonly [number, number])[]) =>
         seqs(await commitsOf(store, key.workspace, { ...asked, ...within(key, ...ranges) }));
       expect(await inRanges({}, [4, 6])).toEqual([6, 5, 4]);
       expect(await inRanges({}, [1, 2], [5, 5], [9, 99])).toEqual([10, 9, 5, 2]);
@@ -121,7 +126,7 @@ export const describeCommitQueries = (setup: ContractSetup) =>
       expect(await commitsOf(store, key.workspace, within(newKey(key.workspace), [1, 9]))).toEqual([]);
     });
 
-    test('[QRY1] a workspace tells the newest first; of one moment the higher session, then the higher seq', async () => {
+    test('[QRY1] commits of a workspace come newest first; at the same time the higher session, then the higher seq', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [a, b] = [newKey(workspace), newKey(workspace)];
@@ -150,7 +155,7 @@ export const describeCommitQueries = (setup: ContractSetup) =>
       }
     });
 
-    test('[QRY2] a fork sees what it inherited up to its point and nothing after, at any depth', async () => {
+    test('[QRY2] a fork sees inherited commits up to its fork point and none after, at any depth', async () => {
       const { store } = setup;
       const commits = Array.from({ length: 4 }, (_, i): [readonly string[]] => [[`/facts/root${i}`]]);
       const root = await withCommits(store, commits);
@@ -161,7 +166,7 @@ export const describeCommitQueries = (setup: ContractSetup) =>
       await forkSession(store, child, 2, early, { at: 13 });
       await mustAppend(store, root, [committed(['/facts/root late'])], { at: 14 });
       await mustAppend(store, early, [committed(['/facts/early'])], { at: 15 });
-      const seen = async (key: SessionKey, asked: Asked = {}) => {
+      const seen = async (key: SessionKey, asked: CommitFilter = {}) => {
         const found = await commitsOf(store, key.workspace, { ...asked, ...within(key, [1, 1_000]) });
         return found.map(({ session, seq }) => [session, seq]);
       };
@@ -197,7 +202,7 @@ export const describeCommitQueries = (setup: ContractSetup) =>
       expect(await commitsOf(store, root.workspace)).toHaveLength(8);
     });
 
-    test('[QRY2] what a session inherits comes in the order of its sequence, whatever ids and times say', async () => {
+    test('[QRY2] inherited commits come in the order of the sequence, whatever the ids and times are', async () => {
       const { store } = setup;
       const [low, high] = [newKey(), newKey()];
       const parent = { ...high, workspace: low.workspace };

@@ -20,7 +20,7 @@ const forkAt = async (store: Store, parent: SessionKey, seq: number): Promise<Se
 
 export const describeForks = (setup: ContractSetup) =>
   describe('forks', () => {
-    test('[FORK1] a child reads the events of its parent up to the point as its own', async () => {
+    test('[FORK1] a child reads the events of its parent up to the fork point as its own', async () => {
       const { store } = setup;
       const parent = await rootOfTurns(store, 4);
       const child = await forkAt(store, parent, 3);
@@ -41,7 +41,7 @@ export const describeForks = (setup: ContractSetup) =>
       expect(head.summary).toMatchObject({ parent: parent.session, forkedAt: 3 });
     });
 
-    test('[FORK1] a fork of a point that is not there is missing and makes nothing', async () => {
+    test('[FORK1] a fork at a point that does not exist reports missing and creates nothing', async () => {
       const { store } = setup;
       const parent = await rootOfTurns(store, 2);
       const child = newKey(parent.workspace);
@@ -53,7 +53,7 @@ export const describeForks = (setup: ContractSetup) =>
       expect(await store.family(parent)).toHaveLength(1);
     });
 
-    test('[FORK1] a fork of a fork, at its own events and at those it inherits', async () => {
+    test('[FORK1] a fork can be forked at its own events and at inherited ones', async () => {
       const { store } = setup;
       const root = await rootOfTurns(store, 5);
       const middle = await forkAt(store, root, 4);
@@ -72,7 +72,7 @@ export const describeForks = (setup: ContractSetup) =>
       }
     });
 
-    test('[FORK2] parent and child do not see what the other does later', async () => {
+    test("[FORK2] parent and child do not see each other's later events", async () => {
       const { other } = setup;
       const parent = await rootOfTurns(setup.store, 3);
       const child = await forkAt(setup.store, parent, 3);
@@ -96,7 +96,7 @@ export const describeForks = (setup: ContractSetup) =>
       ]);
     });
 
-    test('[FORK1] a hundred forks deep: pages, both directions, turns, head and family', async () => {
+    test('[FORK1] reads in pages and both directions, turns, head and family work a hundred forks deep', async () => {
       const { store } = setup;
       const root = await rootOfTurns(store, 1);
       const line = [root];
@@ -123,7 +123,7 @@ export const describeForks = (setup: ContractSetup) =>
       expect((await store.family(line[50]!)).map(({ session }) => session)).toEqual(line.map(({ session }) => session));
     });
 
-    test('[FORK1, LOG9] maxBytes and limits count over the segments of ancestors', async () => {
+    test('[FORK1, LOG9] maxBytes and limits count across the segments of ancestors', async () => {
       const { store } = setup;
       const root = newKey();
       await openSession(store, root);
@@ -143,7 +143,7 @@ export const describeForks = (setup: ContractSetup) =>
       expect(seqs(down)).toEqual([4, 3]);
     });
 
-    test('[LOG5] a fork made by a slow clock takes the time of the event it goes on from', async () => {
+    test('[LOG5] a fork made by a slow clock takes the time of the event at its fork point', async () => {
       const { store } = setup;
       const parent = newKey();
       await openSession(store, parent, { at: 9_000 });
@@ -152,7 +152,7 @@ export const describeForks = (setup: ContractSetup) =>
       expect(events[0]!.at).toBe(9_000);
     });
 
-    test('[FORK4] every event of a session in any status can be forked, also what a rewind left behind', async () => {
+    test('[FORK4] every event can be forked, in any status, even one that a rewind left behind', async () => {
       const { store } = setup;
       const parent = await rootOfTurns(store, 3);
       await mustAppend(store, parent, [event('session.rewound', { to: 2, messages: 1 }, 1)], { raisesEpoch: true });
@@ -163,7 +163,7 @@ export const describeForks = (setup: ContractSetup) =>
       }
     });
 
-    test('[FORK2] forks made while the parent grows see no more than their point', async () => {
+    test('[FORK2] forks made while the parent grows see only the events up to their fork point', async () => {
       const { other } = setup;
       const parent = await rootOfTurns(setup.store, 2);
       const growing = Array.from({ length: 30 }, () => mustAppend(setup.store, parent, [rawText('more')]));

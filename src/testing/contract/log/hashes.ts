@@ -13,7 +13,7 @@ export const describeHashes = (setup: ContractSetup) =>
       return key;
     };
 
-    test('[HASH1] the chain of what is read gives the hashes that are stored, from 32 zero bytes on', async () => {
+    test('[HASH1] the chain over the events read yields the stored hashes, starting from 32 zero bytes', async () => {
       const { store } = setup;
       const key = await fiveEvents();
       let previous = genesisHash;
@@ -27,7 +27,7 @@ export const describeHashes = (setup: ContractSetup) =>
       expect(Buffer.from((await mustHead(store, key)).hash).equals(previous)).toBe(true);
     });
 
-    test('[HASH1] every event has a salt of its own', async () => {
+    test('[HASH1] every event has its own salt', async () => {
       const key = newKey();
       await openSession(setup.store, key);
       const { other } = setup;
@@ -38,7 +38,7 @@ export const describeHashes = (setup: ContractSetup) =>
       expect(new Set(salts).size).toBe(21);
     });
 
-    test('[HASH1] the chain of a fork goes on from the event it was forked at', async () => {
+    test('[HASH1] the chain of a fork continues from the event at its fork point', async () => {
       const { store } = setup;
       const parent = await fiveEvents();
       const child = newKey(parent.workspace);
@@ -73,29 +73,29 @@ export const describeHashes = (setup: ContractSetup) =>
     });
 
     const edits = {
-      'the payload of an event in the row': (key) => setup.tamper.changePayload(key, 3),
-      'a payload that is kept as a blob': (key) => setup.tamper.changePayload(key, 4),
+      'an inline payload': (key) => setup.tamper.changePayload(key, 3),
+      'a payload stored as a blob': (key) => setup.tamper.changePayload(key, 4),
       'the time': (key) => setup.tamper.changeAt(key, 3, 999),
       'the turn': (key) => setup.tamper.changeTurn(key, 3, 7),
       'a hash': (key) => setup.tamper.changeHash(key, 3),
-      'an event that is gone': (key) => setup.tamper.removeEvent(key, 3),
+      'a missing event': (key) => setup.tamper.removeEvent(key, 3),
       'the first event': (key) => setup.tamper.changeAt(key, 1, 1),
       'the last event': (key) => setup.tamper.changePayload(key, 5),
-      'a tail that is gone': (key) => setup.tamper.removeEvent(key, 5),
+      'a missing last event': (key) => setup.tamper.removeEvent(key, 5),
     } satisfies Record<string, (key: ReturnType<typeof newKey>) => Promise<void>>;
     const firstBadOf: Record<keyof typeof edits, number> = {
-      'the payload of an event in the row': 3,
-      'a payload that is kept as a blob': 4,
+      'an inline payload': 3,
+      'a payload stored as a blob': 4,
       'the time': 3,
       'the turn': 3,
       'a hash': 3,
-      'an event that is gone': 3,
+      'a missing event': 3,
       'the first event': 1,
       'the last event': 5,
-      'a tail that is gone': 5,
+      'a missing last event': 5,
     };
     for (const [what, edit] of Object.entries(edits)) {
-      test(`[HASH4] the chain names the first event changed by hand: ${what}`, async () => {
+      test(`[HASH4] verifying the chain finds the first event changed by hand: ${what}`, async () => {
         const [key, untouched] = [await fiveEvents(), await fiveEvents()];
         const child = newKey(key.workspace);
         await forkSession(setup.store, key, 5, child);

@@ -7,7 +7,7 @@ export const describeKeys = (setup: ContractSetup) =>
   describe('idempotency keys', () => {
     const key1 = idempotencyKey('k1', 'body');
 
-    test('[KEY1] the same key with the same body gives the first answer and writes nothing', async () => {
+    test('[KEY1] the same key with the same body returns the first answer and writes nothing', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -19,7 +19,7 @@ export const describeKeys = (setup: ContractSetup) =>
       expect(await store.keys(key)).toEqual([{ ...key1, seq: 2, count: 2 }]);
     });
 
-    test('[KEY1] it holds after a restart', async () => {
+    test('[KEY1] a key still deduplicates after a restart', async () => {
       const key = newKey();
       const first = await setup.open();
       await openSession(first, key);
@@ -34,7 +34,7 @@ export const describeKeys = (setup: ContractSetup) =>
       expect(await expectSound(second, key)).toHaveLength(2);
     });
 
-    test('[KEY1] when both arrive at once, through one store or two, one lands and all are told where', async () => {
+    test('[KEY1] of concurrent appends with one key, through one store or two, one lands and the others report its position', async () => {
       const key = newKey();
       const { other } = setup;
       await openSession(setup.store, key);
@@ -54,7 +54,7 @@ export const describeKeys = (setup: ContractSetup) =>
       expect(await expectSound(other, key)).toHaveLength(21);
     });
 
-    test('[KEY1] it holds whatever else has changed: head, status, epoch, even for the append that made the session', async () => {
+    test('[KEY1] a key deduplicates whatever head, status or epoch are now, even for the append that created the session', async () => {
       const { store } = setup;
       const key = newKey();
       const creation = { creates: {}, key: key1 };
@@ -68,7 +68,7 @@ export const describeKeys = (setup: ContractSetup) =>
       expect(await expectSound(store, key)).toHaveLength(2);
     });
 
-    test('[KEY1] a refused append leaves its key free', async () => {
+    test('[KEY1] a rejected append leaves its key unused', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -77,7 +77,7 @@ export const describeKeys = (setup: ContractSetup) =>
       expect(await store.keys(key)).toEqual([{ ...key1, seq: 2, count: 1 }]);
     });
 
-    test('[KEY2] the same key with another body is refused and writes nothing', async () => {
+    test('[KEY2] the same key with another body is rejected and writes nothing', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -105,7 +105,7 @@ export const describeKeys = (setup: ContractSetup) =>
       expect(await store.keys(parent)).toEqual([{ ...key1, seq: 2, count: 1 }]);
     });
 
-    test('[KEY1] keys are told in the order of their events, and any text may be one', async () => {
+    test('[KEY1] keys are listed in the order of their events, and any text can be a key', async () => {
       const { store } = setup;
       const key = newKey(newWorkspace());
       await openSession(store, key);
@@ -115,6 +115,6 @@ export const describeKeys = (setup: ContractSetup) =>
       for (const [index, text] of texts.entries()) {
         expect(await store.keys(key, text)).toEqual([{ ...idempotencyKey(text, text), seq: index + 2, count: 1 }]);
       }
-      expect(await store.keys(key, 'nobody used it')).toEqual([]);
+      expect(await store.keys(key, 'unused')).toEqual([]);
     });
   });

@@ -22,7 +22,7 @@ const listAll = async (store: Store, workspace: WorkspaceId, query: ListQuery): 
 
 export const describeListings = (setup: ContractSetup) =>
   describe('list and family', () => {
-    test('[FOLD5] the newest change comes first, and of the same moment the higher id', async () => {
+    test('[FOLD5] sessions are listed by newest change first; at the same time the higher id first', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [a, b, c, d] = [0, 1, 2, 3].map(() => newKey(workspace)) as [
@@ -40,7 +40,7 @@ export const describeListings = (setup: ContractSetup) =>
       expect(ids(await store.list(workspace, { limit: 2 }))).toEqual([a, b].map(({ session }) => session));
     });
 
-    test('[FOLD5] pages of any size give every session once, also where times are equal', async () => {
+    test('[FOLD5] pages of any size list every session once, even with equal times', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const keys = Array.from({ length: 12 }, () => newKey(workspace));
@@ -50,7 +50,7 @@ export const describeListings = (setup: ContractSetup) =>
       for (const limit of [1, 2, 5, 11, 12, 13]) expect(await listAll(store, workspace, { limit })).toEqual(whole);
     });
 
-    test('[FOLD5] a listing can be bound to statuses, in pages too', async () => {
+    test('[FOLD5] a listing can be filtered by status, in pages too', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const keys = Array.from({ length: 9 }, () => newKey(workspace));
@@ -73,7 +73,7 @@ export const describeListings = (setup: ContractSetup) =>
       expect(await listed(undefined)).toEqual(of(0, 1, 2));
     });
 
-    test('[HASH4] a listing by ids gives every session once, in pages of any size and bound to statuses too', async () => {
+    test('[HASH4] a listing by id returns every session once, in pages of any size and filtered by status too', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const keys = Array.from({ length: 7 }, () => newKey(workspace));
@@ -88,7 +88,7 @@ export const describeListings = (setup: ContractSetup) =>
       ]);
     });
 
-    test('[FOLD5] the summary that a listing reads equals the fold of the log', async () => {
+    test('[FOLD5] the summary in a listing equals the fold of the log', async () => {
       const { store } = setup;
       const key = newKey();
       const about = {
@@ -124,7 +124,7 @@ export const describeListings = (setup: ContractSetup) =>
       expect(newest).toEqual((await mustHead(store, child)).summary);
     });
 
-    test('[FORK1] a family is told whole from any member, in the order its sessions were made', async () => {
+    test('[FORK1] any member lists the whole family, in the order its sessions were created', async () => {
       const { store } = setup;
       const root = newKey();
       await openSession(store, root);
@@ -141,7 +141,7 @@ export const describeListings = (setup: ContractSetup) =>
       for (const key of made) expect(await store.family(key)).toEqual(members);
     });
 
-    test('[FORK1] in a family parents come before their children, also those that slow clocks made', async () => {
+    test('[FORK1] in a family parents come before their children, even those that slow clocks made', async () => {
       const { store } = setup;
       const byId = Array.from({ length: 4 }, () => newId('ses')).sort();
       const { workspace } = newKey();

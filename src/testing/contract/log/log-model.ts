@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import type { AppendOutcome, NewEvent, SessionKey } from '../../../core/ports/store.ts';
 import type { Status } from '../../../schema/lifecycle.ts';
 
-/** What a store should hold, told as simply as possible: every session has its whole sequence, a fork gets a copy. */
+/**
+ * The expected content of a store, as simply as possible: every session has its whole sequence, and a fork copies it.
+ */
 export interface ModelEvent {
   readonly session: string;
   readonly at: number;
@@ -33,8 +35,10 @@ export interface ModelAppend {
   readonly key?: { readonly key: string; readonly bodyHash: string } | undefined;
 }
 
-/** What is compared of an outcome: all of it but the events and the head, which are compared when everything is read. */
-type Told = Exclude<AppendOutcome, { outcome: 'appended' }> | { readonly outcome: 'appended'; readonly seq: number };
+/** The comparable part of an outcome. Events and head are compared later, when everything is read. */
+type ModelOutcome =
+  | Exclude<AppendOutcome, { outcome: 'appended' }>
+  | { readonly outcome: 'appended'; readonly seq: number };
 
 export const payloadHash = (payload: Uint8Array): string => createHash('sha256').update(payload).digest('hex');
 
@@ -96,8 +100,8 @@ export const modelFork = (key: SessionKey, from: ModelSession, seq: number, crea
   return fork;
 };
 
-/** Changes the session when the append lands, and tells what a store should answer. */
-export const modelAppend = (session: ModelSession, request: ModelAppend): Told => {
+/** Changes the session if the append lands, and returns the outcome that a store must report. */
+export const modelAppend = (session: ModelSession, request: ModelAppend): ModelOutcome => {
   const { epoch, onHead, whileStatus, key, events } = request;
   const before = key && session.keys.get(key.key);
   if (before && before.bodyHash !== key.bodyHash) return { outcome: 'key-reused' };

@@ -17,7 +17,7 @@ export const message = (text: string, turn: Turn = 'current'): NewEvent =>
 export const forked = (parent: SessionKey, at: number, about: Partial<PayloadOf<'session.forked'>> = {}): NewEvent =>
   event('session.forked', { parent: parent.session, at, midTurn: false, lastTurn: 0, messages: 0, ...about });
 
-/** An event of a type that no release knows, for rules that are about bytes alone. */
+/** An event of an unknown type, for rules that concern only bytes. */
 export const raw = (payload: Uint8Array, turn: Turn = 'current'): NewEvent => ({
   type: 'custom.noted',
   version: 1,
@@ -33,7 +33,7 @@ export const idempotencyKey = (key: string, body: string): IdempotencyKey => ({
   bodyHash: createHash('sha256').update(body).digest('hex'),
 });
 
-/** The same bytes for the same seed, and bytes that no compression makes smaller. */
+/** Deterministic bytes for a seed that do not compress. */
 export const noise = (size: number, seed: number): Uint8Array => {
   const bytes = new Uint8Array(size);
   let state = Math.imul(seed + 1, 2654435761) | 1;

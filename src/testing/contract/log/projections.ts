@@ -32,7 +32,7 @@ const family = async (store: Store) => {
 
 export const describeProjections = (setup: ContractSetup) =>
   describe('projections', () => {
-    test('[QRY4, LOG3] rows come with their event, to every store at once, and with none that does not land', async () => {
+    test('[QRY4, LOG3] projections appear with their event, in every store at once, and never for an append that does not land', async () => {
       const { store, other } = setup;
       const key = newKey();
       const { workspace } = key;
@@ -51,7 +51,7 @@ export const describeProjections = (setup: ContractSetup) =>
       expect(seqs(await callsOf(other, workspace))).toEqual([3]);
     });
 
-    test('[QRY4] appends that share a transaction keep their rows apart', async () => {
+    test('[QRY4] appends that share a transaction keep their projections separate', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const keys = Array.from({ length: 8 }, () => newKey(workspace));
@@ -74,7 +74,7 @@ export const describeProjections = (setup: ContractSetup) =>
       }
     });
 
-    test('[QRY4, BUN1] an import writes what the appends wrote, in pieces too, and once', async () => {
+    test('[QRY4, BUN1] an import, even in pieces or repeated, writes the same projections as the appends did', async () => {
       const { store } = setup;
       const keys = await family(store);
       const [root] = keys;
@@ -89,7 +89,7 @@ export const describeProjections = (setup: ContractSetup) =>
       }
     });
 
-    test('[QRY4] what was lost or changed is made anew from the log; the log stays as it is', async () => {
+    test('[QRY4] lost or changed projections are rebuilt from the log, and the log stays unchanged', async () => {
       const { store, tamper } = setup;
       const [root, child] = await family(store);
       const { workspace } = root;
@@ -111,11 +111,11 @@ export const describeProjections = (setup: ContractSetup) =>
       expect(await store.rebuildProjections(newWorkspace())).toBe(0);
     });
 
-    test('[QRY4, FOLD5] what was appended to a wrong summary is put right with it, and the next append goes on from there', async () => {
+    test('[QRY4, FOLD5] a rebuild corrects a summary that was appended to while it was wrong, and the next append continues from it', async () => {
       const { store, tamper } = setup;
       const [root] = await family(store);
       await tamper.spoilProjections(root.workspace, 'changed');
-      // One that has not seen the right summary, and may remember the wrong one.
+      // A store that has not seen the right summary, and may cache the wrong one.
       const misled = await setup.open();
       await mustAppend(misled, root, [message('b', 'next')]);
       expect((await mustHead(store, root)).summary).toMatchObject({ title: 'spoiled', messages: 100 });
@@ -125,7 +125,7 @@ export const describeProjections = (setup: ContractSetup) =>
       await expectSound(store, root);
     });
 
-    test('[QRY4, TEN1] a rebuilding touches its own workspace alone', async () => {
+    test('[QRY4, TEN1] a rebuild changes only its own workspace', async () => {
       const { store, tamper } = setup;
       const [mine] = await family(store);
       const [theirs] = await family(store);
@@ -135,7 +135,7 @@ export const describeProjections = (setup: ContractSetup) =>
       expect(await tamper.projections(theirs.workspace)).toEqual(rows);
     });
 
-    test('[QRY4, FAULT2] events that cannot be read give no rows and hold up neither an import nor a rebuilding', async () => {
+    test('[QRY4, FAULT2] unreadable events have no projections and block neither an import nor a rebuild', async () => {
       const { store, tamper } = setup;
       const key = newKey();
       const { workspace } = key;
@@ -157,7 +157,7 @@ export const describeProjections = (setup: ContractSetup) =>
       expect(seqs(await commitsOf(store, workspace))).not.toContain(3);
     });
 
-    test('[QRY4] a session whose summary cannot be made anew keeps the one it has', async () => {
+    test('[QRY4] a session whose summary cannot be rebuilt keeps the stored one', async () => {
       const { store, tamper } = setup;
       const [root, child] = await family(store);
       await tamper.redact(root, 1);
@@ -167,7 +167,7 @@ export const describeProjections = (setup: ContractSetup) =>
       expect((await mustHead(store, child)).summary).toMatchObject({ parent: root.session, seq: 7 });
     });
 
-    test('[QRY4, LOG2] what is appended while everything is made anew keeps its rows, and is kept once', async () => {
+    test('[QRY4, LOG2] events appended during a rebuild keep their projections, each once', async () => {
       const { store, other, tamper } = setup;
       const workspace = newWorkspace();
       const keys = Array.from({ length: 30 }, () => newKey(workspace));

@@ -6,7 +6,7 @@ import { type ContractSetup, newKey } from '../contract-setup.ts';
 import { noise, raw, rawText } from './new-events.ts';
 import { mustAppend, mustHead, openSession, payloadOf, readAll, seqs } from './session-log.ts';
 
-/** A session of `count` events after its first, each of `size` bytes that do not compress. */
+/** A session with `count` more events, each of `size` incompressible bytes. */
 const withEvents = async (store: Store, count: number, size: number): Promise<SessionKey> => {
   const key = newKey();
   await openSession(store, key);
@@ -20,7 +20,7 @@ const compressible = (size: number): Uint8Array =>
 
 export const describeReads = (setup: ContractSetup) =>
   describe('read', () => {
-    test('[LOG9] bytes come back exactly, of every size and content', async () => {
+    test('[LOG9] payload bytes of every size and content are read back exactly', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -41,7 +41,7 @@ export const describeReads = (setup: ContractSetup) =>
       }
     });
 
-    test('[LOG9] a store leaves the bytes that it is given as they are, and what it gives is its reader’s to change', async () => {
+    test('[LOG9] a store does not modify the bytes it is given, and readers may modify the bytes it returns', async () => {
       const { store } = setup;
       const key = newKey();
       const { workspace } = key;
@@ -73,7 +73,7 @@ export const describeReads = (setup: ContractSetup) =>
       expect(await readDigests()).toEqual(before);
     });
 
-    test('[LOG9] the header comes back as it was', async () => {
+    test('[LOG9] the header is read back unchanged', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -93,7 +93,7 @@ export const describeReads = (setup: ContractSetup) =>
       });
     });
 
-    test('[LOG9] pages of any size make the same sequence, in both directions', async () => {
+    test('[LOG9] pages of any size yield the same sequence, in both directions', async () => {
       const { store } = setup;
       const key = await withEvents(store, 22, 10);
       const whole = await store.read(key, { limit: 1_000 });
@@ -108,7 +108,7 @@ export const describeReads = (setup: ContractSetup) =>
       }
     });
 
-    test('[LOG9] after is exclusive, upTo inclusive, in both directions; outside there is nothing', async () => {
+    test('[LOG9] after is exclusive and upTo inclusive, in both directions; a range outside the log is empty', async () => {
       const { store } = setup;
       const key = await withEvents(store, 9, 10);
       const read = async (range: Omit<Parameters<Store['read']>[1], 'limit'>, limit = 100) =>
@@ -127,7 +127,7 @@ export const describeReads = (setup: ContractSetup) =>
       expect(await read({ after: 6, upTo: 3 })).toEqual([]);
     });
 
-    test('[LOG9] a page stops before its payloads pass maxBytes', async () => {
+    test('[LOG9] a page stops before its payloads exceed maxBytes', async () => {
       const { store } = setup;
       const key = await withEvents(store, 10, 100);
       const read = async (maxBytes: number, order: 'ascending' | 'descending') =>
@@ -140,7 +140,7 @@ export const describeReads = (setup: ContractSetup) =>
       expect(seqs(await store.read(key, { after: 1, limit: 2, maxBytes: 900 }))).toEqual([2, 3]);
     });
 
-    test('[LOG9] a page holds at least one event, whatever maxBytes says', async () => {
+    test('[LOG9] a page holds at least one event, whatever maxBytes is', async () => {
       const { store } = setup;
       const key = await withEvents(store, 3, 100);
       await mustAppend(store, key, [raw(noise(40_000, 1)), raw(noise(10, 2))]);
@@ -150,7 +150,7 @@ export const describeReads = (setup: ContractSetup) =>
       expect(seqs(await store.read(key, { after: 3, limit: 100, maxBytes: 500 }))).toEqual([4]);
     });
 
-    test('[LOG9] maxBytes counts the payload and not what compression made of it', async () => {
+    test('[LOG9] maxBytes counts the uncompressed payload', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);

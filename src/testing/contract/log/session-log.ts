@@ -18,7 +18,7 @@ type Options = Partial<Omit<AppendRequest, 'events' | 'workspace' | 'session'>>;
 
 export const outside = { kind: 'outside' } as const;
 
-/** A fact by an outside writer, unless the options say otherwise. */
+/** Appends a fact as an outside writer, unless the options say otherwise. */
 export const append = (store: Store, key: SessionKey, events: Events, options: Options = {}): Promise<AppendOutcome> =>
   store.append({ workspace: key.workspace, session: key.session, writer: outside, at: 1_000, events, ...options });
 
@@ -50,11 +50,11 @@ export const forkSession = (
 
 export const mustHead = async (store: Store, key: SessionKey): Promise<Head> => {
   const head = await store.head(key);
-  if (!head) throw new Error(`${key.session} is not there`);
+  if (!head) throw new Error(`${key.session} does not exist`);
   return head;
 };
 
-/** The whole sequence, page by page. */
+/** Reads the whole sequence, page by page. */
 export const readAll = async (store: Store, key: SessionKey, limit = 1000): Promise<readonly StoredEvent[]> => {
   const events: StoredEvent[] = [];
   for (let page: readonly StoredEvent[]; ; ) {
@@ -66,7 +66,7 @@ export const readAll = async (store: Store, key: SessionKey, limit = 1000): Prom
   }
 };
 
-/** The seq of the first event that does not follow from the one before; undefined when all do, up to the head. */
+/** The seq of the first event that breaks the chain; undefined if all events up to the head are sound. */
 export const firstBad = async (store: Store, key: SessionKey): Promise<number | undefined> => {
   const head = await mustHead(store, key);
   let previous = { seq: 0, hash: genesisHash };
@@ -78,7 +78,7 @@ export const firstBad = async (store: Store, key: SessionKey): Promise<number | 
   return Buffer.from(previous.hash).equals(head.hash) ? undefined : previous.seq;
 };
 
-/** Dense, chained, and in agreement with head and summary. Gives the events for what else a test wants to know. */
+/** Checks that the log is dense, chained and consistent with head and summary. Returns the events. */
 export const expectSound = async (store: Store, key: SessionKey): Promise<readonly StoredEvent[]> => {
   const events = await readAll(store, key);
   const head = await mustHead(store, key);

@@ -24,7 +24,7 @@ export const describeSharing = (setup: ContractSetup) =>
       for (const [i, { events: own }] of appended.entries()) expect(textOf(events[own[0]!.seq - 1]!)).toBe(texts[i]);
     });
 
-    test('[ST4, LOG1, LOG4] of decisions that race from two stores exactly one wins each seq', async () => {
+    test('[ST4, LOG1, LOG4] of decisions that race from two stores, exactly one wins each seq', async () => {
       const key = newKey();
       const stores = [setup.store, setup.other];
       await openSession(setup.store, key);
@@ -41,7 +41,7 @@ export const describeSharing = (setup: ContractSetup) =>
       expect(await expectSound(stores[1]!, key)).toHaveLength(41);
     });
 
-    test('[ST4, LOG4] writers that decide again after a conflict all get through', async () => {
+    test('[ST4, LOG4] writers that decide again after a conflict all succeed', async () => {
       const key = newKey();
       const stores = [setup.store, setup.other];
       await openSession(setup.store, key);
@@ -58,7 +58,7 @@ export const describeSharing = (setup: ContractSetup) =>
       expect(texts.toSorted()).toEqual(['0', '1', '2', '3', '4', '5']);
     });
 
-    test('[ST4] what one store acknowledged the other reads at once', async () => {
+    test('[ST4] an append that one store acknowledged is visible to the other at once', async () => {
       const { other } = setup;
       const key = newKey();
       await openSession(setup.store, key);
@@ -73,7 +73,7 @@ export const describeSharing = (setup: ContractSetup) =>
 
 export const describeClosing = (setup: ContractSetup) =>
   describe('close', () => {
-    test('[ST3] close waits for what is under way', async () => {
+    test('[ST3] close waits for calls in flight', async () => {
       const store = await setup.open();
       const key = newKey();
       await openSession(store, key);
@@ -95,7 +95,7 @@ export const describeClosing = (setup: ContractSetup) =>
       expect(await expectSound(setup.other, key)).toHaveLength(21);
     });
 
-    test('[ST3] close may be called twice, also at once, and leaves other stores alone', async () => {
+    test('[ST3] close may be called twice, even concurrently, and does not affect other stores', async () => {
       const { other } = setup;
       const store = await setup.open();
       const key = newKey();
@@ -144,7 +144,7 @@ export const describeClosing = (setup: ContractSetup) =>
         () => store.watchWorkspace(key.workspace, nothing),
         () => store.hearNotes(nothing, nothing),
       ];
-      store.sendNote(key, 'nobody hears it');
+      store.sendNote(key, 'ignored');
       for (const watch of watches) expect(watch).toThrow(expect.objectContaining({ code: 'RUNTIME_CLOSED' }));
       expect(await readAll(setup.other, key)).toHaveLength(1);
     });

@@ -7,7 +7,7 @@ import { forkSession, mustAppend, openSession } from './session-log.ts';
 const put = (store: Store, key: SessionKey, seq: number, parts: Record<string, Uint8Array>, foldVersion = 1) =>
   store.putSnapshot(key, { seq, foldVersion, parts });
 
-/** The seq of the snapshot that is found. */
+/** The seq of the snapshot found. */
 const found = async (store: Store, key: SessionKey, seq: number, foldVersion = 1): Promise<number | undefined> =>
   (await store.snapshot(key, { seq, foldVersion }))?.seq;
 
@@ -18,7 +18,7 @@ const grown = async (store: Store, key: SessionKey, count: number): Promise<void
 
 export const describeSnapshots = (setup: ContractSetup) =>
   describe('fold snapshots', () => {
-    test('[FOLD4] the newest snapshot of the version at or before a seq is found, others are ignored', async () => {
+    test('[FOLD4] the newest snapshot of the fold version at or before a seq is found, and others are ignored', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -33,7 +33,7 @@ export const describeSnapshots = (setup: ContractSetup) =>
       expect(snapshot).toEqual({ seq: 10, foldVersion: 1, parts: { at: noise(10, 10) } });
     });
 
-    test('[FOLD2] parts come back exactly, also after a restart; writing one twice changes nothing', async () => {
+    test('[FOLD2] parts are read back exactly, even after a restart, and writing a snapshot twice changes nothing', async () => {
       const key = newKey();
       await openSession(setup.store, key);
       const parts = {
@@ -51,7 +51,7 @@ export const describeSnapshots = (setup: ContractSetup) =>
       expect(await reopened.snapshot(key, { seq: 1, foldVersion: 1 })).toEqual({ seq: 1, foldVersion: 1, parts });
     });
 
-    test('[FOLD3] a part that did not change is kept once for all snapshots of a workspace', async () => {
+    test('[FOLD3] an unchanged part is stored once for all snapshots of a workspace', async () => {
       const { store, tamper } = setup;
       const [key, foreign] = [newKey(), newKey()];
       const sibling = newKey(key.workspace);
@@ -73,7 +73,7 @@ export const describeSnapshots = (setup: ContractSetup) =>
       });
     });
 
-    test('[FORK1] a fork finds the snapshots of its ancestors at or before the points it goes on from', async () => {
+    test('[FORK1] a fork finds the snapshots of its ancestors at or before its fork points', async () => {
       const { store } = setup;
       const root = newKey();
       await openSession(store, root);

@@ -18,7 +18,7 @@ const twins = (): readonly [SessionKey, SessionKey] => {
 
 export const describeTenants = (setup: ContractSetup) =>
   describe('workspaces', () => {
-    test('[TEN1] a session of another workspace is not there', async () => {
+    test('[TEN1] a session of another workspace does not exist', async () => {
       const { store, tamper } = setup;
       const [mine, other] = twins();
       const bytes = noise(20_000, 1);
@@ -42,7 +42,7 @@ export const describeTenants = (setup: ContractSetup) =>
       expect(await append(store, newKey(other.workspace), [opened()], { creates })).toEqual({ outcome: 'missing' });
     });
 
-    test('[TEN1] equal session ids live side by side', async () => {
+    test('[TEN1] sessions with equal ids in two workspaces are independent', async () => {
       const { store } = setup;
       const [mine, other] = twins();
       const key = idempotencyKey('k', 'body');
@@ -94,7 +94,7 @@ export const describeTenants = (setup: ContractSetup) =>
       }
     });
 
-    test('[TEN1] commits and calls of another workspace are not found, also for equal ids, forks of them and imports', async () => {
+    test('[TEN1] commits and calls of another workspace are not found, even for equal ids and forks of them', async () => {
       const { store } = setup;
       const [mine, other] = twins();
       const child = newKey(mine.workspace).session;
@@ -120,7 +120,7 @@ export const describeTenants = (setup: ContractSetup) =>
       }
     });
 
-    test('[TEN1] an import touches its own workspace alone, also for an id that is elsewhere', async () => {
+    test('[TEN1] an import changes only its own workspace, even if the id exists in another', async () => {
       const { store } = setup;
       const [mine, other] = twins();
       await openSession(store, mine);
@@ -133,7 +133,7 @@ export const describeTenants = (setup: ContractSetup) =>
       expect(await readAll(store, mine)).toEqual(before);
     });
 
-    test('[TEN1] an append wakes no follower of the same id in another workspace', async () => {
+    test('[TEN1] an append does not wake a follower of the same id in another workspace', async () => {
       const { other } = setup;
       const [mine, theirs] = twins();
       await openSession(setup.store, mine);
@@ -145,7 +145,8 @@ export const describeTenants = (setup: ContractSetup) =>
           await mustAppend(setup.store, theirs, [rawText('x')]);
           await woken.next();
         }
-        // One may come when the follower has just begun to listen, and one of its own session's opening, told late.
+        // One wake-up may come when the follower begins to listen, and a late one from the opening of its own
+        // session.
         expect(quiet.count).toBeLessThanOrEqual(2);
         for (const stop of stops) stop();
       }

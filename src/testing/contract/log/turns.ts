@@ -5,7 +5,7 @@ import { expectSound, forkSession, mustAppend, mustHead, openSession, readAll } 
 
 export const describeTurns = (setup: ContractSetup) =>
   describe('turns', () => {
-    test('[LOG6] next opens a turn, current is that of the event before, a number names any', async () => {
+    test("[LOG6] 'next' opens a turn, 'current' repeats the turn of the previous event, and a number names any turn", async () => {
       const { store } = setup;
       const key = newKey();
       await mustAppend(store, key, [opened(), message('a', 'next'), message('b')], { creates: {} });
@@ -17,7 +17,7 @@ export const describeTurns = (setup: ContractSetup) =>
       expect((await mustHead(store, key)).summary).toMatchObject({ turn: 4, lastTurn: 4 });
     });
 
-    test('[LOG6] a turn after a rewind takes a number that was never given', async () => {
+    test('[LOG6] a turn after a rewind gets a number that was never used', async () => {
       const { store } = setup;
       const key = newKey();
       await mustAppend(store, key, [opened(), message('a', 'next'), message('b', 'next'), message('c', 'next')], {
@@ -30,7 +30,7 @@ export const describeTurns = (setup: ContractSetup) =>
       expect((await expectSound(store, key)).map(({ turn }) => turn)).toEqual([0, 1, 2, 3, 1, 1, 4]);
     });
 
-    test('[LOG6] a turn of a fork goes on from the turns given up to its point, also in its first append', async () => {
+    test('[LOG6] a fork continues the turn numbers up to its fork point, even in its first append', async () => {
       const { store } = setup;
       const parent = newKey();
       await mustAppend(store, parent, [opened(), message('a', 'next'), message('b', 'next'), message('c', 'next')], {
@@ -48,7 +48,7 @@ export const describeTurns = (setup: ContractSetup) =>
       expect((await expectSound(store, atOnce)).map(({ turn }) => turn).slice(-1)).toEqual([4]);
     });
 
-    test('[LOG6] turns opened by two stores at once all get numbers of their own', async () => {
+    test('[LOG6] turns opened by two stores concurrently all get distinct numbers', async () => {
       const key = newKey();
       const { other } = setup;
       await openSession(setup.store, key);
@@ -60,7 +60,7 @@ export const describeTurns = (setup: ContractSetup) =>
       expect(turns).toEqual(Array.from({ length: 41 }, (_, i) => i));
     });
 
-    test('[LOG6] turn starts are given in order, from a number on, in pages', async () => {
+    test('[LOG6] turn starts are listed in order, from a given number on, in pages', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);

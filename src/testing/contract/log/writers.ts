@@ -12,7 +12,7 @@ const run = (epoch: number) => ({ writer: { kind: 'run', epoch } }) as const;
 
 export const describeWriters = (setup: ContractSetup) =>
   describe('writers', () => {
-    test('[WR1] a run writer lands with the epoch of the session and is fenced with any other', async () => {
+    test("[WR1] a run writer with the session's epoch lands, and one with any other epoch is fenced", async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -38,7 +38,7 @@ export const describeWriters = (setup: ContractSetup) =>
       expect(await expectSound(other, key)).toHaveLength(4);
     });
 
-    test('[WR1] after a claim that races with a run, nothing of the old epoch follows it', async () => {
+    test('[WR1] after a claim that races with a run, no event of the old epoch lands', async () => {
       const key = newKey();
       const { other } = setup;
       await openSession(setup.store, key);
@@ -52,7 +52,7 @@ export const describeWriters = (setup: ContractSetup) =>
       expect(events).toHaveLength(2 + landed.length);
     });
 
-    test('[WR2] an append that raises the epoch raises it by one, and a refused one does not', async () => {
+    test('[WR2] an append that raises the epoch raises it by one, and a rejected one does not', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -66,7 +66,7 @@ export const describeWriters = (setup: ContractSetup) =>
       expect((await mustHead(store, key)).epoch).toBe(2);
     });
 
-    test('[WR3] an outside writer may not write run.*, tool.* or model.*, not even among others', async () => {
+    test('[WR3] an outside writer may not append run.*, tool.* or model.* events, not even among others', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -91,7 +91,7 @@ export const describeWriters = (setup: ContractSetup) =>
       expect(await expectSound(store, key)).toHaveLength(2);
     });
 
-    test('[WR4] an append bound to statuses lands in them and reports the status outside them', async () => {
+    test('[WR4] an append restricted to statuses lands in them, and otherwise reports the status', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);

@@ -8,15 +8,15 @@ import { event, opened } from '../log/new-events.ts';
 import { mustAppend } from '../log/session-log.ts';
 import { calling, claimAs, claimOf, enterSessions, hourMs, leaseAs, presenceOf, sessionsIn } from './work-events.ts';
 
-interface Bound {
+interface Binding {
   readonly agent?: string;
   readonly priority?: Priority;
 }
 
-/** Bound to version 1 of the agent, and waiting for one who holds it. */
+/** Enters a session that is bound to version 1 of the agent. */
 const enterBound = async (
   store: Store,
-  { agent: name, priority }: Bound,
+  { agent: name, priority }: Binding,
   workspace: WorkspaceId = newWorkspace(),
 ): Promise<SessionKey> => {
   const key = newKey(workspace);
@@ -26,7 +26,7 @@ const enterBound = async (
 };
 
 let agents = 0;
-/** Nobody else works for it. */
+/** An agent that no other test uses. */
 const newAgent = (): string => `agent-${process.pid}-${++agents}`;
 
 const countBy = (names: readonly string[]): readonly number[] =>
@@ -35,14 +35,14 @@ const countBy = (names: readonly string[]): readonly number[] =>
 const workspacesOf = async (store: Queue, claim: Partial<Claim>): Promise<readonly WorkspaceId[]> =>
   (await store.claim(claimOf('w1', claim))).taken.map(({ workspace }) => workspace);
 
-/** What other tests left is in nobody's way then. */
+/** Claims everything that other tests left, so that it does not interfere. */
 const takeRest = async (store: Queue): Promise<void> => {
   while ((await claimAs(store, 'rest')).length > 0);
 };
 
 export const describeClaims = (setup: ContractSetup) =>
   describe('claims', () => {
-    test('[QUEUE7] who has little to do is in the next claim, however much waits of others', async () => {
+    test('[QUEUE7] the next claim includes a workspace with little work, however much work others have waiting', async () => {
       const { store, other } = setup;
       const [busy, quiet] = [newWorkspace(), newWorkspace()];
       await takeRest(store);
@@ -62,7 +62,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect((await workspacesOf(other, { count: 2 })).toSorted()).toEqual([busy, quiet].toSorted());
     });
 
-    test('[QUEUE7] workspaces share alike, over many claims and whatever is finished meanwhile', async () => {
+    test('[QUEUE7] workspaces get equal shares over many claims, also while work is finished', async () => {
       const { store, other } = setup;
       const workspaces = Array.from({ length: 5 }, () => newWorkspace());
       await takeRest(store);
@@ -76,7 +76,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(countBy(done)).toEqual([12, 12, 12, 12, 12]);
     });
 
-    test('[QUEUE7] each of very many workspaces has its turn', async () => {
+    test('[QUEUE7] each of very many workspaces gets its turn', async () => {
       const { store } = setup;
       const agent = newAgent();
       const keys = await Promise.all(Array.from({ length: 150 }, () => enterBound(store, { agent })));
@@ -90,7 +90,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(taken.toSorted()).toEqual(keys.map(({ session }) => session).toSorted());
     });
 
-    test('[QUEUE8] of a workspace’s sessions the more urgent come first, then the oldest', async () => {
+    test('[QUEUE8] within a workspace, sessions with higher priority come first, then the oldest', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const enter = (priority?: Priority) => enterBound(store, { ...(priority && { priority }) }, workspace);
@@ -101,7 +101,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await claimAs(store, 'w1', { workspace })).toEqual(inOrder.slice(2));
     });
 
-    test('[QUEUE8] a priority changed while the session waits counts at once', async () => {
+    test('[QUEUE8] a priority changed while the session waits takes effect at once', async () => {
       const { store } = setup;
       const [first, second] = await enterSessions(store, newWorkspace(), 2);
       const { workspace } = first!;
@@ -113,7 +113,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await sessionsIn(store, workspace)).toEqual([first!.session]);
     });
 
-    test('[QUEUE9] limits hold for all workers together, however many claim at once through two stores', async () => {
+    test('[QUEUE9] limits hold for all workers together, even when many claim at once through two stores', async () => {
       const agent = newAgent();
       const stores = [setup.store, setup.other];
       const workspaces = [newWorkspace(), newWorkspace()];
@@ -138,7 +138,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await claim({})).toHaveLength(keys.length - 11);
     });
 
-    test('[QUEUE9] what one agent has no room for does not keep another from its share', async () => {
+    test('[QUEUE9] an agent at its limit does not reduce the share of another agent', async () => {
       const { store } = setup;
       const [full, free] = [newAgent(), newAgent()];
       const workspace = newWorkspace();
@@ -150,7 +150,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(taken.map(({ agent }) => agent)).toEqual([`${full}@1`, `${free}@1`]);
     });
 
-    test('[QUEUE9] a lease that has lapsed counts for no limit', async () => {
+    test('[QUEUE9] a lapsed lease does not count toward limits', async () => {
       const { store } = setup;
       const [first, second] = await enterSessions(store, newWorkspace(), 2);
       const { workspace } = first!;
@@ -159,7 +159,7 @@ export const describeClaims = (setup: ContractSetup) =>
       await expect.poll(() => claimAs(store, 'w2', { workspace, limits })).toEqual([second!.session]);
     });
 
-    test('[QUEUE10] a worker gets what is bound to its agents, or to none', async () => {
+    test('[QUEUE10] a worker gets sessions that are bound to its agents or to none', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [mine, theirs] = [newAgent(), newAgent()];
@@ -178,7 +178,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await claimAs(store, 'w1', { workspace, agents: [`${theirs}@2`] })).toEqual([foreign.session]);
     });
 
-    test('[QUEUE10] only these sessions, of one workspace, are claimed where they are named', async () => {
+    test('[QUEUE10] a claim that names sessions takes only those, and only with their workspace', async () => {
       const { store } = setup;
       const keys = await enterSessions(store, newWorkspace(), 4);
       const [a, b] = [keys[3]!.session, keys[1]!.session];
@@ -189,7 +189,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await sessionsIn(store, workspace)).toEqual([keys[0]!.session, keys[2]!.session, b, a]);
     });
 
-    test('[QUEUE10] only these sessions, of one workspace, are shown as stranded where they are named', async () => {
+    test('[QUEUE10] a claim for stranded work that names sessions finds only those, and only with their workspace', async () => {
       const { store } = setup;
       const [agent, workspace] = [newAgent(), newWorkspace()];
       const [{ session }] = [
@@ -203,7 +203,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await stranded({ workspace })).toEqual([session]);
     });
 
-    test('[QUEUE10] what waits for an agent that nobody holds is shown once to one who does not, and waits on', async () => {
+    test('[QUEUE10] work for an agent that no worker serves is stranded until one worker without the agent has seen it', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const agent = newAgent();
@@ -226,7 +226,7 @@ export const describeClaims = (setup: ContractSetup) =>
       await expect.poll(() => stranded(0)).toEqual([key.session]);
     });
 
-    test('[QUEUE10] nothing is stranded while somebody is there for it, however long it waits', async () => {
+    test('[QUEUE10] work is never stranded while a live worker serves its agent', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const agent = newAgent();
@@ -249,7 +249,7 @@ export const describeClaims = (setup: ContractSetup) =>
       await store.leave('holds');
     });
 
-    test('[QUEUE11] for a moment a session is left to a worker that has its files, if it is there and has room', async () => {
+    test('[QUEUE11] a session is reserved briefly for a live worker that has its files and capacity left', async () => {
       const { store, other } = setup;
       const [here, there] = [newAgent(), newAgent()];
       const key = await enterBound(store, {});
@@ -289,7 +289,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await claim()).toEqual([key.session]);
     });
 
-    test('[QUEUE11] a session whose files are elsewhere is taken after half a second', async () => {
+    test('[QUEUE11] a session whose files are elsewhere can be claimed after half a second', async () => {
       const { store } = setup;
       const key = await enterBound(store, {});
       const { workspace } = key;

@@ -19,7 +19,7 @@ const workers = Array.from({ length: 20 }, (_, i) => `w${i}`);
 
 export const describeLeases = (setup: ContractSetup) =>
   describe('leases', () => {
-    test('[QUEUE3, ST4] of many who ask at once, through two stores, one gets the session', async () => {
+    test('[QUEUE3, ST4] of many concurrent claims through two stores, one gets the session', async () => {
       const stores = [setup.store, setup.other];
       for (let round = 0; round < 5; round++) {
         const key = await enterSession(setup.store);
@@ -32,7 +32,7 @@ export const describeLeases = (setup: ContractSetup) =>
       }
     });
 
-    test('[QUEUE3] the holder renews it, for as long as it has it, and nobody else gets it', async () => {
+    test('[QUEUE3] the holder can renew a lease as long as it holds it, and nobody else gets it', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       expect(await leaseAs(store, key, 'w1', { forMs: 200 })).toBe(true);
@@ -46,7 +46,7 @@ export const describeLeases = (setup: ContractSetup) =>
         .toBeGreaterThan(until);
     });
 
-    test('[QUEUE3] a lease lapses, shows so, and goes to one of those who ask', async () => {
+    test('[QUEUE3] a lease lapses, is shown as expired, and goes to one of the workers that claim it', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'dead', { forMs: 100 });
@@ -58,7 +58,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await leaseAs(store, key, 'dead')).toBe(false);
     });
 
-    test('[QUEUE3] one that has lapsed and that nobody took is still the holder’s to renew and to finish', async () => {
+    test('[QUEUE3] a lapsed lease that nobody took can still be renewed and finished by its holder', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1', { forMs: 0 });
@@ -70,7 +70,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([]);
     });
 
-    test('[QUEUE3] what it has and does not name was lost on its way: the next claim takes it', async () => {
+    test('[QUEUE3] a claim takes sessions that the worker holds but does not name, because their answer was lost', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [known, lost] = await enterSessions(store, workspace, 2);
@@ -80,11 +80,11 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await claimAs(store, 'w1', { workspace, held: [known!] })).toEqual([lost!.session]);
     });
 
-    test('[QUEUE3] what a dead worker has goes to one of those who name it', async () => {
+    test('[QUEUE3] a session of a dead worker goes to one of the workers that name it as gone', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'dead');
-      expect(await leaseAs(other, key, 'w1', { gone: 'somebody' })).toBe(false);
+      expect(await leaseAs(other, key, 'w1', { gone: 'another' })).toBe(false);
       const answers = await Promise.all(workers.map((worker) => leaseAs(other, key, worker, { gone: 'dead' })));
       expect(answers.filter(Boolean)).toHaveLength(1);
       expect(await leaseAs(store, key, 'dead')).toBe(false);
@@ -93,7 +93,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toMatchObject([{ lease: { isExpired: false } }]);
     });
 
-    test('[QUEUE3, ST4] twenty claims at once through two stores give each session once and leave none', async () => {
+    test('[QUEUE3, ST4] twenty concurrent claims through two stores give out each session once and leave none', async () => {
       const workspace = newWorkspace();
       const keys = await enterSessions(setup.store, workspace, 50);
       const stores = [setup.store, setup.other];
@@ -103,7 +103,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(taken.flat().toSorted()).toEqual(keys.map(({ session }) => session).toSorted());
     });
 
-    test('[QUEUE3] a session without work has nothing to claim, finish or release', async () => {
+    test('[QUEUE3] a session without work cannot be claimed, finished or released', async () => {
       const { store } = setup;
       const key = newKey();
       expect(await leaseAs(store, key, 'w1')).toBe(false);
@@ -114,7 +114,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([]);
     });
 
-    test('[QUEUE4] a finish takes out what was done and keeps what came after', async () => {
+    test('[QUEUE4] a finish removes the work that was done and keeps newer work', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1');
@@ -134,7 +134,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 4)]);
     });
 
-    test('[QUEUE4] no news is lost, however appends and finishes race through two stores', async () => {
+    test('[QUEUE4] no work is lost, however appends and finishes race through two stores', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       for (let round = 0; round < 30; round++) {
@@ -149,7 +149,7 @@ export const describeLeases = (setup: ContractSetup) =>
       }
     });
 
-    test('[QUEUE4] a release gives it back undone, now or in a while, behind those that wait; news makes it due', async () => {
+    test('[QUEUE4] a release returns work undone, now or later, behind waiting work; a new event makes it due at once', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const [first, second] = await enterSessions(store, workspace, 2);

@@ -6,8 +6,8 @@ import { forkSession, mustAppend, openSession } from '../log/session-log.ts';
 import { calling, enterSession, entryOf, foundIn, hourMs, leaseAs, sessionsIn } from './work-events.ts';
 
 export const describeQueueCopies = (setup: ContractSetup) =>
-  describe('work of imports and repairs', () => {
-    test('[QUEUE6] what came by import calls for no work, also after a rebuild; what happens here does', async () => {
+  describe('work after imports and rebuilds', () => {
+    test('[QUEUE6] imported events call for no work, even after a rebuild; new events here do', async () => {
       const { store } = setup;
       const root = await enterSession(store);
       const child = newKey(root.workspace);
@@ -28,7 +28,7 @@ export const describeQueueCopies = (setup: ContractSetup) =>
       }
     });
 
-    test('[QUEUE6] an import that adds to a session that somebody has leaves it with them', async () => {
+    test('[QUEUE6] an import into a session that a worker holds leaves it with that worker', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -42,7 +42,7 @@ export const describeQueueCopies = (setup: ContractSetup) =>
       expect(await foundIn(store, moved.workspace)).toMatchObject([{ seq: 2, lease: { isExpired: false } }]);
     });
 
-    test('[QUEUE6] a rebuild enters what was ever called for, and leaves alone what is known', async () => {
+    test('[QUEUE6] a rebuild enters every session that ever called for work, and leaves known entries alone', async () => {
       const { store } = setup;
       const done = await enterSession(store);
       const { workspace } = done;
@@ -62,7 +62,7 @@ export const describeQueueCopies = (setup: ContractSetup) =>
       expect(await sessionsIn(store, workspace)).toEqual([held.session]);
     });
 
-    test('[QUEUE6, QUEUE11] what is known to be done, since its place is remembered, is not entered by a rebuild', async () => {
+    test('[QUEUE6, QUEUE11] a rebuild does not enter a session that is known to be done, because its place is remembered', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1');

@@ -18,7 +18,7 @@ import {
 
 export const describeQueue = (setup: ContractSetup) =>
   describe('the queue', () => {
-    test('[QUEUE1] an event that calls for work enters its session, to every store at once; others do not', async () => {
+    test('[QUEUE1] an event that calls for work enters its session, visible to every store at once; other events do not', async () => {
       const { store, other } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -32,7 +32,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 9)]);
     });
 
-    test('[QUEUE1] each type that calls for work does', async () => {
+    test('[QUEUE1] every event type that calls for work enters its session', async () => {
       const { store } = setup;
       for (const type of callsForWork) {
         const key = newKey();
@@ -80,7 +80,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect(found.toSorted((a, b) => (a.session < b.session ? -1 : 1))).toEqual(expected);
     });
 
-    test('[QUEUE1] a fork has no part in the work of its parent', async () => {
+    test('[QUEUE1] a fork does not share the work of its parent', async () => {
       const { store } = setup;
       const parent = await enterSession(store);
       const child = newKey(parent.workspace);
@@ -90,7 +90,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect(await foundIn(store, parent.workspace)).toEqual([entryOf(parent, 2), entryOf(child, 4)]);
     });
 
-    test('[QUEUE2] the oldest comes first, news leaves it in its place, and those that somebody has come last', async () => {
+    test('[QUEUE2] the oldest work comes first, new events keep its place, and held work comes last', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const keys = await enterSessions(store, workspace, 5);
@@ -112,7 +112,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect((await foundIn(other, workspace))[3]).toEqual(entryOf(keys[0]!, 4));
     });
 
-    test('[QUEUE2] work is there after a restart, with who has it', async () => {
+    test('[QUEUE2] work and its leases are there after a restart', async () => {
       const first = await setup.open();
       const workspace = newWorkspace();
       const [mine, free] = await enterSessions(first, workspace, 2);
@@ -126,7 +126,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect(await leaseAs(second, mine!, 'w2')).toBe(false);
     });
 
-    test('[QUEUE2] a session is found when its time has come, or before when there is news', async () => {
+    test('[QUEUE2] a session is found when it is due, or earlier if there is a new event', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const [later, soon, past] = await enterSessions(store, workspace, 3);
@@ -141,7 +141,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect(await sessionsIn(other, workspace)).toEqual([past!.session, soon!.session, later!.session]);
     });
 
-    test('[QUEUE2] a time that has come is there until somebody finishes, whoever had the session meanwhile', async () => {
+    test('[QUEUE2] due work stays until a worker finishes it, whoever held the session in between', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1');
@@ -156,7 +156,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect(await leaseAs(store, key, 'w4')).toBe(false);
     });
 
-    test('[QUEUE2] however far away a time is, it is kept, and nobody waits for it', async () => {
+    test('[QUEUE2] a delay of any length is accepted, and a new event makes the session due at once', async () => {
       const { store } = setup;
       for (const inMs of [2 ** 40, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY]) {
         const key = await enterSession(store);
@@ -168,7 +168,7 @@ export const describeQueue = (setup: ContractSetup) =>
       }
     });
 
-    test('[QUEUE2, TEN1] work of another workspace is not found, claimed or finished, also for equal ids', async () => {
+    test('[QUEUE2, TEN1] work of another workspace cannot be found, claimed or finished, even with equal session ids', async () => {
       const { store } = setup;
       const mine = await enterSession(store);
       const theirs = { ...mine, workspace: newWorkspace() };

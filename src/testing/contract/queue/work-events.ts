@@ -5,10 +5,10 @@ import { newKey } from '../contract-setup.ts';
 import { opened, rawText } from '../log/new-events.ts';
 import { mustAppend } from '../log/session-log.ts';
 
-/** An event that a worker has to look at, of a version to come: its payload is not read. */
+/** An event that calls for a worker. Its version is unknown, so no store reads its payload. */
 export const calling = (text = 'work', type = 'input.admitted'): NewEvent => ({ ...rawText(text), type, version: 99 });
 
-/** Sessions of one workspace, made and entered in this order; each calls with its event 2. */
+/** Creates sessions of one workspace and enters them in this order. Event 2 of each calls for work. */
 export const enterSessions = async (
   store: Store,
   workspace: WorkspaceId,
@@ -25,7 +25,7 @@ export const enterSession = async (store: Store): Promise<SessionKey> => {
   return key;
 };
 
-/** As it is found while nobody has it, bound to no agent. */
+/** The expected entry of a free session that is bound to no agent. */
 export const entryOf = ({ workspace, session }: SessionKey, seq: number): Work => ({
   workspace,
   session,
@@ -51,7 +51,7 @@ export const presenceOf = (worker: string, about: Partial<Presence> = {}): Prese
   ...about,
 });
 
-/** Of all that nobody has and that is bound to no agent, as many as there are. */
+/** A claim for all free sessions that are bound to no agent. */
 export const claimOf = (worker: string, about: Partial<Claim> = {}): Claim => ({
   holder: holderNamed(worker),
   forMs: hourMs,
@@ -60,14 +60,14 @@ export const claimOf = (worker: string, about: Partial<Claim> = {}): Claim => ({
   ...about,
 });
 
-/** In the order in which they were taken. */
+/** Claims, and returns the sessions in the order in which they were taken. */
 export const claimAs = async (
   store: Queue,
   worker: string,
   about: Partial<Claim> = {},
 ): Promise<readonly SessionId[]> => (await store.claim(claimOf(worker, about))).taken.map(({ session }) => session);
 
-/** Whether the worker has the session now, by claiming it or since it had it before. */
+/** Whether the worker holds the session now: by renewing its lease, or else by claiming it. */
 export const leaseAs = async (
   store: Queue,
   key: SessionKey,

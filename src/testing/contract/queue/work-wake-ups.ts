@@ -23,7 +23,7 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
       'another store on the same database': () => setup.open(),
     };
     for (const [place, openWorker] of Object.entries(places)) {
-      test(`[QUEUE5] a worker in ${place} is woken by each append that calls for work, whoever has the session`, async () => {
+      test(`[QUEUE5] a worker in ${place} wakes at each append that calls for work, whoever holds the session`, async () => {
         const key = newKey();
         await openSession(setup.store, key);
         const { signal, stop, wait } = watching(await openWorker(), key.workspace);
@@ -36,7 +36,7 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
         stop();
       });
 
-      test(`[QUEUE5] a worker in ${place} is woken by what is given back, news or a time that has come`, async () => {
+      test(`[QUEUE5] a worker in ${place} wakes when work is released, with new events or already due`, async () => {
         const key = await enterSession(setup.store);
         await leaseAs(setup.store, key, 'w1');
         const { stop, wait } = watching(await openWorker(), key.workspace);
@@ -58,11 +58,11 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
       });
     }
 
-    test('[QUEUE5, TEN1] what calls for no work, what is done and what is of another workspace wakes no worker', async () => {
+    test('[QUEUE5, TEN1] appends that call for no work, finished work and other workspaces wake no worker', async () => {
       const { store, other } = setup;
       const gone = await setup.open();
       const [mine, theirs] = [await enterSession(gone), await enterSession(gone)];
-      await gone.close(); // all that it had to tell is told
+      await gone.close(); // closing flushes its notifications
       for (const follower of [store, other]) {
         const [quiet, woken] = [watching(follower, mine.workspace), watching(follower, theirs.workspace)];
         for (let i = 0; i < 5; i++) {
@@ -72,13 +72,13 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
           await mustAppend(store, theirs, [calling()]);
           await woken.signal.next();
         }
-        // One may come without news, when the follower has just begun to listen.
+        // One wake-up may come without new work, when the worker begins to listen.
         expect(quiet.signal.count).toBeLessThanOrEqual(1);
         for (const { stop } of [quiet, woken]) stop();
       }
     });
 
-    test('[QUEUE5] one who works for all is woken by work in whatever workspace', async () => {
+    test('[QUEUE5] a worker for all workspaces wakes for work in any of them', async () => {
       const { store } = setup;
       for (const follower of [store, await setup.open()]) {
         for (let i = 0; i < 3; i++) {
@@ -91,7 +91,7 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
       }
     });
 
-    test('[QUEUE5] a worker is woken when a waiting session is bound to another agent', async () => {
+    test('[QUEUE5] a worker wakes when a waiting session is bound to another agent', async () => {
       const key = await enterSession(setup.store);
       const { stop, wait } = watching(await setup.open(), key.workspace);
       await wait(([work]) => work?.agent === '');
@@ -101,7 +101,7 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
       stop();
     });
 
-    test('[QUEUE5] one who stopped watching, or whose store was closed, is not woken', async () => {
+    test('[QUEUE5] a worker that stopped watching, or whose store was closed, is not woken', async () => {
       const { store } = setup;
       const closing = await setup.open();
       const key = await enterSession(store);
@@ -116,7 +116,7 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
       stays!.stop();
     });
 
-    test('[QUEUE5, ST4] two workers on one database do all there is, woken by each other and by a third who appends', async () => {
+    test('[QUEUE5, ST4] two workers on one database finish all work, woken by each other and by a third store that appends', async () => {
       const workspace = newWorkspace();
       const count = 30;
       const done = new Set<string>();

@@ -29,7 +29,7 @@ const inOrder = (keys: readonly SessionKey[]) => keys.toSorted((a, b) => (a.sess
 
 export const describeWorkers = (setup: ContractSetup) =>
   describe('workers', () => {
-    test('[QUEUE12] a worker is listed as it says of itself, with what it has, from its first sign of life until it leaves', async () => {
+    test('[QUEUE12] a worker is listed with its own description and its leases, from its first touch until it leaves', async () => {
       const { store, other } = setup;
       const worker = newWorker();
       const [mine, theirs] = [await enterSession(store), await enterSession(store)];
@@ -58,7 +58,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       expect(await stateOf(other, worker)).toBeUndefined();
     });
 
-    test('[QUEUE12] a worker that was not heard of for as long as it said is lost, until it is heard of again', async () => {
+    test('[QUEUE12] a worker that stays silent longer than it announced is lost, until it touches again', async () => {
       const { store, other } = setup;
       const worker = newWorker();
       await store.touch(presenceOf(worker), { held: [], forMs: 50 });
@@ -79,7 +79,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       for (const worker of [lately, heard]) await store.leave(worker);
     });
 
-    test('[QUEUE12] a sign of life renews what it names, of all workspaces, and tells what is still its own', async () => {
+    test('[QUEUE12] a touch renews the named leases in all workspaces, and returns those that the worker still holds', async () => {
       const { store, other } = setup;
       const [worker, thief] = [newWorker(), newWorker()];
       const keys = [await enterSession(store), await enterSession(store), await enterSession(store)];
@@ -97,7 +97,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       for (const each of [worker, thief]) await store.leave(each);
     });
 
-    test('[QUEUE12] who leaves gives back all it has, at once and in every workspace, and nothing of others', async () => {
+    test('[QUEUE12] a worker that leaves releases all its leases at once, in every workspace, and none of others', async () => {
       const { store, other } = setup;
       const [worker, stays] = [newWorker(), newWorker()];
       const [first, second, theirs] = [await enterSession(store), await enterSession(store), await enterSession(store)];
@@ -115,7 +115,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       for (const each of [worker, stays]) await store.leave(each);
     });
 
-    test('[QUEUE12] a claim frees all that the dead have, forgets them, and takes what it asked for', async () => {
+    test('[QUEUE12] a claim frees all leases of dead workers, forgets them, and takes the requested work', async () => {
       const { store, other } = setup;
       const [dead, alive] = [newWorker(), newWorker()];
       const workspace = newWorkspace();
@@ -131,7 +131,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       for (const each of [dead, alive]) await store.leave(each);
     });
 
-    test('[QUEUE12] a claim tells of the other workers on the same machine that have something', async () => {
+    test('[QUEUE12] a claim returns the other workers on the same machine that hold leases', async () => {
       const { store, other } = setup;
       const [mine, near, far, idle] = Array.from({ length: 4 }, () => holderNamed(newWorker()));
       const [here, there] = [newWorker(), newWorker()];

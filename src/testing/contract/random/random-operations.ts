@@ -3,7 +3,7 @@ import type { NewEvent } from '../../../core/ports/store.ts';
 import type { Status } from '../../../schema/lifecycle.ts';
 import { event, message, noise, raw } from '../log/new-events.ts';
 
-/** Sessions and places are named by numbers that the one who runs it takes modulo what there is by then. */
+/** Sessions and seqs are given as numbers, which the test takes modulo the number that exist by then. */
 export type Operation =
   | { readonly kind: 'create' }
   | { readonly kind: 'reopen' }

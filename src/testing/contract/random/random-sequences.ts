@@ -16,9 +16,9 @@ import { event, forked, idempotencyKey, message, opened } from '../log/new-event
 import { expectSound, mustHead, outside, payloadOf, readAll } from '../log/session-log.ts';
 import { type Operation, operations } from './random-operations.ts';
 
-/** Raise it for a longer search; a failure prints the seed and the shortest sequence that was found to fail. */
+/** Raise it for a longer search. A failure prints the seed and the shortest failing sequence found. */
 const runs = Number(process.env.PERDURE_PROPERTY_RUNS ?? 25);
-/** Bounds the search for a shorter sequence too. */
+/** Also limits the search for a shorter sequence. */
 const searchMs = Math.max(20_000, runs * 800);
 
 const requestOf = (key: SessionKey, { epoch, events, ...rest }: ModelAppend): AppendRequest =>
@@ -29,7 +29,7 @@ const requestOf = (key: SessionKey, { epoch, events, ...rest }: ModelAppend): Ap
     events: events as readonly [NewEvent, ...NewEvent[]],
   }) as AppendRequest;
 
-/** The appends to a session that is there; each kind of operation but those that make sessions or stores. */
+/** The append for an operation on an existing session. */
 const appendOf = (
   operation: Exclude<Operation, { kind: 'create' } | { kind: 'reopen' } | { kind: 'fork' }>,
   session: ModelSession,
@@ -67,7 +67,7 @@ const forkOf = (session: ModelSession, seq: number, at: number): ModelAppend => 
   return { at, events: [{ ...forked(session.key, seq, about), turn }] };
 };
 
-/** Runs the operations on the store and on the model, and compares every answer. */
+/** Runs the operations on the store and on the model, and compares every outcome. */
 const runOperations = async (
   setup: ContractSetup,
   workspace: WorkspaceId,
@@ -82,10 +82,10 @@ const runOperations = async (
     sessions.push(session);
   };
   for (const [step, operation] of sequence.entries()) {
-    // Clocks of writers differ: some steps are behind.
+    // Clocks of writers differ, so some steps are behind.
     const at = 1_000 + step * 10 - (step % 3 === 0 ? 25 : 0);
     const session = 'on' in operation ? sessions[operation.on % sessions.length] : undefined;
-    // Each step in another store, as if in another process.
+    // Each step uses the other store, as if in another process.
     stores = stores.toReversed();
     if (operation.kind === 'reopen') {
       await reopened?.close();
@@ -103,8 +103,8 @@ const runOperations = async (
       const request = appendOf(operation, session, at);
       const expected = modelAppend(session, request);
       const outcome = await stores[0]!.append(requestOf(session.key, request));
-      const told = outcome.outcome === 'appended' ? { outcome: 'appended', seq: outcome.head.seq } : outcome;
-      expect(told).toEqual(expected);
+      const actual = outcome.outcome === 'appended' ? { outcome: 'appended', seq: outcome.head.seq } : outcome;
+      expect(actual).toEqual(expected);
     }
   }
   await reopened?.close();
@@ -113,7 +113,7 @@ const runOperations = async (
 
 const expectAsModel = async (store: Store, session: ModelSession, pageSize: number): Promise<void> => {
   const events = await expectSound(store, session.key);
-  const told = (await readAll(store, session.key, pageSize)).map((each) => ({
+  const actual = (await readAll(store, session.key, pageSize)).map((each) => ({
     session: each.session,
     at: each.at,
     turn: each.turn,
@@ -121,7 +121,7 @@ const expectAsModel = async (store: Store, session: ModelSession, pageSize: numb
     type: each.type,
     payloadHash: payloadHash(payloadOf(each)),
   }));
-  expect(told).toEqual(session.events);
+  expect(actual).toEqual(session.events);
   const backwards = await store.read(session.key, { limit: events.length, order: 'descending' });
   expect(backwards.toReversed()).toEqual(events);
   const head = await mustHead(store, session.key);
@@ -154,7 +154,7 @@ const expectWorkspace = async (store: Store, workspace: WorkspaceId, sessions: r
 export const describeRandomSequences = (setup: ContractSetup) =>
   describe('random sequences', () => {
     test(
-      '[LOG1, LOG4, LOG6, LOG9, HASH1, WR1, KEY1, FOLD5, FORK1, FORK2] any sequence of operations gives what a plain model of the log gives',
+      '[LOG1, LOG4, LOG6, LOG9, HASH1, WR1, KEY1, FOLD5, FORK1, FORK2] any sequence of operations has the same results as a simple model of the log',
       async () => {
         await fc.assert(
           fc.asyncProperty(operations, fc.integer({ min: 1, max: 9 }), async (sequence, pageSize) => {

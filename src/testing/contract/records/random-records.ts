@@ -70,7 +70,7 @@ const runSteps = async (setup: ContractSetup, workspace: WorkspaceId, all: reado
   return keys;
 };
 
-/** Sizes of pages to try. */
+/** Page sizes to try. */
 const pages = [3];
 
 interface Range {
@@ -85,7 +85,10 @@ const touches = (stored: StoredEvent, prefix: string): boolean => {
   return touched.some((path) => path.startsWith(prefix));
 };
 
-/** Calls as the events of one sequence tell them up to `to`, newest first. An end counts for the session that wrote it. */
+/**
+ * Calls according to the events of one sequence up to `to`, newest first. An end counts for the session that wrote
+ * it.
+ */
 const callsIn = (own: SessionId, events: readonly StoredEvent[], { from, to }: Range) => {
   const calls: { session: string; seq: number; callId: string; status: CallRecord['status']; endedSeq?: number }[] = [];
   for (const each of events) {
@@ -130,7 +133,7 @@ const expectSession = async (store: Store, key: SessionKey, { from, to }: Range)
 export const describeRandomRecords = (setup: ContractSetup) =>
   describe('random commits and calls', () => {
     test(
-      '[QRY1, QRY2, QRY3, QRY4, FOLD5] any log is found as it reads, and its projections are made anew byte for byte',
+      '[QRY1, QRY2, QRY3, QRY4, FOLD5] queries find what any log contains, and its projections are rebuilt byte for byte',
       async () => {
         await fc.assert(
           fc.asyncProperty(steps, fc.nat(), fc.nat(), async (all, a, b) => {

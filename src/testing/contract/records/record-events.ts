@@ -5,7 +5,7 @@ import { type Actor, type RunId, systemActor } from '../../../schema/ids.ts';
 import type { Provenance } from '../../../schema/state.ts';
 import { event } from '../log/new-events.ts';
 
-/** Events that a store keeps rows beside, to find them by. */
+/** Hash of the text in hex, for the events that stores project. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 interface About {
@@ -13,7 +13,7 @@ interface About {
   readonly actor?: string;
 }
 
-const by = (made: NewEvent, { actor = systemActor }: About): NewEvent => ({ ...made, actor: actor as Actor });
+const withActor = (made: NewEvent, { actor = systemActor }: About): NewEvent => ({ ...made, actor: actor as Actor });
 
 export const committed = (
   paths: readonly string[],
@@ -32,7 +32,7 @@ export const committed = (
     ...(tool !== undefined && { cause: { tool, callId: `call of ${tool}` } }),
     ...(origin && { origin }),
   };
-  return by(event('state.committed', payload, turn), about);
+  return withActor(event('state.committed', payload, turn), about);
 };
 
 export const called = (
@@ -41,7 +41,7 @@ export const called = (
 ): NewEvent => {
   const { tool = 'bash', run, turn } = about;
   const payload = { callId, tool, input: {}, inputHash: hashOf(`in ${callId}`) };
-  return { ...by(event('tool.called', payload, turn), about), run };
+  return { ...withActor(event('tool.called', payload, turn), about), run };
 };
 
 export const completed = (callId: string, durationMs = 5): NewEvent =>
@@ -61,5 +61,5 @@ export const failed = (
 ): NewEvent =>
   event('tool.failed', { callId, tool: 'bash', outcome, error: { name: 'Error', message: 'no' }, durationMs });
 
-/** Who may write what tools do. */
+/** The writer that may append tool events. */
 export const runWriter = { kind: 'run', epoch: 0 } as const;

@@ -2,20 +2,20 @@ import { expect } from 'vitest';
 import type { CallQuery, CallRecord, CommitQuery, SessionKey, Store, StoredEvent } from '../../../core/ports/store.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 
-type Asked<Q> = Omit<Q, 'limit' | 'before'>;
+type Filter<Q> = Omit<Q, 'limit' | 'before'>;
 type Page<Q, R> = (workspace: WorkspaceId, query: Q) => Promise<readonly R[]>;
 
-/** Large enough for all of a test. */
+/** More than any test has. */
 const whole = 1_000;
 
-/** All that is found, in pages of so many; checked to be the same in one. */
+/** All results, in pages of `limit`. */
 const inPages = async <
   Q extends Pick<CommitQuery, 'before' | 'limit'>,
   R extends Pick<StoredEvent, 'at' | 'session' | 'seq'>,
 >(
   find: Page<Q, R>,
   workspace: WorkspaceId,
-  asked: Asked<Q>,
+  asked: Filter<Q>,
   limit: number,
 ): Promise<readonly R[]> => {
   const all: R[] = [];
@@ -35,7 +35,7 @@ const findAll = async <
 >(
   find: Page<Q, R>,
   workspace: WorkspaceId,
-  asked: Asked<Q>,
+  asked: Filter<Q>,
   limits: readonly number[],
 ): Promise<readonly R[]> => {
   const all = await find(workspace, { ...asked, limit: whole } as Q);
@@ -46,18 +46,18 @@ const findAll = async <
 export const commitsOf = (
   store: Store,
   workspace: WorkspaceId,
-  asked: Asked<CommitQuery> = {},
+  asked: Filter<CommitQuery> = {},
   limits: readonly number[] = [1, 2, 3],
 ): Promise<readonly StoredEvent[]> => findAll((...query) => store.findCommits(...query), workspace, asked, limits);
 
 export const callsOf = (
   store: Store,
   workspace: WorkspaceId,
-  asked: Asked<CallQuery> = {},
+  asked: Filter<CallQuery> = {},
   limits: readonly number[] = [1, 2, 3],
 ): Promise<readonly CallRecord[]> => findAll((...query) => store.findCalls(...query), workspace, asked, limits);
 
-/** What a session has live in the ranges, and nothing else. */
+/** The session, with these ranges both queried and live. */
 export const within = (
   { session }: SessionKey,
   ...ranges: readonly (readonly [number, number])[]

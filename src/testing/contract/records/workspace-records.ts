@@ -67,7 +67,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       expect(await idsOf(store, workspace, { limit: 10 })).toEqual(['a']);
     });
 
-    test('[REC2] a write that names another version than is there writes nothing, nor do those beside it', async () => {
+    test('[REC2] a write that names a stale version writes nothing, nor do the other writes beside it', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       await store.writeRecords(workspace, [member('a', 1), member('b', 1)]);
@@ -89,7 +89,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       expect(await other.records(workspace, 'member', { limit: 10 })).toEqual(before);
     });
 
-    test('[REC2] a record that comes twice in one write is refused', async () => {
+    test('[REC2] a write that contains one record twice is rejected', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       expect(await store.writeRecords(workspace, [member('a'), member('a')])).toBe(false);
@@ -102,7 +102,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       expect(await versionOf(store, workspace, 'a')).toBe(a);
     });
 
-    test('[REC2] of many who write on one version at once, one does', async () => {
+    test('[REC2] of many concurrent writes on one version, one succeeds', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const write = async (onVersion: number) => {
@@ -122,7 +122,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       expect(await idsOf(store, workspace, { limit: 100 })).toHaveLength(5);
     });
 
-    test('[REC3] a record that was removed is gone, and one made anew under its id has none of its versions', async () => {
+    test('[REC3] a removed record is gone, and a new one under its id repeats none of its versions', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const seen = new Set<number>();
@@ -141,7 +141,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       }
     });
 
-    test('[REC4] records are listed by id, in both directions, page by page', async () => {
+    test('[REC4] records are listed by id, in both directions, in pages', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const ids = ['1', 'B', '_', 'a', 'a.b', 'ab', 'b'];
@@ -162,7 +162,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       expect(await idsOf(store, workspace, { limit: 1, after: 'a.' })).toEqual(['a.b']);
     });
 
-    test('[REC4] those whose time has come are found earliest first, and others not', async () => {
+    test('[REC4] due records are found, earliest first, and others are not', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const given = [
@@ -185,7 +185,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       expect((await store.record(workspace, 'delivery', 'a'))!.dueAt).toBeUndefined();
     });
 
-    test('[REC1, TEN1] records of another workspace are not there, nor in the way', async () => {
+    test('[REC1, TEN1] records of another workspace are invisible and cause no conflicts', async () => {
       const { store } = setup;
       const [mine, theirs] = [newWorkspace(), newWorkspace()];
       await store.writeRecords(mine, [member('a', 'mine'), delivery('d', 1)]);
@@ -198,7 +198,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       expect((await store.record(mine, 'member', 'a'))!.body).toBe('mine');
     });
 
-    test('[REC1, TEN1] the list of workspaces has a place that is no tenant', async () => {
+    test('[REC1, TEN1] the list of workspaces is stored outside of every tenant', async () => {
       const { store, other } = setup;
       const name = newWorkspace();
       expect(await store.writeRecords(registryWorkspace, [{ ...member(name), kind: 'workspace' }])).toBe(true);

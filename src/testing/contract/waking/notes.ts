@@ -3,7 +3,7 @@ import { maxNoteBytes, type Notes } from '../../../core/ports/notes.ts';
 import { type ContractSetup, newKey } from '../contract-setup.ts';
 import { newWakeSignal } from './wake-signal.ts';
 
-/** One who hears, from when it does. */
+/** Starts hearing notes. Resolves when hearing has begun. */
 const hearing = async (store: Notes) => {
   const [signal, begun] = [newWakeSignal(), newWakeSignal()];
   const texts: string[] = [];
@@ -19,14 +19,14 @@ const hearing = async (store: Notes) => {
 };
 
 const describeLost = (setup: ContractSetup) =>
-  test('[NOTE1] notes are lost, and nobody fails by it', () => {
+  test('[NOTE1] a store that loses notes drops them without an error', () => {
     const stop = setup.other.hearNotes(expect.fail, expect.fail);
     setup.store.sendNote(newKey(), 'lost');
     stop();
   });
 
 const describeHeard = (setup: ContractSetup) => {
-  test('[NOTE1] a note is heard by every other store on the database, in order and as it was written, and not by its sender', async () => {
+  test('[NOTE1] every other store on the database hears a note, in order and unchanged, and its sender does not', async () => {
     const stores = [setup.store, setup.other, await setup.open()];
     const [own, ...others] = await Promise.all(stores.map(hearing));
     const key = newKey();
@@ -44,7 +44,7 @@ const describeHeard = (setup: ContractSetup) => {
     for (const { stop } of [own!, ...others]) stop();
   });
 
-  test('[NOTE1] a note that is too long is lost alone, and who stopped hears no more', async () => {
+  test('[NOTE1] a note that is too long is dropped alone, and a stopped listener hears nothing more', async () => {
     const [stopped, stays] = [await hearing(setup.other), await hearing(setup.other)];
     const key = newKey();
     stopped.stop();

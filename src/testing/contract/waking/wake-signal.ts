@@ -1,10 +1,10 @@
 const patienceMs = 15_000;
 
-/** Counts wake-ups and lets a test wait for the next one that it has not seen. */
+/** Counts wake-ups, and lets a test wait for the next unseen one. */
 export interface WakeSignal {
   readonly wake: () => void;
   readonly count: number;
-  /** Returns at once when one came since the last call. */
+  /** Resolves at once if a wake-up came since the last call. */
   next(): Promise<void>;
 }
 
@@ -22,8 +22,8 @@ export const newWakeSignal = (): WakeSignal => {
     },
     next: async () => {
       if (count === seen) {
-        const given = setTimeout(() => arrived.reject(new Error(`no wake-up within ${patienceMs} ms`)), patienceMs);
-        await arrived.promise.finally(() => clearTimeout(given));
+        const timer = setTimeout(() => arrived.reject(new Error(`no wake-up within ${patienceMs} ms`)), patienceMs);
+        await arrived.promise.finally(() => clearTimeout(timer));
       }
       seen = count;
       arrived = Promise.withResolvers<void>();

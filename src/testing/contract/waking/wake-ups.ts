@@ -6,7 +6,7 @@ import { rawText } from '../log/new-events.ts';
 import { mustAppend, mustHead, openSession, seqs } from '../log/session-log.ts';
 import { newWakeSignal } from './wake-signal.ts';
 
-/** Reads from its own cursor whenever it is woken, until it has seen `upTo`. */
+/** Reads from its own cursor at each wake-up, until it has seen `upTo`. */
 const follow = async (store: Store, key: SessionKey, upTo: number): Promise<readonly number[]> => {
   const signal = newWakeSignal();
   const stop = store.watch(key, signal.wake);
@@ -30,7 +30,7 @@ export const describeWakeUps = (setup: ContractSetup) =>
       'another store on the same database': () => setup.open(),
     };
     for (const [place, openFollower] of Object.entries(places)) {
-      test(`[WAKE1] a follower in ${place} is woken after the commit`, async () => {
+      test(`[WAKE1] a follower in ${place} wakes after the commit`, async () => {
         const key = newKey();
         await openSession(setup.store, key);
         const follower = await openFollower();
@@ -44,7 +44,7 @@ export const describeWakeUps = (setup: ContractSetup) =>
         stop();
       });
 
-      test(`[WAKE1] a follower in ${place} can wait for a session that is not there yet`, async () => {
+      test(`[WAKE1] a follower in ${place} can wait for a session that does not exist yet`, async () => {
         const key = newKey();
         const follower = await openFollower();
         const signal = newWakeSignal();
@@ -55,7 +55,7 @@ export const describeWakeUps = (setup: ContractSetup) =>
         stop();
       });
 
-      test(`[WAKE1] a follower in ${place} is woken by an import`, async () => {
+      test(`[WAKE1] a follower in ${place} wakes after an import`, async () => {
         const key = newKey();
         await openSession(setup.store, key);
         const copies = await copiesOf(setup.store, [key]);
@@ -83,7 +83,7 @@ export const describeWakeUps = (setup: ContractSetup) =>
       });
     }
 
-    test('[WAKE1] one who stopped watching is not woken, the others are', async () => {
+    test('[WAKE1] a follower that stopped watching is not woken, and the others are', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -101,7 +101,7 @@ export const describeWakeUps = (setup: ContractSetup) =>
       for (const each of end) each();
     });
 
-    test('[WAKE1, ST3] a store that was closed wakes nobody', async () => {
+    test('[WAKE1, ST3] a closed store wakes no follower', async () => {
       const key = newKey();
       await openSession(setup.store, key);
       const closing = await setup.open();

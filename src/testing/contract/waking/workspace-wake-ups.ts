@@ -7,10 +7,10 @@ import { rawText } from '../log/new-events.ts';
 import { mustAppend, openSession as openAt } from '../log/session-log.ts';
 import { newWakeSignal } from './wake-signal.ts';
 
-/** What comes before a watcher is there is found by its time, so it has one. */
+/** Opens with the current time, because watchers find earlier changes by their time. */
 const openSession = (store: Store, key: SessionKey) => openAt(store, key, { at: Date.now() });
 
-/** What one who watches the workspace heard: of each session the newest event. */
+/** Watches the workspace, and records the newest seq heard of each session. */
 const hearing = (store: Store, workspace: WorkspaceId) => {
   const signal = newWakeSignal();
   const heads = new Map<SessionId, number>();
@@ -31,7 +31,7 @@ export const describeWorkspaceWakeUps = (setup: ContractSetup) =>
       'another store on the same database': () => setup.open(),
     };
     for (const [place, openHearer] of Object.entries(places)) {
-      test(`[WAKE4] one who watches a workspace in ${place} hears of each session that is made or changed, and up to where`, async () => {
+      test(`[WAKE4] a workspace watcher in ${place} hears of each created or changed session, with its newest seq`, async () => {
         const keys = [newKey()];
         keys.push(newKey(keys[0]!.workspace), newKey(keys[0]!.workspace));
         const { stop, heard, heads } = hearing(await openHearer(), keys[0]!.workspace);
@@ -45,7 +45,7 @@ export const describeWorkspaceWakeUps = (setup: ContractSetup) =>
         stop();
       });
 
-      test(`[WAKE4] one who watches a workspace in ${place} hears of an import`, async () => {
+      test(`[WAKE4] a workspace watcher in ${place} hears of an import`, async () => {
         const key = newKey();
         await openSession(setup.store, key);
         const copies = await copiesOf(setup.store, [key]);
@@ -57,19 +57,19 @@ export const describeWorkspaceWakeUps = (setup: ContractSetup) =>
       });
     }
 
-    test('[WAKE4, TEN1] one who watches a workspace hears nothing of another', async () => {
+    test('[WAKE4, TEN1] a workspace watcher hears nothing of another workspace', async () => {
       const [mine, theirs] = [newKey(), newKey()];
       for (const store of [setup.store, setup.other]) {
-        const [quiet, told] = [hearing(store, mine.workspace), hearing(store, theirs.workspace)];
+        const [quiet, woken] = [hearing(store, mine.workspace), hearing(store, theirs.workspace)];
         const key = newKey(theirs.workspace);
         await openSession(setup.store, key);
-        await told.heard(key.session, 1);
+        await woken.heard(key.session, 1);
         expect(quiet.heads.size).toBe(0);
-        for (const { stop } of [quiet, told]) stop();
+        for (const { stop } of [quiet, woken]) stop();
       }
     });
 
-    test('[WAKE4] an append is acknowledged whatever a watcher of its workspace does, and one who stopped hears nothing', async () => {
+    test('[WAKE4] an append is acknowledged whatever the watchers do, and a stopped watcher hears nothing', async () => {
       const { store } = setup;
       const key = newKey();
       const closing = await setup.open();
