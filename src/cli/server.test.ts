@@ -380,7 +380,7 @@ test('[CLIENT9] the key comes from the environment or a file of one’s own, and
   const noAddress = await callCli(['ls', '--server', 'foo']);
   expect(noAddress).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/not the address of a server: give one such/),
+    err: expect.stringMatching(/the server address is not valid: expected one such/),
   });
   const nowhere = await callCli(['ls', '--server', `${url}/v1`], {
     env: { PERDURE_KEY: keys.viewer },
@@ -388,7 +388,7 @@ test('[CLIENT9] the key comes from the environment or a file of one’s own, and
   });
   expect(nowhere.code).toBe(2);
   expect(nowhere.err).toBe(
-    `error ROUTE_NOT_FOUND: there is nothing at ${url}/v1: leave out /v1 in the address of the server\n`,
+    `error ROUTE_NOT_FOUND: there is nothing at ${url}/v1: leave /v1 out of the server address\n`,
   );
   const broken = await afar(['ls'], { env: { PERDURE_KEY: `${keys.viewer}\nhost: a` } });
   expect(broken.code).toBe(2);

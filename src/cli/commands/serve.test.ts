@@ -26,7 +26,7 @@ test('[START2, CLI4] where it cannot listen it makes no store', async () => {
     callCli(['serve', ...given], { openRuntime: () => Promise.reject(new Error('a store was made')) });
   expect(await refused('--port', String(port))).toMatchObject({
     code: 2,
-    err: expect.stringContaining(`port ${port} is taken: give another`),
+    err: expect.stringContaining(`port ${port} is in use: give another`),
   });
   expect(await refused('--host', '192.0.2.1')).toMatchObject({
     code: 2,
