@@ -46,7 +46,7 @@ test.each([
   expect((await idle.call(command, idle.id, ...rest)).out).not.toContain('input');
   for (const { session } of [text, program]) for (const input of ['two', 'three']) await session.send(input);
   const waiting = (await program.session.inputs()).map(({ run }) => run);
-  expect((await text.call(command, text.id, ...rest)).out).toMatch(/; cancelled: 2\s+inputs\s+that\s+waited\n$/);
+  expect((await text.call(command, text.id, ...rest)).out).toMatch(/; cancelled: 2\s+waiting\s+inputs\n$/);
   expect((await program.json(command, program.id, ...rest)).cancelled).toEqual(waiting);
 });
 
