@@ -27,7 +27,7 @@ test('[CLIR9] a turn that is played again by the same agent departs nowhere, and
   const { id, cli, seqBefore } = await start('hello');
   expect(await cli('replay', id, '1')).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^played again in ses_\w+\nit departs nowhere\n$/),
+    out: expect.stringMatching(/^replayed in ses_\w+\nit departs nowhere\n$/),
   });
   expect(JSON.parse((await cli('replay', id, 'turn:1', '--json')).out)).toEqual({
     session: expect.stringMatching(/^ses_/),
