@@ -87,23 +87,23 @@ const edits = ['limiter.js', 'counts.js', 'src~1servers~1http~1routes~1registry.
 );
 
 test('[CLI14] entries that match the query come first and stay visible at every width', () => {
-  const told = (columns: number, withSession = false) =>
+  const linesAt = (columns: number, withSession = false) =>
     commitTable(edits, contextOf(columns), { withSession, path: '/filesModified/**' });
   for (const columns of [40, 60, 80, 120]) {
     for (const withSession of [true, false]) {
-      const lines = told(columns, withSession);
+      const lines = linesAt(columns, withSession);
       for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
       for (const [index, name] of ['limiter.js', 'counts.js', 'registry.ts'].entries()) {
         expect(lines[index + 1], String(columns)).toContain(name);
       }
     }
   }
-  expect(told(40).slice(0, 3)).toEqual([
+  expect(linesAt(40).slice(0, 3)).toEqual([
     'TURN  CHANGED',
     '  56  ~/filesModified/limiter.js, 2 more',
     '  56  ~/filesModified/counts.js, 2 more',
   ]);
-  expect(told(80)[1]).toContain('tool:edit');
+  expect(linesAt(80)[1]).toContain('tool:edit');
 });
 
 test('[CLI14] an entry that is too long shows its end and how many more there are', () => {

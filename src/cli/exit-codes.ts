@@ -28,7 +28,7 @@ export const exitCodes = Object.fromEntries(Object.entries(exitTable).map(([name
 /** How a command ended without an error. */
 export type Ending = 'success' | 'failure' | 'cancelled' | 'waiting' | 'detached';
 
-/** Exit class of each error code: whether to change the call, or what else to change. */
+/** Exit class of each error code. It tells a script whether the call or something else must change. */
 export const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   INVALID_INPUT: 'wrongCall',
   PAYLOAD_TOO_LARGE: 'wrongCall',

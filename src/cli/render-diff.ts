@@ -24,9 +24,9 @@ const authors = (sign: ChangeText['sign'], { before, after }: EntryCommits): rea
   return sign === '-' && after ? now : [...was, ...now];
 };
 
-const authorText = (commit: EntryCommit, told = ''): string => {
+const authorText = (commit: EntryCommit, shownWhy = ''): string => {
   const why = commit.why === undefined ? '' : printableLine(commit.why);
-  return `${committedBy(commit)}, turn ${commit.turn}${why === '' || told.includes(why) ? '' : `: ${why}`}`;
+  return `${committedBy(commit)}, turn ${commit.turn}${why === '' || shownWhy.includes(why) ? '' : `: ${why}`}`;
 };
 
 const changeLines = (

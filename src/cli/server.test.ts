@@ -380,7 +380,7 @@ test('[CLIENT9] the key comes from the environment or a private file, and is nev
   const noAddress = await callCli(['ls', '--server', 'foo']);
   expect(noAddress).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/the server address is not valid: expected one such/),
+    err: expect.stringMatching(/the server address is not valid: give one such/),
   });
   const nowhere = await callCli(['ls', '--server', `${url}/v1`], {
     env: { PERDURE_KEY: keys.viewer },

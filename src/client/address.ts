@@ -36,7 +36,7 @@ export const parseServer = (url: string): string => {
   if (!isServer || parsed.search || parsed.hash) {
     throw new PerdureError(
       'INVALID_INPUT',
-      'the server address is not valid: expected one such as https://perdure.example.org, without user, query or fragment',
+      'the server address is not valid: give one such as https://perdure.example.org, without user, query or fragment',
     );
   }
   return parsed.href.replace(/\/+$/, '');

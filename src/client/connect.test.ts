@@ -233,7 +233,7 @@ test("[CLIENT1] verbs that need the store's process or machine fail with advice,
   await expect(session.compact({ summarize: () => 'short' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(session.replay({ turn: 1, model: {} })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   for (const url of ['perdure.example.org', 'ftp://a', 'http://user:word@host', 'http://host/?a', 'http://host/#a']) {
-    expect(() => connect({ url, key })).toThrow('the server address is not valid: expected one such as https://');
+    expect(() => connect({ url, key })).toThrow('the server address is not valid: give one such as https://');
   }
   for (const wrong of ['', 'secret', 'pdk_a\r\nhost: b', 'pdk_ä']) {
     expect(() => connect({ url: 'http://host', key: wrong })).toThrow(

@@ -85,8 +85,8 @@ test.each([
   [['1', '--agent', 'nobody'], 2, /no agent "nobody"/],
   [['7'], 5, /POINT_NOT_FOUND/],
   [['x'], 2, /TURN/],
-])('[CLIR9] %j is refused', async (args, code, told) => {
+])('[CLIR9] %j is refused', async (args, code, error) => {
   const { id, cli } = await start('hello');
   const ended = await cli('replay', id, ...args);
-  expect({ ...ended, err: ended.err.replaceAll('\n', ' ') }).toMatchObject({ code, err: expect.stringMatching(told) });
+  expect({ ...ended, err: ended.err.replaceAll('\n', ' ') }).toMatchObject({ code, err: expect.stringMatching(error) });
 });

@@ -27,9 +27,9 @@ test.each([
     2,
     'INVALID_INPUT: agents.json, which --config names, is not a .ts, .mjs or .js file: name one that says export default { agents: [defineAgent({ … })] }',
   ],
-])('[CLIR1] --config %j is refused with advice', async (named, code, told) => {
+])('[CLIR1] --config %j is refused with advice', async (named, code, error) => {
   const refused = await callCli(['agents', '--config', named], { folder, columns: Number.POSITIVE_INFINITY });
-  expect(refused).toMatchObject({ code, err: `error ${told}\n` });
+  expect(refused).toMatchObject({ code, err: `error ${error}\n` });
 });
 
 test('[CLIR1] a folder with the name of a configuration file is reported as such', async () => {
@@ -83,13 +83,13 @@ test.each([
   ['process.exit(0)', 'INVALID_INPUT: FILE cannot be loaded: Error: it ends the process with process.exit(0)'],
 ])(
   '[CLIR1] the invalid configuration %s is reported with its file name, and no store is created',
-  async (text, told) => {
+  async (text, error) => {
     const name = written(`${oneAgent}\nexport default ${text};`);
     for (const argv of [['agents'], ['open', '--agent', 'a', '--store', `sqlite:${join(folder, 'made', 'a.db')}`]]) {
       const { code, err } = await callCli([...argv, '--config', name], { folder, columns: Number.POSITIVE_INFINITY });
       expect({ code, err }).toEqual({
         code: 2,
-        err: expect.stringContaining(`error ${told.replaceAll('FILE', name)}`),
+        err: expect.stringContaining(`error ${error.replaceAll('FILE', name)}`),
       });
     }
     expect(existsSync(join(folder, 'made'))).toBe(false);

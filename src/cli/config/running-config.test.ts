@@ -21,10 +21,10 @@ test.each([
   ],
   ['an error whose name is not a string', altered({ stack: 5, name: Symbol('x') }), 'Symbol(x): boom; fix it'],
   ['a string', 'boom', 'Error: boom; fix it'],
-])('[CLIR1] a configuration that throws %s is at fault, during loading and later', async (_, thrown, told) => {
+])('[CLIR1] a configuration that throws %s is at fault, during loading and later', async (_, thrown, expected) => {
   const fault = (what: string) => ({
     code: 'INVALID_INPUT',
-    message: expect.stringContaining(`wrong.ts ${what}: ${told}`),
+    message: expect.stringContaining(`wrong.ts ${what}: ${expected}`),
   });
   await expect(runConfig(about, () => Promise.reject(thrown))).rejects.toMatchObject(fault('cannot be loaded'));
   expect(await strayError(thrown)).toMatchObject(fault('failed after it was loaded'));

@@ -283,7 +283,8 @@ export class LiveSession {
       if (line !== undefined && this.#asking) await this.#answer(this.#asking, line);
       else {
         const rest = restOf(this.#view);
-        if (this.#asking && talk && rest) this.#showNextSteps(rest); // the input has ended, so no answer can come from here
+        // The input has ended, so no answer can come from here.
+        if (this.#asking && talk && rest) this.#showNextSteps(rest);
         await talk?.(line, this);
       }
       if (line === undefined) return;

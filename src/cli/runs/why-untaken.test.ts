@@ -20,9 +20,9 @@ test.each([
     [worker, { ...worker, agents: ['other@1'], hasRoom: true }],
     /yet: all are busy;/,
   ],
-])('[CLIR10] %s: the reason is reported', async (_, workers, told) => {
+])('[CLIR10] %s: the reason is reported', async (_, workers, expected) => {
   const context = { runtime: async () => ({ workers: async () => workers }) } as unknown as Context;
-  expect(await whyUntaken(context, session)).toMatch(told);
+  expect(await whyUntaken(context, session)).toMatch(expected);
 });
 
 test('[CLIR10] while a worker is free for the run, nothing is reported', async () => {

@@ -17,7 +17,8 @@ test('[HTTP5] the keys of a workspace share a rate of four times that of one key
 test('[HTTP5] a key has a limited number of streams: one more is refused with advice, and a stream that ends makes room', async () => {
   const { ask, keys } = await startTestServer({ streamsPerKey: 2 });
   const leaving = new AbortController();
-  const held = [await ask('/v1/events'), await ask('/v1/events', { signal: leaving.signal })]; // keep references: a collected response would end its stream
+  // Keeps references, because a collected response would end its stream.
+  const held = [await ask('/v1/events'), await ask('/v1/events', { signal: leaving.signal })];
   const refused = await ask('/v1/events');
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5']);
   expect(await refused.json()).toMatchObject({ code: 'RATE_LIMITED', detail: expect.stringContaining('end some') });

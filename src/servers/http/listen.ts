@@ -35,6 +35,7 @@ export interface ListenOptions {
   readonly port: number;
   /** How long a stopping server waits for requests under way. */
   readonly drainMs?: number | undefined;
+  /** Time limits after which a connection is closed. */
   readonly timeouts?: Partial<Timeouts> | undefined;
   /** Called when the server begins to stop, so that streams end. */
   readonly onStop?: (() => void) | undefined;

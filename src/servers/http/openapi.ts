@@ -197,7 +197,7 @@ export const openApi = (routes: readonly Route[], version: string): Schema => {
     },
     servers: [{ url: '/', description: 'This server.' }],
     security: [{ key: [] }],
-    tags: [...areas].map((name) => ({ name, description: `Operations on ${name}.` })),
+    tags: [...areas].map((name) => ({ name, description: `Operations of the area ${name}.` })),
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'A key: pdk_…' } },

@@ -32,7 +32,8 @@ test.for([
   ['numbers', '1'],
   ['lists', '[]'],
 ] as const)('[HTTP6] a list of 500,000 %s, one value over the limit, is refused before parsing', async ([, value]) => {
-  const bodyOf = (count: number) => `[${Array(count).fill(value).join(',')}`; // unterminated, so that parsing it would fail
+  // Unterminated, so that parsing it would fail.
+  const bodyOf = (count: number) => `[${Array(count).fill(value).join(',')}`;
   await expect(readJson(asked(bodyOf(500_000)), 10_000_000)).rejects.toMatchObject({
     code: 'PAYLOAD_TOO_LARGE',
     details: { maxValues: 500_000 },

@@ -98,7 +98,7 @@ export const runRoutes = [
     path: '/v1/sessions/{session}/runs/{run}',
     name: 'readRun',
     verb: 'session.run',
-    summary: 'The standing of a run; with `wait`, once it has ended or waits for a person',
+    summary: 'The status of a run; with `wait`, once it has ended or waits for a person',
     params: inRun,
     query: { wait: Flag.optional() },
     answer: RunResultView,
