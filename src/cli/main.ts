@@ -35,12 +35,12 @@ const world: World = {
   }),
   startDetached,
   call: (argv, differing) => runCli({ ...world, ...differing, argv }),
-  // Loaded when a command needs it: help and versions come at once.
+  // Loaded on demand, so that help and version answer at once.
   openRuntime: async (options) => (await import('../runtime.ts')).openRuntime(options),
 };
 
 let isOver = false;
-// That of the process is taken away while a configuration is loaded.
+// Kept because `process.exit` is replaced while a configuration is loaded.
 const exit = process.exit.bind(process);
 const end = (code: number): never => {
   isOver = true;
@@ -48,13 +48,13 @@ const end = (code: number): never => {
 };
 const fail = async (error: unknown): Promise<never> => end(await report(world, error));
 process.on('uncaughtException', (error) => void strayError(error).then(fail));
-// Nothing is left to wait for and no exit code was given: an end that would look like success.
+// The event loop is empty but no exit code was set. Without this, the process would exit as if it had succeeded.
 process.once('beforeExit', () => void fail(unfinished()));
-// So would that of somebody else who ends the process.
+// The same applies when other code ends the process.
 process.once('exit', () => {
   const fault = isOver ? undefined : endedByOthers();
   if (fault) process.exitCode = reportAtOnce(world, fault);
 });
 
-// What was written has been taken by its stream, and an input that nobody needs any more must not keep the process.
+// All output is flushed at this point. Exit explicitly, because an unread stdin would keep the process alive.
 end(await runCli(world));

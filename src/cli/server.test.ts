@@ -19,7 +19,7 @@ const newFolder = async (): Promise<string> => {
   return folder;
 };
 
-/** The same command on a store, and on the server that has it. */
+/** Runs the same command on a store and on its server. */
 const start = async (options: Partial<RuntimeOptions> = {}, working?: { readonly hasWorker: boolean }) => {
   const store = `sqlite:${newSqliteFile()}`;
   const { server, keys, runtime } = await startTestServer({}, { ...options, store }, working);
@@ -41,7 +41,7 @@ const typed = (text: string) => ({
   },
 });
 
-test('[CLIENT8, CLI7] what is written through a server is there, and every reading command answers as on the store', async () => {
+test('[CLIENT8, CLI7] changes through a server are stored, and every reading command answers as it does on the store', async () => {
   const { here, afar } = await start();
   const folder = await newFolder();
   const file = join(folder, 'main.ts');
@@ -66,7 +66,7 @@ test('[CLIENT8, CLI7] what is written through a server is there, and every readi
   await done('pause', id);
   await done('resume', id);
   await done('members', 'add', 'ann', '--role', 'viewer');
-  // However a session is named, a server finds it as a store does.
+  // A server finds a session by any of its names, as a store does.
   for (const named of [id, '-', id.slice(-6), id.slice(4, -1), id.slice(0, -2)]) {
     const summaries = [await afar(['show', named, '--json']), await here(['show', named, '--json'])];
     expect(summaries.map(({ out }) => JSON.parse(out).summary.id)).toEqual([id, id]);
@@ -113,7 +113,7 @@ test('[CLIENT8, CLI7] what is written through a server is there, and every readi
   }
 }, 120_000);
 
-test('[CLIENT8] bundles and files go out of a server and into it', async () => {
+test('[CLIENT8] bundles and files can be downloaded from a server and uploaded to it', async () => {
   const { afar } = await start();
   const folder = await newFolder();
   const id = (await afar(['open'])).out.trim();
@@ -137,7 +137,7 @@ test('[CLIENT8] bundles and files go out of a server and into it', async () => {
   expect(await afar(['gc', '--dry-run'])).toMatchObject({ code: 0 });
 }, 60_000);
 
-test('[CLIENT8] an input is answered by the workers of the server, and followed to its end', async () => {
+test('[CLIENT8] the workers of the server answer an input, and the client follows the run to its end', async () => {
   const { afar, runtime } = await start();
   const sent = await afar(['send', '--new', 'Hello']);
   expect(sent).toMatchObject({ code: 0, out: expect.stringContaining('Done.') });
@@ -154,14 +154,14 @@ test('[CLIENT8] an input is answered by the workers of the server, and followed 
   expect(await afar(['retry', session!.id, '1'])).toMatchObject({ code: 0 });
 }, 60_000);
 
-test('[CLIR10] whoever waits for a run that no worker takes is told so, and how one is started', async () => {
+test('[CLIR10] waiting for a run that no worker claims prints a note that says how to start a worker', async () => {
   const { afar, keys, runtime } = await start({}, { hasWorker: false });
-  const told = (key: string) => {
+  const startSending = (key: string) => {
     const err = recorder(Number.POSITIVE_INFINITY);
     const sending = afar(['send', '--new', 'Hello'], { err, env: { PERDURE_KEY: key } });
     return { sending, text: () => err.bytes().toString() };
   };
-  const [one, other] = [told(keys.admin), told(keys.member)];
+  const [one, other] = [startSending(keys.admin), startSending(keys.member)];
   const next = 'start one with `perdure worker` where the store is';
   await expect
     .poll(one.text, { timeout: 20_000 })
@@ -172,7 +172,7 @@ test('[CLIR10] whoever waits for a run that no worker takes is told so, and how 
   expect(one.text().match(/no worker/g)).toHaveLength(1);
 }, 60_000);
 
-test('[CLIR10] whoever leaves an input that no worker takes is told that it waits, and so is whoever retries', async () => {
+test('[CLIR10] detaching from an input that no worker claims says that it waits, and so does a retry', async () => {
   const { afar, runtime } = await start({}, { hasWorker: false });
   const err = recorder(Number.POSITIVE_INFINITY);
   let leave: ((how: 'interrupt' | 'leave') => void) | undefined;
@@ -197,7 +197,7 @@ test('[CLIR10] whoever leaves an input that no worker takes is told that it wait
   expect(retried.err).toMatch(/^no worker has taken it yet: none has the agent tester@1; start one with/);
 }, 60_000);
 
-test('[CLIR2, FORK6] whoever waits for a run that a rewind from elsewhere cancels is told so', async () => {
+test('[CLIR2, FORK6] a client that waits for a run reports it as cancelled when a rewind elsewhere cancels it', async () => {
   const { afar, here, runtime } = await start({}, { hasWorker: false });
   const session = await runtime.sessions.open({ agent: testAgent });
   const out = recorder(Number.POSITIVE_INFINITY);
@@ -209,7 +209,7 @@ test('[CLIR2, FORK6] whoever waits for a run that a rewind from elsewhere cancel
   expect({ type, payload }).toEqual({ type: 'run.ended', payload: { status: 'cancelled' } });
 }, 60_000);
 
-test('[CLIENT8] Ctrl-C leaves a run to the server, and a second one cancels it there', async () => {
+test('[CLIENT8] Ctrl-C leaves the run to the server, and a second Ctrl-C cancels it there', async () => {
   const began = Promise.withResolvers<void>();
   const wait = defineTool({
     name: 'wait',
@@ -248,7 +248,7 @@ test('[CLIENT8] Ctrl-C leaves a run to the server, and a second one cancels it t
   expect(await attached).toMatchObject({ code: 3 });
 }, 60_000);
 
-test('[CLIENT8] a chat goes on over a server, line by line', async () => {
+test('[CLIENT8] a chat works over a server, line by line', async () => {
   const { afar } = await start();
   const person = () => personAt(Readable.from(['Hello\n', 'And again\n', '/pause\n']), new PassThrough() as never);
   const chat = await afar(['chat'], { person });
@@ -257,7 +257,7 @@ test('[CLIENT8] a chat goes on over a server, line by line', async () => {
   expect((await afar(['show', id])).out).toContain('paused');
 }, 60_000);
 
-test('[CLIENT8] what works on a store itself says so before anything is asked', async () => {
+test('[CLIENT8] commands that need the store itself are refused before any request', async () => {
   const { url, keys } = await start();
   const call = (...argv: readonly string[]) => callCli(argv, { env: { PERDURE_KEY: keys.admin, PERDURE_SERVER: url } });
   const local = [
@@ -291,7 +291,7 @@ test('[CLIENT8] what works on a store itself says so before anything is asked', 
   });
 }, 60_000);
 
-test('[CLIENT8, CLI13] what is for a store is refused with a server, however that was named, and nothing is done', async () => {
+test('[CLIENT8, CLI13] store options are refused with a server, whether the option or the environment names it, and nothing changes', async () => {
   const { url, keys, runtime } = await start();
   const env = { PERDURE_KEY: keys.admin };
   const columns = Number.POSITIVE_INFINITY;
@@ -306,14 +306,14 @@ test('[CLIENT8, CLI13] what is for a store is refused with a server, however tha
     ['agents', '--config', 'nosuch.ts'],
   ];
   for (const argv of calls) {
-    const told = (server: string) => ({
+    const refusal = (server: string) => ({
       code: 2,
       err: expect.stringMatching(
         `^error INVALID_INPUT: ${argv.at(-2)} is for a store, and with ${server} the server and its key decide that: leave out`,
       ),
     });
-    expect(await byEnv(...argv)).toMatchObject(told('PERDURE_SERVER'));
-    expect(await byName(...argv)).toMatchObject(told('--server'));
+    expect(await byEnv(...argv)).toMatchObject(refusal('PERDURE_SERVER'));
+    expect(await byName(...argv)).toMatchObject(refusal('--server'));
   }
   for (const named of [{ PERDURE_SERVER: url }, {}]) {
     const argv = ['open', ...('PERDURE_SERVER' in named ? [] : ['--server', url])];
@@ -330,16 +330,16 @@ test('[CLIENT8, CLI13] what is for a store is refused with a server, however tha
   expect((await runtime.sessions.list()).sessions).toEqual([]);
 }, 60_000);
 
-test('[CLIENT8] whoever serves has no use for the server of the environment', async () => {
+test('[CLIENT8] serve ignores PERDURE_SERVER', async () => {
   const served = await callCli(['serve', '--port', '0'], {
     env: { PERDURE_SERVER: 'http://127.0.0.1:1' },
     folder: await newFolder(),
-    openRuntime: () => Promise.reject(new PerdureError('STORE_UNAVAILABLE', 'the store is asked')),
+    openRuntime: () => Promise.reject(new PerdureError('STORE_UNAVAILABLE', 'the store was opened')),
   });
-  expect(served).toMatchObject({ code: 8, err: expect.stringContaining('the store is asked') });
+  expect(served).toMatchObject({ code: 8, err: expect.stringContaining('the store was opened') });
 });
 
-test('[CLIENT8] what goes on in the background of a named store is not led to the server of the environment', async () => {
+test('[CLIENT8] a background worker of an explicit store does not inherit PERDURE_SERVER', async () => {
   const started: unknown[] = [];
   const store = `sqlite:${newSqliteFile()}`;
   const sent = await callCli(['send', '--new', 'hi', '--detach', '--store', store], {
@@ -351,7 +351,7 @@ test('[CLIENT8] what goes on in the background of a named store is not led to th
   expect(started).toEqual([{ PERDURE_STORE: store, PERDURE_WORKSPACE: 'local' }]);
 });
 
-test('[CLIENT9] the key comes from the environment or a file of one’s own, and is never shown', async () => {
+test('[CLIENT9] the key comes from the environment or a private file, and is never shown', async () => {
   const { url, keys, afar } = await start();
   const file = join(await newFolder(), 'key');
   await writeFile(file, `${keys.viewer}\n`, { mode: 0o600 });
@@ -380,7 +380,7 @@ test('[CLIENT9] the key comes from the environment or a file of one’s own, and
   const noAddress = await callCli(['ls', '--server', 'foo']);
   expect(noAddress).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/not the address of a server: give one such/),
+    err: expect.stringMatching(/the server address is not valid: give one such/),
   });
   const nowhere = await callCli(['ls', '--server', `${url}/v1`], {
     env: { PERDURE_KEY: keys.viewer },
@@ -388,14 +388,14 @@ test('[CLIENT9] the key comes from the environment or a file of one’s own, and
   });
   expect(nowhere.code).toBe(2);
   expect(nowhere.err).toBe(
-    `error ROUTE_NOT_FOUND: there is nothing at ${url}/v1: leave out /v1 in the address of the server\n`,
+    `error ROUTE_NOT_FOUND: there is nothing at ${url}/v1: leave /v1 out of the server address\n`,
   );
   const broken = await afar(['ls'], { env: { PERDURE_KEY: `${keys.viewer}\nhost: a` } });
   expect(broken.code).toBe(2);
   for (const { out, err } of [refused, wrong, broken]) expect(out + err).not.toContain(keys.viewer);
 }, 60_000);
 
-test('[CLIENT10] a server cannot lead the copying of files out of the folder', async () => {
+test('[CLIENT10] a malicious server cannot make a copy write outside of the target folder', async () => {
   const folder = await newFolder();
   const lying = (...listed: readonly object[]) =>
     ({ files: { list: async () => listed, read: async () => Buffer.from('owned') } }) as unknown as Session;

@@ -7,7 +7,7 @@ import type { Session } from '../core/runtime/session.ts';
 import { newMemoryDatabase } from '../testing/memory-database.ts';
 import { copyHere } from './files/copy-here.ts';
 
-test.runIf(existsSync('/proc/self'))('[CLI1] where no folder can be made, nobody waits for one', async () => {
+test.runIf(existsSync('/proc/self'))('[CLI1] a folder that cannot be created is reported at once', async () => {
   const database = newMemoryDatabase();
   const id = (await callCliOn(database, ['open'])).out.trim();
   const columns = Number.POSITIVE_INFINITY;
@@ -27,27 +27,27 @@ test.runIf(existsSync('/proc/self'))('[CLI1] where no folder can be made, nobody
   });
 });
 
-test('[CLI1] where a file stands in place of a folder, it is named', async () => {
+test('[CLI1] a file in place of a folder is named in the error', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-unmakeable-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'afile');
   writeFileSync(file, '');
   const columns = Number.POSITIVE_INFINITY;
-  const told = `${file} is a file, not a folder`;
+  const why = `${file} is a file, not a folder`;
   for (const path of [join(file, 'x.db'), join(file, 'sub', 'x.db')]) {
     expect(await callCli(['open', '--store', `sqlite:${path}`], { columns })).toMatchObject({
       code: 8,
-      err: `error STORE_UNAVAILABLE: ${path}: ${told}; name a file in a folder\n`,
+      err: `error STORE_UNAVAILABLE: ${path}: ${why}; name a file in a folder\n`,
     });
   }
   const database = newMemoryDatabase();
   const id = (await callCliOn(database, ['open'])).out.trim();
   expect(await callCliOn(database, ['files', 'get', id, '--to', file], { columns })).toMatchObject({
     code: 1,
-    err: `error FILE_UNAVAILABLE: ${file} cannot be made (${told}): name a new or empty folder\n`,
+    err: `error FILE_UNAVAILABLE: ${file} cannot be made (${why}): name a new or empty folder\n`,
   });
   const served = { files: { list: async () => [] } } as unknown as Session;
-  await expect(copyHere(served, file, {})).rejects.toMatchObject({ message: `cannot write ${file}: ${told}` });
+  await expect(copyHere(served, file, {})).rejects.toMatchObject({ message: `cannot write ${file}: ${why}` });
 });
 
 const columns = Number.POSITIVE_INFINITY;
@@ -64,7 +64,7 @@ const obstacles = () => {
   return { file: file!, full: full!, nowhere: nowhere!, circle: circle! };
 };
 
-test('[CLI1] where no folder can be, it is told in words what is there', async () => {
+test('[CLI1] an error about an impossible folder says in words what is in its place', async () => {
   const { file, nowhere, circle } = obstacles();
   const inTheWay = { [file]: 'a file', [nowhere]: 'a link to nothing', [circle]: 'a link to nothing' };
   const database = newMemoryDatabase();
@@ -91,16 +91,17 @@ test('[CLI1] where no folder can be, it is told in words what is there', async (
   }
 });
 
-test('[CLI1] where no file can be, it is told in words what is there', async () => {
+test('[CLI1] an error about an impossible file says in words what is in its place', async () => {
   const { file, full, circle } = obstacles();
   const database = newMemoryDatabase();
   const id = (await callCliOn(database, ['open'])).out.trim();
-  const told = async (...argv: readonly string[]) => (await callCliOn(database, argv, { columns })).err.split('\n')[0];
+  const errorOf = async (...argv: readonly string[]) =>
+    (await callCliOn(database, argv, { columns })).err.split('\n')[0];
   const cannot = (verb: string, path: string, why: string) => `error FILE_UNAVAILABLE: cannot ${verb} ${path}: ${why}`;
   const inCircle = 'its links go round in a circle';
-  expect(await told('import', circle)).toBe(cannot('read', circle, inCircle));
-  expect(await told('export', id, '-o', circle)).toBe(cannot('write', circle, inCircle));
-  expect(await told('export', id, '-o', full)).toBe(`error FILE_UNAVAILABLE: ${full} is a folder: -o names a file`);
+  expect(await errorOf('import', circle)).toBe(cannot('read', circle, inCircle));
+  expect(await errorOf('export', id, '-o', circle)).toBe(cannot('write', circle, inCircle));
+  expect(await errorOf('export', id, '-o', full)).toBe(`error FILE_UNAVAILABLE: ${full} is a folder: -o names a file`);
   const server = ['--server', 'http://127.0.0.1:1'];
   expect((await callCli(['ls', ...server, '--key-file', full], { columns })).err).toContain(
     cannot('read', full, 'it is a folder'),
@@ -145,7 +146,7 @@ test.each([
   ['send - hello', '--file', 'file'],
   ['artifacts -', '--keep', 'file'],
   ['ls', '--key-file', 'file'],
-])('[CLI1] an empty name is none: %s %s', async (call, option, what) => {
+])('[CLI1] an empty name is refused: %s %s', async (call, option, what) => {
   const name = option === '-o' ? '--output' : option;
   expect(await callCli([...call.split(' '), option, ''], { columns })).toMatchObject({
     code: 2,
@@ -153,7 +154,7 @@ test.each([
   });
 });
 
-test('[CLI1] an empty argument names no file', async () => {
+test('[CLI1] an empty argument for a file is refused', async () => {
   for (const call of [
     ['import', ''],
     ['files', 'put', '-', 'a.txt', ''],

@@ -6,7 +6,7 @@ import type { Point } from '../schema/point.ts';
 type Value = string | number | boolean | undefined;
 export type Query = Readonly<Record<string, Value | readonly Value[]>>;
 
-/** A path whose parts are data. */
+/** Builds a URL path and percent-encodes every interpolated part. */
 export const path = (fixed: TemplateStringsArray, ...parts: readonly (string | number)[]): string =>
   String.raw({ raw: fixed }, ...parts.map((part) => encodeURIComponent(part)));
 
@@ -18,7 +18,7 @@ export const queryText = (query: Query = {}): string => {
   return given.size > 0 ? `?${given}` : '';
 };
 
-/** As queries write it. */
+/** Formats a point as query parameters spell it: `seq:N` or `turn:N`. */
 export const pointText = (point: Point | undefined): string | undefined =>
   point && ('seq' in point ? `seq:${point.seq}` : `turn:${point.turn}`);
 
@@ -29,21 +29,21 @@ export const placeText = (place: Place): string => {
   return [session, at].filter((part) => part !== undefined).join('@');
 };
 
-/** The address of a server, without a slash at its end. */
+/** Validates a server address and removes its trailing slash. */
 export const parseServer = (url: string): string => {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const isServer = parsed && /^https?:$/.test(parsed.protocol) && !parsed.username && !parsed.password;
   if (!isServer || parsed.search || parsed.hash) {
     throw new PerdureError(
       'INVALID_INPUT',
-      'this is not the address of a server: give one such as https://perdure.example.org, and no more',
+      'the server address is not valid: give one such as https://perdure.example.org, without user, query or fragment',
     );
   }
   return parsed.href.replace(/\/+$/, '');
 };
 
-/** It goes into a header; what it is stays untold. */
+/** The key goes into a header, so control characters must not pass. The error must not repeat the key. */
 export const parseKey = (key: string): string => {
   if (typeof key === 'string' && /^pdk_[\x21-\x7e]{1,500}$/.test(key)) return key;
-  throw new PerdureError('INVALID_INPUT', 'the key is not one of Perdure: it begins with pdk_, and has no spaces');
+  throw new PerdureError('INVALID_INPUT', 'the API key is not valid: it must begin with pdk_ and contain no spaces');
 };

@@ -1,6 +1,6 @@
 import { PerdureError } from '../schema/error.ts';
 
-/** An agent that the server holds: by its name in the newest version, or with the version, as what defineAgent gives has it. */
+/** An agent that the server knows. A name alone means its newest version; the result of `defineAgent` also fits. */
 export type AgentRef = string | { readonly name: string; readonly version?: number | undefined };
 
 export const agentRef = (agent: AgentRef): { readonly name: string; readonly version?: number | undefined } => {
@@ -8,6 +8,6 @@ export const agentRef = (agent: AgentRef): { readonly name: string; readonly ver
   if (typeof name === 'string') return { name, version };
   throw new PerdureError(
     'INVALID_INPUT',
-    'the agent is not valid: give its name, { name, version } or what defineAgent gives',
+    'the agent is not valid: pass its name, { name, version } or the result of defineAgent',
   );
 };

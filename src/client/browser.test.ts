@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { listValueImports } from '../../scripts/check-imports.ts';
 
-/** All that is loaded with a file: files by their path, packages by their name. */
+/** Everything that a file loads, directly or indirectly: files by path, packages by name. */
 const loadedWith = (file: string, found = new Set<string>()): ReadonlySet<string> => {
   if (found.has(file)) return found;
   found.add(file);
@@ -17,10 +17,10 @@ const loadedWith = (file: string, found = new Set<string>()): ReadonlySet<string
 const packagesOf = (file: string): readonly string[] =>
   [...loadedWith(resolve(import.meta.dirname, file))].filter((name) => !name.startsWith('/'));
 
-test('[CLIENT1] the client and all that it loads needs no module of Node, and no package but zod', () => {
+test('[CLIENT1] the client and everything it loads use no Node module and no package except zod', () => {
   expect(packagesOf('index.ts')).toEqual(['zod']);
 });
 
-test('[CLIENT1] the same walk finds what the server needs', () => {
+test('[CLIENT1] the same import walk does find the modules that the server needs', () => {
   expect(packagesOf('../servers/http/server.ts')).toEqual(expect.arrayContaining(['node:events', 'hono', 'mutative']));
 });

@@ -14,7 +14,7 @@ const patchBy = (state: State, mutation: Mutation): readonly PatchOperation[] =>
   const returned = mutation(draft);
   if (returned instanceof Promise) {
     returned.catch(() => undefined);
-    throw new PerdureError('INVALID_INPUT', 'a change of the state cannot wait for anything: await first, then commit');
+    throw new PerdureError('INVALID_INPUT', 'a commit function must be synchronous: await first, then commit');
   }
   return patchBetween(state, draft) as readonly PatchOperation[];
 };
@@ -34,7 +34,10 @@ const send = async (
   return commit;
 };
 
-/** By a patch; or by a function, on the state as it is here, sent as the patch that it amounts to, and run again when the state has moved meanwhile. */
+/**
+ * Sends a patch as it is. A function runs on the state read here and is sent as the resulting patch; it runs again
+ * when the state has changed meanwhile.
+ */
 export const commitAfar = async (
   transport: Transport,
   session: string,

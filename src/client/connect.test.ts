@@ -34,118 +34,121 @@ const failureOf = (promise: Promise<unknown>) =>
     ({ code, message, details }: PerdureError) => ({ code, message, details }),
   );
 
-/** What every verb gives, in one order, without what no two runs have in common. */
+/** Calls every verb in a fixed order and records the results, with the values that differ between runs replaced. */
 const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unknown[]> => {
-  const told: unknown[] = [];
-  const tell = async (name: string, value: unknown): Promise<void> => {
+  const results: unknown[] = [];
+  const record = async (name: string, value: unknown): Promise<void> => {
     const text = JSON.stringify(await value, sameEverywhere);
-    told.push([name, text === undefined ? undefined : JSON.parse(text)]);
+    results.push([name, text === undefined ? undefined : JSON.parse(text)]);
   };
   const { sessions } = runtime;
   const session = await sessions.open({ title: 'One', metadata: { ticket: 'OPS-1' }, budget: { turns: 50 } });
-  await tell(
+  await record(
     'append',
     session.append({ role: 'user', content: 'What does the test expect?' }, { idempotencyKey: 'a' }),
   );
-  await tell('append twice', session.append([{ role: 'assistant', content: 'A port.' }]));
-  await tell('describe', session.describe({ title: 'Two' }));
-  await tell('summary', session.summary());
-  await tell('commit', session.commit([{ op: 'add', path: '/facts/port', value: 8080 }], { why: 'it says so' }));
-  await tell(
+  await record('append twice', session.append([{ role: 'assistant', content: 'A port.' }]));
+  await record('describe', session.describe({ title: 'Two' }));
+  await record('summary', session.summary());
+  await record('commit', session.commit([{ op: 'add', path: '/facts/port', value: 8080 }], { why: 'it says so' }));
+  await record(
     'commit by a function',
     session.commit((draft) => {
       draft.facts.port = 8081;
       draft.plan['a/b~c'] = { step: 'test', status: 'todo', order: 1 };
     }),
   );
-  await tell(
+  await record(
     'commit of nothing',
     session.commit(() => undefined),
   );
-  await tell('no commit', session.commit([]));
-  await tell('state', session.state());
-  await tell('state then', session.state({ at: { turn: 0 } }));
-  await tell('lift', session.lift('/facts/port', { to: 'verified', why: 'looked' }));
-  await tell('commits', session.commits({ last: { turns: 5 }, path: '/facts/**', provenance: ['human', 'verified'] }));
-  await tell('commits of turns', session.commits({ turns: { from: 0, to: 9 }, since: new Date(0), limit: 2 }));
-  await tell('all commits', sessions.commits({ path: '/facts/port', since: 0 }));
+  await record('no commit', session.commit([]));
+  await record('state', session.state());
+  await record('state then', session.state({ at: { turn: 0 } }));
+  await record('lift', session.lift('/facts/port', { to: 'verified', why: 'looked' }));
+  await record(
+    'commits',
+    session.commits({ last: { turns: 5 }, path: '/facts/**', provenance: ['human', 'verified'] }),
+  );
+  await record('commits of turns', session.commits({ turns: { from: 0, to: 9 }, since: new Date(0), limit: 2 }));
+  await record('all commits', sessions.commits({ path: '/facts/port', since: 0 }));
   const [newest] = await session.commits({ limit: 1, path: '/plan/**' });
-  await tell('revert', session.revert(newest!.seq, { why: 'not yet' }));
-  await tell('pin', session.pin('port'));
-  await tell('unpin', session.unpin('port'));
-  await tell('context', session.context({ maxTokens: 5000 }));
-  await tell('transcript', session.transcript({ lastTurns: 1 }));
-  await tell('events', Array.fromAsync(session.events({ after: 2 })));
-  await tell('events up to a point', Array.fromAsync(session.events({ at: { turn: 1 } })));
-  await tell('write', session.files.write('src/a.txt', 'one\n', { mode: 0o755, expect: null, why: 'a start' }));
-  await tell(
+  await record('revert', session.revert(newest!.seq, { why: 'not yet' }));
+  await record('pin', session.pin('port'));
+  await record('unpin', session.unpin('port'));
+  await record('context', session.context({ maxTokens: 5000 }));
+  await record('transcript', session.transcript({ lastTurns: 1 }));
+  await record('events', Array.fromAsync(session.events({ after: 2 })));
+  await record('events up to a point', Array.fromAsync(session.events({ at: { turn: 1 } })));
+  await record('write', session.files.write('src/a.txt', 'one\n', { mode: 0o755, expect: null, why: 'a start' }));
+  await record(
     'write again',
     session.files.write('src/a.txt', new TextEncoder().encode('two\n'), { idempotencyKey: 'w' }),
   );
-  await tell('list', session.files.list());
-  await tell('list a folder', session.files.list({ path: 'src' }));
-  await tell('read', Array.from(await session.files.read('src/a.txt')));
+  await record('list', session.files.list());
+  await record('list a folder', session.files.list({ path: 'src' }));
+  await record('read', Array.from(await session.files.read('src/a.txt')));
   const { seq } = await session.summary();
-  await tell('diff of files', session.files.diff({ seq: seq - 1 }, { session: session.id }));
-  await tell('changes of files', session.files.changes({ seq: seq - 1 }, { session: session.id, seq }));
-  await tell('history', session.files.history('src/a.txt', { limit: 5 }));
-  await tell('restore, dry', session.files.restore({ seq: seq - 1 }, { isDryRun: true }));
-  await tell('restore', session.files.restore({ seq: seq - 1 }, { paths: ['src/a.txt'], why: 'back' }));
-  await tell('keep', session.artifacts.keep('report (1) + a.md', '# Report\n'));
-  await tell('keep a file', session.artifacts.keep('a.txt', { path: 'src/a.txt' }, { mediaType: 'text/x' }));
-  await tell('artifacts', session.artifacts.list());
-  await tell('artifact', Array.from(await session.artifacts.read('report (1) + a.md')));
-  await tell('delete', session.files.delete('src/a.txt', { why: 'done' }));
+  await record('diff of files', session.files.diff({ seq: seq - 1 }, { session: session.id }));
+  await record('changes of files', session.files.changes({ seq: seq - 1 }, { session: session.id, seq }));
+  await record('history', session.files.history('src/a.txt', { limit: 5 }));
+  await record('restore, dry', session.files.restore({ seq: seq - 1 }, { isDryRun: true }));
+  await record('restore', session.files.restore({ seq: seq - 1 }, { paths: ['src/a.txt'], why: 'back' }));
+  await record('keep', session.artifacts.keep('report (1) + a.md', '# Report\n'));
+  await record('keep a file', session.artifacts.keep('a.txt', { path: 'src/a.txt' }, { mediaType: 'text/x' }));
+  await record('artifacts', session.artifacts.list());
+  await record('artifact', Array.from(await session.artifacts.read('report (1) + a.md')));
+  await record('delete', session.files.delete('src/a.txt', { why: 'done' }));
   const fork = await session.fork({ at: { turn: 1 }, title: 'Fork' });
   await fork.commit([{ op: 'add', path: '/facts/host', value: 'here' }]);
-  await tell('diff', session.diff({ turn: 1 }, { session: fork.id }));
-  await tell('adopt', session.adopt(fork.id, { onConflict: 'theirs' }));
-  await tell('tree', session.tree());
-  await tell('rewind', session.rewind({ to: { turn: 1 }, reason: 'again' }));
-  await tell('retry', session.retry({ turn: 1 }));
-  await tell('compact', session.compact({ keepTurns: 1 }));
-  await tell('verify', session.verify({ isQuick: true }));
-  await tell('pause', session.pause({ reason: 'lunch' }));
-  await tell('resume', session.resume());
-  await tell('handoff', session.handoff({ to: 'human', reason: 'look' }));
-  await tell('handoff back', session.handoff({ to: 'agent' }));
-  await tell('limit', session.limit({ turns: 60 }, { reason: 'more' }));
-  await tell('usage', session.usage());
-  await tell('bind', session.bind(testAgent));
+  await record('diff', session.diff({ turn: 1 }, { session: fork.id }));
+  await record('adopt', session.adopt(fork.id, { onConflict: 'theirs' }));
+  await record('tree', session.tree());
+  await record('rewind', session.rewind({ to: { turn: 1 }, reason: 'again' }));
+  await record('retry', session.retry({ turn: 1 }));
+  await record('compact', session.compact({ keepTurns: 1 }));
+  await record('verify', session.verify({ isQuick: true }));
+  await record('pause', session.pause({ reason: 'lunch' }));
+  await record('resume', session.resume());
+  await record('handoff', session.handoff({ to: 'human', reason: 'look' }));
+  await record('handoff back', session.handoff({ to: 'agent' }));
+  await record('limit', session.limit({ turns: 60 }, { reason: 'more' }));
+  await record('usage', session.usage());
+  await record('bind', session.bind(testAgent));
   const run = await session.send('Say hello', { idempotencyKey: 's', policy: 'queue' });
-  await tell('result', run.result());
-  await tell('ended', run.ended());
-  await tell('standing', (await session.run(run.id)).standing());
-  await tell('events of a run', Array.fromAsync(run.events()));
+  await record('result', run.result());
+  await record('ended', run.ended());
+  await record('standing', (await session.run(run.id)).standing());
+  await record('events of a run', Array.fromAsync(run.events()));
   await session.send('Later', { notBefore: 4_000_000_000_000 });
-  await tell('inputs', session.inputs());
-  await tell('rewind of what waits', session.rewind({ to: { seq: (await session.summary()).seq } }));
-  await tell('no inputs', session.inputs());
+  await record('inputs', session.inputs());
+  await record('rewind of what waits', session.rewind({ to: { seq: (await session.summary()).seq } }));
+  await record('no inputs', session.inputs());
   await session.send('Later', { notBefore: 4_000_000_000_000 });
   const again = await session.retry({ turn: (await session.summary()).turn });
-  await tell('retry of what waits', again.cancelled);
+  await record('retry of what waits', again.cancelled);
   await again.run!.ended();
-  await tell('toolCalls', session.toolCalls({ tool: 'echo', status: 'ok' }));
-  await tell('all calls', sessions.toolCalls({ run: run.id }));
-  await tell('cancel of nothing', session.cancel());
-  await tell('replay', (await session.replay({ turn: (await session.summary()).turn })).departures);
-  await tell('close', session.close({ reason: 'over' }));
-  await tell('archive', session.archive());
-  await tell('restored', session.restore());
-  await tell('reopen', session.reopen());
-  await tell('approvals', runtime.approvals.list());
-  await tell('agents', runtime.agents.list());
-  await tell('gc', runtime.gc({ isDryRun: true, graceMs: 0 }));
-  await tell('no such session', failureOf(sessions.get('ses_01jd3v8m9k5x7q2w4e6r8t0y1a')));
-  await tell('no session at all', failureOf(sessions.get('nonsense')));
-  await tell('no such point', failureOf(session.state({ at: { turn: 99 } })));
-  await tell('no such file', failureOf(session.files.read('nothing')));
-  await tell('wrong state', failureOf(session.commit([{ op: 'add', path: '/plan/a', value: 7 }])));
-  await tell('illegal', failureOf(session.archive()));
-  return told;
+  await record('toolCalls', session.toolCalls({ tool: 'echo', status: 'ok' }));
+  await record('all calls', sessions.toolCalls({ run: run.id }));
+  await record('cancel of nothing', session.cancel());
+  await record('replay', (await session.replay({ turn: (await session.summary()).turn })).departures);
+  await record('close', session.close({ reason: 'over' }));
+  await record('archive', session.archive());
+  await record('restored', session.restore());
+  await record('reopen', session.reopen());
+  await record('approvals', runtime.approvals.list());
+  await record('agents', runtime.agents.list());
+  await record('gc', runtime.gc({ isDryRun: true, graceMs: 0 }));
+  await record('no such session', failureOf(sessions.get('ses_01jd3v8m9k5x7q2w4e6r8t0y1a')));
+  await record('no session at all', failureOf(sessions.get('nonsense')));
+  await record('no such point', failureOf(session.state({ at: { turn: 99 } })));
+  await record('no such file', failureOf(session.files.read('nothing')));
+  await record('wrong state', failureOf(session.commit([{ op: 'add', path: '/plan/a', value: 7 }])));
+  await record('illegal', failureOf(session.archive()));
+  return results;
 };
 
-test('[CLIENT2] the same steps give the same answers and the same failures over a server as in the library', async () => {
+test('[CLIENT2] the same calls return the same results and the same errors over a server as in the library', async () => {
   const { server, keys, runtime } = await startTestServer();
   const other = runtime.as({ workspace: 'other', member: 'the-admin', role: 'admin' });
   await other.worker({ pollMs: 200 }).start();
@@ -155,7 +158,7 @@ test('[CLIENT2] the same steps give the same answers and the same failures over 
   expect(afar.length).toBeGreaterThan(70);
 }, 120_000);
 
-test('[CLIENT2] sessions are listed, exported and taken over; members, keys and the audit log are kept, over a server', async () => {
+test('[CLIENT2] a client of a server can list, export and import sessions and manage members, keys and the audit log', async () => {
   const { server, keys, foreignKeys } = await startTestServer();
   const client = connect({ url: `${server.url}/`, key: keys.admin });
   const [one, two] = [await client.sessions.open({ title: 'One' }), await client.sessions.open({ agent: 'tester' })];
@@ -189,10 +192,10 @@ test('[CLIENT2] sessions are listed, exported and taken over; members, keys and 
   expect(entries.map(({ verb }) => verb)).toEqual(['audit.list', 'members.remove', 'keys.revoke']);
 }, 60_000);
 
-test('[CLIENT2] secrets and webhooks are kept over a server', async () => {
+test('[CLIENT2] a client of a server can manage secrets and webhooks', async () => {
   const { server, keys } = await startTestServer();
   const { vault, webhooks } = connect({ url: server.url, key: keys.admin });
-  const value = 'a value that nobody is told';
+  const value = 'a value that must not leak';
   expect(await vault.set('github', value, { about: 'issues' })).toMatchObject({ name: 'github', about: 'issues' });
   expect(await vault.list()).toMatchObject([{ name: 'github' }]);
   expect(await vault.rotate()).toEqual({ secrets: 1 });
@@ -212,7 +215,7 @@ test('[CLIENT2] secrets and webhooks are kept over a server', async () => {
   await expect(webhooks.test(webhook.id)).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
 }, 60_000);
 
-test('[CLIENT1] what needs the process or the machine of the store says so, and what is no address or no key is refused', async () => {
+test("[CLIENT1] verbs that need the store's process or machine fail with advice, and invalid addresses and keys are rejected", async () => {
   const key = 'pdk_local.key.secret';
   const client = connect({ url: 'http://127.0.0.1:9', key });
   const open = client.sessions.open({ files: { from: '.' } });
@@ -230,14 +233,16 @@ test('[CLIENT1] what needs the process or the machine of the store says so, and 
   await expect(session.compact({ summarize: () => 'short' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(session.replay({ turn: 1, model: {} })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   for (const url of ['perdure.example.org', 'ftp://a', 'http://user:word@host', 'http://host/?a', 'http://host/#a']) {
-    expect(() => connect({ url, key })).toThrow('not the address of a server: give one such as https://');
+    expect(() => connect({ url, key })).toThrow('the server address is not valid: give one such as https://');
   }
   for (const wrong of ['', 'secret', 'pdk_a\r\nhost: b', 'pdk_ä']) {
-    expect(() => connect({ url: 'http://host', key: wrong })).toThrow(/^the key is not one of Perdure/);
+    expect(() => connect({ url: 'http://host', key: wrong })).toThrow(
+      /^the API key is not valid: it must begin with pdk_/,
+    );
   }
 });
 
-test('[CLIENT7] a change by a function is run again when the state has moved, so that none of many at once is lost', async () => {
+test('[CLIENT7] a commit function runs again when the state has changed, so that no concurrent commit is lost', async () => {
   const { server, keys } = await startTestServer();
   const { sessions } = connect({ url: server.url, key: keys.member });
   const session = await sessions.open();
@@ -262,7 +267,7 @@ test('[CLIENT7] a change by a function is run again when the state has moved, so
   expect(runs).toBe(1);
 }, 60_000);
 
-test('[CLIENT4] a session, its commits, what is written right now, a run and the workspace are followed', async () => {
+test('[CLIENT4] a client can follow a session, its commits, its previews, a run and the workspace', async () => {
   const { server, keys, runtime } = await startTestServer();
   const client = connect({ url: server.url, key: keys.member });
   const leaving = new AbortController();
@@ -295,7 +300,7 @@ test('[CLIENT4] a session, its commits, what is written right now, a run and the
   const followed: number[] = [];
   for await (const { seq } of events) {
     followed.push(seq);
-    if (seq === newest) leaving.abort(); // ends it without an error
+    if (seq === newest) leaving.abort(); // ends the stream without an error
   }
   expect(followed).toEqual(Array.from({ length: newest - 1 }, (_, index) => index + 2));
   expect(await commits.next()).toMatchObject({ done: true });
@@ -306,7 +311,7 @@ test('[CLIENT4] a session, its commits, what is written right now, a run and the
   await expect(run.ended({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 }, 60_000);
 
-/** Breaks off each stream of a run after one event. */
+/** A fetch that breaks every run stream after one event. */
 const breaking = () => {
   let connections = 0;
   const breakingFetch: typeof fetch = async (...request) => {
@@ -332,7 +337,7 @@ const breaking = () => {
   return { fetch: breakingFetch, connections: () => connections };
 };
 
-test('[CLIENT4, RUN22] a run, and an input that joined it, are read to their end over any break, and behind it nobody waits', async () => {
+test('[CLIENT4, RUN22] a run and an input that joined it are read to their end despite broken connections, and a reader past the end returns at once', async () => {
   const { server, keys, runtime } = await startTestServer({}, {}, { hasWorker: false });
   const broken = breaking();
   const client = connect({ url: server.url, key: keys.member, fetch: broken.fetch });

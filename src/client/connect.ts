@@ -25,7 +25,7 @@ type Verbs = Pick<
   | 'dispatcher'
 >;
 
-/** What a member may do with a workspace, over HTTP: the verbs of `runtime.as(…)`. It holds nothing open. */
+/** A member's access to a workspace over HTTP, with the verbs of `runtime.as(…)`. It holds no open resources. */
 export interface Client extends Verbs {
   readonly sessions: ClientSessions;
   readonly agents: { list(): Promise<readonly AgentInfo[]> };
@@ -41,7 +41,7 @@ async function* changesAfar(
   }
 }
 
-/** Nothing is asked of the server yet. */
+/** Sends no request until a verb is called. */
 export const connect = (options: ConnectOptions): Client => {
   const transport = transportTo(options);
   return {
@@ -58,10 +58,10 @@ export const connect = (options: ConnectOptions): Client => {
     changes: (asked = {}) => endAtOnce(asked.signal, (signal) => changesAfar(transport, asked, signal)),
     workers: async () => (await transport.json<{ workers: readonly WorkerInfo[] }>('/v1/workers')).workers,
     worker: () => {
-      throw notFromAfar('worker', 'it works where the store is: start `perdure worker` there');
+      throw notFromAfar('worker', 'a worker runs where the store is: start `perdure worker` there');
     },
     dispatcher: () => {
-      throw notFromAfar('dispatcher', 'it sends from where the store is: `perdure serve` does');
+      throw notFromAfar('dispatcher', 'a dispatcher runs where the store is: `perdure serve` includes one');
     },
   };
 };

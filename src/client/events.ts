@@ -21,15 +21,15 @@ export const dataOf = <T>({ data }: Frame): T => {
   try {
     return JSON.parse(data) as T;
   } catch (cause) {
-    throw unavailable('the server does not answer as Perdure does: what it streams is not JSON', { cause });
+    throw unavailable('unexpected answer from the server: a frame of the stream is not JSON', { cause });
   }
 };
 
-/** Undefined for a frame that is no part of the log. */
+/** Returns undefined for a frame that is not part of the log. */
 export const eventIn = (frame: Frame): SessionEvent | undefined =>
   frame.id === undefined ? undefined : dataOf<SessionEvent>(frame);
 
-/** Those of a session as they are written, until the signal ends it. */
+/** Yields a session's events as they are written, until the signal aborts. */
 export async function* followEvents(
   transport: Transport,
   session: string,
@@ -42,7 +42,7 @@ export async function* followEvents(
   }
 }
 
-/** Those there are, page by page. */
+/** Yields the events that exist now, page by page. */
 async function* pagesOfEvents(
   transport: Transport,
   session: string,
@@ -63,13 +63,16 @@ export const readEvents = (
   options: EventsOptions = {},
 ): AsyncGenerator<SessionEvent, void, void> => {
   if (options.at && options.follow) {
-    throw new PerdureError('INVALID_INPUT', 'the query is not valid: at ends where follow goes on: leave out one');
+    throw new PerdureError(
+      'INVALID_INPUT',
+      'the query is not valid: `at` and `follow` exclude each other: leave out one',
+    );
   }
   const read = options.follow ? followEvents : pagesOfEvents;
   return endAtOnce(options.signal, (signal) => untilAborted(read(transport, session, { ...options, signal }), signal));
 };
 
-/** A signal ends a reader without an error. */
+/** Ends the reader without an error when the signal aborts. */
 async function* untilAborted<T>(
   steps: AsyncGenerator<T, void, void>,
   signal: AbortSignal,
@@ -81,7 +84,7 @@ async function* untilAborted<T>(
   }
 }
 
-/** Shows what is written and done as it happens, until the function that this gives is called. */
+/** Calls the listener with previews as they happen. The returned function stops it. */
 export const listenToPreviews = (
   transport: Transport,
   session: string,
@@ -95,6 +98,6 @@ export const listenToPreviews = (
       if (frame.event === 'preview') listener(dataOf<Preview>(frame));
     }
   };
-  listen().catch(() => undefined); // nothing that is kept is missed
+  listen().catch(() => undefined); // previews are best effort: the log misses nothing
   return () => leaving.abort();
 };

@@ -4,7 +4,7 @@ import type { Query } from './address.ts';
 const time = (value: Date | number | undefined): number | undefined =>
   value === undefined ? undefined : Number(value);
 
-/** As queries write them. */
+/** Converts a filter to query parameters. */
 export const filterQuery = ({ turns, last, since, until, ...filter }: CommitFilter & CallFilter = {}): Query => ({
   ...filter,
   since: time(since),

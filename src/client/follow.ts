@@ -9,12 +9,12 @@ import type { Transport } from './transport.ts';
 export interface FollowOptions {
   readonly query?: Query;
   readonly signal?: AbortSignal | undefined;
-  /** The longest that a server is believed to be there without a word; it sends one every 15 s. */
+  /** After this much silence the connection counts as dead. The server sends a beat every 15 s. */
   readonly silentMs?: number | undefined;
 }
 
 const usualSilentMs = 60_000;
-/** Room for the largest payload of a log, written with escapes. */
+/** Fits the largest payload of a log with every character escaped. */
 const maxFrameChars = 128 * 1024 * 1024;
 
 async function* framesOf(response: Response, silentMs: number): AsyncGenerator<Frame, void, void> {
@@ -37,13 +37,16 @@ const problemOf = (data: string): Error => {
   try {
     return errorOf(JSON.parse(data) as Problem);
   } catch {
-    return unavailable('the server ended the stream, and did not tell why');
+    return unavailable('the server ended the stream without giving a reason');
   }
 };
 
-/** What ends the following: what the server refuses, or says of the log, or cannot mean. All else is a connection that broke. */
+/**
+ * Returns the error that ends following: a refusal, a damaged log or a malformed stream. Every other error is a
+ * broken connection, which is reopened.
+ */
 const endOf = (error: unknown): PerdureError | undefined => {
-  if (error instanceof RangeError) return unavailable(`the server does not answer as Perdure does: ${error.message}`);
+  if (error instanceof RangeError) return unavailable(`unexpected answer from the server: ${error.message}`);
   return error instanceof PerdureError && !isPassing(error) ? error : undefined;
 };
 
@@ -83,7 +86,10 @@ async function* connections(
   }
 }
 
-/** The frames of a stream, over any number of connections: after a break the next goes on with what the last one did not bring. */
+/**
+ * Yields the frames of a stream over any number of connections. After a break, the next connection resumes after the
+ * last frame received.
+ */
 export const follow = (
   transport: Transport,
   path: string,

@@ -7,11 +7,11 @@ export interface Frame {
 
 const lineEnd = /\r\n|[\r\n]/;
 
-/** Reads frames out of bytes as they come, however they are cut. */
+/** Parses server-sent events from bytes as they arrive, however they are split. */
 export class FrameParser {
   readonly #decoder = new TextDecoder();
   readonly #maxChars: number;
-  /** Of the line that has no end yet. */
+  /** Parts of the line that has not ended yet. */
   #pieces: string[] = [];
   #chars = 0;
   #isAfterReturn = false;
@@ -23,7 +23,7 @@ export class FrameParser {
     this.#maxChars = maxChars;
   }
 
-  /** The frames that these bytes complete. Fails with a RangeError when one grows beyond what was allowed. */
+  /** Returns the frames that these bytes complete. Throws a RangeError when a frame exceeds the limit. */
   push(bytes: Uint8Array): readonly Frame[] {
     const text = this.#decoder.decode(bytes, { stream: true });
     if (text === '') return [];
@@ -54,7 +54,7 @@ export class FrameParser {
     if (name === 'data') this.#data.push(value);
     else if (name === 'event') this.#event = value;
     else if (name === 'id' && !value.includes('\0')) this.#id = value;
-    else this.#chars -= line.length; // a comment, or what nobody knows
+    else this.#chars -= line.length; // a comment or an unknown field
     return undefined;
   }
 

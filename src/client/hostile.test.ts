@@ -12,7 +12,7 @@ const id = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a' as never;
 
 type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
-/** A server that answers as it is told, and remembers what it was asked. */
+/** A server that answers by the given handler and records its requests. */
 const startServer = async (handle: Handler) => {
   const asked: { readonly to: string; readonly headers: IncomingMessage['headers'] }[] = [];
   const server = createServer((request, response) => {
@@ -54,7 +54,7 @@ const seqsOf = async (events: AsyncIterable<{ readonly seq: number }>, upTo: num
   return seqs;
 };
 
-test('[CLIENT5] what reads, and what has a key, is asked again after a break or 502, 503, 504; always with the same key', async () => {
+test('[CLIENT5] reads and requests with an idempotency key are retried after a break or 502, 503 or 504, always with the same key', async () => {
   const { client, asked } = await startServer((request, response, count) => {
     if (count === 1) return request.socket.destroy();
     if (count <= 4) return response.writeHead([502, 503, 504][count - 2]!, { 'content-type': 'text/html' }).end('no');
@@ -67,7 +67,7 @@ test('[CLIENT5] what reads, and what has a key, is asked again after a break or 
   expect(new Set(asked.map(({ headers }) => headers['idempotency-key'])).size).toBe(2);
 });
 
-test('[CLIENT5, KEY1] what is asked again is what was given, whatever became of it meanwhile', async () => {
+test('[CLIENT5, KEY1] a retry sends the original body, even if the caller has changed the object meanwhile', async () => {
   const bodies: string[] = [];
   const output = { v: 1 };
   const bytes = Buffer.from('one');
@@ -86,7 +86,7 @@ test('[CLIENT5, KEY1] what is asked again is what was given, whatever became of 
   expect(bodies.slice(2)).toEqual(['one', 'one']);
 });
 
-test('[CLIENT5] an answer that breaks off is asked for again, and after so many breaks it is told that nobody answers', async () => {
+test('[CLIENT5] an answer that breaks off is requested again, and after too many breaks the client reports SERVER_UNAVAILABLE', async () => {
   const { client } = await startServer((_, response, count) => {
     if (count > 1) return json(response, { sessions: [] });
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' }).write('{"sess');
@@ -99,7 +99,7 @@ test('[CLIENT5] an answer that breaks off is asked for again, and after so many 
   expect(dead.asked.length).toBeGreaterThan(3);
 });
 
-test('[CLIENT5] where plain HTTP is spoken, whoever asks by https is told to try http', async () => {
+test('[CLIENT5] https to a server that speaks plain HTTP fails with the advice to try http', async () => {
   const { url } = await startServer((_, response) => json(response, { sessions: [] }));
   const secure = url.replace('http:', 'https:');
   const failed = connect({ url: secure, key }).sessions.list();
@@ -109,17 +109,17 @@ test('[CLIENT5] where plain HTTP is spoken, whoever asks by https is told to try
   });
 });
 
-test('[CLIENT5] what changes something without a key is sent once, and it is told that its outcome is not known', async () => {
+test('[CLIENT5] a change without an idempotency key is sent once, and its error says that the outcome is unknown', async () => {
   const { client, asked } = await startServer((request) => request.socket.destroy());
   const unknown = {
     code: 'SERVER_UNAVAILABLE',
-    message: expect.stringContaining('Whether it was done is not known: look'),
+    message: expect.stringContaining('Whether the change was made is unknown: look'),
   };
   await expect(client.keys.create()).rejects.toMatchObject(unknown);
   expect(asked).toHaveLength(1);
 });
 
-test('[CLIENT5] what changes or removes something that is there is asked again under one key', async () => {
+test('[CLIENT5] updates and removals are retried under one idempotency key each', async () => {
   const { client, session, asked } = await startServer((request, response, count) => {
     if (count % 2 === 1) return request.socket.destroy();
     return json(response, {});
@@ -137,7 +137,7 @@ test('[CLIENT5] what changes or removes something that is there is asked again u
   expect(new Set(keys).size).toBe(7);
 });
 
-test('[CLIENT5] what the server says of itself is no reason to ask again, but that it is busy is, when it says', async () => {
+test('[CLIENT5] a problem of the server itself is not retried, but a busy server is retried after Retry-After', async () => {
   const { client, asked } = await startServer((_, response, count) => {
     if (count === 1) return problem(response, 503, 'VAULT_LOCKED');
     if (count === 2) return problem(response, 429, 'RATE_LIMITED', { 'retry-after': '1' });
@@ -155,7 +155,7 @@ test('[CLIENT5] what the server says of itself is no reason to ask again, but th
   expect(asked).toHaveLength(3);
 });
 
-test('[CLIENT5] a stream is sent once, also to a server that was too busy for it', async () => {
+test('[CLIENT5] a streamed body is sent once, even when the server was too busy to read it', async () => {
   const { client, asked } = await startServer((_, response) =>
     problem(response, 429, 'RATE_LIMITED', { 'retry-after': '0' }),
   );
@@ -166,7 +166,7 @@ test('[CLIENT5] a stream is sent once, also to a server that was too busy for it
   expect(asked).toHaveLength(1);
 });
 
-test('[CLIENT5] while the first attempt is under way the next waits for its answer', async () => {
+test('[CLIENT5] a retry waits for the answer of a first attempt that is still under way', async () => {
   const { client, asked } = await startServer((request, response, count) => {
     if (count === 1) return request.socket.destroy();
     if (count <= 3) return problem(response, 409, 'KEY_IN_USE');
@@ -179,7 +179,7 @@ test('[CLIENT5] while the first attempt is under way the next waits for its answ
   expect(other.asked).toHaveLength(1);
 });
 
-test('[CLIENT6] a key goes to its server alone: where that leads elsewhere, nobody is asked', async () => {
+test('[CLIENT6] the key is sent to its own server only, and redirects are not followed', async () => {
   const elsewhere = await startServer((_, response) => json(response, { sessions: [] }));
   const { client, session } = await startServer((_, response) =>
     response.writeHead(307, { location: `${elsewhere.url}/v1/sessions` }).end(),
@@ -191,12 +191,15 @@ test('[CLIENT6] a key goes to its server alone: where that leads elsewhere, nobo
   expect(elsewhere.asked).toEqual([]);
 });
 
-test('[CLIENT6] what answers otherwise than Perdure is told so, at once', async () => {
+test('[CLIENT6] an answer that is not from Perdure is reported at once', async () => {
   const { client, session, asked } = await startServer((request, response) => {
     const isJson = request.url?.includes('/usage');
     response.writeHead(200, { 'content-type': isJson ? 'application/json' : 'text/html' }).end('<h1>Welcome</h1>');
   });
-  const notPerdure = { code: 'SERVER_UNAVAILABLE', message: expect.stringMatching(/no Perdure|as Perdure does/) };
+  const notPerdure = {
+    code: 'SERVER_UNAVAILABLE',
+    message: expect.stringMatching(/no Perdure server|unexpected answer/),
+  };
   await expect(client.sessions.list()).rejects.toMatchObject(notPerdure);
   await expect(session.usage()).rejects.toMatchObject(notPerdure);
   await expect(session.files.read('a')).rejects.toMatchObject(notPerdure);
@@ -205,7 +208,7 @@ test('[CLIENT6] what answers otherwise than Perdure is told so, at once', async 
   expect(asked).toHaveLength(5);
 });
 
-/** As fast as it is taken, without an end. */
+/** Writes without end, as fast as the client reads. */
 const flood = (response: ServerResponse, type: string, piece: Buffer): void => {
   response.writeHead(200, { 'content-type': type });
   const go = (): void => {
@@ -215,7 +218,7 @@ const flood = (response: ServerResponse, type: string, piece: Buffer): void => {
   go();
 };
 
-test('[CLIENT6] an answer and a frame without an end are given up at a limit', async () => {
+test('[CLIENT6] an endless answer and an endless frame are abandoned at a limit', async () => {
   const piece = Buffer.alloc(1024 * 1024, 'x');
   const { session } = await startServer((request, response) => {
     const isStream = request.headers.accept === 'text/event-stream';
@@ -226,8 +229,8 @@ test('[CLIENT6] an answer and a frame without an end are given up at a limit', a
   await expect(seqsOf(session.events({ follow: true }), 1)).rejects.toMatchObject(tooMuch);
 }, 60_000);
 
-test('[CLIENT4] a stream that is cut, in a frame too, goes on after the last whole one, and nothing comes twice', async () => {
-  const { promise: isRead, resolve: tellRead } = Promise.withResolvers<void>();
+test('[CLIENT4] a stream that breaks, even within a frame, resumes after the last whole frame without repeating one', async () => {
+  const { promise: isRead, resolve: markRead } = Promise.withResolvers<void>();
   const { session, asked } = await startServer((request, response, count) => {
     if (count === 1) {
       frames(response, { seq: 1 }, { seq: 2 });
@@ -245,7 +248,7 @@ test('[CLIENT4] a stream that is cut, in a frame too, goes on after the last who
   });
   const events = async function* () {
     for await (const event of session.events({ after: 0, follow: true })) {
-      if (event.seq === 2) tellRead();
+      if (event.seq === 2) markRead();
       yield event;
     }
   };
@@ -253,7 +256,7 @@ test('[CLIENT4] a stream that is cut, in a frame too, goes on after the last who
   expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '2', '2', '2', '3', '3']);
 });
 
-test('[CLIENT4] a stream ends with what the server refuses or says of the log', async () => {
+test('[CLIENT4] a stream ends when the server refuses it or reports a damaged log', async () => {
   const { session, asked } = await startServer((_, response, count) => {
     if (count <= 3)
       return problem(
@@ -270,7 +273,7 @@ test('[CLIENT4] a stream ends with what the server refuses or says of the log', 
   expect(asked).toHaveLength(4);
 });
 
-test('[CLIENT4] a server that says nothing any more is asked anew', async () => {
+test('[CLIENT4] a stream reconnects when the server falls silent', async () => {
   const { url, asked } = await startServer((_, response, count) => frames(response, { seq: count }));
   const all = follow(transportTo({ url, key }), '/v1/events', { silentMs: 100 });
   const ids: (string | undefined)[] = [];
@@ -279,7 +282,7 @@ test('[CLIENT4] a server that says nothing any more is asked anew', async () => 
   expect(asked[2]?.headers['last-event-id']).toBe('2');
 });
 
-test('[CLIENT6] a name that would lead to another route is not asked for', async () => {
+test('[CLIENT6] a name that would lead to another route is rejected before any request', async () => {
   const { asked, client, session } = await startServer((_, response) => json(response, {}));
   const invalid = { code: 'INVALID_INPUT' };
   await expect(session.cancel('..' as never)).rejects.toMatchObject(invalid);

@@ -1,4 +1,4 @@
-/** An answer that has what a method gives under a name. */
+/** An answer that wraps a method's result under one property. */
 export type Listed<Name extends string, Method extends (...args: never[]) => Promise<unknown>> = Readonly<
   Record<Name, Awaited<ReturnType<Method>>>
 >;

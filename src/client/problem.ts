@@ -1,14 +1,14 @@
 import { type ErrorCode, errorCodes, PerdureError } from '../schema/error.ts';
 import { readBounded } from './read-bounded.ts';
 
-/** What went wrong with a request, and whether the same may succeed later. */
+/** Why a request failed, and whether a retry may succeed. */
 export interface Failure {
   readonly error: unknown;
   readonly isPassing: boolean;
   readonly waitMs?: number | undefined;
 }
 
-/** Told by the server, and over after a while. */
+/** Codes of temporary conditions that the server reports. */
 const passingCodes: ReadonlySet<ErrorCode> = new Set([
   'STORE_BUSY',
   'STORE_UNAVAILABLE',
@@ -30,7 +30,7 @@ export interface Problem {
   readonly request?: string | undefined;
 }
 
-/** As the server would have thrown it; what it calls a defect is one of its own. */
+/** Rebuilds the error that the server threw. A code unknown here, such as DEFECT, becomes SERVER_FAILED. */
 export const errorOf = ({ code, detail, details = {}, request }: Problem): PerdureError => {
   const known = errorCodes.find((each) => each === code);
   const message = detail ?? `the server failed with ${code}`;
@@ -43,8 +43,8 @@ export const isPassing = (error: unknown): boolean => error instanceof PerdureEr
 const problemIn = async (response: Response): Promise<Problem | undefined> => {
   if (!response.headers.get('content-type')?.includes('json')) return undefined;
   try {
-    const told = JSON.parse(new TextDecoder().decode(await readBounded(response, maxProblemBytes)));
-    return typeof told?.code === 'string' ? told : undefined;
+    const parsed = JSON.parse(new TextDecoder().decode(await readBounded(response, maxProblemBytes)));
+    return typeof parsed?.code === 'string' ? parsed : undefined;
   } catch {
     return undefined;
   }
@@ -55,19 +55,19 @@ const waitMsOf = ({ headers }: Response): number | undefined => {
   return seconds !== null && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 };
 
-/** What an answer that is no success tells. */
+/** Converts an unsuccessful response into a failure. */
 export const failureOf = async (response: Response): Promise<Failure> => {
   const { status } = response;
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     const to = response.headers.get('location');
-    const message = `the server leads elsewhere${to ? `, to ${to}` : ''}: the key was not sent there; connect to that address if it is right`;
+    const message = `the server redirects${to ? ` to ${to}` : ''}: the key was not sent there; connect to that address if it is right`;
     return { error: unavailable(message, { details: { status } }), isPassing: false };
   }
   const problem = await problemIn(response);
   await response.body?.cancel().catch(() => undefined);
   const error = problem
     ? errorOf(problem)
-    : unavailable(`there is no Perdure at this address: it answers ${status}`, { details: { status } });
+    : unavailable(`no Perdure server at this address: it answered with status ${status}`, { details: { status } });
   return {
     error,
     isPassing: problem ? isPassing(error) : passingStatuses.has(status),

@@ -1,6 +1,6 @@
 export class TooLarge extends Error {}
 
-/** The whole content, if it is no more than so much. */
+/** Reads the whole body, or throws TooLarge when it exceeds `maxBytes`. */
 export const readBounded = async (response: Response, maxBytes: number): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -18,7 +18,7 @@ export const readBounded = async (response: Response, maxBytes: number): Promise
   return whole;
 };
 
-/** By a reader: not every browser iterates over streams. */
+/** Uses a reader, because not every browser can iterate over a stream. */
 export async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array, void, void> {
   const reader = body?.getReader();
   if (!reader) return;

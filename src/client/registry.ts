@@ -29,7 +29,9 @@ export const membersAfar = (transport: Transport): Members => ({
   remove: (id) => transport.done(path`/v1/members/${id}`, { method: 'DELETE' }),
 });
 
-/** A token, as every secret that is shown once, is kept by nobody: what makes one is never asked for again. */
+/**
+ * No server keeps a token or another secret that is shown once. Requests that create one are therefore never retried.
+ */
 export const keysAfar = (transport: Transport): Keys => ({
   create: (request = {}) => transport.json('/v1/keys', { method: 'POST', body: request }),
   list: async () => (await transport.json<Listed<'keys', Keys['list']>>('/v1/keys')).keys,

@@ -11,7 +11,7 @@ import { freshKey, type Transport } from './transport.ts';
 
 type Standing = RunResult | RunUnderWay;
 
-/** After which a run may stand otherwise. */
+/** Whether this event may change the standing of a run. */
 const mayChange = ({ type }: SessionEvent): boolean => /^(?:run|child|session)\./.test(type);
 const isEnd = ({ status }: Standing): boolean => runEnds.some((end) => end === status);
 
@@ -34,8 +34,8 @@ export const runAfar = (transport: Transport, session: SessionId, id: RunId): Ru
   const look = (signal?: AbortSignal): Promise<Standing> =>
     transport.json<Standing>(at, { isPatient: signal !== undefined, signal });
 
-  /** Looked at again after whatever may have changed it. */
-  const whenRested = async (isRest: (standing: Standing) => boolean, given?: AbortSignal): Promise<RunResult> => {
+  /** Reads the run again after every event that may have changed it. */
+  const waitUntil = async (isRest: (standing: Standing) => boolean, given?: AbortSignal): Promise<RunResult> => {
     const signal = given ?? new AbortController().signal;
     try {
       const { seq } = await transport.json<{ readonly seq: number }>(inSession, { isPatient: true, signal });
@@ -48,15 +48,15 @@ export const runAfar = (transport: Transport, session: SessionId, id: RunId): Ru
     } catch (error) {
       if (!signal.aborted) throw error;
     }
-    throw new PerdureError('RUNTIME_CLOSED', 'the wait was ended: the run goes on');
+    throw new PerdureError('RUNTIME_CLOSED', 'the wait was aborted; the run continues');
   };
   return {
     id,
     session,
     events: ({ after, signal } = {}) => endAtOnce(signal, (ending) => eventsOfRun(transport, at, after, ending)),
     standing: () => look(),
-    result: ({ signal } = {}) => whenRested(({ status }) => status !== 'running', signal),
-    ended: ({ signal } = {}) => whenRested(isEnd, signal),
+    result: ({ signal } = {}) => waitUntil(({ status }) => status !== 'running', signal),
+    ended: ({ signal } = {}) => waitUntil(isEnd, signal),
     cancel: () => transport.done(`${at}/cancel`, { method: 'POST', body: {}, idempotencyKey: freshKey() }),
   };
 };

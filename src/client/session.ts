@@ -18,17 +18,17 @@ import { runAfar } from './run.ts';
 import { freshKey, type Transport } from './transport.ts';
 import { watchCommits } from './watch.ts';
 
-/** A session of a server, with the verbs of the library's own. */
+/** A session on a server, with the same verbs as the library's own. */
 export interface ClientSession extends Omit<Session, 'bind' | 'fork' | 'replay'> {
   bind(agent: AgentRef): Promise<void>;
   fork(options?: Parameters<Session['fork']>[0]): Promise<ClientSession>;
-  /** A model by its name. */
+  /** Takes a model by its name only. */
   replay(options: Omit<ReplayOptions, 'agent'> & { readonly agent?: AgentRef | undefined }): Promise<Replay>;
 }
 
 const namedModel = (model: unknown): unknown => {
   if (model === undefined || typeof model === 'string') return model;
-  throw notFromAfar('replay with a model of this process', 'name one that the server has, such as anthropic/…');
+  throw notFromAfar('replay with a model of this process', 'name a model that the server has, such as anthropic/…');
 };
 
 export const sessionAfar = (transport: Transport, id: SessionId): ClientSession => {
@@ -118,7 +118,10 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
     recall: async (key) =>
       (await transport.json<{ readonly value?: unknown }>(`${at}/recall`, { query: { key } })).value,
     track: () => {
-      throw notFromAfar('track', 'it journals calls where the store is; append what your loop says and does');
+      throw notFromAfar(
+        'track',
+        'tracked calls are journaled where the store is; append the messages of your loop instead',
+      );
     },
     retry: async (options): Promise<Retry> => {
       const { run: started, ...retry } = await post<Omit<Retry, 'run'> & { readonly run?: RunId }>(

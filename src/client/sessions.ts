@@ -16,13 +16,13 @@ import { freshKey, type Transport } from './transport.ts';
 export interface ClientSessions extends Omit<Sessions, 'open' | 'get' | 'import'> {
   open(options?: Omit<OpenOptions, 'agent'> & { readonly agent?: AgentRef | undefined }): Promise<ClientSession>;
   get(id: string): Promise<ClientSession>;
-  /** Its limits are the server's. */
+  /** The server sets the limits. */
   import(bundle: AsyncIterable<Uint8Array>, options?: Pick<ImportOptions, 'signal'>): Promise<Imported>;
 }
 
 export const sessionsAfar = (transport: Transport): ClientSessions => ({
   open: async ({ agent, carryFrom, files, ...about } = {}) => {
-    if (files) throw notFromAfar('open({ files })', 'open it, and write its files with session.files.write');
+    if (files) throw notFromAfar('open({ files })', 'open the session, then write its files with session.files.write');
     const body = {
       ...about,
       ...(agent && { agent: agentRef(agent) }),

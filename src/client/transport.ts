@@ -5,11 +5,11 @@ import { type Failure, failureOf, unavailable } from './problem.ts';
 import { chunksOf, readBounded, TooLarge } from './read-bounded.ts';
 
 export interface ConnectOptions {
-  /** Of the server, such as http://127.0.0.1:4730. */
+  /** Address of the server, such as http://127.0.0.1:4730. */
   readonly url: string;
-  /** Of a member: `perdure keys create` makes one. */
+  /** API key of a member; `perdure keys create` makes one. */
   readonly key: string;
-  /** In place of the one that is everywhere. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
@@ -18,28 +18,28 @@ export interface Asked {
   readonly query?: Query;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly content?: Uint8Array | string | AsyncIterable<Uint8Array> | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** By it the server does it once, so that it can be asked again. */
+  /** The server applies requests with the same key once, so that a retry is safe. */
   readonly idempotencyKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Asked again for as long as it may succeed. */
+  /** Retries without a limit on attempts, for as long as the failure is temporary. */
   readonly isPatient?: boolean;
 }
 
-/** Sends requests with the key, to one server alone. */
+/** Sends requests with the key, and to one server only. */
 export interface Transport {
-  /** The answer, as JSON. */
+  /** Returns the parsed JSON of the answer. */
   json<T>(path: string, asked?: Asked): Promise<T>;
-  /** The answer with a header of it. */
+  /** Returns the parsed JSON and the ETag of the answer. */
   tagged<T>(path: string, asked?: Asked): Promise<{ readonly value: T; readonly tag: string | undefined }>;
-  /** Of what has no answer. */
+  /** For requests without an answer body. */
   done(path: string, asked: Asked): Promise<void>;
   bytes(path: string, asked?: Asked): Promise<Uint8Array>;
-  /** Bytes as they come, as many as there are. */
+  /** Yields bytes of any total size as they arrive. */
   chunks(path: string, asked?: Asked): AsyncGenerator<Uint8Array, void, void>;
-  /** The beginning of a stream of events. */
+  /** Opens a stream of events and returns its response, unread. */
   events(path: string, asked?: Asked): Promise<Response>;
 }
 
@@ -53,7 +53,7 @@ export const freshKey = (): string =>
 const expectType = (response: Response, expected: string): void => {
   const type = response.headers.get('content-type') ?? 'nothing';
   if (type.startsWith(expected)) return;
-  throw unavailable(`there is no Perdure at this address: it answers with ${type} in place of ${expected}`);
+  throw unavailable(`no Perdure server at this address: it answered with ${type} instead of ${expected}`);
 };
 
 const readJson = async (response: Response): Promise<unknown> => {
@@ -73,8 +73,8 @@ const streamOf = (chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
   });
 };
 
-/** As it is now: what is asked again is the same, whatever its caller does with it meanwhile. */
-const asGiven = ({ body, content, ...asked }: Asked): Asked => {
+/** Copies the content now, so that a retry sends the same bytes even if the caller changes the object meanwhile. */
+const withFixedContent = ({ body, content, ...asked }: Asked): Asked => {
   if (body !== undefined) {
     const headers = { 'content-type': 'application/json', ...asked.headers };
     return { ...asked, content: JSON.stringify(body), headers };
@@ -90,11 +90,11 @@ const contentOf = ({ content }: Asked): RequestInit & { readonly duplex?: 'half'
   return { body: streamOf(content), headers, duplex: 'half' };
 };
 
-/** What a server that expects plain HTTP gives in answer to TLS. */
+/** The error that TLS reports when the server speaks plain HTTP. */
 const notTls = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 
-/** Why there is no answer, or not all of it. */
-const brokenBy = (server: string, cause: unknown): PerdureError => {
+/** Describes why no answer, or only a part of one, arrived. */
+const connectionError = (server: string, cause: unknown): PerdureError => {
   const { message, cause: inner } = cause instanceof Error ? cause : new Error(String(cause));
   const code = (inner as { code?: unknown } | undefined)?.code;
   const why = typeof code === 'string' ? code : message;
@@ -107,12 +107,12 @@ const brokenBy = (server: string, cause: unknown): PerdureError => {
 const readingFailure = (server: string, cause: unknown): Failure => {
   if (cause instanceof PerdureError) return { error: cause, isPassing: false };
   const isWrong = cause instanceof TooLarge || cause instanceof SyntaxError;
-  if (!isWrong) return { error: brokenBy(server, cause), isPassing: true };
-  const error = unavailable(`the server does not answer as Perdure does: ${cause.message}`, { cause });
+  if (!isWrong) return { error: connectionError(server, cause), isPassing: true };
+  const error = unavailable(`unexpected answer from the server: ${cause.message}`, { cause });
   return { error, isPassing: false };
 };
 
-/** A stream can be sent once: a second time it would go on where it was left. */
+/** A stream can be sent only once: a second attempt would continue where the first stopped. */
 const isStream = (content: Asked['content']): boolean =>
   typeof content === 'object' && !(content instanceof Uint8Array);
 
@@ -122,38 +122,38 @@ const mayRepeat = (
   attempt: number,
 ) => {
   if (isStream(content)) return false;
-  if (isPerdureError(error, 'RATE_LIMITED')) return true; // it was not begun
+  if (isPerdureError(error, 'RATE_LIMITED')) return true; // the server did not begin the request
   if (method !== 'GET' && method !== 'PUT' && idempotencyKey === undefined) return false;
   return isPassing || (attempt > 1 && isPerdureError(error, 'KEY_IN_USE')); // the first attempt may be under way
 };
 
-/** What changes or removes something that is there shows no secret: it always has a key, and can be asked again. */
+/** Updates and removals return no secret, so they always carry a key and can be retried. */
 const withKey = (asked: Asked): Asked => {
   if (asked.method !== 'PATCH' && asked.method !== 'DELETE') return asked;
   return { ...asked, idempotencyKey: asked.idempotencyKey ?? freshKey() };
 };
 
-/** What is known of a change whose answer did not come. */
+/** Adds that the outcome is unknown, for a change whose answer did not arrive. */
 const withOutcome = (error: unknown, { method = 'GET' }: Asked): unknown =>
   method !== 'GET' && isPerdureError(error, 'SERVER_UNAVAILABLE') && error.cause !== undefined
-    ? unavailable(`${error.message} Whether it was done is not known: look before repeating it.`, error)
+    ? unavailable(`${error.message} Whether the change was made is unknown: look before repeating it.`, error)
     : error;
 
 const apiPath = '/v1';
 
-/** The API's own paths begin with it. */
+/** All paths of the API already begin with `/v1`, so the address must not end with it. */
 const withAdvice = (error: unknown, server: string): unknown =>
   isPerdureError(error, 'ROUTE_NOT_FOUND') && server.endsWith(apiPath)
-    ? new PerdureError(error.code, `there is nothing at ${server}: leave out ${apiPath} in the address of the server`, {
+    ? new PerdureError(error.code, `there is nothing at ${server}: leave ${apiPath} out of the server address`, {
         details: error.details,
         cause: error,
       })
     : error;
 
-/** Encoded or not, they would lead to another route. */
-const refuseSteps = (path: string): void => {
+/** Rejects `.` and `..` as path segments: even percent-encoded, they would lead to another route. */
+const refuseDotSegments = (path: string): void => {
   if (!/\/\.{1,2}(?:\/|$)/.test(path)) return;
-  throw new PerdureError('INVALID_INPUT', 'nothing that is asked for over HTTP can be called . or ..');
+  throw new PerdureError('INVALID_INPUT', 'a name in a request must not be . or ..');
 };
 
 export const transportTo = (options: ConnectOptions): Transport => {
@@ -187,8 +187,8 @@ export const transportTo = (options: ConnectOptions): Transport => {
   };
 
   const ask = async <T>(path: string, given: Asked, read: (response: Response) => Promise<T>): Promise<T> => {
-    refuseSteps(path);
-    const asked = withKey(asGiven(given));
+    refuseDotSegments(path);
+    const asked = withKey(withFixedContent(given));
     for (let count = 1; ; count++) {
       const tried = await attempt(path, asked, read);
       if ('value' in tried) return tried.value;
@@ -219,7 +219,7 @@ export const transportTo = (options: ConnectOptions): Transport => {
       try {
         yield* chunksOf(response);
       } catch (cause) {
-        throw brokenBy(server, cause);
+        throw connectionError(server, cause);
       }
     },
     events: (path, asked = {}) =>

@@ -20,7 +20,7 @@ async function* commitsAfter(
   }
 }
 
-/** Every commit that matches, as it comes. Where it starts is asked for by the call, not by the first step. */
+/** Yields every matching commit as it is written. The call itself fixes the starting point, not the first step. */
 export const watchCommits = (
   transport: Transport,
   session: string,
@@ -29,6 +29,6 @@ export const watchCommits = (
   if (filter.path !== undefined) parseInput('the filter', PathPattern, filter.path);
   const now = async () => (await transport.json<{ readonly seq: number }>(session)).seq;
   const start = after === undefined ? now() : Promise.resolve(after);
-  start.catch(() => undefined); // told by the first step, if there is one
+  start.catch(() => undefined); // the first step reports it, if there is one
   return endAtOnce(filter.signal, (signal) => commitsAfter(transport, session, start, { ...filter, signal }));
 };

@@ -184,7 +184,7 @@ test('[CLI11] what is refused is told with what to do next, in words of the comm
     ],
     [
       ['fork', id, '--at', 'seq:0'],
-      'INVALID_INPUT: "seq:0" is not an event, since they count from 1: name seq:1, or turn:0 for before the first turn',
+      'INVALID_INPUT: "seq:0" is not an event, since they count from 1: name seq:1, or turn:0 for the point before the first turn',
     ],
     [['verify'], 'INVALID_INPUT: verify needs either sessions or --all: see `perdure help verify`'],
     [['limit', id], 'INVALID_INPUT: limit needs --tokens, --usd, --turns or --active: see `perdure help limit`'],

@@ -95,7 +95,7 @@ test('[START1, START2] the README, followed on a clean clone with the Node of th
   await takeUsualPort();
   const second = await started('npm start');
   expect(second.url).not.toBe(first.url);
-  expect(second.said()).toContain('since port 4730 is taken');
+  expect(second.said()).toContain('since port 4730 is in use');
   expect(await typed(second.next[1]!).closed).toMatchObject({ code: 0, said: expect.stringContaining('ses_') });
 
   for (const { child } of [first, second]) end(child, 'SIGINT');

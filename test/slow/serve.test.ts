@@ -75,7 +75,7 @@ test('[START2] where the usual port is taken it takes the next and says so, and 
   const next = startPerdure(['serve'], { cwd: folder });
   onTestFinished(() => void next.kill('SIGKILL'));
   const [line] = await once(createInterface({ input: next.stdout }), 'line');
-  expect(line).toMatch(/ at http:\/\/127\.0\.0\.1:47[3-5]\d, since port 4730 is taken$/);
+  expect(line).toMatch(/ at http:\/\/127\.0\.0\.1:47[3-5]\d, since port 4730 is in use$/);
   const kept = join(folder, '.perdure', 'api-key');
   expect(await readFile(kept, 'utf8'), 'a start that failed has not made a key').toMatch(/^pdk_/);
   expect((await stat(kept)).mode & 0o777).toBe(0o600);

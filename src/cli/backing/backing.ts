@@ -1,22 +1,22 @@
 import type { Context } from '../parse/command.ts';
 
-/** What a command works on: a store, or a server that has one. */
+/** Where a command works: on a store, or on a server. */
 export interface Backing
   extends Pick<
     Context,
     'server' | 'config' | 'wholeRuntime' | 'runtime' | 'storeName' | 'backUp' | 'workspaces' | 'worker' | 'startWorker'
   > {
-  /** What a command to type next has to be told again. */
+  /** Options that the next command must repeat to reach the same place. */
   readonly given: Readonly<Record<string, string | undefined>>;
-  /** A text as it may be shown. */
+  /** Hides secrets in a text that is shown. */
   readonly shown: (text: string) => string;
   readonly close: () => Promise<void>;
 }
 
-/** Told of what a store brings with it. */
+/** Callbacks about the store being opened. */
 export interface StoreWatch {
-  /** Its address, which may hold a password. */
+  /** Receives its address, which may contain a password. */
   readonly onStore: (address: string) => void;
-  /** The configuration that is being loaded, until there is none. */
+  /** Receives the configuration that is being loaded, and undefined once it is loaded. */
   readonly onLoading: (config: string | undefined) => void;
 }

@@ -10,7 +10,7 @@ import { serverKey } from './server-key.ts';
 
 const ofStores = ['store', 'workspace', 'config'] as const;
 
-/** What only a store obeys would lead to another workspace than was meant, without a word. */
+/** Refuses options that apply to a store only. Ignoring them could silently reach another workspace than intended. */
 const refuseOfStores = ({ env }: World, { command, options }: RunCall): void => {
   const isNamed = options.server !== undefined;
   const given = ofStores.find((name) => options[name] !== undefined);
@@ -27,7 +27,7 @@ const refuseOfStores = ({ env }: World, { command, options }: RunCall): void => 
   }
 };
 
-/** The server that was named, unless a store was, which counts before what the environment says. */
+/** The server to use: `--server`, or PERDURE_SERVER unless `--store` is given. */
 export const serverOf = (world: World, call: RunCall): string | undefined => {
   const { command, options } = call;
   const server = options.server ?? (options.store === undefined ? world.env.PERDURE_SERVER || undefined : undefined);
@@ -44,7 +44,7 @@ export const serverOf = (world: World, call: RunCall): string | undefined => {
   return server;
 };
 
-/** Everything is asked of the server, as the member that the key stands for; what runs is worked on there. */
+/** Sends everything to the server as the member of the key. The workers of the server execute the runs. */
 export const serverBacking = (world: World, { options }: RunCall, server: string): Backing => {
   parseServer(server);
   const key = serverKey(server, options['key-file'], world);
@@ -59,7 +59,7 @@ export const serverBacking = (world: World, { options }: RunCall, server: string
   return {
     server,
     runtime,
-    // A server takes agents by their name and version, which is all that is known of them here.
+    // Only the name and version of each agent are known here, and a server needs no more.
     config: async () => ({
       agents: (await (await runtime()).agents.list()) as unknown as Config['agents'],
       file: server,

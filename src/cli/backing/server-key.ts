@@ -18,7 +18,7 @@ const keyIn = (file: string): string => {
   );
 };
 
-/** Never an argument: others on the machine see those, and shells keep them. */
+/** The key is never an argument, because other users can see arguments and shells record them. */
 export const serverKey = (
   server: string,
   named: string | undefined,

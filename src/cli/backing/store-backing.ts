@@ -38,7 +38,7 @@ const checkWorkspace = async ({ workspaces }: Runtime, workspace: WorkspaceId): 
 const makesStore = ({ command: { makesStore: makes }, ...call }: RunCall): boolean =>
   typeof makes === 'function' ? makes(call) : makes === true;
 
-/** The configuration is looked for once, and only when something needs it. */
+/** Looks for the configuration once, and only when a command needs it. */
 const configLoader = (
   { env, err, folder }: World,
   { options }: RunCall,
@@ -65,7 +65,7 @@ const configLoader = (
   };
 };
 
-/** Names are checked before the store is opened: a wrong call makes no file. */
+/** Checks names before opening the store, so that a wrong call does not create a file. */
 export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Backing => {
   const { err, env, folder } = world;
   const { command, options } = call;
@@ -73,7 +73,7 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
   const workspace = parseWorkspace(options.workspace ?? ((isOfWorkspace && env.PERDURE_WORKSPACE) || undefined));
   const config = configLoader(world, call, watch);
   let address = storeOf(options.store, env);
-  const tell = (message: string): void => void err.write(`warning: ${printable(message)}\n`).catch(() => {});
+  const printWarning = (message: string): void => void err.write(`warning: ${printable(message)}\n`).catch(() => {});
   const findStore = async () => {
     const hasNone = command.needsNoAgents && findConfig(folder, options.config) === undefined;
     const { store: configured, ...found }: Config = hasNone ? { agents: [] } : await config();
@@ -85,7 +85,7 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
     }
     return { ...found, store };
   };
-  const open = async ({ warn = tell, ...watching }: Watching): Promise<Runtime> => {
+  const open = async ({ warn = printWarning, ...watching }: Watching): Promise<Runtime> => {
     const { store, agents, models, data } = await findStore();
     return world.openRuntime({
       store,
@@ -102,7 +102,7 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
     opening ??= open(watching);
     return opening;
   };
-  /** With the profile that `setup` has kept. */
+  /** Acts as the local admin, with the profile that `setup` has saved. */
   const act = async (): Promise<ScopedRuntime> => {
     const whole = await wholeRuntime();
     await checkWorkspace(whole, workspace);
@@ -128,7 +128,7 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
     },
     startWorker: ({ id }) => {
       const named = options.config === undefined ? [] : ['--config', options.config];
-      // By the environment, which other users cannot read: an address may hold a password.
+      // Passed through the environment, because other users can read arguments and an address may contain a password.
       const store = givenStore(options.store, env);
       const { PERDURE_SERVER: _, ...own } = env;
       world.startDetached(['worker', '--session', id, '--once', ...named], {

@@ -1,6 +1,6 @@
 import { isPerdureError } from '../../schema/error.ts';
 
-/** What is told beside an answer, and left out where a key is not for it. */
+/** For additional information, which is left out when the key does not allow it. */
 export const unlessForbidden = async <T>(asked: Promise<T>): Promise<T | undefined> => {
   try {
     return await asked;

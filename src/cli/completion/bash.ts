@@ -1,10 +1,10 @@
 import { posixChoose, posixTable, posixTakeApart, posixWalk } from './posix.ts';
 import type { CompletionTable } from './table.ts';
 
-/** Where bash takes = for no end of a word, what stands before it is to be given too. */
+/** If bash is configured not to split words at =, the candidates must repeat the text before it. */
 const prefixWhereWhole = '[[ $COMP_WORDBREAKS == *=* ]] || prefix=$option=';
 
-// The line is split at spaces alone: bash itself would split addresses at their colons.
+// The line is split at spaces only, because bash itself would split addresses at their colons.
 export const bashScript = (
   table: CompletionTable,
 ): string => `# Completion of perdure for bash: eval "$(perdure completion bash)"

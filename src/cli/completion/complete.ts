@@ -6,7 +6,7 @@ import { type Listing, listings } from '../render/listings.ts';
 import { printableLine } from '../terminal/printable.ts';
 import { linesText } from '../terminal/terminal.ts';
 
-/** Asked by the scripts of `completion`, who show no error of it. */
+/** Called by the scripts of `completion`, which hide its errors. */
 export const complete = defineCommand({
   name: 'complete',
   summary: 'list what a word can be, for a shell',

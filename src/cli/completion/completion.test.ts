@@ -14,7 +14,7 @@ import { type Shell, shells } from './shells.ts';
 
 let folder: string;
 
-/** What the shells ask is answered by a script, which tells what it was asked; an error of it is not to be seen. */
+/** A script that answers the completions of the shells and records the calls. Its errors must stay invisible. */
 const answering = `#!/bin/sh
 echo "$*" >> asked
 printf 'ses_first\\tThe first: one\\nses_second\\tThe second\\n'
@@ -58,7 +58,7 @@ const bashCompletions = (line: string, wordBreaks: string) =>
 
 const completions: Readonly<Record<Shell, (line: string) => readonly string[]>> = {
   bash: (line) => bashCompletions(line, ' "\'><=;|&(:'),
-  // What zsh's own functions are given; a colon ends the word, and begins what it is about.
+  // Replaces zsh's own functions to see their input; a colon separates a word from its description.
   zsh: (line) =>
     run('zsh', [
       '-f',
@@ -99,7 +99,7 @@ test.each(present)('[CLI10] %s completes commands, options, their values, ids an
   expect(asked).toBe('complete sessions --store sqlite:a.db');
 });
 
-test.each(present)('[CLI10] %s asks for turns, places and paths of the session that is named', (shell) => {
+test.each(present)('[CLI10] %s completes turns, places and paths of the session on the line', (shell) => {
   const asked = (line: string) => {
     expect([...completions[shell](line)].sort()).toEqual(['ses_first', 'ses_second']);
     return spawnSync('tail', ['-n', '1', join(folder, 'asked')], { encoding: 'utf8' }).stdout.trim();
@@ -114,7 +114,7 @@ test.each(present)('[CLI10] %s asks for turns, places and paths of the session t
   expect(asked('perdure files restore - 1 a.txt ')).toBe('complete paths -');
 });
 
-test('[CLI10] turns come with how they begin, newest first, and paths as a shell takes them', async () => {
+test('[CLI10] turns are listed newest first with their beginning, and paths only if they need no quoting', async () => {
   const { said, inLibrary } = memoryCommandLine();
   const id = await inLibrary(makeSquares);
   const squares = [3, 2, 1].map((n) => `${n}\tuser: What is ${n} times ${n}?\n`).join('');
@@ -128,7 +128,7 @@ test('[CLI10] turns come with how they begin, newest first, and paths as a shell
   expect(await said(['complete', 'paths', id])).toBe('src\t\nsrc/main.ts\t\n');
 });
 
-test('[CLI10] without a name it is the shell of the environment, and on a terminal it is said what to do', async () => {
+test('[CLI10] without a name the shell comes from the environment, and on a terminal instructions are printed', async () => {
   const named = (await callCli(['completion', 'zsh'])).raw;
   const env = { SHELL: '/usr/bin/zsh' };
   expect((await callCli(['completion'], { env, columns: Number.POSITIVE_INFINITY })).raw).toBe(named);
@@ -143,7 +143,7 @@ test('[CLI10] without a name it is the shell of the environment, and on a termin
   }
 });
 
-test.each(present)('[CLI10] %s completes values behind a =', (shell) => {
+test.each(present)('[CLI10] %s completes values after =', (shell) => {
   const completed = (line: string) => [...completions[shell](line)].sort();
   const given = (option: string, ...values: readonly string[]) =>
     values.map((value) => (shell === 'fish' ? `${option}=${value}` : value));
@@ -156,11 +156,11 @@ test.each(present)('[CLI10] %s completes values behind a =', (shell) => {
   expect(asked).toBe('complete sessions --store=sqlite:b.db');
 });
 
-test('[CLI10] where = ends no word of bash, the whole word is given', () => {
+test('[CLI10] when bash does not split words at =, the whole word is completed', () => {
   expect(bashCompletions('perdure ls --status=paused', ' ')).toEqual(['--status=paused']);
 });
 
-test.each(present)('[CLI10] %s completes what stands before any command', (shell) => {
+test.each(present)('[CLI10] %s completes options before any command', (shell) => {
   const completed = (line: string) => completions[shell](line);
   const common = Object.keys(commonOptions).map((name) => `--${name}`);
   expect([...completed('perdure --')].sort()).toEqual(['--version', ...common].sort());
@@ -197,7 +197,7 @@ test.runIf(present.includes('zsh'))(
   25_000,
 );
 
-test('[CLI10] there is a shell to try it in, and no option takes a value in one command and none in another', () => {
+test('[CLI10] bash is available for the tests, and every option either takes a value in all commands or in none', () => {
   expect(present).toContain('bash');
   const types = new Map<string, string>();
   for (const { name, options } of commands) {

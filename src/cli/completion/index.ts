@@ -11,6 +11,6 @@ const scripts: Readonly<Record<Shell, (table: CompletionTable) => string>> = {
   fish: fishScript,
 };
 
-/** What a shell runs once: all it needs but ids, for which it asks `perdure complete`. */
+/** The script that a shell loads once. It contains everything except ids, for which it calls `perdure complete`. */
 export const completionScript = (shell: Shell, commands: readonly Command[], topics: Topics): string =>
   scripts[shell](completionTable(commands, topics));

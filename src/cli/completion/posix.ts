@@ -2,7 +2,7 @@ import type { CompletionTable } from './table.ts';
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** What bash and zsh have in common: the table, as lines of words with tabs between. */
+/** The part that bash and zsh share: the table, with tab-separated words on each line. */
 export const posixTable = ({ rows, heads, taking, backingOptions }: CompletionTable): string => `
 _perdure_heads=${quoted(` ${heads.join(' ')} `)}
 _perdure_taking=${quoted(` ${taking.join(' ')} `)}
@@ -15,7 +15,10 @@ ${[...rows].map(([name, lines]) => `    ${quoted(name)}) printf '%s\\n' ${lines.
 }
 `;
 
-/** Goes over the words before the cursor: which command, how many arguments, which option waits for its value, and what listings are asked with. */
+/**
+ * Walks over the words before the cursor. Finds the command, the number of arguments, an option that lacks its value,
+ * and the options for listing ids.
+ */
 export const posixWalk = `
     if [[ -n $option ]]; then
       [[ $_perdure_backing == *" $option "* ]] && common+=("$option" "$word")
@@ -32,14 +35,16 @@ export const posixWalk = `
       count=$((count + 1))
     fi`;
 
-/** An option with its value behind a = is taken apart; \`apart\` tells the shell so. */
+/** Splits an option from its value after =. \`apart\` is the shell code that runs then. */
 export const posixTakeApart = (apart: string): string => `
   if [[ -z $option && $cur == --*=* && $_perdure_taking == *" \${cur%%=*} "* ]]; then
     option=\${cur%%=*} cur=\${cur#*=}
     ${apart}
   fi`;
 
-/** Of each line of the table: sets \`found\` to what the word at the cursor can be, or takes the name as a candidate. */
+/**
+ * For each line of the table: sets \`found\` to what the word at the cursor can be, or adds the name as a candidate.
+ */
 export const posixChoose = (take: string): string => `
     if [[ -n $option ]]; then
       [[ $name == "$option" ]] && found=$kind

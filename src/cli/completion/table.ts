@@ -4,7 +4,7 @@ import { commonOptions, commonOptionsOf, optionsOf } from '../parse/common-optio
 import type { Listing } from '../render/listings.ts';
 import { shells } from './shells.ts';
 
-/** What a word can be: one of these, what `perdure complete` lists, a file of this machine, or anything. */
+/** Kind of a word: fixed choices, a listing of `perdure complete`, a local file, or anything. */
 type Kind = string;
 const anything: Kind = '@';
 const flagKind: Kind = '-';
@@ -41,7 +41,7 @@ const kindOf = (spec: OptionSpec): Kind => {
   return spec.choices?.join('|') ?? kinds[spec.value] ?? anything;
 };
 
-/** One line of the table of a command: what is typed, what it can be or is followed by, and what it is about. */
+/** One line of a command's table: the word, its kind or the kind of its value, and its description. */
 export type Row = readonly [name: string, kind: Kind, about: string];
 
 const optionRows = (name: string, spec: OptionSpec): readonly Row[] => [
@@ -63,28 +63,28 @@ const rowsOf = (command: Command): readonly Row[] => [
   ...rowsOfOptions(optionsOf(command)),
 ];
 
-/** What can stand before any command, or in place of one. */
+/** Options that can precede any command, or replace it. */
 const { help: helpOption, json, ...others } = commonOptions;
 const leading = { help: helpOption, version: flag('the release'), json, ...others };
 const leadingRows = rowsOfOptions(leading);
 
-/** What can stand between the two words of a command. */
+/** Options that can stand between the two words of a command. */
 const commonToAny = (group: readonly Command[]): Options => Object.assign({}, ...group.map(commonOptionsOf));
 
 const headOf = ({ name }: Command): string => name.split(' ')[0]!;
 
 export interface CompletionTable {
-  /** By what has been typed of a command: nothing yet, the first word of two, or its name. */
+  /** Rows by what has been typed of a command: nothing yet, the first of two words, or its whole name. */
   readonly rows: ReadonlyMap<string, readonly Row[]>;
-  /** What another word of the command follows: first words of commands that have two, and `help`. */
+  /** Words that another word of the command follows: first words of two-word commands, and `help`. */
   readonly heads: readonly string[];
-  /** Options that a value follows, in whatever command. */
+  /** Options that take a value, in any command. */
   readonly taking: readonly string[];
-  /** Those that say where to look for ids. */
+  /** Options that say where to look for ids. */
   readonly backingOptions: readonly string[];
 }
 
-/** What help can be asked for beside commands. */
+/** Help topics beside commands. */
 export type Topics = Context['help']['topics'];
 
 export const completionTable = (commands: readonly Command[], topics: Topics): CompletionTable => {

@@ -1,7 +1,7 @@
 import { posixChoose, posixTable, posixTakeApart, posixWalk } from './posix.ts';
 import type { CompletionTable } from './table.ts';
 
-/** A colon would end the word in what `_describe` takes. */
+/** `_describe` separates word and description by a colon, so colons in the word are escaped. */
 const describe = `candidates+=("\${name//:/\\\\:}:$about")`;
 
 export const zshScript = (table: CompletionTable): string => `#compdef perdure

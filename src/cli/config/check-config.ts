@@ -11,7 +11,7 @@ import { configForm } from './config-form.ts';
 
 const fields = ['agents', 'models', 'store', 'data'];
 
-/** By the runtime's own rules, whose messages know of no file. */
+/** Applies the runtime's own checks and adds the file name to their messages. */
 const byRuntime = (shown: string, check: () => unknown): void => {
   try {
     check();
@@ -73,7 +73,7 @@ const checkExport = (shown: string, given: unknown): void => {
   if (kind) throw wrongCall(`${shown} exports ${kind} by default, not an object: write ${configForm}`);
 };
 
-/** What a configuration exports by default, before anything of it is used. */
+/** Validates the default export of a configuration before any of it is used. */
 export const checkConfig = (shown: string, file: string, given: unknown): Config => {
   checkExport(shown, given);
   checkFields(shown, given as object);

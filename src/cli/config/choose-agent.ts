@@ -10,7 +10,7 @@ export const nameOf = ({ name, version }: { readonly name: string; readonly vers
 const newest = (agents: readonly Agent[]): Agent | undefined => agents.toSorted((a, b) => b.version - a.version)[0];
 const namesOf = ({ agents }: Config): string => agents.map(nameOf).join(', ');
 
-/** By `NAME`, which is its newest version, or `NAME@VERSION`; without either the only one there is. */
+/** Finds an agent by `NAME` (its newest version) or `NAME@VERSION`; without a name, the only agent. */
 export const chooseAgent = (config: Config, named: string | undefined): Agent => {
   const names = new Set(config.agents.map(({ name }) => name));
   if (named === undefined && names.size > 1) throw wrongCall(`which agent? --agent takes one of ${namesOf(config)}`);
@@ -22,7 +22,7 @@ export const chooseAgent = (config: Config, named: string | undefined): Agent =>
 export const holdsAgentOf = ({ agents }: Config, { agent }: SessionSummary): boolean =>
   agent !== undefined && agents.some((each) => nameOf(each) === nameOf(agent));
 
-/** Before an input is admitted that nobody here could answer. */
+/** Refuses an input that no agent here could answer, before it is admitted. */
 export const refuseForeign = (config: Config, summary: SessionSummary): void => {
   if (!summary.agent || holdsAgentOf(config, summary)) return;
   const agent = nameOf(summary.agent);

@@ -1,2 +1,2 @@
-/** As it is told to whoever wrote something else. */
+/** Example of a valid configuration, for error messages. */
 export const configForm = 'export default { agents: [defineAgent({ … })] }';

@@ -2,16 +2,16 @@ import type { RuntimeOptions } from '../../runtime.ts';
 
 export type Agent = NonNullable<RuntimeOptions['agents']>[number];
 
-/** What `perdure.config.ts` gives, as the commands use it. */
+/** The content of `perdure.config.ts`, as the commands use it. */
 export interface Config {
-  /** What `defineAgent` made: the agents whose sessions the commands can work on. */
+  /** Results of `defineAgent`: the agents whose sessions the commands can work on. */
   readonly agents: readonly Agent[];
-  /** Providers and models beyond what the environment says. */
+  /** Providers and models beyond those from the environment. */
   readonly models?: RuntimeOptions['models'];
-  /** Where `--store` and PERDURE_STORE do not say. */
+  /** Used when neither `--store` nor PERDURE_STORE is given. */
   readonly store?: RuntimeOptions['store'];
-  /** Where this machine keeps worktrees, from the folder of the file on. */
+  /** Folder for worktrees on this machine, relative to the file. */
   readonly data?: string;
-  /** Where it was read from; absent for the built-in one. */
+  /** The file it was read from; absent for the built-in configuration. */
   readonly file?: string;
 }

@@ -18,7 +18,7 @@ const thinking = (model: string): Agent =>
     tools: builtInTools,
   });
 
-/** Of those who have no key. */
+/** The agent for users without an API key of a provider. */
 export const demoAgent = defineAgent({
   ...identity,
   model: `scripted/${demoTour.name}`,
@@ -26,7 +26,10 @@ export const demoAgent = defineAgent({
   tools: [rememberTool, askTool, defineShellTool({ approval: ({ command }) => command.startsWith('rm ') })],
 });
 
-/** Where there is no configuration. Words of the script come as slowly as a model's, so that there is a middle to stop in. */
+/**
+ * The configuration when there is no file. The script writes at the speed of a model, so that it can be interrupted
+ * midway.
+ */
 export const demoConfig = (env: Env): Config & { readonly agents: readonly [Agent] } => {
   const model = demoModel(env);
   return {

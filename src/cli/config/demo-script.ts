@@ -4,7 +4,7 @@ const tour = '\\btour\\b';
 const remove = '\\b(delete|remove)\\b';
 const ask = '\\bask\\b';
 
-/** What the built-in agent says. Every step that could be taken for thought says that it is a script. */
+/** Script of the built-in agent. Every step that could pass for thought says that it is a script. */
 export const demoTour = defineScript({
   name: 'demo-tour',
   everyTurn: true,

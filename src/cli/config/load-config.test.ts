@@ -27,12 +27,12 @@ test.each([
     2,
     'INVALID_INPUT: agents.json, which --config names, is not a .ts, .mjs or .js file: name one that says export default { agents: [defineAgent({ … })] }',
   ],
-])('[CLIR1] --config %j is refused with what to do', async (named, code, told) => {
+])('[CLIR1] --config %j is refused with advice', async (named, code, error) => {
   const refused = await callCli(['agents', '--config', named], { folder, columns: Number.POSITIVE_INFINITY });
-  expect(refused).toMatchObject({ code, err: `error ${told}\n` });
+  expect(refused).toMatchObject({ code, err: `error ${error}\n` });
 });
 
-test('[CLIR1] a folder with the name of a configuration is told as that', async () => {
+test('[CLIR1] a folder with the name of a configuration file is reported as such', async () => {
   const around = join(folder, 'around');
   mkdirSync(join(around, 'perdure.config.ts'), { recursive: true });
   expect(await callCli(['agents'], { folder: around, columns: Number.POSITIVE_INFINITY })).toMatchObject({
@@ -81,16 +81,22 @@ test.each([
   ['[a]', 'INVALID_INPUT: FILE exports a list by default, not an object: write'],
   ['null', 'INVALID_INPUT: FILE exports null by default, not an object: write'],
   ['process.exit(0)', 'INVALID_INPUT: FILE cannot be loaded: Error: it ends the process with process.exit(0)'],
-])('[CLIR1] the configuration %s is told by name, and no store is made', async (text, told) => {
-  const name = written(`${oneAgent}\nexport default ${text};`);
-  for (const argv of [['agents'], ['open', '--agent', 'a', '--store', `sqlite:${join(folder, 'made', 'a.db')}`]]) {
-    const { code, err } = await callCli([...argv, '--config', name], { folder, columns: Number.POSITIVE_INFINITY });
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(`error ${told.replaceAll('FILE', name)}`) });
-  }
-  expect(existsSync(join(folder, 'made'))).toBe(false);
-});
+])(
+  '[CLIR1] the invalid configuration %s is reported with its file name, and no store is created',
+  async (text, error) => {
+    const name = written(`${oneAgent}\nexport default ${text};`);
+    for (const argv of [['agents'], ['open', '--agent', 'a', '--store', `sqlite:${join(folder, 'made', 'a.db')}`]]) {
+      const { code, err } = await callCli([...argv, '--config', name], { folder, columns: Number.POSITIVE_INFINITY });
+      expect({ code, err }).toEqual({
+        code: 2,
+        err: expect.stringContaining(`error ${error.replaceAll('FILE', name)}`),
+      });
+    }
+    expect(existsSync(join(folder, 'made'))).toBe(false);
+  },
+);
 
-test('[CLI12] a configuration that loads for long is told of on a terminal', async () => {
+test('[CLI12] a configuration that is slow to load shows progress on a terminal', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   Object.assign(globalThis, { perdureGate: promise });
   const name = written(`${oneAgent}\nawait globalThis.perdureGate;\nexport default { agents: [a] };`);

@@ -13,7 +13,7 @@ const fileNames = ['perdure.config.ts', 'perdure.config.mjs', 'perdure.config.js
 
 const isFolder = (path: string): boolean => statSync(path).isDirectory();
 
-/** Before it is run: Node would say of other files that it knows no such extension. */
+/** Checked before import, because Node's error about an unknown extension would not help. */
 const refuseOther = (named: string, file: string): void => {
   if (isFolder(file)) {
     const held = fileNames.find((name) => existsSync(resolve(file, name)));
@@ -31,7 +31,7 @@ const configIn = (folder: string): string | undefined => {
   throw wrongCall(`${name} is a folder, not a configuration: rename it, or name the file with --config`);
 };
 
-/** The file that is named, or that the folder has. */
+/** The named configuration, or the one in the folder. */
 export const findConfig = (folder: string, named: string | undefined): string | undefined => {
   if (named === undefined) return configIn(folder);
   const file = resolve(folder, named);
@@ -46,10 +46,10 @@ export const findConfig = (folder: string, named: string | undefined): string | 
   return file;
 };
 
-/** As people name it. */
+/** The path as people would write it. */
 export const configName = (file: string, from: string): string => relative(from, file) || file;
 
-/** Runs the file: it is a program of whoever wrote it. */
+/** Imports the file, which runs arbitrary code of its author. */
 export const loadConfig = async (file: string, from: string): Promise<Config> => {
   const shown = configName(file, from);
   const url = pathToFileURL(file).href;

@@ -1,6 +1,6 @@
 import type { Agent } from './config.ts';
 
-/** The name of the model that an agent asks. */
+/** Name of an agent's model. */
 export const modelOf = ({ model }: Agent): string => {
   if (typeof model === 'string') return model;
   const { modelId, name } = (model ?? {}) as { modelId?: unknown; name?: unknown };

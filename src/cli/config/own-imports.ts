@@ -5,7 +5,7 @@ const root = new URL('../../../', import.meta.url);
 const isBuilt = import.meta.url.endsWith('.js');
 const entries: Readonly<Record<string, string | { readonly default: string }>> = manifest.exports;
 
-/** Where a part of this very package is, as `perdure` or `perdure/tools`. */
+/** Resolves an import of this package itself, such as `perdure` or `perdure/tools`. */
 const ownUrl = (specifier: string): string | undefined => {
   const entry = /^perdure(?=\/|$)/.test(specifier) ? entries[specifier.replace('perdure', '.')] : undefined;
   if (typeof entry !== 'object') return undefined;
@@ -14,10 +14,10 @@ const ownUrl = (specifier: string): string | undefined => {
 };
 
 const code = new URL(isBuilt ? 'dist/' : 'src/', root).href;
-/** Whether a module is of this very package. */
+/** Whether a module belongs to this package. */
 export const isOwnCode = (url: string): boolean => url.startsWith(code);
 
-/** The configuration and what it imports, from file to file, up to packages. */
+/** The configuration and the files it imports, directly or indirectly, without packages. */
 const written = new Set<string>();
 let isRegistered = false;
 
@@ -28,9 +28,9 @@ const resolved = <Result extends { readonly url: string }>(result: Result, paren
 };
 
 /**
- * What a configuration imports as `perdure` is what runs it, wherever either of them stands: a checkout, a global installation, a project.
- * Tools need schemas: where there is no `zod`, it is given the one that is here. Gives the files that its author may have written, more
- * and more as they are asked for.
+ * Makes `perdure` in a configuration resolve to the running program, wherever both are installed. Tools need schemas,
+ * so a missing `zod` resolves to the one of this package. Returns the files that the author of the configuration may
+ * have written; the set grows as they are imported.
  */
 export const giveOwnImports = (configuration: string): ReadonlySet<string> => {
   written.add(configuration);

@@ -8,12 +8,16 @@ const call = (url: string) => `    at run (${url}:3:7)`;
 test.each([
   ['its own code', true, thrown('Error: x', call(part), call(ours))],
   ['a package that it calls', true, thrown('Error: x', call('file:///app/node_modules/a/a.js'), call(config))],
-  ['a module of it that cannot be parsed', true, thrown('/app/part.ts:3', '}', '', 'SyntaxError: x')],
+  ['one of its modules that cannot be parsed', true, thrown('/app/part.ts:3', '}', '', 'SyntaxError: x')],
   ['Perdure, which it calls', false, thrown('Error: x', call(ours), call(config))],
   ['another module that cannot be parsed', false, thrown('/app/other.ts:3', '}', '', 'SyntaxError: x', call(config))],
-  ['nobody that is known', false, thrown('Error: x', '    at listOnTimeout (node:internal/timers:585:17)')],
-  ['somebody who has altered it', false, Object.assign(new Error('x'), { stack: 5 as never })],
-  ['a message like a place', false, thrown('Error: /app/part.ts:3', '    at node:internal/timers:585:17')],
-])('[CLIR1] an error of %s: the configuration is at fault: %s', (_, isIts, error) => {
+  ['unknown code', false, thrown('Error: x', '    at listOnTimeout (node:internal/timers:585:17)')],
+  ['code that has altered its stack', false, Object.assign(new Error('x'), { stack: 5 as never })],
+  [
+    'a message that looks like a position',
+    false,
+    thrown('Error: /app/part.ts:3', '    at node:internal/timers:585:17'),
+  ],
+])('[CLIR1] an error thrown by %s: the configuration is at fault: %s', (_, isIts, error) => {
   expect(isThrownBy([config, part], error, (url) => url === ours)).toBe(isIts);
 });

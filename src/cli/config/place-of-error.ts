@@ -4,12 +4,15 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { stackOf } from '../parse/thrown-text.ts';
 
-/** A file, the line and, where it is known, the column, both from 1. */
+/** A file, a line and, if known, a column; both count from 1. */
 type CodePlace = readonly [file: string, line: number, column?: number];
 
 const pathOf = (named: string): string => (named.startsWith('file:') ? fileURLToPath(named) : named);
 
-/** What Node writes above an error of syntax: the file and the line, some of its text, and, unless it ends too early, a mark below the column. */
+/**
+ * Parses what Node prints above a syntax error: file and line, source text, and a mark below the column unless the
+ * file ends too early.
+ */
 const shownPlace = (text: string): CodePlace | undefined => {
   const [, named, line] = /^(.+):(\d+)\n/.exec(text) ?? [];
   const file = named === undefined ? '' : pathOf(named);
@@ -25,13 +28,16 @@ const callsIn = (stack: string): readonly (readonly [url: string, line: number, 
     Number(column),
   ]);
 
-/** The last call that one of these modules made. */
+/** The innermost call within one of these modules. */
 const thrownPlace = (urls: readonly string[], stack: string): CodePlace | undefined => {
   const call = callsIn(stack).find(([url]) => urls.includes(url));
   return call && [fileURLToPath(call[0]), call[1], call[2]];
 };
 
-/** Of JavaScript, an error of syntax does not say where it is; this parses one after another once more and runs nothing. */
+/**
+ * A syntax error in JavaScript does not say where it is. This parses the modules again, one after another, without
+ * running them.
+ */
 const parsedPlace = async (urls: readonly string[]): Promise<CodePlace | undefined> => {
   for (const url of urls) {
     const parsing = promisify(execFile)(process.execPath, ['--check', fileURLToPath(url)]);
@@ -42,7 +48,7 @@ const parsedPlace = async (urls: readonly string[]): Promise<CodePlace | undefin
   return undefined;
 };
 
-/** Where one of these modules could not be loaded, as far as that can be known. */
+/** Position at which one of these modules failed to load, as far as known. */
 export const placeOfError = async (urls: readonly string[], error: Error): Promise<CodePlace | undefined> => {
   const stack = stackOf(error);
   return (
@@ -50,7 +56,7 @@ export const placeOfError = async (urls: readonly string[], error: Error): Promi
   );
 };
 
-/** Whether one of these modules is at fault, and not others that it has called. */
+/** Whether one of these modules is at fault, and not other code that it called. */
 export const isThrownBy = (urls: readonly string[], error: Error, isOther: (url: string) => boolean): boolean => {
   const stack = stackOf(error);
   const [file] = shownPlace(stack) ?? [];

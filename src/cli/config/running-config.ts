@@ -4,12 +4,12 @@ import { thrownName, thrownText } from '../parse/thrown-text.ts';
 import { isOwnCode } from './own-imports.ts';
 import { isThrownBy, placeOfError } from './place-of-error.ts';
 
-/** The code of a configuration, which runs in this process. */
+/** The configuration whose code runs in this process. */
 interface RunningConfig {
-  /** As people name it. */
+  /** Its path as people would write it. */
   readonly shown: string;
   readonly from: string;
-  /** Its modules, more and more as they are asked for. */
+  /** Its modules; the set grows as they are imported. */
   readonly written: ReadonlySet<string>;
   isLoading: boolean;
 }
@@ -34,7 +34,7 @@ const faultOf = async (
 
 const notLoaded = 'cannot be loaded';
 
-/** Loads it, and from then on knows what it throws. */
+/** Loads the configuration, and from then on attributes its errors to it. */
 export const runConfig = async <T>(about: Omit<RunningConfig, 'isLoading'>, load: () => Promise<T>): Promise<T> => {
   const config = { ...about, isLoading: true };
   running = config;
@@ -47,21 +47,21 @@ export const runConfig = async <T>(about: Omit<RunningConfig, 'isLoading'>, load
   }
 };
 
-/** We throw and reject with errors alone, and leave them as they are. */
-const isNoErrorOfOurs = (thrown: unknown): boolean =>
+/** Perdure itself throws and rejects with unaltered Error objects only. */
+const isForeignError = (thrown: unknown): boolean =>
   !(thrown instanceof Error) ||
   (thrown as NodeJS.ErrnoException).code === 'ERR_UNHANDLED_REJECTION' ||
   typeof thrown.stack !== 'string';
 
-/** What was thrown where nobody catches it, as in a timer: told as the fault of the configuration if it is. */
+/** Attributes an uncaught error, such as one from a timer, to the configuration if it caused it. */
 export const strayError = async (thrown: unknown): Promise<unknown> => {
   if (!running) return thrown;
   if (running.isLoading) return faultOf(running, notLoaded, thrown);
-  const isIts = isNoErrorOfOurs(thrown) || isThrownBy([...running.written], thrown as Error, isOwnCode);
+  const isIts = isForeignError(thrown) || isThrownBy([...running.written], thrown as Error, isOwnCode);
   return isIts ? faultOf(running, 'failed after it was loaded', thrown) : thrown;
 };
 
-/** Why there is nothing left to do, although a command has not ended. */
+/** Error for an empty event loop while a command has not finished. */
 export const unfinished = (): Error =>
   running?.isLoading
     ? new PerdureError(
@@ -71,7 +71,7 @@ export const unfinished = (): Error =>
       )
     : new Error('the command ended before its work was done');
 
-/** Of a process that somebody else ends while a command is under way: whose fault it is, where that is known. */
+/** Error for a process that other code ends during a command, if a configuration can be blamed. */
 export const endedByOthers = (): PerdureError | undefined =>
   running &&
   new PerdureError(

@@ -1,6 +1,6 @@
 import type { Config } from './config.ts';
 
-/** What to know where nobody has configured anything and no key of a provider is set. */
+/** Note for users without a configuration and without an API key of a provider. */
 export const scriptNote = ({ agents, file }: Config): string | undefined => {
   const [demo] = agents;
   const isScript = file === undefined && typeof demo?.model === 'string' && demo.model.startsWith('scripted/');

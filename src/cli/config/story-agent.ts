@@ -7,10 +7,10 @@ import type { Config } from './config.ts';
 import { storyScript } from './story-script.ts';
 
 const wordMs = 25;
-/** Long enough to be killed meanwhile. */
+/** Long enough for the process to be killed meanwhile. */
 const answerMs = 60_000;
 
-/** In the folder where workers are started, beside all worktrees: each release leaves a line. */
+/** File beside the worktrees, in the folder where workers are started. Each release appends a line. */
 export const releases = 'released.txt';
 
 const release = defineTool({
@@ -31,7 +31,7 @@ const release = defineTool({
   },
 });
 
-/** Of `perdure demo`. */
+/** The configuration of `perdure demo`. */
 export const storyConfig: Config = {
   agents: [
     defineAgent({

@@ -27,7 +27,7 @@ const decide = 'where do the counts live';
 const survive = 'survive a restart';
 const release = 'release';
 
-/** What the agent of `perdure demo` says and does. */
+/** Script of the agent of `perdure demo`. */
 export const storyScript = defineScript({
   name: 'story',
   everyTurn: true,

@@ -1,4 +1,4 @@
-/** Runs what others wrote: where it would end the process, and nobody would be told why, it fails. */
+/** Runs foreign code. A call of `process.exit` throws instead of ending the process without an explanation. */
 export const withoutExit = async <T>(run: () => Promise<T>): Promise<T> => {
   const { exit } = process;
   process.exit = (code) => {

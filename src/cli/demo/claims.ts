@@ -3,10 +3,10 @@ export interface Claim {
   readonly holds: boolean;
 }
 
-/** What ends the story. */
+/** Ends the demo. */
 export class ClaimFailed extends Error {}
 
-/** Nothing is claimed that was not checked, and nothing is told after a claim that does not hold. */
+/** Records checked claims. The first claim that does not hold ends the demo. */
 export class Claims {
   readonly made: Claim[] = [];
 

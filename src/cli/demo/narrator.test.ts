@@ -9,8 +9,8 @@ const title = 'Its worker is killed in the middle of a call that may happen once
 const claim = 'the call happened once: its tool was asked what became of it, not run again';
 const message = 'The counts must survive a restart, and so must everything else that somebody relies on.';
 
-/** What a terminal of so many columns, or a pipe, is shown, and how wide the command is told that it is. */
-const told = async (columns: number) => {
+/** The output on a terminal of this width, or in a pipe, and the width passed to the command. */
+const narrated = async (columns: number) => {
   const out = recorder(columns);
   let given = 0;
   const call = async (_: readonly string[], surroundings: { out?: { columns: number } } = {}) => {
@@ -30,9 +30,9 @@ test.each([
   [120, 120],
   [Number.POSITIVE_INFINITY, 80],
 ])(
-  '[CLIR8] with %d columns what is said is wrapped between words, commands have %d, and what is typed stays whole',
+  '[CLIR8] with %d columns prose is wrapped between words, commands get %d columns, and typed commands stay whole',
   async (columns, width) => {
-    const { given, lines } = await told(columns);
+    const { given, lines } = await narrated(columns);
     expect(given).toBe(width);
     const typed = `$ perdure send $id '${message}'`;
     expect(lines).toContain(typed);

@@ -7,9 +7,9 @@ import { Claims } from './claims.ts';
 
 const pipeColumns = 80;
 
-type Told = Pick<Context, 'out' | 'json' | 'call'>;
+type NarratorContext = Pick<Context, 'out' | 'json' | 'call'>;
 
-/** A word that the shell puts in place of a longer one. */
+/** A shell variable that stands for a longer value. */
 export interface Variable {
   readonly name: string;
   readonly value: string;
@@ -26,16 +26,16 @@ const silent = (heard: (text: string) => void): Terminal => ({
   style: (_, text) => text,
 });
 
-/** Tells the story on stdout: each command as a person types it, and what that very command writes. */
+/** Narrates on stdout: each command as a person would type it, and the actual output of that command. */
 export class Narrator {
   readonly claims = new Claims();
-  readonly #context: Told;
+  readonly #context: NarratorContext;
   readonly #surroundings: Partial<Surroundings>;
-  /** Laid out for people, also in a pipe. */
+  /** Laid out for people, even in a pipe. */
   readonly #terminal: Terminal;
   #steps = 0;
 
-  constructor(context: Told, surroundings: Partial<Surroundings>) {
+  constructor(context: NarratorContext, surroundings: Partial<Surroundings>) {
     const { out, json } = context;
     this.#context = context;
     this.#surroundings = surroundings;
@@ -49,12 +49,12 @@ export class Narrator {
         };
   }
 
-  /** Prose, wrapped. */
+  /** Writes wrapped prose. */
   say(...lines: readonly string[]): Promise<void> {
     return this.show(...lines.flatMap((line) => wrap(line, this.#terminal.columns)));
   }
 
-  /** Lines that stay whole, so that they can be copied. */
+  /** Writes lines unwrapped, so that they can be copied. */
   show(...lines: readonly string[]): Promise<void> {
     return this.#terminal.write(linesText(lines));
   }
@@ -76,13 +76,13 @@ export class Narrator {
     await this.show(...hanging('✓ ', name, columns, `${style('green', '✓')} `));
   }
 
-  /** Types a command of ours, runs it, and shows what it writes as it comes. */
+  /** Shows a command, runs it, and shows its output as it arrives. */
   async type(...words: readonly Word[]): Promise<void> {
     await this.typed(['perdure', ...words.map(shown)].join(' '));
     await this.#run(words, this.#terminal);
   }
 
-  /** The same where the shell keeps the answer in a variable. */
+  /** Does the same, but keeps the answer in a shell variable. */
   async keep(name: string, ...words: readonly Word[]): Promise<Variable> {
     await this.typed(`${name}=$(${['perdure', ...words.map(shown)].join(' ')})`);
     let answer = '';
@@ -95,7 +95,7 @@ export class Narrator {
     return { name, value: answer.trim() };
   }
 
-  /** Asks without telling, for what is claimed. */
+  /** Runs a command silently, to check a claim. */
   async ask<T>(...words: readonly Word[]): Promise<readonly T[]> {
     let answer = '';
     await this.#run(

@@ -6,9 +6,9 @@ import { lookAround, tellLeft } from './show-demo.ts';
 const noFolder = import.meta.filename;
 
 test.each([
-  ['a folder that is none', ['--in', noFolder], {}],
-  ['temporary files that cannot be made', [], { TMPDIR: noFolder }],
-])('[CLIR8] with %s, demo says where it may be told', async (_, named, env) => {
+  ['a file in place of the folder', ['--in', noFolder], {}],
+  ['a temporary folder that cannot be created', [], { TMPDIR: noFolder }],
+])('[CLIR8] with %s, demo suggests --in', async (_, named, env) => {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const { code, err } = await callCli(['demo', ...named]);
   vi.unstubAllEnvs();
@@ -18,7 +18,7 @@ test.each([
   );
 });
 
-test('[CLIR8] who leaves it in the middle is told where it is and how to remove it, on lines of their own', async () => {
+test('[CLIR8] a user who interrupts the demo is shown where it is and how to remove it', async () => {
   const err = recorder(80);
   await tellLeft({ json: false, err }, '/a demo');
   expect(err.bytes().toString()).toBe(
@@ -26,7 +26,7 @@ test('[CLIR8] who leaves it in the middle is told where it is and how to remove 
   );
 });
 
-test('[CLIR8] what is to be typed at the end asks the store of the demo, whatever the environment names', async () => {
+test('[CLIR8] the commands suggested at the end use the store of the demo, whatever the environment names', async () => {
   const typed = async (env: Record<string, string>) =>
     (await lookAround('/demo', 'ses_1', env)).map((line) => line.trim());
   const elsewhere = await typed({ PERDURE_STORE: 'sqlite:other.db', PERDURE_SERVER: 'http://127.0.0.1:1' });

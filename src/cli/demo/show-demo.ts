@@ -26,7 +26,7 @@ const unusable = (file: string, why: string, cause?: unknown): PerdureError =>
 const configFile = 'perdure.config.mjs';
 const config = `export { storyConfig as default } from ${JSON.stringify(agentModule)};\n`;
 
-/** The real name of a new or empty folder, with the agent of the story. */
+/** Real path of a new or empty folder, prepared with the configuration of the demo. */
 const prepareFolder = async (named: string | undefined): Promise<string> => {
   const begins = join(tmpdir(), 'perdure-demo-');
   try {
@@ -42,15 +42,15 @@ const prepareFolder = async (named: string | undefined): Promise<string> => {
   }
 };
 
-/** Nothing that would lead commands elsewhere than to the folder. */
+/** Environment without the variables that would lead commands away from the folder. */
 const environmentOf = (env: Env): Env =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PERDURE_')));
 
-/** Whether a shell finds `perdure`; npm's own `PATH` is not that of the shell it was started from. */
+/** Whether a shell finds `perdure`. Under npm, `PATH` is not that of the user's shell. */
 const isOnPath = ({ PATH = '', npm_lifecycle_event }: Env): boolean =>
   npm_lifecycle_event === undefined && PATH.split(delimiter).some((folder) => existsSync(join(folder, 'perdure')));
 
-/** What would lead the commands below to another store than that of the folder. */
+/** Variables that would lead the suggested commands to another store. */
 const leadingElsewhere = ['PERDURE_STORE', 'PERDURE_SERVER', 'PERDURE_WORKSPACE'] as const;
 
 export const lookAround = async (folder: string, session: string, env: Env): Promise<readonly string[]> => {
@@ -67,14 +67,14 @@ export const lookAround = async (folder: string, session: string, env: Env): Pro
 
 const removing = (folder: string): string => `  rm -r ${shellWord(folder)}`;
 
-/** Ctrl-C may come in the middle of a line. */
+/** Begins with an empty line, because Ctrl-C may come in the middle of one. */
 export const tellLeft = async ({ json, err }: Pick<Context, 'json' | 'err'>, folder: string): Promise<void> => {
   if (json) return;
   const said = wrap(`Stopped in the middle. What was done until then is in ${folder}`, err.columns);
   await err.write(linesText(['', ...said, '', 'To remove it:', '', removing(folder)]));
 };
 
-const tell = async (
+const runStory = async (
   context: Context,
   folder: string,
   workers: WorkerProcesses,
@@ -107,7 +107,7 @@ const tell = async (
   }
 };
 
-/** The story in a minute: each command is typed and run in the folder, by the code that the command line runs. */
+/** Runs the demo: each command runs in the folder, by the same code as the command line. */
 export const showDemo = async (context: Context, named: string | undefined): Promise<Ending> => {
   const folder = await prepareFolder(named);
   process.chdir(folder);
@@ -126,7 +126,7 @@ export const showDemo = async (context: Context, named: string | undefined): Pro
     startDetached: (args) => void workers.start(args),
   };
   try {
-    return await Promise.race([tell(context, folder, workers, surroundings), left.promise]);
+    return await Promise.race([runStory(context, folder, workers, surroundings), left.promise]);
   } finally {
     release();
     await workers.stop();

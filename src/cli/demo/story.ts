@@ -11,7 +11,7 @@ import type { WorkerProcesses } from './worker-processes.ts';
 interface Teller {
   readonly narrator: Narrator;
   readonly workers: WorkerProcesses;
-  /** Runs the work and says on a terminal what is waited for. */
+  /** Runs the work and shows on a terminal what it waits for. */
   readonly waiting: <T>(what: string, work: () => Promise<T>) => Promise<T>;
 }
 
@@ -20,7 +20,7 @@ const lookMs = 50;
 
 const released = (): Promise<string> => readFile(releases, 'utf8').catch(() => '');
 
-/** Until the tool has left its line, which it does before it waits. */
+/** Waits until the tool has written its line, which it does before it pauses. */
 const untilReleasing = async ({ workers }: Teller): Promise<void> => {
   const deadline = Date.now() + patienceMs;
   while ((await released()) === '' && workers.newest.exitCode === null && Date.now() < deadline) await sleep(lookMs);
@@ -98,11 +98,11 @@ const compare = async ({ narrator }: Teller, id: Variable, fork: Variable): Prom
   await narrator.step('What was decided differently, and why?');
   await narrator.type('diff', id, '3', fork);
   const [diff] = await narrator.ask<SessionDiff>('diff', id, '3', fork);
-  const told = JSON.stringify(diff?.decisions);
+  const decisions = JSON.stringify(diff?.decisions);
   const reasons = ['nothing else to run', 'a restart must not forget'];
   await narrator.claim(
     'both decisions are shown with their reasons',
-    reasons.every((why) => told.includes(why)),
+    reasons.every((why) => decisions.includes(why)),
   );
 };
 
@@ -127,7 +127,7 @@ const verify = async ({ narrator }: Teller, ...sessions: readonly Variable[]): P
   );
 };
 
-/** Gives the session and its fork. */
+/** Runs all steps and returns the session and its fork. */
 export const tellStory = async (teller: Teller): Promise<readonly [Variable, Variable]> => {
   const id = await work(teller);
   await killWorker(teller, id);

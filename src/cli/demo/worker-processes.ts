@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Env } from '../parse/world.ts';
 
-/** Workers in processes of their own, none of which outlives the story. */
+/** Workers in separate processes, all of which end with the demo. */
 export class WorkerProcesses {
   readonly #started: ChildProcess[] = [];
   readonly #folder: string;

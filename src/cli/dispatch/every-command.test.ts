@@ -19,7 +19,7 @@ import { personAt } from '../runs/person.ts';
 import { parseCall, type RunCall } from './parse-call.ts';
 import { commands } from './registry.ts';
 
-/** It starts processes: `test/slow` has it. */
+/** Not called here because it starts processes; `test/slow` covers it. */
 const notDriven = ['demo'];
 
 const newFolder = async (): Promise<string> => {
@@ -38,7 +38,7 @@ const lines = (...text: readonly string[]): Partial<World> => ({
   person: () => personAt(Readable.from(text.map((line) => `${line}\n`)), new PassThrough() as never),
 });
 
-/** Ctrl-C as soon as somebody listens for it. */
+/** Sends Ctrl-C as soon as a command listens for it. */
 const interruptAtOnce: Partial<World> = {
   onInterrupt: (listener: (interrupt: Interrupt) => void) => {
     const timer = setTimeout(() => listener('interrupt'));
@@ -46,7 +46,9 @@ const interruptAtOnce: Partial<World> = {
   },
 };
 
-/** A command line on a store in memory, whose agent does not pause between words, with what was asked of it. */
+/**
+ * A command line on a store in memory, with an agent that answers without pauses. Records which commands were called.
+ */
 const commandLine = () => {
   const database = newMemoryDatabase();
   const asked = new Set<string>();
@@ -74,13 +76,13 @@ const commandLine = () => {
 const isList = (schema: z.ZodType): boolean =>
   schema instanceof z.ZodArray || (schema instanceof z.ZodUnion && (schema.options as z.ZodType[]).some(isList));
 
-test('[CLI6] no command answers with a bare list, to which nothing could be added', () => {
+test('[CLI6] no command answers with a bare list, which could not be extended', () => {
   const bare = [...commands, complete].filter(({ json, jsonLines }) => !jsonLines && isList(json));
   expect(bare.map(({ name }) => name)).toEqual([]);
 });
 
-// callCli holds every answer against the shape of its command.
-test('[CLI6] every command writes JSON of the shape that it promises', async () => {
+// callCli checks every answer against the JSON shape of its command.
+test('[CLI6] every command writes JSON of its declared shape', async () => {
   const { json, asked, open } = commandLine();
   const folder = await newFolder();
   vi.stubEnv('PERDURE_MASTER_KEY_FILE', join(folder, 'master.key'));

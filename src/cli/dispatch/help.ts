@@ -35,7 +35,7 @@ export const commandHelp = (command: Command, out: Terminal): readonly string[] 
   ];
 };
 
-/** Several that belong together. */
+/** Help on the commands of one group. */
 export const groupHelp = (group: readonly Command[], out: Terminal): readonly string[] => [
   ...twoColumns(
     group.map(({ name, summary }) => [`perdure ${name}`, summary]),
@@ -59,7 +59,7 @@ const namesOf = (group: readonly Command[]): readonly string[] => {
 
 const title = (text: string, out: Terminal): readonly string[] => ['', out.style('bold', text)];
 
-/** One screen: what is used most, and the names of all. */
+/** One screen: the most used commands, and the names of all. */
 export const overview = (version: string, out: Terminal): readonly string[] => {
   const width = helpWidth(out);
   return [
@@ -97,7 +97,7 @@ export const overview = (version: string, out: Terminal): readonly string[] => {
   ];
 };
 
-/** A list of commands below its heading. */
+/** The commands of a group below its heading. */
 const listed = (group: CommandGroup, out: Terminal): readonly string[] => [
   ...wrap(`${group.name}: ${group.about}`, helpWidth(out)).map((line, index) =>
     index === 0 ? line.replace(group.name, out.style('bold', group.name)) : line,
@@ -131,13 +131,13 @@ const exitCodesHelp = (out: Terminal): readonly string[] => [
   ),
 ];
 
-/** What help tells, to people and to programs. */
+/** Content of one help page, for people and for programs. */
 export interface Topic {
   readonly lines: (out: Terminal) => readonly string[];
   readonly json: () => HelpView;
 }
 
-/** What can be asked for beside commands. */
+/** Help pages beside those of commands. */
 export const topics: Readonly<Record<string, Topic & { readonly about: string }>> = {
   all: {
     about: 'every command and what it does',

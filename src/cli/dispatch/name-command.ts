@@ -3,10 +3,10 @@ import { nearest } from '../parse/nearest.ts';
 import { wrongCall } from '../parse/wrong-call.ts';
 import { commands, findCommand } from './registry.ts';
 
-/** Commands of two words that begin with the same one, such as `files ls`. */
+/** Two-word commands that share this first word, such as `files ls`. */
 export const groupOf = (word: string): readonly Command[] => commands.filter(({ name }) => name.startsWith(`${word} `));
 
-/** What people type who know other tools, and the command that does it here. */
+/** Words from other tools, and the command that does the same here. */
 export const otherWords: Readonly<Record<string, string>> = {
   list: 'ls',
   sessions: 'ls',
@@ -38,7 +38,7 @@ export const otherWords: Readonly<Record<string, string>> = {
 const noDeleting =
   'nothing deletes a session yet: close it with `perdure close`, then put it away with `perdure archive`';
 
-/** What no single command does, and what to do instead. */
+/** Wishes that no single command fulfils, and what to do instead. */
 export const otherWishes: Readonly<Record<string, string>> = {
   delete: noDeleting,
   rm: noDeleting,
@@ -60,7 +60,7 @@ const meantBy = (first: string, second: string): string | undefined => {
   return nearest(`${first} ${second}`.trim(), names) ?? nearest(first, names) ?? nearest(first, heads);
 };
 
-/** Whether anything can be said about a word that names no command. */
+/** Whether there is advice for a word that names no command. */
 export const isLikeCommand = (word: string): boolean =>
   own(otherWishes, word) !== undefined || meantBy(word, '') !== undefined;
 
@@ -85,7 +85,7 @@ const unknownOf = (group: readonly Command[], first: string, second: string): Er
 
 interface Named {
   readonly command: Command;
-  /** How many words its name has. */
+  /** Number of words in its name. */
   readonly words: number;
 }
 

@@ -11,7 +11,10 @@ const commandOf = (argv: readonly string[]): string | undefined => {
   }
 };
 
-/** What to do after an error whose message does not say it: for a wrong call where its help is, else what the catalogue of errors advises. */
+/**
+ * Advice after an error whose message gives none: for a wrong call its help page, otherwise the remedy of the error
+ * catalogue.
+ */
 export const nextStep = async (
   code: ErrorCode | 'DEFECT',
   message: string,

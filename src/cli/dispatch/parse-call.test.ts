@@ -10,20 +10,20 @@ const run = (...argv: string[]) => {
   return { name: call.command.name, args: call.args, options: { ...call.options } };
 };
 
-test('a call is a command, its arguments and its options, in any order', () => {
+test('a call is a command with its arguments and options in any order', () => {
   const expected = { name: 'append', args: ['ses_x', 'hello'], options: { role: 'system', json: true } };
   expect(run('append', 'ses_x', 'hello', '--role', 'system', '--json')).toEqual(expected);
   expect(run('--json', 'append', '--role=system', 'ses_x', 'hello')).toEqual(expected);
   expect(run('--store', 'ls', 'ls')).toEqual({ name: 'ls', args: [], options: { store: 'ls' } });
 });
 
-test('text that begins with a dash goes after --, and a dash alone is an argument', () => {
+test('text that begins with a dash goes after --, and a lone dash is an argument', () => {
   expect(run('append', 'ses_x', '--', '--help').args).toEqual(['ses_x', '--help']);
   expect(run('append', 'ses_x', '-').args).toEqual(['ses_x', '-']);
   expect(looseOptions(['append', 'ses_x', '--', '--json']).json).toBe(false);
 });
 
-test('help and version are found wherever they stand', () => {
+test('help and version are recognized at any position', () => {
   expect(parseCall(['--version'])).toEqual({ kind: 'version', json: false });
   expect(parseCall(['--json', '--version'])).toEqual({ kind: 'version', json: true });
   const cases: readonly (readonly [argv: readonly string[], words: readonly string[], json?: true])[] = [
@@ -47,7 +47,7 @@ test('help and version are found wherever they stand', () => {
     expect(run(...argv), argv.join(' ')).toEqual({ name: 'help', args: words, options: json ? { json } : {} });
 });
 
-test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and where help is', () => {
+test('[CLI1, CLI8] a wrong call names the problem, the probable intention and where to find help', () => {
   const cases: readonly (readonly [argv: readonly string[], problem: RegExp])[] = [
     [[], /^a command is missing/],
     [['--json'], /^--json needs a command: `perdure help`/],
@@ -111,13 +111,13 @@ test('[CLI1, CLI8] a wrong call names what is wrong, what was probably meant and
   }
 });
 
-test('[CLI8] what other tools call a command is no command here', () => {
+test('[CLI8] no word that redirects users of other tools is itself a command', () => {
   const words = Object.keys({ ...otherWords, ...otherWishes });
   expect(words.filter((word) => findCommand(word) || groupOf(word).length > 0)).toEqual([]);
   expect(Object.values(otherWords).filter((name) => !findCommand(name))).toEqual(['--version']);
 });
 
-test('[CLI13] no option of a command hides one of every command, and every example parses', () => {
+test('[CLI13] no command redefines a common option, and every example parses', () => {
   for (const { name, options, examples } of commands) {
     expect(Object.keys(options).filter((option) => Object.hasOwn(commonOptions, option))).toEqual([]);
     expect(examples.length).toBeGreaterThan(0);
@@ -132,7 +132,7 @@ test('[CLI13] no option of a command hides one of every command, and every examp
 test.each([
   [['--store', 'x', 'help']],
   [['help', '--workspace', 'no name!', '--server', 'x', '--key-file=y', '--config', 'z']],
-])('[CLI13] whoever asks for help is given it, whatever options a call always has: %j', (argv) => {
+])('[CLI13] help is shown whatever common options the call has: %j', (argv) => {
   expect(parseCall(argv)).toEqual(parseCall(['help']));
   expect(parseCall([...argv, 'ls', '--json'])).toEqual(parseCall(['help', 'ls', '--json']));
   expect(parseCall([...argv.filter((word) => word !== 'help'), 'demo', '--help'])).toEqual(parseCall(['help', 'demo']));

@@ -14,7 +14,7 @@ export type ParsedCall =
 
 export type RunCall = Extract<ParsedCall, { kind: 'run' }>;
 
-/** Of an option that other commands have. */
+/** Refuses a common option that does not apply to this command. */
 const refuseMeaningless = (command: Command, values: object): void => {
   const taken = backingOptionsOf(command);
   const name = backingOptions.find((each) => Object.hasOwn(values, each) && !taken.includes(each));
@@ -24,7 +24,7 @@ const refuseMeaningless = (command: Command, values: object): void => {
     : wrongCall(`${command.name} does not take --${name}: leave it out`);
 };
 
-/** What Node says of a wrong option, in our words. */
+/** Rewords the errors of Node's option parser. */
 const optionProblem = (error: unknown, command: Command): unknown => {
   const { code, message } = error as NodeJS.ErrnoException;
   if (!code?.startsWith('ERR_PARSE_ARGS_')) return error;
@@ -104,7 +104,7 @@ const parseFor = (command: Command, args: readonly string[]): RunCall => {
 
 const looseSpec = { ...commonOptions, version: { type: 'boolean' } } as const;
 
-/** What can be told of a call that may be wrong: whether errors are wanted as JSON, and where its store is. */
+/** Reads what it can from a call that may be wrong: whether errors go out as JSON, and where the store is. */
 export const looseOptions = (argv: readonly string[]) => {
   const { values, positionals, tokens } = parseArgs({
     args: [...argv],
@@ -119,19 +119,19 @@ export const looseOptions = (argv: readonly string[]) => {
     version: values.version === true,
     help: values.help === true,
     store: typeof values.store === 'string' ? values.store : undefined,
-    /** The options, as they were written. */
+    /** The options as they were typed. */
     given: tokens.flatMap((token) => (token.kind === 'option' ? [token.rawName] : [])),
-    /** Those before the first word. */
+    /** The options before the first word. */
     early: tokens.flatMap((token) =>
       token.kind === 'option' && token.index < (positions[0] ?? 0) ? [token.rawName] : [],
     ),
-    /** Of the positionals, in what was given. */
+    /** Indexes of the positionals in the given arguments. */
     positions,
     positionals,
   };
 };
 
-/** What bytes that are not UTF-8 have become before we see them. */
+/** Node replaces bytes that are not UTF-8 with this character. */
 const replacement = '\ufffd';
 
 const refuseAltered = (argv: readonly string[]): void => {
@@ -166,7 +166,10 @@ const withoutCommand = (argv: readonly string[], given: readonly string[]): Erro
   );
 };
 
-/** Which of the words may be its value is known only once there is a command. */
+/**
+ * Refuses an option of a specific command before the command. Whether it takes the next word as its value depends on
+ * the command.
+ */
 const refuseEarly = (early: readonly string[], words: readonly string[]): void => {
   const unknown = unknownOption(early);
   if (unknown) throw unknown;
@@ -181,7 +184,7 @@ const refuseEarly = (early: readonly string[], words: readonly string[]): void =
   );
 };
 
-/** Options that most commands have may also stand before the name of one. */
+/** Common options may also precede the name of the command. */
 export const parseCall = (argv: readonly string[]): ParsedCall => {
   const { positions, positionals, given, early, version, help, json } = looseOptions(argv);
   refuseAltered(argv);

@@ -54,7 +54,7 @@ import { complete } from '../completion/complete.ts';
 import { completion } from '../completion/completion.ts';
 import type { Command } from '../parse/command.ts';
 
-/** Commands by what people do. */
+/** Commands grouped by purpose. */
 export interface CommandGroup {
   readonly name: string;
   readonly about: string;
@@ -96,7 +96,7 @@ export const commandGroups: readonly CommandGroup[] = [
   },
 ];
 
-/** What a newcomer needs, in the order in which they need it. */
+/** Commands for newcomers, in the order in which they need them. */
 export const firstCommands: readonly Command[] = [
   demo,
   chat,
@@ -114,7 +114,7 @@ export const firstCommands: readonly Command[] = [
 /** In the order of the help. */
 export const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands);
 
-/** Asked by shells and by nobody else. */
+/** Called by shells only. */
 const hiddenCommands: readonly Command[] = [complete];
 
 export const findCommand = (name: string): Command | undefined =>

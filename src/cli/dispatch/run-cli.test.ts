@@ -21,7 +21,7 @@ beforeEach(() => {
 
 const storeless = ['help', 'agents'];
 
-/** Runs a call on a terminal of 80 columns, or on another. */
+/** Runs a call on a terminal of 80 columns by default. */
 const cli = (argv: readonly string[], world: Parameters<typeof callCli>[1] = {}) =>
   callCli([...argv, ...(argv.includes('--store') || storeless.includes(argv[0]!) ? [] : ['--store', 'memory'])], {
     openRuntime: (options) => openRuntime({ ...options, store: openMemoryStore(database) }),
@@ -40,13 +40,13 @@ const sessionWith = async (...messages: MessageInput[]): Promise<string> => {
   return id;
 };
 
-/** All that stands on its line of an example: broken it could not be pasted. */
+/** A line that holds one long word of an example, which must not be broken because it could not be pasted. */
 const wordOfCommand = /^ {4}(?:'[^']*'|"[^"]*"|\S+)(?: \\)?$/;
 
 const hostile = 'x\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\u007fy';
 const long = 'word '.repeat(60).trim();
 
-test('[CLI1] a text where a session is named is told as that, with the command that sends it', async () => {
+test('[CLI1] a message in place of a session is reported with the command that sends it', async () => {
   const columns = Number.POSITIVE_INFINITY;
   for (const argv of [
     ['send', 'Fix the bug'],
@@ -80,7 +80,7 @@ describe('on a terminal of 80 columns', () => {
     }
   });
 
-  test('[CLI13] help names every command once in its groups, and what is used most within the first screen', async () => {
+  test('[CLI13] help lists every command once in its groups, and the most used ones on the first screen', async () => {
     const { out } = await cli(['help']);
     const [first, all] = out.split(/start here|all commands|common options/).slice(1);
     expect(first!.trim().split('\n').length).toBeLessThan(20);
@@ -93,13 +93,13 @@ describe('on a terminal of 80 columns', () => {
     for (const { name } of commands) expect(everything).toMatch(new RegExp(`^ {2}${name} `, 'm'));
   });
 
-  test('[CLI13] help lists the options that mean something to a command, and no others', async () => {
+  test('[CLI13] help lists only the options that apply to a command', async () => {
     expect((await cli(['help', 'serve'])).out).not.toMatch(/--server|--key-file/);
     expect((await cli(['help', 'demo'])).out).not.toMatch(/--(store|server|key-file|config|workspace)/);
     expect((await cli(['help', 'ls'])).out).toMatch(/--server URL/);
   });
 
-  test('[CLI13] help tells of itself, and programs the same as people', async () => {
+  test('[CLI13] help describes itself, and --json gives programs the same content', async () => {
     expect((await cli(['help', 'help'])).out).toMatch(/^perdure help \[COMMAND…\]\nlist the commands/);
     const { out } = await cli(['help', 'files', 'get', '--json']);
     const [{ name, options }, ...others] = JSON.parse(out).commands;
@@ -118,7 +118,7 @@ describe('on a terminal of 80 columns', () => {
     [['files', 'foo'], /no command "files foo": there are ls, cat/],
     [['look', 'foo'], /help is about one command, group or topic: leave out "foo"/],
     [['events'], /did you mean `perdure log`/],
-  ])('[CLI8] help on %j is told with what was probably meant', async (words, problem) => {
+  ])('[CLI8] unknown help %j suggests what was probably meant', async (words, problem) => {
     const { code, err } = await cli(['help', ...words]);
     expect(code).toBe(2);
     expect(err.replaceAll('\n', ' ')).toMatch(problem);
@@ -145,13 +145,13 @@ describe('on a terminal of 80 columns', () => {
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(out).toMatch(argv[0] === 'verify' ? /the chain holds/ : /x\\x1b\[2J|A session/);
       for (const line of out.split('\n')) expect(displayWidth(line), line).toBeLessThanOrEqual(80);
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: our own two styles are taken out, no other control may be left
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: only the two styles of the CLI are removed; no other control character may remain
       expect(raw.replaceAll(/\u001b\[(1|22)m|\n/g, '')).not.toMatch(/[\p{Cc}\u202e]/u);
     }
   });
 
   test.each([40, 60, 80])(
-    '[CLI14] every listing fits a terminal of %i columns, wide characters counted',
+    '[CLI14] every listing fits a terminal of %i columns, with wide characters counted',
     async (columns) => {
       const wide = '漢字かな交じり文 '.repeat(8).trim();
       const id = await sessionWith({ role: 'user', content: wide }, { role: 'assistant', content: wide });
@@ -213,12 +213,12 @@ describe('on a terminal of 80 columns', () => {
     },
   );
 
-  test('[CLI14, CLI13] at 40 columns no name of a command is broken', async () => {
+  test('[CLI14, CLI13] at 40 columns no command name is broken', async () => {
     const words = (await cli(['help'], { columns: 40 })).out.split(/[\s,|]+/);
     for (const { name } of commands) for (const word of name.split(' ')) expect(words).toContain(word);
   });
 
-  test('[CLI14] at 40 columns titles and addresses are seen, and what is left out is said', async () => {
+  test('[CLI14] at 40 columns titles and addresses are visible, and omitted columns are named', async () => {
     const narrow = { columns: 40 };
     const id = await sessionWith({ role: 'user', content: 'hello' });
     await cli(['fork', id, '--title', 'Another way']);
@@ -244,7 +244,7 @@ describe('on a terminal of 80 columns', () => {
     expect(patch.replaceAll('\n↳ ', '')).toContain(`\n+  ${'x '.repeat(40)}end\n`);
   });
 
-  test('[CLI14] at 40 columns the types of a log give way to what it says, and can be told apart', async () => {
+  test('[CLI14] at 40 columns event types are shortened in favour of the text, and stay distinguishable', async () => {
     const id = await sessionWith({ role: 'user', content: 'What is this about?' });
     expect((await cli(['log', id], { columns: 40 })).out).toMatch(/ message\.appen… {2}user: What i…\n/);
     expect((await cli(['log', id], { columns: 46 })).out).toMatch(/ message\.appended {3}user: What is t…\n/);
@@ -252,7 +252,7 @@ describe('on a terminal of 80 columns', () => {
     expect(new Set(shown).size).toBe(shown.length);
   });
 
-  test('[CLI14] a log cuts where the line ends, and says so, whatever a character is made of', async () => {
+  test('[CLI14] a log truncates at the end of the line with an ellipsis, whatever its characters consist of', async () => {
     const families = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466}'.repeat(100);
     const id = await sessionWith(
       { role: 'user', content: families },
@@ -264,14 +264,14 @@ describe('on a terminal of 80 columns', () => {
     for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(80);
   });
 
-  test('[CLI13] a workspace of the environment means nothing to a command without one', async () => {
+  test('[CLI13] PERDURE_WORKSPACE is ignored by commands that have no workspace', async () => {
     const env = { PERDURE_WORKSPACE: 'no name!' };
     expect(await cli(['ls'], { env })).toMatchObject({ code: 2 });
     expect(await cli(['workspaces', 'ls'], { env })).toMatchObject({ code: 0 });
     expect(await callCli(['help'], { env })).toMatchObject({ code: 0 });
   });
 
-  test('a transcript shows text whole and everything else on a short line', async () => {
+  test('a transcript shows text in full and everything else on a short line', async () => {
     const id = await sessionWith(
       { role: 'user', content: 'Read it.\n\n    code();' },
       { role: 'assistant', content: [{ type: 'tool-call', callId: 'c1', tool: 'read', input: { path: 'a.ts' } }] },
@@ -296,7 +296,7 @@ describe('on a terminal of 80 columns', () => {
     expect((await cli(['show', id, '--at', 'turn:0'])).out).toContain('no messages');
   });
 
-  test('[CLI14] in a pipe nothing is cut', async () => {
+  test('[CLI14] nothing is truncated in a pipe', async () => {
     await cli(['open', '--title', long]);
     const piped = { columns: Number.POSITIVE_INFINITY };
     expect((await cli(['ls'], piped)).out).toContain(long);
@@ -314,7 +314,7 @@ describe('on a terminal of 80 columns', () => {
     for (const line of err.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test('an export to a terminal needs a file, and stdout cannot hold a bundle and an answer', async () => {
+  test('an export to a terminal needs a file, and stdout cannot hold both a bundle and an answer', async () => {
     const id = await sessionWith();
     expect(await cli(['export', id, '-o', '-'])).toMatchObject({
       code: 2,
@@ -334,7 +334,7 @@ describe('an error', () => {
   const failing = (error: unknown) => cli(['ls'], { openRuntime: () => Promise.reject(error) });
 
   test.each(errorCodes.filter((code) => code !== 'INVALID_INPUT'))(
-    '[CLI9, CLI11] %s has a class and is followed by what to do',
+    '[CLI9, CLI11] %s has an exit class and is followed by its remedy',
     async (code) => {
       const { code: exit, err } = await failing(new PerdureError(code, 'it went wrong'));
       expect(Object.values(exitTable).filter((each) => each.code === exit)).toHaveLength(1);
@@ -342,11 +342,11 @@ describe('an error', () => {
     },
   );
 
-  test('[CLI11] that a server does not answer gives no advice for what changes something', () => {
+  test('[CLI11] the remedy for an unavailable server does not advise to repeat a change', () => {
     expect(errorCatalog.SERVER_UNAVAILABLE.remedy).not.toContain('repeat');
   });
 
-  test('[CLI9] what cannot be made text is told as the defect that it is', async () => {
+  test('[CLI9] a thrown value that cannot be converted to text is reported as a defect', async () => {
     expect(await failing(Object.create(null))).toMatchObject({
       code: 70,
       err: expect.stringContaining('null prototype'),
@@ -358,17 +358,17 @@ describe('an error', () => {
     ['there is none; `perdure open` makes one', ''],
     ['it is there already: --force replaces it', ''],
     ['it is there already', 'see `perdure help ls`'],
-  ])('[CLI11] of a wrong call that says "%s" ends with what to do', async (message, next) => {
+  ])('[CLI11] a wrong call that says "%s" ends with advice', async (message, next) => {
     const { err } = await failing(new PerdureError('INVALID_INPUT', message));
     expect(err).toBe(`error INVALID_INPUT: ${message}\n${next && `${next}\n`}`);
   });
 
-  test('[DOC3] all environment variables are told', async () => {
+  test('[DOC3] help lists all environment variables', async () => {
     const { out } = await cli(['help', 'environment']);
     for (const name of Object.values(environment).flatMap(Object.keys)) expect(out).toContain(`  ${name}\n`);
   });
 
-  test('[CLI9] all exit codes are told, and none has two meanings', async () => {
+  test('[CLI9] help lists all exit codes, and each code has one meaning', async () => {
     const { out } = await cli(['help', 'exit-codes']);
     const codes = Object.values(exitTable).map(({ code }) => code);
     expect(codes).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 70, 130]);
@@ -376,22 +376,25 @@ describe('an error', () => {
   });
 });
 
-describe('whatever happens', () => {
-  test('[CLI12] a command that says nothing is told of on a terminal until it does, in plain characters', async () => {
+describe('in any case', () => {
+  test('[CLI12] a silent command shows progress on a terminal until it writes, in plain characters', async () => {
     const slowly: World['openRuntime'] = async (options) => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       return openRuntime({ ...options, store: openMemoryStore(database) });
     };
     const err = recorder();
-    const told = await cli(['ls'], { openRuntime: slowly, err: { ...err, patienceMs: 10, style: (_, text) => text } });
-    expect(told.out).toContain('no sessions yet');
+    const answer = await cli(['ls'], {
+      openRuntime: slowly,
+      err: { ...err, patienceMs: 10, style: (_, text) => text },
+    });
+    expect(answer.out).toContain('no sessions yet');
     expect(err.bytes().toString()).toMatch(/^(\rperdure ls, 0 s)+\r {15}\r$/);
     const piped = recorder(Number.POSITIVE_INFINITY);
     await cli(['ls'], { openRuntime: slowly, err: piped });
     expect(piped.bytes().toString()).toBe('');
   });
 
-  test('[CLI1] a defect is told with an id and exits 70; its stack is shown on demand', async () => {
+  test('[CLI1] a defect is reported with an id and exits 70, and its stack is shown on demand', async () => {
     const openRuntime = () => Promise.reject(new TypeError('boom at postgres://ann:s3cr3t@db'));
     const quiet = await cli(['ls', '--store', 'postgres://ann:s3cr3t@db'], { openRuntime });
     expect(quiet).toMatchObject({ code: 70, out: '' });
@@ -408,7 +411,7 @@ describe('whatever happens', () => {
     expect(quiet.err + loud.err).not.toContain('s3cr3t');
   });
 
-  test('[CLI1] the runtime is closed after success, failure and a reader that has gone', async () => {
+  test('[CLI1] the runtime is closed after success, after failure and when the reader has gone', async () => {
     let open = 0;
     const counting: Partial<World> = {
       openRuntime: async (options) => {
@@ -425,7 +428,7 @@ describe('whatever happens', () => {
     expect(open).toBe(0);
   });
 
-  test('a store and a workspace may come from the environment, and an option goes before it', async () => {
+  test('the store and the workspace may come from the environment, and options take precedence', async () => {
     const asked: unknown[] = [];
     const world: Partial<World> = {
       env: { PERDURE_STORE: 'from-env', PERDURE_WORKSPACE: 'team' },

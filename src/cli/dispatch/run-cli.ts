@@ -12,7 +12,7 @@ import { overview } from './help.ts';
 import { nextStep } from './next-step.ts';
 import { looseOptions, parseCall, type RunCall } from './parse-call.ts';
 
-/** The store is closed however the command ends, and the first failure is the one to tell. */
+/** Closes the store however the command ends, and reports the first failure. */
 const runCommand = async (world: World, call: RunCall, onStore: (address: string) => void): Promise<number> => {
   let loading: string | undefined;
   const { until, end } = silenceBreaker(world.err, () =>
@@ -21,7 +21,7 @@ const runCommand = async (world: World, call: RunCall, onStore: (address: string
   const onLoading = (config: string | undefined): void => {
     loading = config;
   };
-  /** Whoever is asked something or waits for a signal is not kept waiting by us. */
+  /** Ends the progress line before a person is asked or a signal is awaited. */
   const ending =
     <Args extends readonly unknown[], T>(ask: (...args: Args) => T) =>
     (...args: Args): T => {
@@ -61,10 +61,10 @@ const obey = async (world: World, onStore: (address: string) => void): Promise<n
   return exitCodes.success;
 };
 
-type Told = Pick<World, 'argv' | 'env' | 'err'>;
+type ReportTarget = Pick<World, 'argv' | 'env' | 'err'>;
 
 const failureText = (
-  { argv, env, err }: Told,
+  { argv, env, err }: ReportTarget,
   { code, message, details, stack }: Failure,
   { address, next }: { readonly address?: string | undefined; readonly next?: string | undefined },
 ): string => {
@@ -82,22 +82,22 @@ const failureText = (
   return linesText(lines);
 };
 
-/** Tells what went wrong, without the store's password and without anything that a terminal would obey. */
-export const report = async (told: Told, error: unknown, address?: string): Promise<number> => {
+/** Reports an error without the store's password and without terminal control sequences. */
+export const report = async (target: ReportTarget, error: unknown, address?: string): Promise<number> => {
   const failure = failureOf(error);
-  const next = await nextStep(failure.code, failure.message, told.argv);
-  await told.err.write(failureText(told, failure, { address, next })).catch(() => {});
+  const next = await nextStep(failure.code, failure.message, target.argv);
+  await target.err.write(failureText(target, failure, { address, next })).catch(() => {});
   return failure.exit;
 };
 
-/** The same where nothing can be waited for any more; the message has to say what to do. */
-export const reportAtOnce = (told: Told, error: PerdureError): number => {
+/** Reports an error without awaiting anything; its message must already give advice. */
+export const reportAtOnce = (target: ReportTarget, error: PerdureError): number => {
   const failure = failureOf(error);
-  void told.err.write(failureText(told, failure, {})).catch(() => {});
+  void target.err.write(failureText(target, failure, {})).catch(() => {});
   return failure.exit;
 };
 
-/** Does what the call says and gives the exit code. */
+/** Runs the call and returns its exit code. */
 export const runCli = async (world: World): Promise<number> => {
   let address: string | undefined;
   try {

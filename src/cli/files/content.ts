@@ -6,7 +6,7 @@ import { fileError, wrongCall } from '../parse/wrong-call.ts';
 import { printable, printableLines } from '../terminal/printable.ts';
 import { linesText } from '../terminal/terminal.ts';
 
-/** One more than a session takes, so that it is the session that says so. */
+/** One byte more than a session accepts, so that the session itself reports the limit. */
 const maxBytes = 32 * 1024 * 1024 + 1;
 
 const textOf = (bytes: Uint8Array): string | undefined => {
@@ -25,7 +25,7 @@ export const ContentView = z.strictObject({
   content: z.string(),
 });
 
-/** A pipe gets the bytes, a terminal text that it can be shown, JSON either. */
+/** A pipe gets the bytes, a terminal only printable text, JSON either. */
 export const writeContent = async (
   { out, json, answer }: Context,
   name: string,
@@ -45,11 +45,11 @@ export const writeContent = async (
 
 export interface GivenFile {
   readonly bytes: Uint8Array;
-  /** By its owner. */
+  /** For its owner. */
   readonly isExecutable: boolean;
 }
 
-/** A file of this machine, or - for stdin. Read before any store is made. */
+/** Reads a local file, or stdin for -, before a store is created. */
 export const readGiven = async ({ stdin }: Context, file: string): Promise<GivenFile> => {
   const bounds = { maxBytes, advice: 'a session keeps files of up to 32 MiB' };
   if (file === '-') return { bytes: await readBytes(stdin(), bounds), isExecutable: false };

@@ -18,10 +18,10 @@ const makeEmpty = async (folder: string): Promise<void> => {
   });
 };
 
-/** Links come last: nothing is written through one. */
+/** Links are created last, so that nothing is written through one. */
 const isLink = ({ kind }: ListedFile): boolean => kind === 'link';
 
-/** Writes the files that a server tells into a new or empty folder. What it tells of paths is not believed. */
+/** Writes the files of a server into a new or empty folder. The paths come from the server and are validated. */
 export const copyHere = async (
   { files }: Session,
   to: string,

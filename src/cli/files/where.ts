@@ -9,7 +9,7 @@ interface Given {
   readonly 'set-aside'?: string | undefined;
 }
 
-/** The files of a point, or those that were set aside at one. */
+/** Selects the files of a point, or the files that were set aside at an event. */
 export const whereOf = ({ at, 'set-aside': setAside }: Given) => {
   if (at !== undefined && setAside !== undefined)
     throw wrongCall('--at and --set-aside exclude each other: leave out one');

@@ -2,33 +2,36 @@ import { type ErrorCode, PerdureError } from '../../schema/error.ts';
 import { wrongCall } from '../parse/wrong-call.ts';
 import { printableLine } from '../terminal/printable.ts';
 
-/** Enough to be meant, few enough to be typed: of an end, and of the beginning of what is answered, revoked or removed. */
+/**
+ * Minimum length of a suffix, and of a prefix where a wrong match would do harm: enough to be deliberate, short
+ * enough to type.
+ */
 const leastChars = 4;
 const maxShown = 5;
 
 export interface Named<Id extends string = string> {
   readonly id: Id;
-  /** What helps people to tell it from others. */
+  /** Description that helps people to tell ids apart. */
   readonly about?: string | undefined;
 }
 
 export interface IdKind<Id extends string> {
-  /** Such as `session`. */
+  /** Noun for messages, such as `session`. */
   readonly noun: string;
-  /** What the ids begin with, such as `ses_`. */
+  /** Prefix of the ids, such as `ses_`. */
   readonly prefix: string;
   readonly isWhole: (text: string) => boolean;
-  /** However little of a beginning will do, where no other has it: ids begin with their time, so that one letter says nothing where there is but one. */
+  /** Accepts any unique prefix. Ids begin with their time, so with a single session one letter already matches it. */
   readonly takesAnyBeginning?: true;
   readonly notFound: ErrorCode;
-  /** What lists them. */
+  /** Command that lists them. */
   readonly listing: string;
   readonly among: () => AsyncIterable<Named<Id>> | Promise<Iterable<Named<Id>>>;
 }
 
-/** Those of deliveries have several parts. A letter that no id has is looked for too, and not found. */
+/** Ids of deliveries have several parts. A part with letters that no id contains is looked up too, and not found. */
 const isWord = /^\w+$/;
-/** As `newId` makes them. */
+/** Alphabet of `newId`. */
 const isOwnWord = /^[0-9a-hjkmnp-tv-z_]+$/;
 const isBeginning = /^[0-7]/;
 
@@ -41,13 +44,13 @@ const shown = ({ id, about = '' }: Named): string => (about ? `${id} (${printabl
 
 type Kind = Omit<IdKind<string>, 'among' | 'notFound'>;
 
-/** Where something else may stand as well: whether it is meant as an id, or as the beginning or the end of one. */
+/** Whether an argument that may also be something else is meant as an id, or as the beginning or end of one. */
 export const isIdPart = ({ prefix }: Kind, given: string): boolean => {
   if (given.startsWith(prefix)) return true;
   return isOwnWord.test(given) && !anyPrefix.test(given) && (given.length >= leastChars || isBeginning.test(given));
 };
 
-/** Before anything is opened. */
+/** Rejects a malformed part of an id before a store is opened. */
 export const checkIdPart = (kind: Kind, given: string): void => {
   const { noun, prefix, listing, takesAnyBeginning } = kind;
   const body = bodyOf(kind, given);
@@ -63,7 +66,7 @@ export const checkIdPart = (kind: Kind, given: string): void => {
 const fits = (id: string, part: string): boolean =>
   id.startsWith(part) || (part.length >= leastChars && id.endsWith(part));
 
-/** The one whose id is this, or begins or ends with it. */
+/** Finds the one id that equals, begins with or ends with the given text. */
 export const findId = async <Id extends string>(kind: IdKind<Id>, given: string): Promise<Id> => {
   checkIdPart(kind, given);
   if (kind.isWhole(given)) return given as Id;

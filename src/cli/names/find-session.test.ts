@@ -5,7 +5,7 @@ import { findId } from './find-id.ts';
 const idOf = async (answered: (args: readonly string[]) => Promise<{ id: string }>, title: string): Promise<string> =>
   (await answered(['open', '--title', title])).id;
 
-test('[CLI7] a session is named by its id, the beginning or the end of it, or - for the one that changed last', async () => {
+test('[CLI7] a session is named by its id, by the beginning or end of it, or by - for the most recently changed one', async () => {
   const { call, answered } = memoryCommandLine();
   expect(await call(['show', '-'])).toMatchObject({
     code: 5,
@@ -26,7 +26,7 @@ test('[CLI7] a session is named by its id, the beginning or the end of it, or - 
   expect((await answered(['show', '-'])).summary).toMatchObject({ title: 'A fork', parent: first });
 });
 
-test('[CLI7] as much of a beginning as no other has will do, be it one letter', async () => {
+test('[CLI7] any unique prefix of an id names a session, even one letter', async () => {
   const { call, answered } = memoryCommandLine();
   const first = await idOf(answered, 'First');
   for (const named of ['ses_0', '0', first.slice(4, 7), first.slice(0, 7)]) {
@@ -37,7 +37,7 @@ test('[CLI7] as much of a beginning as no other has will do, be it one letter', 
   expect(await call(['show', '0'])).toMatchObject({ code: 2, err: expect.stringContaining('fits several: ses_0') });
 });
 
-test('[CLI7] - passes over what is archived, as long as there is something else', async () => {
+test('[CLI7] - skips archived sessions as long as there is another one', async () => {
   const { answered } = memoryCommandLine();
   const [first, second] = [await idOf(answered, 'First'), await idOf(answered, 'Second')];
   const shown = async () => (await answered(['show', '-'])).summary.id;
@@ -54,7 +54,7 @@ test('[CLI7] - passes over what is archived, as long as there is something else'
   }
 });
 
-test('[CLI7, CLI8] what fits several lists them, what fits none says where to look, and three characters are too few of an end', async () => {
+test('[CLI7, CLI8] an ambiguous name lists its matches, an unknown name says where to look, and a suffix needs four characters', async () => {
   const { call, answered } = memoryCommandLine();
   const ids = [await idOf(answered, 'First'), await idOf(answered, 'Second')];
   const several = await call(['close', ids[0]!.slice(0, 10)]);
@@ -72,7 +72,7 @@ test('[CLI7, CLI8] what fits several lists them, what fits none says where to lo
   }
 });
 
-test('[CLI7] keys, webhooks and approvals are named by a part of their id as well', async () => {
+test('[CLI7] keys, webhooks and approvals can be named by a part of their id too', async () => {
   const { call, answered } = memoryCommandLine();
   const { key } = await answered(['keys', 'create']);
   expect(await answered(['keys', 'revoke', key.id.slice(-5)])).toMatchObject({ id: key.id });
@@ -85,7 +85,7 @@ test('[CLI7] keys, webhooks and approvals are named by a part of their id as wel
   expect(await call(['keys', 'rotate', '7zzzzzzz'])).toMatchObject({ code: 5 });
 });
 
-test('[CLI7] no more is looked at than tells that something is not clear', async () => {
+test('[CLI7] the search stops as soon as a name is known to be ambiguous', async () => {
   let looked = 0;
   const among = async function* () {
     for (;;) yield { id: `x_0000${looked++}` };

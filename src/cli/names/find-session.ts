@@ -4,11 +4,11 @@ import { SessionId } from '../../schema/ids.ts';
 import { type Status, statuses } from '../../schema/statuses.ts';
 import { checkIdPart, findId, isIdPart, type Named } from './find-id.ts';
 
-/** The session that changed last. */
+/** Names the session that changed last. */
 export const mostRecent = '-';
 
 const pageSize = 1000;
-/** Those that changed last: an older one is named by its whole id. */
+/** Only the sessions that changed last are searched; older ones need their whole id. */
 const maxLooked = 10_000;
 
 async function* newest(sessions: Sessions): AsyncGenerator<Named<SessionId>, void, void> {
@@ -28,13 +28,13 @@ const kind = {
   listing: 'perdure ls',
 } as const;
 
-/** What is archived, such as a replay, was put away. */
+/** Statuses without `archived`, because archived sessions, such as replays, were put away. */
 export const inUse = statuses.filter((status) => status !== 'archived');
 
 const newestOf = async (sessions: Sessions, lastOf: readonly Status[]): Promise<SessionId> => {
   for (const status of [lastOf, statuses]) {
     const { sessions: last } = await sessions.list({ limit: pageSize, status: [...status] });
-    // Those of subagents change with the session that they work for.
+    // A subagent's session changes together with its parent, so the parent is preferred.
     const found = last.find(({ calledBy }) => calledBy === undefined) ?? last[0];
     if (found) return found.id;
   }
@@ -43,12 +43,15 @@ const newestOf = async (sessions: Sessions, lastOf: readonly Status[]): Promise<
 
 export const mayNameSession = (named: string): boolean => named === mostRecent || isIdPart(kind, named);
 
-/** What names no session, wherever it is looked for. */
+/** Rejects a text that cannot name a session, before anything is opened. */
 export const checkSessionName = (named: string): void => {
   if (named !== mostRecent) checkIdPart(kind, named);
 };
 
-/** By its id, by the beginning or the end of that, or `-` for the one that changed last, where there is one among those with such a status. */
+/**
+ * Finds a session by its id, by the beginning or end of it, or by `-` for the one that changed last among those with
+ * the given statuses.
+ */
 export const findSession = async (
   open: () => Promise<Sessions>,
   named: string,

@@ -3,17 +3,20 @@ import { rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makePrivateFolder } from '../../core/host/make-folder.ts';
 
-/** Of the server that the data folder belongs to. Whoever may read there has its sessions anyway. */
+/**
+ * File with the first key of the server of this data folder. A user who can read the folder can read its sessions
+ * anyway.
+ */
 export const keptKeyFile = (data: string): string => join(data, 'api-key');
 
-/** Found by whoever asks a server of this machine from the folder where it was started. */
+/** The saved key, for a server of this machine that was started in this folder. */
 export const keyFileIn = (folder: string, server: string): string | undefined => {
   const file = keptKeyFile(join(folder, '.perdure'));
   const isOfThisMachine = /^(localhost|127\.[\d.]+|\[::1\])$/.test(URL.parse(server)?.hostname ?? '');
   return isOfThisMachine && existsSync(file) ? file : undefined;
 };
 
-/** Undefined where none can be read. */
+/** Returns undefined when there is no readable key. */
 export const readKeptKey = (data: string): string | undefined => {
   try {
     return readFileSync(keptKeyFile(data), 'utf8').trim();
@@ -22,7 +25,7 @@ export const readKeptKey = (data: string): string | undefined => {
   }
 };
 
-/** For its owner alone, and under its name only once it is whole. */
+/** Only the owner may read the file. The rename makes it appear under its name only when it is complete. */
 export const keepKey = async (data: string, token: string): Promise<void> => {
   const file = keptKeyFile(data);
   const part = `${file}.${process.pid}.part`;

@@ -13,8 +13,8 @@ const parseAttempt = (text: string): DiffPlace | undefined => {
 };
 
 /**
- * A point, `turn:5#2` for the second attempt at turn 5, `ses_…` for where another branch is now, `ses_…@turn:3` for a point of it. The
- * session of a place is as it was named: `placeIn` finds it.
+ * Parses a point, `turn:5#2` for the second attempt at turn 5, `ses_…` for the head of another branch, or
+ * `ses_…@turn:3` for a point of it. The session is kept as typed; `placeIn` resolves it.
  */
 export const parsePlace = (text: string): DiffPlace => {
   const here = parseAttempt(text) ?? pointNamed(text);

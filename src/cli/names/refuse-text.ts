@@ -2,10 +2,10 @@ import type { Context } from '../parse/command.ts';
 import { wrongCall } from '../parse/wrong-call.ts';
 import { mayNameSession } from './find-session.ts';
 
-/** An id that is too short or of another kind is told as such. */
+/** Looks like an id. A malformed id gets its own error. */
 const isLikeId = /^[a-z]{3,4}_/;
 
-/** Of what stands where a session is named, and is what somebody wants to say. */
+/** Refuses a message given in place of a session, and suggests `send --new`. */
 export const refuseText = (context: Context, named: string, otherwise: string): void => {
   if (named.trim() === '' || mayNameSession(named) || isLikeId.test(named)) return;
   const next = context.commandText('send', '--new', named);

@@ -1,7 +1,7 @@
-/** Enough to tell ids apart, whose ends are random. */
+/** Minimum length of a short id. The ends of ids are random, so this usually distinguishes them. */
 const leastLetters = 8;
 
-/** Of each id as much of its end as tells it from the others. */
+/** Shortens each id to the shortest end that distinguishes all of them. */
 export const shortIds = (ids: readonly string[]): readonly string[] => {
   const different = new Set(ids).size;
   for (let letters = leastLetters; ; letters += 1) {

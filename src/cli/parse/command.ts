@@ -15,12 +15,12 @@ import type { Ending } from './exit-codes.ts';
 
 export type OptionSpec = { readonly about: string; readonly short?: string } & (
   | { readonly type: 'boolean' }
-  /** `value` names what is expected, for the help. */
+  /** `value` names the expected value in the help. */
   | {
       readonly type: 'string';
       readonly value: string;
       readonly multiple?: boolean;
-      /** All that it takes. */
+      /** All allowed values. */
       readonly choices?: readonly string[];
     }
 );
@@ -37,62 +37,62 @@ export const flag = (about: string, short?: string) =>
   ({ type: 'boolean', about, ...(short && { short }) }) as const satisfies OptionSpec;
 export const text = (value: string, about: string, short?: string) =>
   ({ type: 'string', value, about, ...(short && { short }) }) as const satisfies OptionSpec;
-/** May be given several times. */
+/** An option that may be repeated. */
 export const texts = (value: string, about: string) =>
   ({ type: 'string', value, about, multiple: true }) as const satisfies OptionSpec;
 
-/** One of these and nothing else. */
+/** An option that takes one of these values only. */
 export const choice = <const Choice extends string>(value: string, choices: readonly Choice[], about: string) =>
   ({ type: 'string', value, about, choices }) as const satisfies OptionSpec;
 export const choicesOf = <const Choice extends string>(value: string, choices: readonly Choice[], about: string) =>
   ({ type: 'string', value, about, choices, multiple: true }) as const satisfies OptionSpec;
 
-/** Options that say where a command works and for whom. */
+/** Options that choose the store or server, the configuration and the workspace. */
 export const backingOptions = ['store', 'server', 'key-file', 'config', 'workspace'] as const;
 export type BackingOption = (typeof backingOptions)[number];
 
-/** `interrupt` is Ctrl-C; `leave` asks to go at once. */
+/** `interrupt` is Ctrl-C; `leave` asks the process to end at once. */
 export type Interrupt = 'interrupt' | 'leave';
 
-/** Who is told what a runtime does. */
+/** Callbacks that observe a runtime at work. */
 export interface Watching extends Pick<RuntimeOptions, 'spans' | 'onAppended'> {
-  /** In place of stderr as it is. */
+  /** Receives warnings instead of stderr. */
   readonly warn?: (message: string) => void;
 }
 
-/** What one call may find otherwise than another within the same process. */
+/** Parts of the environment that can differ between two calls within one process. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The current one. */
+  /** Current working folder. */
   readonly folder: string;
-  /** How this program is called from there. */
+  /** Command by which this program is called from that folder. */
   readonly program: string;
   readonly out: Terminal;
   readonly err: Terminal;
-  /** Whoever types. */
+  /** The person at the terminal; with `anyInput`, also a pipe. */
   readonly person: (anyInput: boolean) => Person | undefined;
-  /** Tells each Ctrl-C until it is ended, in place of ending the process. */
+  /** Reports each Ctrl-C instead of ending the process. The returned function stops it. */
   readonly onInterrupt: (listener: (interrupt: Interrupt) => void) => () => void;
-  /** Another `perdure` with these arguments, which outlives this one. */
+  /** Starts another `perdure` process, which outlives this one. */
   readonly startDetached: (
     args: readonly string[],
     options: { readonly folder: string; readonly env: Surroundings['env'] },
   ) => void;
 }
 
-/** What a command is given to work with. */
+/** Everything that a command works with. */
 export interface Context {
   readonly out: Terminal;
   readonly err: Terminal;
   readonly stdin: () => AsyncIterable<Uint8Array>;
   readonly json: boolean;
   readonly env: Surroundings['env'];
-  /** How this program is called from the current folder. */
+  /** Command by which this program is called from the current folder. */
   readonly program: string;
   readonly now: () => number;
-  /** All that there are, for what tells of them. */
+  /** All commands, for help and completion. */
   readonly commands: readonly Command[];
-  /** What is told of them, and what can be asked for beside them: given, as who imports it would import itself. */
+  /** Help topics. They are passed in because importing them here would create an import cycle. */
   readonly help: {
     readonly topics: Readonly<Record<string, { readonly about: string }>>;
     readonly on: (words: readonly string[]) => {
@@ -100,41 +100,44 @@ export interface Context {
       readonly json: () => unknown;
     };
   };
-  /** Opens the store at the first call; it is closed after the command, however that ends. */
+  /** Opens the store at the first call. The store is closed after the command, however the command ends. */
   readonly sessions: () => Promise<Sessions>;
-  /** The server that is asked in place of a store. */
+  /** Address of the server that is used instead of a store. */
   readonly server?: string | undefined;
-  /** The store with the agents of the configuration, or what a server gives. */
+  /** The runtime on the store with the configured agents, or the client of a server. */
   readonly runtime: () => Promise<ScopedRuntime | Client>;
   readonly workspaces: () => Promise<Workspaces>;
-  /** The same without a member, for those who serve others; the first call may say who watches it at work. */
+  /** The runtime itself, not scoped to a member, for commands that serve others. The first call may pass observers. */
   readonly wholeRuntime: (watching?: Watching) => Promise<Runtime>;
-  /** The store's address, without its password. */
+  /** Address of the store, without its password. */
   readonly storeName: () => string;
-  /** Copies the store itself into a new file, and opens nothing else of it; gives its size in bytes. */
+  /** Copies the store into a new file without opening it otherwise, and returns the size in bytes. */
   readonly backUp: (file: string) => Promise<number>;
   readonly config: () => Promise<Config>;
-  /** Whoever sits at the terminal; a pipe counts when a command reads lines from anyone. */
+  /** The person at the terminal. With `anyInput`, a pipe counts too, for commands that read lines. */
   readonly person: (options?: { readonly anyInput: boolean }) => Person | undefined;
-  /** What somebody types at the terminal without its being shown; undefined where the input is no terminal. */
+  /** Reads a line from the terminal without echoing it. Undefined when the input is not a terminal. */
   readonly hiddenLine?: ((prompt: string) => Promise<string | undefined>) | undefined;
   readonly onInterrupt: Surroundings['onInterrupt'];
-  /** In this process, of the workspace that was named or of all. */
+  /** A worker in this process, for the given workspace or for all. */
   readonly worker: (options: WorkerOptions) => Promise<Worker>;
-  /** A process of its own that works on the session until there is nothing to do, and outlives this one. */
+  /** Starts a detached process that works on the session until it is idle. */
   readonly startWorker: (session: Session) => void;
-  /** A command to type next, with the store and the configuration that this call was given. */
+  /** Text of a follow-up command, with the store and configuration options of this call. */
   readonly commandText: (...words: readonly string[]) => string;
-  /** The session that an argument names: whole, by its beginning or end, or `-` for the most recent, without archived ones or of `lastOf`. */
+  /**
+   * Finds a session by its id, by the first or last characters of it, or by `-` for the most recent one. `-` skips
+   * archived sessions, or looks only at the statuses in `lastOf`.
+   */
   readonly sessionId: (named: string, lastOf?: readonly Status[]) => Promise<SessionId>;
   readonly session: (named: string, lastOf?: readonly Status[]) => Promise<Session>;
-  /** Another call of this command line within this process; gives its exit code. */
+  /** Runs another command within this process and returns its exit code. */
   readonly call: (argv: readonly string[], elsewhere: Partial<Surroundings>) => Promise<number>;
-  /** Aborted by Ctrl-C. Asking for it takes over from the signal's ending the process. */
+  /** Aborts on Ctrl-C. Once requested, Ctrl-C no longer ends the process by itself. */
   readonly interrupted: () => AbortSignal;
-  /** The one answer of a command: the value as JSON where that was asked for, else the lines. */
+  /** Writes the one answer of a command: the value with `--json`, otherwise the lines. */
   readonly answer: (value: unknown, lines: () => string | readonly string[]) => Promise<void>;
-  /** What a person should know beside the answer; programs are not told. */
+  /** Writes a note for people to stderr; omitted with `--json`. */
   readonly note: (text: string) => Promise<void>;
 }
 
@@ -146,25 +149,28 @@ export interface Call<O extends Options> {
 export interface Command<O extends Options = Options> {
   readonly name: string;
   readonly summary: string;
-  /** `SESSION` is needed, `[TEXT]` may be left out, `…` means any number of them. */
+  /** `SESSION` is required, `[TEXT]` is optional, `…` allows any number. */
   readonly args: readonly string[];
   readonly options: O;
-  /** More to know, below the options. */
+  /** Further explanations, shown below the options. */
   readonly notes?: readonly string[];
   readonly examples: readonly string[];
-  /** What `--json` writes: one value, or one on each line. */
+  /** Shape of the `--json` output: one value, or with `jsonLines` one value per line. */
   readonly json: z.ZodType;
   readonly jsonLines?: true;
-  /** Those that mean something to it; all of them without it. Every other is refused. */
+  /** The backing options that apply to this command, by default all. Others are refused. */
   readonly backingOptions?: readonly BackingOption[];
-  /** Is the server that others ask: the one that PERDURE_SERVER names is none of its business. */
+  /** This command is the server itself, so PERDURE_SERVER does not apply to it. */
   readonly isServer?: true;
-  /** Only reads logs and records: the built-in agent, which takes its time to load, is no part of it. */
+  /** Only reads logs and records, so the built-in agent, which is slow to load, is left out. */
   readonly needsNoAgents?: true;
-  /** Makes the store where there is none yet, always or when called so. All others say that there is none. */
+  /**
+   * Creates the store when it does not exist, always or depending on the call. Other commands report that it does not
+   * exist.
+   */
   readonly makesStore?: true | ((call: Call<O>) => boolean);
   run(context: Context, call: Call<O>): Promise<Ending | undefined>;
 }
 
-/** Lets the compiler know the options by name inside `run`, and forgets them outside. */
+/** Types the options by name inside `run`, and erases them outside. */
 export const defineCommand = <const O extends Options>(command: Command<O>): Command => command as unknown as Command;

@@ -3,7 +3,7 @@ import { asksForCommits, commitFilterOf } from './commit-filter.ts';
 
 const now = Date.UTC(2026, 2, 8);
 
-test('[CLI1] a filter is made of what was asked for', () => {
+test('[CLI1] a commit filter is built from the given options', () => {
   const options = {
     file: 'src/auth.ts',
     tool: 'edit',
@@ -28,14 +28,14 @@ test('[CLI1] a filter is made of what was asked for', () => {
   expect(commitFilterOf({ all: true, 'include-rewound': true }, now)).toEqual({ includeRewound: true });
 });
 
-test('any option of commits asks for commits', () => {
+test('any option about commits selects the listing of commits', () => {
   expect(asksForCommits({})).toBe(false);
   expect(asksForCommits({ commits: true })).toBe(true);
   expect(asksForCommits({ since: '7d' })).toBe(true);
   expect(asksForCommits({ tool: '' })).toBe(true);
 });
 
-test('[CLI1] options that cannot go together, and values that are none, are wrong calls', () => {
+test('[CLI1] options that exclude each other and invalid values are reported as wrong calls', () => {
   const wrong = [
     [{ path: '/facts', file: 'a' }, /leave out one/],
     [{ path: 'facts/port' }, /JSON Pointer/],

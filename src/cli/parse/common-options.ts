@@ -1,7 +1,7 @@
 import { type BackingOption, backingOptions, type Command, flag, type Options, text } from './command.ts';
 import { defaultStore } from './store-address.ts';
 
-/** Options of every command, but for those of its backing that mean nothing to it. */
+/** Options of every command, except backing options that do not apply to it. */
 export const commonOptions = {
   store: text('ADDRESS', `sqlite:PATH or postgres://…; default PERDURE_STORE, else ${defaultStore}`),
   server: text('URL', 'a server instead of a store; default PERDURE_SERVER'),
@@ -26,5 +26,5 @@ export const commonOptionsOf = (command: Command): Options =>
     ),
   );
 
-/** All that a command takes. */
+/** All options that a command accepts. */
 export const optionsOf = (command: Command): Options => ({ ...command.options, ...commonOptionsOf(command) });

@@ -2,7 +2,7 @@ import { defaultStore } from './store-address.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
-/** Every environment variable that Perdure reads, by what it is for. `npm run check:docs` fails on one that is not here. */
+/** Every environment variable that Perdure reads, by topic. `npm run check:docs` fails when one is missing here. */
 export const environment: Readonly<Record<string, Variables>> = {
   'The command': {
     PERDURE_STORE: `The store that commands work on, unless \`--store\` names one. Default: the one in the configuration, else \`${defaultStore}\`.`,

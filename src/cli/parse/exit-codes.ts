@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type ErrorCode, type ErrorDetails, PerdureError } from '../../schema/error.ts';
 import { stackOf, thrownText } from './thrown-text.ts';
 
-/** How a call can end. Scripts branch on the number, so none is ever given another meaning. */
+/** How a call can end. Scripts branch on the number, so a number must never change its meaning. */
 export const exitTable = {
   success: { code: 0, about: 'done; the run that was followed succeeded' },
   failure: { code: 1, about: 'a failure: a failed run, a check that found something, an unusable file, damage' },
@@ -25,10 +25,10 @@ export const exitCodes = Object.fromEntries(Object.entries(exitTable).map(([name
   readonly [C in ExitClass]: (typeof exitTable)[C]['code'];
 };
 
-/** How a command ended that did not fail with an error. */
+/** How a command ended without an error. */
 export type Ending = 'success' | 'failure' | 'cancelled' | 'waiting' | 'detached';
 
-/** Whether to change the call or the world, and what of it. */
+/** Exit class of each error code. It tells a script whether the call or something else must change. */
 export const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   INVALID_INPUT: 'wrongCall',
   PAYLOAD_TOO_LARGE: 'wrongCall',
@@ -88,11 +88,14 @@ export interface Failure {
   readonly message: string;
   readonly details: ErrorDetails;
   readonly exit: number;
-  /** Of a defect alone. */
+  /** Only for defects. */
   readonly stack?: string | undefined;
 }
 
-/** What went wrong, as this edge tells it. Everything that is not a PerdureError is a defect of ours and gets an id to report it by. */
+/**
+ * Converts an error for this edge. Anything but a PerdureError is a defect of Perdure and gets an id for reporting
+ * it.
+ */
 export const failureOf = (error: unknown): Failure => {
   if (error instanceof PerdureError) {
     const { code, message, details } = error;

@@ -3,7 +3,7 @@ import { parseMoment, parseTurns } from './moment.ts';
 
 const now = Date.UTC(2026, 2, 8, 12);
 
-test('[CLI1] a moment is so long ago, or a date', () => {
+test('[CLI1] a moment is a duration ago or a date', () => {
   const at = (text: string) => new Date(parseMoment('--since', text, now)!).toISOString();
   expect(at('7d')).toBe('2026-03-01T12:00:00.000Z');
   expect(at('24h')).toBe('2026-03-07T12:00:00.000Z');

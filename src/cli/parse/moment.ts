@@ -17,14 +17,14 @@ export const durationMs = (text: string): number | undefined => {
 
 const dateMs = (text: string): number => (isoDate.test(text) ? Date.parse(text) : Number.NaN);
 
-/** `24h`, `30min`, in milliseconds. */
+/** Parses a duration such as `24h` or `30min` into milliseconds. */
 export const parseDuration = (option: string, text: string | undefined): number | undefined => {
   const ms = text === undefined ? undefined : durationMs(text);
   if (text === undefined || ms !== undefined) return ms;
   throw wrongCall(`${option} is a time such as 24h, 30min or 7d; got "${text}"`);
 };
 
-/** An ISO date, by itself midnight UTC, or how long ago: `7d`, `24h`. In milliseconds. */
+/** Parses an ISO date (midnight UTC without a time) or a duration ago such as `7d`, into milliseconds. */
 export const parseMoment = (option: string, text: string | undefined, now: number): number | undefined => {
   if (text === undefined) return undefined;
   const ms = durationMs(text);
@@ -33,7 +33,7 @@ export const parseMoment = (option: string, text: string | undefined, now: numbe
   throw wrongCall(`${option} is a date such as 2026-03-01 or 2026-03-01T09:30, or 7d, 24h, 30min ago; got "${text}"`);
 };
 
-/** An ISO date, by itself midnight UTC, or in how long: `90d`. In milliseconds. */
+/** Parses an ISO date (midnight UTC without a time) or a duration from now such as `90d`, into milliseconds. */
 export const parseDeadline = (option: string, text: string | undefined, now: number): number | undefined => {
   if (text === undefined) return undefined;
   const ms = durationMs(text);
@@ -47,7 +47,7 @@ export interface TurnRange {
   readonly to?: number;
 }
 
-/** `3-7`, both included; `3-` and `-7` are open; `3` is that turn alone. */
+/** Parses `3-7`, which includes both ends; `3-` and `-7` are open; `3` is that turn alone. */
 export const parseTurns = (option: string, text: string | undefined): TurnRange | undefined => {
   if (text === undefined) return undefined;
   const [, from, dash, to] = /^(\d{1,15})?(-)?(\d{1,15})?$/.exec(text) ?? [];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { editDistance, nearest } from './nearest.ts';
 
-test('the distance counts changed, missing, added and swapped letters', () => {
+test('the edit distance counts changed, missing, added and swapped letters', () => {
   expect(editDistance('open', 'open')).toBe(0);
   expect(editDistance('opne', 'open')).toBe(1);
   expect(editDistance('opn', 'open')).toBe(1);
@@ -10,7 +10,7 @@ test('the distance counts changed, missing, added and swapped letters', () => {
   expect(editDistance('', 'ls')).toBe(2);
 });
 
-test('the nearest word is suggested, and none where all are far', () => {
+test('the nearest word is suggested, and none when all are too far', () => {
   const known = ['open', 'reopen', 'archive', 'verify', 'ls'];
   expect(nearest('opne', known)).toBe('open');
   expect(nearest('arch', known)).toBe('archive');

@@ -1,4 +1,4 @@
-/** How many letters must be changed, added, left out or swapped with their neighbour to get from one word to the other. */
+/** Number of letters to change, add, remove or swap with a neighbour to turn one word into the other. */
 export const editDistance = (a: string, b: string): number => {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

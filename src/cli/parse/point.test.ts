@@ -26,12 +26,12 @@ test('[CLI1] anything else is a wrong call that says what a point is', () => {
   }
 });
 
-test('[CLI1, CLI11] events are counted from 1, and turn 0 is before the first turn', () => {
+test('[CLI1, CLI11] events count from 1, and turn 0 is before the first turn', () => {
   expect(() => parsePoint('seq:0')).toThrow(/^"seq:0" is not an event.*: name seq:1, or turn:0/);
   expect(() => parsePlace('seq:0')).toThrow(/^"seq:0" is not an event/);
 });
 
-test('[CLI1] a count is a whole number that is large enough', () => {
+test('[CLI1] a count is a whole number within its bounds', () => {
   expect(parseCount('--limit', '5', 1)).toBe(5);
   expect(parseCount('--limit', undefined, 1)).toBeUndefined();
   for (const text of ['0', '-1', '1e3', 'x', '', ' 5']) {

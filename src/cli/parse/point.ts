@@ -2,12 +2,12 @@ import { pointOfText } from '../../schema/place.ts';
 import type { Point } from '../../schema/point.ts';
 import { wrongCall } from './wrong-call.ts';
 
-/** `turn:3` and `3` are the end of turn 3, `seq:17` is event 17. Undefined for what is neither. */
+/** Parses `turn:3` and `3` as the end of turn 3, and `seq:17` as event 17. Undefined for anything else. */
 export const pointNamed = (text: string): Point | undefined => {
   const point = pointOfText(text);
   if (!point || !('seq' in point) || point.seq > 0) return point;
   throw wrongCall(
-    `"${text}" is not an event, since they count from 1: name seq:1, or turn:0 for before the first turn`,
+    `"${text}" is not an event, since they count from 1: name seq:1, or turn:0 for the point before the first turn`,
   );
 };
 

@@ -4,7 +4,7 @@ import { parseMoment, parseTurns } from './moment.ts';
 import { parseCount } from './point.ts';
 import { wrongCall } from './wrong-call.ts';
 
-/** What queries of commits and of tool calls have in common. */
+/** Options shared by queries for commits and for tool calls. */
 export const windowOptions = {
   turns: text('A-B', 'only turns from A to B'),
   last: text('N', 'only the last N turns of the session'),

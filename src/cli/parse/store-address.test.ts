@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { withoutSecrets } from './store-address.ts';
 
-test('[CLI3] no password of a store is told, in whatever form it comes back', () => {
+test('[CLI3] no password of a store is shown, in whatever form it occurs', () => {
   const cases: readonly (readonly [address: string, text: string])[] = [
     ['postgres://ann:s3cr3t@db/app', 'cannot reach postgres://ann:s3cr3t@db/app'],
     ['postgres://ann:s3cr3t@db/app', 'password "s3cr3t" was refused'],
@@ -15,7 +15,7 @@ test('[CLI3] no password of a store is told, in whatever form it comes back', ()
   for (const [address, text] of cases) expect(withoutSecrets(text, address)).not.toMatch(/s3cr/);
 });
 
-test('the rest of a message stays', () => {
+test('the rest of a message is unchanged', () => {
   const address = 'postgres://postgres:postgres@localhost:5432/app';
   expect(withoutSecrets(`cannot reach ${address}: is postgres there?`, address)).toBe(
     'cannot reach postgres://…@localhost:5432/app: is postgres there?',

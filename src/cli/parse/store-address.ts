@@ -19,7 +19,7 @@ const unreadable = (file: string, cause: unknown): PerdureError =>
     { details: { file }, cause },
   );
 
-/** Whether nothing is there, or a file with nothing in it. */
+/** Whether the file is missing or has no content. */
 const isEmpty = (file: string): boolean => {
   try {
     const found = statSync(file);
@@ -30,10 +30,13 @@ const isEmpty = (file: string): boolean => {
   }
 };
 
-/** So is a database without tables, as a copy of nothing has been: only an engine can tell. */
+/** Whether it is a database without tables, such as a copy of an empty one. Only the engine can tell. */
 const isBlank = async (address: string): Promise<boolean> => (await import('../../runtime.ts')).isBlankStore(address);
 
-/** Opening SQLite would make the file: only the commands that begin a store may do so. Of a log without its file the store itself tells. */
+/**
+ * Opening SQLite would create the file, so only commands that create a store may do so. A leftover WAL without its
+ * file is reported by the store itself.
+ */
 export const refuseMissingStore = async (address: string): Promise<void> => {
   const file = fileOf(address);
   if (!file || !(isEmpty(file) || (await isBlank(address))) || !isEmpty(`${file}-wal`)) return;
@@ -52,7 +55,10 @@ const decoded = (text: string): string => {
   }
 };
 
-/** Passwords in an address, as written and as meant. One that is also the user's name is told apart from nothing, so it stays. */
+/**
+ * Passwords in an address, as written and decoded. A password equal to the user name is kept, because hiding it would
+ * hide the name too.
+ */
 const passwordsIn = (address: string): readonly string[] => {
   const [, user = '', password = ''] = /\/\/([^/?#:]*):(.*)@/.exec(address) ?? [];
   const parameters = Array.from(address.matchAll(/[?&]\w*password=([^&#]*)/gi), ([, value]) => String(value));
@@ -61,7 +67,7 @@ const passwordsIn = (address: string): readonly string[] => {
     .filter((each) => each.length > 3 && each !== user);
 };
 
-/** Takes the password of the store's address out of any text, wherever that came from. */
+/** Removes the passwords of the store's address from any text. */
 export const withoutSecrets = (text: string, address: string): string =>
   passwordsIn(address)
     .reduce((shown, password) => shown.replaceAll(password, '…'), text)

@@ -3,7 +3,7 @@ import type { Context, Surroundings } from './command.ts';
 
 export type Env = Surroundings['env'];
 
-/** All that a call touches outside itself. */
+/** Everything outside itself that a call depends on. */
 export interface World extends Surroundings, Pick<Context, 'call' | 'hiddenLine'> {
   readonly argv: readonly string[];
   readonly stdin: () => AsyncIterable<Uint8Array>;

@@ -13,7 +13,7 @@ export interface ChangeText extends EntryText {
 
 const moved = (before: unknown, after: unknown): string => (before === after ? String(after) : `${before} → ${after}`);
 
-/** What stands beside the main thing, where there is or was any. */
+/** Formats an optional detail of an entry, with its change. */
 const beside = (word: string, before: string | undefined, after: string | undefined): string => {
   if (before === undefined) return after === undefined ? '' : `${word}${after}`;
   return `${word}${moved(before, after ?? 'none')}`;
@@ -61,11 +61,11 @@ const texts: { readonly [P in Part]: (id: string, before: EntryOf<P>, after: Ent
   own: replaced,
 };
 
-/** One change of a diff for people: + added, - dropped, ~ changed from → to. */
+/** One change of a diff for people: + added, - removed, ~ changed from → to. */
 export const changeText = <P extends Part>(part: P, { id, ...change }: EntryChange<P>): ChangeText => {
   const { before, after } = change as { readonly before: EntryOf<P>; readonly after: EntryOf<P> };
   if (!('before' in change)) return { sign: '+', ...entryText(part, id, after) };
   if (!('after' in change)) return { sign: '-', ...entryText(part, id, before) };
-  const tell = texts[part] as (id: string, before: EntryOf<P>, after: EntryOf<P>) => EntryText;
-  return { sign: '~', ...tell(id, before, after) };
+  const describe = texts[part] as (id: string, before: EntryOf<P>, after: EntryOf<P>) => EntryText;
+  return { sign: '~', ...describe(id, before, after) };
 };

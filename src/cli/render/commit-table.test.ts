@@ -33,7 +33,7 @@ const contextOf = (columns: number): Context =>
     },
   }) as unknown as Context;
 
-test('[CLI1] a commit is told by what became of its entries and why, counters last', () => {
+test('[CLI1] a commit is shown by its changed entries and its reason, with tool counters last', () => {
   expect(commitGist(commit({ why: 'as\nasked' }))).toBe(
     '+/filesModified/src~1auth.ts -/facts/port ~/toolsUsed/edit: as asked',
   );
@@ -42,7 +42,7 @@ test('[CLI1] a commit is told by what became of its entries and why, counters la
   expect(commitGist(commit(lift))).toBe('^/facts/a: checked');
 });
 
-test('[CLI1, PROV3] a commit is told with every provenance that its entries have', () => {
+test('[CLI1, PROV3] a commit shows every provenance of its entries', () => {
   const [, line] = commitTable(
     [commit({ provenance: 'human', entryProvenance: { '/facts/port': 'unverified' } })],
     contextOf(Number.POSITIVE_INFINITY),
@@ -70,7 +70,7 @@ test('[CLI1] a table of commits fits 80 columns, with and without the session', 
   }
 });
 
-test('[CLI1] a pipe is told the whole of it', () => {
+test('[CLI1] a pipe gets the full text without truncation', () => {
   const [, line] = commitTable([commit({ why: 'asked' })], contextOf(Number.POSITIVE_INFINITY), { withSession: true });
   expect(line).toBe(
     'ses_01jd3v8m9k5x7q2w4e6r8t0y1a  1234  1970-01-01T00:00:00.000Z    56  member:local  unverified  +/filesModified/src~1auth.ts -/facts/port ~/toolsUsed/edit: asked',
@@ -86,27 +86,27 @@ const edits = ['limiter.js', 'counts.js', 'src~1servers~1http~1routes~1registry.
   }),
 );
 
-test('[CLI14] what was asked for comes first and goes last: which files changed is told at every width', () => {
-  const told = (columns: number, withSession = false) =>
+test('[CLI14] entries that match the query come first and stay visible at every width', () => {
+  const linesAt = (columns: number, withSession = false) =>
     commitTable(edits, contextOf(columns), { withSession, path: '/filesModified/**' });
   for (const columns of [40, 60, 80, 120]) {
     for (const withSession of [true, false]) {
-      const lines = told(columns, withSession);
+      const lines = linesAt(columns, withSession);
       for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
       for (const [index, name] of ['limiter.js', 'counts.js', 'registry.ts'].entries()) {
         expect(lines[index + 1], String(columns)).toContain(name);
       }
     }
   }
-  expect(told(40).slice(0, 3)).toEqual([
+  expect(linesAt(40).slice(0, 3)).toEqual([
     'TURN  CHANGED',
     '  56  ~/filesModified/limiter.js, 2 more',
     '  56  ~/filesModified/counts.js, 2 more',
   ]);
-  expect(told(80)[1]).toContain('tool:edit');
+  expect(linesAt(80)[1]).toContain('tool:edit');
 });
 
-test('[CLI14] an entry that is too long is told by its end, with how many more there are', () => {
+test('[CLI14] an entry that is too long shows its end and how many more there are', () => {
   const [, line] = commitTable([commit({ entries: edits[2]!.entries })], contextOf(40), {
     withSession: false,
     path: '/filesModified/**',
@@ -114,7 +114,7 @@ test('[CLI14] an entry that is too long is told by its end, with how many more t
   expect(line).toMatch(/^ {2}56 {2}~….*registry\.ts, 2 more$/);
 });
 
-test('[CLI1] any number of commits is told', () => {
+test('[CLI1] a table can hold any number of commits', () => {
   const commits = Array.from({ length: 130_000 }, () => commit());
   expect(commitTable(commits, contextOf(Number.POSITIVE_INFINITY), { withSession: false })).toHaveLength(130_001);
 });

@@ -16,11 +16,11 @@ const columns: readonly Column[] = [
   { title: 'PROVENANCE', leaves: 1 },
   { title: 'CHANGED', flexible: true },
 ];
-/** A longer name would take its whole column away from a narrow terminal. */
+/** A longer name would take a whole column from a narrow terminal. */
 const maxName = 24;
-/** More of an entry is not worth the columns beside it, unless the terminal is wide. */
+/** Width at which an entry is long enough, unless the terminal is wide. */
 const enoughOfEntry = 30;
-/** Less of a reason, or of an entry beside how many more there are, says nothing. */
+/** Below these widths a reason, or an entry beside its count, is unreadable. */
 const [leastReason, leastEntry] = [8, 12];
 
 const signs = { add: '+', remove: '-', replace: '~', test: '=' } as const;
@@ -33,7 +33,7 @@ const signOf = ({ delta, origin }: CommitRecord, entry: string): string => {
 
 const isCounter = (entry: string): boolean => entry.startsWith('/toolsUsed/');
 
-/** What was asked for comes first, and counters of tools last: every call moves them. */
+/** Entries that match the query come first, and tool counters last, because every call changes them. */
 const signedEntries = (commit: CommitRecord, asked?: string): readonly string[] => {
   const rank = (entry: string): number =>
     asked !== undefined && matchesPattern(asked, entry) ? 0 : isCounter(entry) ? 2 : 1;
@@ -56,7 +56,7 @@ export const commitGist = (commit: CommitRecord, asked?: string): string =>
 const moreText = ({ length }: readonly string[], shown: number): string =>
   shown < length ? `, ${length - shown} more` : '';
 
-/** As many entries as fit, whole, and of one that is too long its end, which tells files apart. */
+/** Shows as many whole entries as fit. An entry that is too long keeps its end, which distinguishes files. */
 const gistWithin = (commit: CommitRecord, width: number, asked: string | undefined): string => {
   const entries = signedEntries(commit, asked);
   const all = entries.join(' ');
@@ -89,7 +89,7 @@ const cells = (commit: CommitRecord, { time, by }: Show, asked: string | undefin
   commitGist(commit, asked),
 ];
 
-/** One line per commit; a terminal is told how long ago, a pipe exactly when. */
+/** One line per commit, with its age on a terminal and its exact time in a pipe. */
 export const commitTable = (
   commits: readonly CommitRecord[],
   { out, now }: Context,

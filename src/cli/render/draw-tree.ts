@@ -9,14 +9,14 @@ import type { Terminal } from '../terminal/terminal.ts';
 interface Line {
   readonly node: TreeNode;
   readonly id: string;
-  /** What leads to it from above. */
+  /** Lines drawn from the parent to this node. */
   readonly branch: string;
-  /** Set where that is not drawn. */
+  /** Set when the branch is replaced by the depth. */
   readonly depth?: number | undefined;
 }
 
 const leastCap = 8;
-/** Where what leads to a line would take more, its depth stands for that. */
+/** A branch wider than this is replaced by its depth. */
 const capOf = ({ columns }: Terminal): number => Math.max(leastCap, Math.floor(columns / 4));
 
 const linesOf = (root: TreeNode, cap: number): readonly Line[] => {
@@ -51,7 +51,7 @@ const partsOf = ({ summary }: TreeNode): Readonly<Record<Part, string>> => {
 const widthOf = (texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + (text === '' ? 0 : displayWidth(text) + 2), 0);
 
-/** Of a line what is shown beside its id, and what is left out, in the order in which it goes, because it does not fit. */
+/** The parts shown beside the id, and the parts omitted for lack of width, in the order in which they are dropped. */
 const partsThatFit = ({ node, id, branch }: Line, columns: number) => {
   const shown = { ...partsOf(node) };
   const left: Part[] = [];
@@ -77,7 +77,7 @@ const withShortIds = (lines: readonly Line[]): readonly Line[] => {
   return lines.map((line, index) => ({ ...line, id: short[index]! }));
 };
 
-/** The family of a session, each fork below the session it was made from with the point it goes on from. */
+/** The tree of a session. Each fork is below its parent, with the point where it continues. */
 export const drawTree = (root: TreeNode, asked: SessionId, out: Terminal): readonly string[] => {
   const whole = linesOf(root, capOf(out));
   const isShort = whole.some((line) => partsThatFit(line, out.columns).left.length > 0);

@@ -13,7 +13,7 @@ export interface EntryText {
 
 const maxValue = 500;
 
-/** A value on one line, as JSON, so that "8080" is told from 8080. */
+/** A value on one line as JSON, so that "8080" and 8080 look different. */
 export const valueText = (value: unknown): string => truncate(printableJson(value), maxValue);
 
 const contextChars = 60;
@@ -24,18 +24,18 @@ const firstDifference = (a: string, b: string): number => {
   return place;
 };
 
-/** The text from a little before the place on, and not from the middle of a character. */
+/** The text from shortly before the position on, without splitting a character. */
 const aroundPlace = (text: string, place: number): string => {
   const start = place - contextChars;
   return truncate(`…${text.slice(start).replace(/^[\uDC00-\uDFFF]/, '')}`, maxValue);
 };
 
-/** Two values that differ, so that it can be seen where: of long ones what is around the first difference. */
+/** Two differing values, shown so that the difference is visible: long ones around the first difference. */
 export const changedValues = (before: unknown, after: unknown): readonly [before: string, after: string] => {
   const [a, b] = [printableJson(before), printableJson(after)];
   const shown = [valueText(before), valueText(after)] as const;
   const place = firstDifference(a, b);
-  // Some characters take two columns.
+  // A character may take two columns, so half the limit is certain to be visible.
   const isSeen = (shown[0] === a && shown[1] === b) || place < maxValue / 2 - contextChars;
   return isSeen ? shown : [aroundPlace(a, place), aroundPlace(b, place)];
 };
@@ -52,7 +52,7 @@ export const titleOf: Readonly<Record<Part, string>> = {
   scratch: 'scratch',
   own: 'own part',
 };
-/** In the order of reading. */
+/** In reading order. */
 export const parts = Object.keys(titleOf) as readonly Part[];
 
 const named = (id: string, value: unknown): EntryText => ({ line: `${printableLine(id)}: ${valueText(value)}` });
@@ -78,6 +78,6 @@ const texts: { readonly [P in Part]: (id: string, entry: EntryOf<P>) => EntryTex
   own: named,
 };
 
-/** An entry of the state for people: safe to print, on one line, and why where it says so. */
+/** An entry of the state for people: safe to print, on one line, with its reason if it has one. */
 export const entryText = <P extends Part>(part: P, id: string, entry: EntryOf<P>): EntryText =>
   (texts[part] as (id: string, entry: EntryOf<P>) => EntryText)(id, entry);

@@ -92,7 +92,7 @@ const gists: Gists = {
 const beginningOf = (text: string, maxChars: number): string =>
   text.length <= maxChars ? text : `${text.slice(0, maxChars).replace(/[\ud800-\udbff]$/, '')}…`;
 
-/** What an event says, on one line; of a long one its beginning, with … after it. */
+/** Summary of an event on one line; a long one is truncated with …. */
 export const eventGist = (event: SessionEvent, maxChars = 1000): string => {
   const gist = gists[event.type] as (payload: SessionEvent['payload']) => string;
   return beginningOf(printableLine(beginningOf(gist(event.payload), maxChars)), maxChars);

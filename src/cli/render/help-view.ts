@@ -7,7 +7,7 @@ import { exitTable } from '../parse/exit-codes.ts';
 const OptionHelp = z.strictObject({
   name: z.string(),
   short: z.string().optional(),
-  /** What is expected behind it; a flag has none. */
+  /** Name of the expected value; a flag has none. */
   value: z.string().optional(),
   choices: z.array(z.string()).optional(),
   multiple: z.boolean(),
@@ -25,7 +25,7 @@ const CommandHelp = z.strictObject({
   jsonLines: z.boolean(),
 });
 
-/** What `perdure help` tells programs: commands, or what was asked for beside them. */
+/** The `--json` output of `perdure help`: commands, or a topic. */
 export const HelpView = z.union([
   z.strictObject({ commands: z.array(CommandHelp) }),
   z.strictObject({ exitCodes: z.array(z.strictObject({ code: z.int(), about: z.string() })) }),

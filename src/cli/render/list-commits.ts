@@ -11,7 +11,10 @@ interface Request {
   readonly options: Values<typeof commitOptions> & { readonly limit?: string | undefined };
 }
 
-/** The commits that match, newest first, of a session or of the workspace: a table, or one JSON object per line. */
+/**
+ * Lists the matching commits of a session or of the workspace, newest first: as a table, or as one JSON object per
+ * line.
+ */
 export const listCommits = async (context: Context, { session, options }: Request): Promise<void> => {
   const { all = false } = options;
   if (all && session !== undefined) throw wrongCall('--all covers all sessions: leave out SESSION');

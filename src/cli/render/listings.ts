@@ -13,7 +13,7 @@ const maxAbout = 60;
 const sessionsOf = async (context: Context): Promise<readonly Named[]> =>
   (await (await context.sessions()).list({ limit: maxListed })).sessions.map(({ id, title }) => ({ id, about: title }));
 
-/** Newest first, each with how it begins. */
+/** The newest turns first, each with the beginning of its first message. */
 const turnsOf = async (context: Context, session: string | undefined): Promise<readonly Named[]> => {
   if (session === undefined) return [];
   const entries = await (await context.session(session)).transcript({ lastTurns: maxTurns });
@@ -21,7 +21,7 @@ const turnsOf = async (context: Context, session: string | undefined): Promise<r
   return [...first].map(([turn, message]) => ({ id: String(turn), about: truncate(messageGist(message), maxAbout) }));
 };
 
-/** Those that a shell takes as they are. */
+/** Only paths that need no quoting in a shell. */
 const pathsOf = async (context: Context, session: string | undefined): Promise<readonly Named[]> => {
   if (session === undefined) return [];
   const paths = (await (await context.session(session)).files.list()).map(({ path }) => path);
@@ -31,7 +31,9 @@ const pathsOf = async (context: Context, session: string | undefined): Promise<r
     .map((id) => ({ id }));
 };
 
-/** What can be named, with what helps to tell them apart; of sessions the newest alone, and of one of them what it has. */
+/**
+ * Completion candidates with descriptions. Sessions are limited to the newest; turns and paths belong to one session.
+ */
 export const listings = {
   sessions: sessionsOf,
   turns: turnsOf,

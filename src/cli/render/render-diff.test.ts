@@ -37,7 +37,7 @@ test('[DIFF1] a diff without changes says so', () => {
   expect(renderDiff(diffOf({}), terminal(80))).toEqual([`${a} from seq:3 to seq:9`, 'no difference']);
 });
 
-test('[DIFF1] a change of what stands beside an entry is seen too', () => {
+test('[DIFF1] a changed detail of an entry is shown too', () => {
   const settled = { what: 'pay', status: 'settled' } as const;
   const lines = renderDiff(
     diffOf({
@@ -79,7 +79,7 @@ test('[DIFF1] a change of what stands beside an entry is seen too', () => {
   ]);
 });
 
-test('[DIFF1] every kind of change is told in the words of its collection', () => {
+test('[DIFF1] every kind of change is shown in the terms of its collection', () => {
   const lines = renderDiff(
     diffOf({
       decisions: [
@@ -156,7 +156,7 @@ test('[DIFF1] every kind of change is told in the words of its collection', () =
 });
 
 test.each(['x', '漢', '😀', '"'])(
-  '[DIFF1] two long values of %s that differ late are shown where they differ',
+  '[DIFF1] two long values of %s that differ late are shown around the difference',
   (filler) => {
     for (let length = 180; length < 700; length += 37) {
       const same = filler.repeat(length);
@@ -179,7 +179,7 @@ test('[DIFF1] two values that fit are shown whole', () => {
   expect(lines).toContain(`  ~ f: "${same}OLD" → "${same}NEW"`);
 });
 
-test('[CLI1] long and hostile text stays text, within the width, its further lines below the first', () => {
+test('[CLI1] long and hostile text stays text within the width, with further lines indented', () => {
   const hostile = 'x\u001b[2J\u009b31m\u202e\r\ny';
   const long = 'word '.repeat(50).trim();
   const lines = renderDiff(
@@ -200,7 +200,7 @@ test('[CLI1] long and hostile text stays text, within the width, its further lin
   expect(lines.join('\n')).toMatch(/ {4}why: word[^\n]*\n {9}word/);
 });
 
-test('[CLI1] signs are coloured by what they mean', () => {
+test('[CLI1] signs are coloured by their meaning', () => {
   const used = new Map<string, Style>();
   const out = terminal(80, (style, text) => {
     used.set(text, style);
@@ -215,7 +215,7 @@ test('[CLI1] signs are coloured by what they mean', () => {
   expect([used.get('+'), used.get('-'), used.get('~')]).toEqual(['green', 'red', 'yellow']);
 });
 
-test('[DIFF2] who made an entry what it is stands below it, with why where the entry does not say that itself', () => {
+test('[DIFF2] the author of an entry is shown below it, with the reason unless the entry already contains it', () => {
   const commit = { session: a, seq: 5, turn: 2, at: 1, actor: 'member:ann' as Actor };
   const byTool = { ...commit, turn: 3, cause: { tool: 'decide', callId: 'c1' }, why: 'it is shorter' };
   const lines = renderDiff(

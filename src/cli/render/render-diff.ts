@@ -16,7 +16,7 @@ const labelled = (label: string, text: string, { columns, style }: Terminal): re
 
 type EntryCommits = NonNullable<SessionDiff['commits'][string]>;
 
-/** Who made it what it is, on the side or sides that the sign tells of. */
+/** Authors of the entry, on the sides that the sign stands for. */
 const authors = (sign: ChangeText['sign'], { before, after }: EntryCommits): readonly [string, EntryCommit][] => {
   const was: [string, EntryCommit][] = before ? [['was by', before]] : [];
   const now: [string, EntryCommit][] = after ? [[sign === '~' ? 'now by' : 'by', after]] : [];
@@ -24,9 +24,9 @@ const authors = (sign: ChangeText['sign'], { before, after }: EntryCommits): rea
   return sign === '-' && after ? now : [...was, ...now];
 };
 
-const authorText = (commit: EntryCommit, told = ''): string => {
+const authorText = (commit: EntryCommit, shownWhy = ''): string => {
   const why = commit.why === undefined ? '' : printableLine(commit.why);
-  return `${committedBy(commit)}, turn ${commit.turn}${why === '' || told.includes(why) ? '' : `: ${why}`}`;
+  return `${committedBy(commit)}, turn ${commit.turn}${why === '' || shownWhy.includes(why) ? '' : `: ${why}`}`;
 };
 
 const changeLines = (
@@ -56,7 +56,7 @@ const section = <P extends Part>(diff: SessionDiff, part: P, out: Terminal): rea
   ];
 };
 
-/** What was decided, learnt, planned and changed between two places, by whom and why, for people. */
+/** Shows what was decided, learnt, planned and changed between two places, by whom and why. */
 export const renderDiff = (diff: SessionDiff, out: Terminal): readonly string[] => {
   const sections = parts.flatMap((part) => section(diff, part, out));
   return [

@@ -3,7 +3,7 @@ import { hanging } from '../terminal/hanging.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { type EntryOf, entryText, type Part, parts, titleOf } from './entry-text.ts';
 
-/** Steps in their order, everything else as it is kept. */
+/** Steps of the plan in their order, everything else as stored. */
 const entriesOf = <P extends Part>(part: P, entries: State[P]): readonly (readonly [string, EntryOf<P>])[] => {
   const all = Object.entries(entries) as (readonly [string, EntryOf<P>])[];
   if (part !== 'plan') return all;
@@ -22,6 +22,6 @@ export const renderPart = <P extends Part>(part: P, entries: State[P], out: Term
   return lines.length === 0 ? [] : [out.style('bold', titleOf[part]), ...lines];
 };
 
-/** The state for people: a section for each collection that holds anything. */
+/** The state for people: a section for each collection that is not empty. */
 export const renderState = (state: State, out: Terminal): readonly string[] =>
   parts.flatMap((part) => renderPart(part, state[part], out));

@@ -23,7 +23,7 @@ const paragraph = (text: string, out: Terminal): readonly string[] => {
 const shortLine = (text: string, out: Terminal): string =>
   truncate(printableLine(text), Math.max(20, Math.min(out.columns, maxShortLine) - indent.length));
 
-/** The lines of one part: text whole, everything else on one short line. */
+/** The lines of one part: text in full, everything else on one short line. */
 const partLines = (part: Part, out: Terminal): readonly string[] => {
   switch (part.type) {
     case 'text':

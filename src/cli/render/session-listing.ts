@@ -4,7 +4,7 @@ import { choice, flag, text, type Values } from '../parse/command.ts';
 import { parseCount } from '../parse/point.ts';
 import { wrongCall } from '../parse/wrong-call.ts';
 
-/** Which sessions a listing tells of. */
+/** Options that select the sessions of a listing. */
 export const listingOptions = {
   status: choice('STATUS', statuses, `only those that are ${statuses.join(', ')}`),
   limit: text('N', 'at most N; default 50'),
@@ -16,7 +16,7 @@ interface Page {
   readonly cursor?: string | undefined;
 }
 
-/** The one page that is asked for, or all that there are. */
+/** Reads the requested page, or with `--all` every page. */
 export const readListing = async <P extends Page>(
   { status, limit: given, cursor, all }: Values<typeof listingOptions>,
   read: (query: ListOptions) => Promise<P>,

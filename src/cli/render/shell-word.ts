@@ -1,3 +1,3 @@
-/** As a shell takes it for one word. */
+/** Quotes a text so that a shell reads it as one word. */
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

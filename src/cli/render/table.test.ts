@@ -13,7 +13,7 @@ const rows = [
   ['ses_c', '12', '漢字漢字漢字漢字漢字'],
 ];
 
-test('columns are aligned, and without a bound nothing is cut', () => {
+test('columns are aligned, and without a width limit nothing is truncated', () => {
   expect(layOutTable(columns, rows, Number.POSITIVE_INFINITY)).toEqual([
     'ID       N  TITLE',
     'ses_a    1  short',
@@ -22,7 +22,7 @@ test('columns are aligned, and without a bound nothing is cut', () => {
   ]);
 });
 
-test('a table fits its width: the flexible column is cut, then columns leave in their order, ids stay whole', () => {
+test('a table fits its width: the flexible column is truncated, then columns are dropped in order, and ids stay whole', () => {
   expect(layOutTable(columns, rows, 24)[2]).toBe('ses_b  123  a title tha…');
   expect(layOutTable(columns, rows, 16)[2]).toBe('ses_b  a title …');
   expect(layOutTable(columns, rows, 8)).toEqual(['ID', 'ses_a', 'ses_b', 'ses_c', '2 colum…']);
@@ -38,7 +38,7 @@ test.each([
   [30, '1 column left out; see --json'],
   [33, '1 column left out: b; see --json'],
   [60, '1 column left out: b; widen the terminal or use --json'],
-])('[CLI14] a table of %i columns that leaves one out says so', (width, note) => {
+])('[CLI14] a table of %i columns that drops a column says so', (width, note) => {
   const wide: readonly Column[] = [{ title: 'A' }, { title: 'B', leaves: 1 }];
   const lines = layOutTable(wide, [['a', 'b'.repeat(80)]], width, (text, _, row) => (row < 0 ? `<${text}>` : text));
   expect(lines).toEqual(['<A>', 'a', `<${note}>`]);
@@ -53,7 +53,7 @@ const withIds: readonly Column[] = [
 
 const ids = ['ses_01jd3v8m9k5x7q2w4e6r8t0y1a', 'ses_01jd3v8m9k5x7q2w4exr8t0y1a', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1b'];
 
-test('[CLI14] ids are shown by an end that tells them apart before they crowd out a title, and that is said', () => {
+test('[CLI14] ids are shortened to distinguishable ends before they crowd out a title, and a note says so', () => {
   const rowsOf = ids.map((id) => [id, '1', 'What it is about']);
   expect(layOutTable(withIds, rowsOf, 38)).toEqual([
     'SESSION   N  TITLE',
@@ -65,7 +65,7 @@ test('[CLI14] ids are shown by an end that tells them apart before they crowd ou
   expect(layOutTable(withIds, rowsOf, 80)[1]).toContain(ids[0]);
 });
 
-test('[CLI14] a wider terminal does not take from a title what a narrower one had room for', () => {
+test('[CLI14] a wider terminal never shows less of a title than a narrower one', () => {
   const sessions: readonly Column[] = [
     { title: 'SESSION', shortens: 3 },
     { title: 'STATUS' },
@@ -82,7 +82,7 @@ test('[CLI14] a wider terminal does not take from a title what a narrower one ha
   expect(layOutTable(sessions, rowsOf, 80)[1]).toContain(ids[0]);
 });
 
-describe('[CLI14] what is not to be cut', () => {
+describe('[CLI14] a cell that must not be truncated', () => {
   const webhooks: readonly Column[] = [
     { title: 'WEBHOOK', shortens: 3 },
     { title: 'STATE' },
@@ -92,13 +92,13 @@ describe('[CLI14] what is not to be cut', () => {
   ];
   const rowOf = (id: string, url: string) => [id, 'enabled', 'run.ended', '3m', url];
 
-  test('stands in its line at every width from which on it can', () => {
+  test('stays on its line at every width where it fits', () => {
     const hooks = ids.map((id) => rowOf(id, 'https://example.org/h'));
     for (let width = 40; width <= 120; width += 1)
       expect(layOutTable(webhooks, hooks, width)[1], `${width}`).toMatch(/\S+ .*https:\/\/example\.org\/h$/);
   });
 
-  test('takes nothing from others where it cannot', () => {
+  test('takes no width from other columns where it does not fit', () => {
     const [id = '', other = ''] = ids;
     const lines = layOutTable(webhooks, [rowOf(id, `https://${'x'.repeat(70)}`), rowOf(other, 'https://b')], 80);
     expect(lines[1]).toMatch(new RegExp(`^${id}  enabled  run.ended   3m$`));
@@ -107,7 +107,7 @@ describe('[CLI14] what is not to be cut', () => {
   });
 });
 
-test('[CLI14] what is not to be cut goes below its line where it is too long', () => {
+test('[CLI14] a cell that must not be truncated moves below its line when it is too long', () => {
   const whole: readonly Column[] = [{ title: 'ID' }, { title: 'URL', flexible: true, whole: true }];
   expect(
     layOutTable(
@@ -128,6 +128,6 @@ test('colours do not count as width', () => {
   expect(painted[1]).toBe('ses_a  <  1>  short');
 });
 
-test('a table without rows is its header', () => {
+test('a table without rows shows only its header', () => {
   expect(layOutTable(columns, [], 80)).toEqual(['ID  N  TITLE']);
 });

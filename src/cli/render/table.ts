@@ -4,38 +4,38 @@ import { breakAt, displayWidth, padEnd, padStart, truncate } from '../terminal/d
 export interface Column {
   readonly title: string;
   readonly align?: 'right';
-  /** Takes the width that the others leave; its text is cut where that is too little. */
+  /** Takes the width that the other columns leave, and truncates its text when that is too little. */
   readonly flexible?: true;
-  /** The first to go when the table is too wide has the lowest number; without one, a column stays. */
+  /** Order in which columns are dropped when the table is too wide, lowest first. Without it, the column stays. */
   readonly leaves?: number;
   /**
-   * Of ids, which are shown by their end before any column goes. Those with a lower number go where a flexible column
-   * has not enough, those with a higher one where it would have next to nothing.
+   * For ids: they are shortened to their end before any column is dropped. Columns with a lower `leaves` are then
+   * dropped to give a flexible column enough width; those with a higher one only when it would have almost none.
    */
   readonly shortens?: number;
-  /** Of a flexible one: what is too long for it is not cut, but goes below its line. */
+  /** For a flexible column: a text that is too long moves below its line instead of being truncated. */
   readonly whole?: true;
-  /** Of a flexible one: so much of it counts before every column that can go. */
+  /** For a flexible column: the width that takes precedence over all columns that can be dropped. */
   readonly wants?: number;
-  /** Of a flexible one: what is shown of a row whose cell is too long; without it, its beginning. */
+  /** For a flexible column: shortens a cell that is too long. By default its beginning is kept. */
   readonly within?: (row: number, width: number) => string;
 }
 
 const gap = '  ';
 const leastFlexible = 8;
-/** Below this a flexible column says little: ids, and columns that go before them, make room for it. */
+/** Below this width a flexible column says little, so ids and the columns dropped before them make room. */
 const enoughFlexible = 16;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 export const highest = (numbers: readonly number[]): number => numbers.reduce((max, each) => Math.max(max, each), 0);
 
 interface Fit {
-  /** By index, in their order. */
+  /** Indexes of the remaining columns, in order. */
   readonly kept: readonly { readonly index: number; readonly width: number }[];
   readonly shortened: ReadonlySet<number>;
 }
 
-/** Which columns fit and how wide each is; `cells` and `short` are what their cells would take whole and shortened. */
+/** Chooses the columns that fit and their widths. `cells` and `short` are the cell widths in full and shortened. */
 const columnsThatFit = (
   columns: readonly Column[],
   cells: readonly (readonly number[])[],
@@ -53,7 +53,7 @@ const columnsThatFit = (
   const rowOf = (indexes: readonly number[], of: (index: number) => number): number =>
     sum(indexes.map(of)) + gap.length * (indexes.length - 1);
   const needed = (): number => rowOf(kept, least);
-  /** Of what is not to be cut, as much of it as can stand in its line at all. */
+  /** Widest space that a cell that must not be truncated can have on its line. */
   const wholeRoom =
     width -
     rowOf(
@@ -75,7 +75,7 @@ const columnsThatFit = (
     const goesFirst = isBeforeIds || columns.some(({ wants }) => wants !== undefined);
     if (rowOf(kept, goesFirst ? enough : least) > width) kept.splice(kept.indexOf(index), 1);
   }
-  // What stands first names the row.
+  // The first column names the row, so it is kept.
   while (needed() > width && kept.length > 1) kept.pop();
   const spare = Math.max(0, width - needed());
   return {
@@ -84,7 +84,7 @@ const columnsThatFit = (
   };
 };
 
-/** As much as fits of which columns are not there and how to see them. */
+/** As much as fits of a note on which columns are missing and how to see them. */
 const leftOutNote = (left: readonly Column[], width: number): string => {
   const count = left.length === 1 ? '1 column left out' : `${left.length} columns left out`;
   const named = `${count}: ${left.map(({ title }) => title.toLowerCase()).join(', ')}`;
@@ -98,8 +98,8 @@ const cut = ({ within }: Column, cell: string, row: number, room: number): strin
 const indent = '  ';
 
 /**
- * Lines of a table that fits the width, and what tells what had to be left out or shortened for that. `paint` colours a cell after it was
- * measured; the header is row -1, and so is what was left out.
+ * Lays out a table within the width, followed by notes on what was dropped or shortened. `paint` colours a cell after
+ * it was measured; the header and the notes are row -1.
  */
 export const layOutTable = (
   columns: readonly Column[],

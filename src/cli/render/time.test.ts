@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { age, ago, isoTime, localDay, localTime } from './time.ts';
 
-test('an age is told in one unit', () => {
+test('an age is shown in one unit', () => {
   const now = Date.UTC(2026, 5, 1);
   const ages = [0, 999, 40_000, 5 * 60_000, 3 * 3_600_000, 47 * 3_600_000, 3 * 86_400_000, 100 * 86_400_000, 9e10];
   expect(ages.map((ms) => age(now - ms, now))).toEqual([
@@ -19,7 +19,7 @@ test('an age is told in one unit', () => {
   expect(ago(now - 5000, now)).toBe('5 s ago');
 });
 
-test('a time that no calendar has is shown as a number', () => {
+test('a time beyond the calendar is shown as a number', () => {
   const beyond = Number.MAX_SAFE_INTEGER;
   expect([isoTime, localDay, localTime].map((write) => write(beyond))).toEqual(Array(3).fill(String(beyond)));
   expect(isoTime(0)).toBe('1970-01-01T00:00:00.000Z');

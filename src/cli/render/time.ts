@@ -13,7 +13,9 @@ const units: readonly (readonly [limit: number, unit: number, name: string])[] =
   [Number.POSITIVE_INFINITY, year, 'y'],
 ];
 
-/** How long ago, in one unit: `40 s`, `5 min`, `3 h`. A clock that is ahead of ours reads as now. */
+/**
+ * How long ago, in one unit: `40 s`, `5 min`, `3 h`. A time in the future, from a clock that is ahead, reads as now.
+ */
 export const age = (at: number, now: number): string => {
   const ms = now - at;
   if (ms < second) return 'now';
@@ -28,17 +30,17 @@ export const ago = (at: number, now: number): string => {
 
 const two = (number: number): string => String(number).padStart(2, '0');
 
-/** A log from elsewhere may hold times that no calendar has: they are shown as numbers. */
+/** A foreign log may hold times beyond the calendar; they are shown as numbers. */
 const written = (at: number, write: (date: Date) => string): string => {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? String(at) : write(date);
 };
 
-/** By the clock of the person who reads. */
+/** In the local time zone of the reader. */
 export const localDay = (at: number): string =>
   written(at, (date) => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`);
 export const localTime = (at: number): string =>
   written(at, (date) => `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`);
 
-/** For machines and files: UTC, to the millisecond. */
+/** For machines and files: UTC with milliseconds. */
 export const isoTime = (at: number): string => written(at, (date) => date.toISOString());

@@ -8,7 +8,7 @@ const smallMoney = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, ma
 
 type Measure = keyof Limits;
 
-/** How each is written. */
+/** Formats an amount of each measure. */
 export const amountTexts: Readonly<Record<Measure, (amount: number) => string>> = {
   turns: (turns) => whole.format(turns),
   tokens: (tokens) => whole.format(tokens),
@@ -16,7 +16,7 @@ export const amountTexts: Readonly<Record<Measure, (amount: number) => string>> 
   activeMs: duration,
 };
 
-/** `1,111`, or where that is limited `1,111 of 5,000`. */
+/** `1,111`, or with a limit `1,111 of 5,000`. */
 export const usedText = (
   { spent, limits }: Pick<SessionUsage, 'spent' | 'limits'>,
   measure: Measure,
@@ -33,15 +33,15 @@ const units: Readonly<Record<Measure, string>> = {
   activeMs: ' at work',
 };
 
-/** What has a price or a limit: turns and time without one are told elsewhere. */
-const isTold = ({ spent, limits }: SessionUsage, measure: Measure): boolean =>
+/** Shows tokens and money once used, and any measure with a limit. Other commands show turns and time. */
+const isShown = ({ spent, limits }: SessionUsage, measure: Measure): boolean =>
   limits[measure] !== undefined || ((measure === 'tokens' || measure === 'usd') && spent[measure] > 0);
 
-/** `used 1,111 of 5,000 tokens, 0.02 USD`; undefined where nothing was used and nothing is limited. */
+/** `used 1,111 of 5,000 tokens, 0.02 USD`, or undefined when nothing is used and nothing is limited. */
 export const usageLine = (usage: SessionUsage): string | undefined => {
-  const told = (Object.keys(units) as Measure[]).filter((measure) => isTold(usage, measure));
-  if (told.length === 0) return undefined;
-  return `used ${told.map((measure) => `${usedText(usage, measure)}${units[measure]}`).join(', ')}`;
+  const shown = (Object.keys(units) as Measure[]).filter((measure) => isShown(usage, measure));
+  if (shown.length === 0) return undefined;
+  return `used ${shown.map((measure) => `${usedText(usage, measure)}${units[measure]}`).join(', ')}`;
 };
 
 const nothing: Spent = { turns: 0, tokens: 0, usd: 0, unpriced: 0, activeMs: 0 };

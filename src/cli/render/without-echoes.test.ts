@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Interrupt } from '../parse/command.ts';
 import { withoutEchoes } from './without-echoes.ts';
 
-test('[CLIR3] what comes again at once by another way counts once, what somebody sends again counts', () => {
+test('[CLIR3] a forwarded copy of a signal counts once, and a signal sent again later counts again', () => {
   const heard: string[] = [];
   let now = 0;
   const hear = withoutEchoes(

@@ -1,11 +1,11 @@
 import type { Interrupt } from '../parse/command.ts';
 
-/** How soon it comes by the other way, also on a busy machine. */
+/** Time within which the forwarded copy arrives, even on a busy machine. */
 const echoMs = 500;
 
 /**
- * SIGTERM or SIGHUP to a group of processes reaches this one, and the launcher that an older Node started it by, which passes it on: that is
- * one signal and not two. Ctrl-C comes from the terminal alone.
+ * SIGTERM or SIGHUP to a process group reaches this process twice: directly, and forwarded by the launcher that an
+ * older Node started. The copy must not count as a second signal. Ctrl-C comes from the terminal only.
  */
 export const withoutEchoes = (
   listener: (interrupt: Interrupt) => void,

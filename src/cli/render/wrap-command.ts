@@ -1,10 +1,10 @@
 import { displayWidth } from '../terminal/display-width.ts';
 
-/** Words as a shell takes them; a comment is one. */
+/** Words as a shell splits them; a comment counts as one word. */
 const words = /# .*$|(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|\S)+/g;
 const continued = ' \\';
 
-/** A command to paste, over several lines where one is too short for it: each but the last says that it goes on. */
+/** Wraps a command for pasting. Each line but the last ends with a backslash. */
 export const wrapCommand = (command: string, columns: number, indent = ''): readonly string[] => {
   const width = columns - indent.length;
   if (displayWidth(command) <= width) return [indent + command];

@@ -7,16 +7,16 @@ import { printableJson, printableLine, printableLines } from '../terminal/printa
 import type { Style } from '../terminal/terminal.ts';
 import { stepAfterFailure } from './after-failure.ts';
 
-/** A line about what a run does. */
+/** A line about the activity of a run. */
 export interface Activity {
   readonly mark: string;
   readonly text: string;
   readonly style: Style;
-  /** Shown whole, on as many lines as it takes. */
+  /** Shown in full, on as many lines as needed. */
   readonly whole?: true;
 }
 
-type Tell<T extends EventType> = (payload: PayloadOf<T>, event: SessionEvent<T>) => readonly Activity[];
+type Describe<T extends EventType> = (payload: PayloadOf<T>, event: SessionEvent<T>) => readonly Activity[];
 
 const brief = (value: unknown): string => (typeof value === 'string' ? printableLine(value) : printableJson(value));
 const aside = (text: string): readonly Activity[] => [{ mark: '· ', text, style: 'dim', whole: true }];
@@ -39,7 +39,7 @@ const endOf = ({ status, error }: PayloadOf<'run.ended'>): readonly Activity[] =
   ];
 };
 
-const told: { readonly [T in EventType]?: Tell<T> } = {
+const descriptions: { readonly [T in EventType]?: Describe<T> } = {
   'message.appended': ({ message }) => (message.role === 'user' ? userLines(message) : []),
   'run.started': ({ attempt }) => (attempt > 1 ? aside(`taken up again, attempt ${attempt}`) : []),
   'run.ended': endOf,
@@ -56,11 +56,11 @@ const told: { readonly [T in EventType]?: Tell<T> } = {
       style: 'red',
     },
   ],
-  // The last one is told by the end of its run, and there alone what to do.
+  // The last failure is shown by the end of the run, which also gives the advice.
   'model.failed': ({ failure, message, retryInMs }) =>
     retryInMs === undefined
       ? []
-      : notable(printableLine(`${failure}: ${withoutWhatToDo(message)}; asked again in ${duration(retryInMs)}`)),
+      : notable(printableLine(`${failure}: ${withoutWhatToDo(message)}; retrying in ${duration(retryInMs)}`)),
   'approval.requested': ({ summary, approval }) =>
     notable(printableLine(`an approval is needed: ${summary} (${approval})`)),
   'approval.settled': ({ answer, reason }, { actor }) =>
@@ -87,9 +87,9 @@ const told: { readonly [T in EventType]?: Tell<T> } = {
 
 const ofSession = /^(session|budget|agent)\./;
 
-/** What people are told of an event, beside the text of answers. Safe to print. */
+/** Lines about an event for people, except for the text of answers. Safe to print. */
 export const activityOf = (event: SessionEvent): readonly Activity[] => {
-  const tell = told[event.type] as Tell<EventType> | undefined;
-  if (tell) return tell(event.payload, event);
+  const describe = descriptions[event.type] as Describe<EventType> | undefined;
+  if (describe) return describe(event.payload, event);
   return ofSession.test(event.type) ? aside(`${event.type} ${eventGist(event)}`.trim()) : [];
 };

@@ -6,6 +6,6 @@ const remedies = new Map(
   Object.entries({ ...errorCatalog, ...runFailureCatalog }).map(([code, { remedy }]) => [code, remedy]),
 );
 
-/** What to do after a run failed, where its message does not say it. Nothing is known of codes of other releases. */
+/** Remedy after a failed run, unless its message already gives advice. Undefined for codes of other releases. */
 export const stepAfterFailure = ({ code, message }: { code: string; message: string }): string | undefined =>
   endsWithWhatToDo(message) ? undefined : remedies.get(code);

@@ -2,11 +2,11 @@ import type { Session } from '../../core/runtime/session.ts';
 import { printableLine } from '../terminal/printable.ts';
 import type { RunsView } from './runs-view.ts';
 
-/** Something that a person is asked, and what becomes of the line that is typed. */
+/** A prompt for a person, and the handling of the typed line. */
 export interface Ask {
   readonly id: string;
   readonly prompt: string;
-  /** Says what was wrong with the line; undefined when it was an answer. */
+  /** Returns what is wrong with the line, or undefined when it was a valid answer. */
   answer(session: Session, line: string): Promise<string | undefined>;
 }
 
@@ -30,7 +30,7 @@ const questionAsk = (callId: string): Ask => ({
   },
 });
 
-/** What is open first. */
+/** The first open approval or question. */
 export const askOf = ({ approvals: [approval], questions: [question] }: RunsView): Ask | undefined => {
   if (approval) return approvalAsk(approval.approval, approval.tool);
   return question && questionAsk(question.callId);

@@ -6,7 +6,10 @@ import { restOf } from './runs-view.ts';
 import { whyUntaken } from './why-untaken.ts';
 import { workingRoot } from './working-root.ts';
 
-/** After something a run waited for has come: whoever has its agent here goes on with it in the background, else it waits for a worker that has. */
+/**
+ * Continues a run whose wait is over: in the background if its agent is configured here, otherwise a worker that has
+ * the agent must continue it.
+ */
 export const carryOn = async (context: Context, session: Session): Promise<void> => {
   const { view } = await readRuns(session);
   const root = await workingRoot(context, session);

@@ -29,14 +29,14 @@ const say = async (session: Session, line: string, live: LiveSession): Promise<v
   live.expect((await session.send(line, live.isBusy ? { policy: 'steer' } : {})).id);
 };
 
-/** What was typed: a command, or an input for the agent. */
+/** Parses a typed line as a command; undefined for an input for the agent. */
 const commandIn = (line: string): ChatCommand | undefined => {
   const [, name = '', rest = ''] = /^\/(\S*)\s*(.*?)\s*$/.exec(line) ?? [];
   const command = chatCommands[name];
   return command && { ...command, rest };
 };
 
-/** Goes on, in this session and in those that are forked from it, until whoever types leaves. */
+/** Chats in this session, and in forks made from it, until the person leaves. */
 export const chatAbout = async (context: Context, first: Session, person: Person): Promise<Ending> => {
   let session = first;
   await greet(context, session);
@@ -52,7 +52,7 @@ export const chatAbout = async (context: Context, first: Session, person: Person
         next = await command?.run({ context, session, rest: command.rest ?? '', live });
         if (next) return live.leave();
       } catch (error) {
-        // An input of a script that is refused ends it, as with `send`; a person types something else.
+        // A refused input ends a script, as with `send`; a person can type something else.
         const isScripted = !person.isTerminal && !line.startsWith('/');
         if (!isPerdureError(error) || isScripted) throw error;
         live.printer.note(printable(`${error.code}: ${error.message}`), 'red');
@@ -63,8 +63,8 @@ export const chatAbout = async (context: Context, first: Session, person: Person
     const isFork = session !== first;
     const ending = await attachTo(context, session, { person, talk, ...(isFork && { after: seq }) });
     if (!next) {
-      const isTold = ending === 'detached' || !person.isTerminal;
-      if (!isTold) await context.note(`to come back: ${context.commandText('chat', session.id)}`);
+      const knowsHowToReturn = ending === 'detached' || !person.isTerminal;
+      if (!knowsHowToReturn) await context.note(`to come back: ${context.commandText('chat', session.id)}`);
       return ending;
     }
     session = next;

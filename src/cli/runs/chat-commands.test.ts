@@ -6,7 +6,7 @@ import { displayWidth } from '../terminal/display-width.ts';
 import { chatCommands } from './chat-commands.ts';
 import { personAt } from './person.ts';
 
-test.each([40, 60, 80])('[CLI14] what can be typed in a chat is told within %i columns', async (columns) => {
+test.each([40, 60, 80])('[CLI14] the help of a chat lists all its commands within %i columns', async (columns) => {
   const database = newMemoryDatabase();
   const id = (await callCliOn(database, ['open', '--agent', 'demo'])).out.trim();
   const person = () => personAt(Readable.from(['/help\n', '/quit\n']), new PassThrough() as never);

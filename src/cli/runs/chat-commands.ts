@@ -8,7 +8,7 @@ import { linesText } from '../terminal/terminal.ts';
 import { twoColumns } from '../terminal/two-columns.ts';
 import type { LiveSession } from './live-session.ts';
 
-interface Asked {
+interface CommandCall {
   readonly context: Context;
   readonly session: Session;
   readonly rest: string;
@@ -19,34 +19,34 @@ export interface ChatCommand {
   readonly usage: string;
   readonly about: string;
   readonly rest?: string;
-  /** Gives the session to go on with, where that is another one. */
-  run(asked: Asked): Promise<Session | undefined>;
+  /** Returns the session to continue with, if it is another one. */
+  run(call: CommandCall): Promise<Session | undefined>;
 }
 
-const command = (usage: string, about: string, run: (asked: Asked) => Promise<unknown>): ChatCommand => ({
+const command = (usage: string, about: string, run: (call: CommandCall) => Promise<unknown>): ChatCommand => ({
   usage,
   about,
-  run: async (asked) => void (await run(asked)),
+  run: async (call) => void (await run(call)),
 });
 
-const write = async ({ context, live }: Asked, lines: readonly string[]): Promise<void> => {
+const write = async ({ context, live }: CommandCall, lines: readonly string[]): Promise<void> => {
   live.printer.breakLine();
   await live.printer.settled;
   await context.out.write(linesText(lines));
 };
 
-const showDiff = async (asked: Asked): Promise<void> => {
-  const turns = (await asked.session.transcript({ lastTurns: 2 })).map(({ turn }) => turn);
+const showDiff = async (call: CommandCall): Promise<void> => {
+  const turns = (await call.session.transcript({ lastTurns: 2 })).map(({ turn }) => turn);
   const newest = turns.at(-1) ?? 0;
   const before = turns.find((turn) => turn !== newest) ?? 0;
-  const [from = String(before), to = String(newest)] = asked.rest.split(/\s+/).filter(Boolean);
-  const [a, b] = [await placeIn(asked.context, parsePlace(from)), await placeIn(asked.context, parsePlace(to))];
-  const diff = await asked.session.diff(a, b);
-  await write(asked, renderDiff(diff, asked.context.out));
+  const [from = String(before), to = String(newest)] = call.rest.split(/\s+/).filter(Boolean);
+  const [a, b] = [await placeIn(call.context, parsePlace(from)), await placeIn(call.context, parsePlace(to))];
+  const diff = await call.session.diff(a, b);
+  await write(call, renderDiff(diff, call.context.out));
 };
 
-/** Asks again what a turn was asked. */
-const retryTurn = async ({ session, rest, live }: Asked): Promise<void> => {
+/** Runs a turn again. */
+const retryTurn = async ({ session, rest, live }: CommandCall): Promise<void> => {
   const turn = parseCount('/retry', rest.replace(/^turn:/, ''), 1);
   if (turn === undefined) throw wrongCall('/retry needs the number of a turn');
   const { run } = await session.retry({ turn });
@@ -54,9 +54,9 @@ const retryTurn = async ({ session, rest, live }: Asked): Promise<void> => {
 };
 
 export const chatCommands: Readonly<Record<string, ChatCommand>> = {
-  help: command('/help', 'this list', async (asked) => {
+  help: command('/help', 'this list', async (call) => {
     const rows = Object.values(chatCommands).map(({ usage, about }) => [usage, about] as const);
-    await write(asked, twoColumns(rows, asked.context.out.columns));
+    await write(call, twoColumns(rows, call.context.out.columns));
   }),
   fork: {
     usage: '/fork',

@@ -14,7 +14,7 @@ type Outcome = { readonly run: RunId | undefined } & (Omit<RunResult, 'run' | 'u
 
 const paused = (run: RunId): Outcome => ({ run, status: 'paused' });
 
-/** What runs came to, or what they wait for: that of a pause are all that there are, and each that comes later. */
+/** Outcomes of runs in an event. A pause reports every open run, and later each new input. */
 const outcomesIn = (event: SessionEvent, view: RunsView): readonly Outcome[] => {
   switch (event.type) {
     case 'run.ended':
@@ -33,7 +33,7 @@ const outcomesIn = (event: SessionEvent, view: RunsView): readonly Outcome[] => 
   }
 };
 
-/** A chat for programs: every line that is read is an input, or answers what is asked; every outcome is a line of JSON. */
+/** A chat for programs: every input line is an input or answers a prompt, and every outcome is a line of JSON. */
 export const chatLines = async (context: Context, session: Session, person: Person): Promise<Ending> => {
   const { seq } = await session.summary();
   const show = async (event: SessionEvent, view: RunsView): Promise<void> => {

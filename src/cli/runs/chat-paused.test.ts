@@ -15,7 +15,7 @@ const piped = (...lines: readonly string[]) => ({
   person: () => personAt(Readable.from(lines.map((line) => `${line}\n`)), new PassThrough() as never),
 });
 
-test('[CLIR7] a chat from a pipe with a paused session says so once, and what to do', async () => {
+test('[CLIR7] a chat from a pipe with a paused session says so once, with advice', async () => {
   const database = newMemoryDatabase();
   const id = (await callCliOn(database, ['open', '--agent', 'demo'])).out.trim();
   await callCliOn(database, ['append', id, 'hello']);
@@ -26,7 +26,7 @@ test('[CLIR7] a chat from a pipe with a paused session says so once, and what to
   expect(err).toContain(`perdure resume ${id}`);
 });
 
-test('[CLIR7] a program is told by a line of JSON', async () => {
+test('[CLIR7] a program gets the pause as a line of JSON', async () => {
   const database = newMemoryDatabase();
   const id = (await callCliOn(database, ['open', '--agent', 'demo'])).out.trim();
   await callCliOn(database, ['append', id, 'hello']);
@@ -36,7 +36,7 @@ test('[CLIR7] a program is told by a line of JSON', async () => {
   expect(JSON.parse(out)).toEqual({ session: id, run: expect.stringMatching(/^run_/), status: 'paused' });
 });
 
-/** Of one store, so that everyone hears of everything at once. */
+/** One store shared by all calls, so that all are notified at once. */
 const sharedStore = (own: Pick<RuntimeOptions, 'agents'> = {}) => {
   const store = overrideStore(openMemoryStore(), { close: async () => {} });
   const open = (options: Partial<RuntimeOptions> = {}) => openRuntime({ ...options, ...own, store });
@@ -45,7 +45,7 @@ const sharedStore = (own: Pick<RuntimeOptions, 'agents'> = {}) => {
   return { open, call };
 };
 
-test('[CLIR7] a pause while nothing is under way is told when it comes', async () => {
+test('[CLIR7] a pause while nothing is under way is reported when it happens', async () => {
   const { call } = sharedStore();
   const id = (await call(['open', '--agent', 'demo'])).out.trim();
   await call(['append', id, 'hello']);
@@ -60,7 +60,7 @@ test('[CLIR7] a pause while nothing is under way is told when it comes', async (
   expect(await chatting).toMatchObject({ code: 0 });
 });
 
-/** A session whose agent calls what ends when it is let go. */
+/** A session whose agent calls a tool that runs until the test releases it. */
 const heldCall = async () => {
   const [begun, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
   const hold = defineTool({
@@ -86,7 +86,7 @@ const heldCall = async () => {
 };
 const run = expect.stringMatching(/^run_/);
 
-test('[CLIR7] a program is told of a run that is paused while it is at work', async () => {
+test('[CLIR7] a program is notified when a run is paused during its work', async () => {
   const { session, chatting, begun, letGo } = await heldCall();
   const chat = chatting('hello');
   await begun;
@@ -95,7 +95,7 @@ test('[CLIR7] a program is told of a run that is paused while it is at work', as
   expect(await chat).toEqual({ code: 4, outcomes: [{ session: session.id, run, status: 'paused' }] });
 });
 
-test('[CLIR7] a program is told of each input that waits behind a run that is paused, and once', async () => {
+test('[CLIR7] a program is notified once of each input that waits behind a paused run', async () => {
   const { session, chatting, begun, letGo } = await heldCall();
   const chat = chatting('hello', 'again');
   await begun;
@@ -108,7 +108,7 @@ test('[CLIR7] a program is told of each input that waits behind a run that is pa
   expect(outcomes[1].run).toBe(queued.id);
 });
 
-test('[CLIR7] a run that ends is not told as paused when the session is paused with its end', async () => {
+test('[CLIR7] a run that ends is not reported as paused when the session is paused at its end', async () => {
   const { session, chatting, begun, letGo } = await heldCall();
   const chat = chatting('hello');
   await begun;

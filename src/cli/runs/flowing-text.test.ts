@@ -8,12 +8,12 @@ const flow = (pieces: readonly string[], columns: number): string => {
   return pieces.map((piece) => text.feed(piece)).join('') + text.end();
 };
 
-test('[CLIR6] words that come in pieces are wrapped whole', () => {
+test('[CLIR6] words that arrive in pieces are wrapped whole', () => {
   expect(flow(['Hel', 'lo wor', 'ld, how ', 'are you?'], 12)).toBe('Hello world,\nhow are you?\n');
   expect(flow(['one\n', '\ntwo\r', '\nthree'], 12)).toBe('one\n\ntwo\nthree\n');
 });
 
-test('[CLIR6] however text is cut into pieces, lines fit and every visible character is there once', () => {
+test('[CLIR6] however text is split into pieces, lines fit and every visible character appears once', () => {
   const pieces = fc.array(fc.string({ unit: 'grapheme', maxLength: 30 }), { maxLength: 20 });
   fc.assert(
     fc.property(pieces, fc.integer({ min: 10, max: 40 }), (given, columns) => {
@@ -24,6 +24,6 @@ test('[CLIR6] however text is cut into pieces, lines fit and every visible chara
   );
 });
 
-test('[CLIR6] what a terminal would obey is shown as an escape, also when it comes in pieces', () => {
+test('[CLIR6] a terminal control sequence is shown as an escape, even when it arrives in pieces', () => {
   expect(flow(['a\u001b', '[2Jb\u009b', '31m'], 80)).toBe('a\\x1b[2Jb\\x9b31m\n');
 });

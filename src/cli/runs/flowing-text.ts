@@ -1,7 +1,9 @@
 import { displayWidth, wrap } from '../terminal/display-width.ts';
 import { printable } from '../terminal/printable.ts';
 
-/** Wraps text that comes in pieces. A word is held back until it is whole, so that it can go to the next line. */
+/**
+ * Wraps text that arrives in pieces. A word is held back until it is complete, so that it can move to the next line.
+ */
 export class FlowingText {
   readonly #columns: number;
   #column = 0;
@@ -12,7 +14,7 @@ export class FlowingText {
     this.#columns = columns;
   }
 
-  /** The end of the line as it stands; what is held back goes to the next one. */
+  /** Ends the current line; a word held back moves to the next one. */
   breakLine(): string {
     const isMidLine = this.#column > 0;
     this.#column = 0;
@@ -20,14 +22,14 @@ export class FlowingText {
     return isMidLine ? '\n' : '';
   }
 
-  /** What can be written now. */
+  /** Returns the text that can be written now. */
   feed(text: string): string {
     const pieces = (this.#word + text).replaceAll('\t', '    ').split(/(\n| +)/);
     this.#word = pieces.pop() ?? '';
     return pieces.map((piece) => this.#place(piece)).join('');
   }
 
-  /** The rest, and the end of the line. */
+  /** Returns the rest and the end of the line. */
   end(): string {
     const rest = this.#place(this.#word);
     this.#word = '';

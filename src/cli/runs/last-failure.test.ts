@@ -10,7 +10,7 @@ import { demoAgent } from '../config/demo-agent.ts';
 const look = defineTool({ name: 'look', input: z.object({}), execute: () => 'seen' });
 const { name, version } = demoAgent;
 
-/** Of a session whose first run takes more steps than it may. */
+/** A session whose first run exceeds its step limit. */
 const failed = async () => {
   const model = scriptedModel([{ id: 'c1', tool: 'look', input: {} }]);
   const agents = [defineAgent({ name, version, model, tools: [look], policies: { maxSteps: 1 } })];
@@ -22,14 +22,14 @@ const failed = async () => {
   return { id, call };
 };
 
-test('[CLIR11] a session whose last run failed is shown with its code, until it goes on', async () => {
+test('[CLIR11] a session whose last run failed is shown with the error code until it continues', async () => {
   const { id, call } = await failed();
   expect((await call('show', id)).out).toMatch(/\nthe last run failed MAX_STEPS: \S/);
   expect(await call('send', id, 'go on')).toMatchObject({ code: 0 });
   expect((await call('show', id)).out).not.toContain('the last run');
 });
 
-test('[CLIR11] a rewind leaves the failure behind', async () => {
+test('[CLIR11] a rewind removes the failure from view', async () => {
   const { id, call } = await failed();
   expect(await call('rewind', id, '--to', '0')).toMatchObject({ code: 0 });
   expect((await call('show', id)).out).not.toContain('the last run');

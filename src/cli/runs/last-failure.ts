@@ -2,11 +2,11 @@ import type { Session } from '../../core/runtime/session.ts';
 import type { EventType, SessionEvent } from '../../schema/event.ts';
 import { eventGist } from '../render/event-gist.ts';
 
-/** A failure is told among what happened last, not for the sake of what is long ago. */
+/** Only the newest events are searched: an old failure no longer matters. */
 const newestEvents = 64;
 const maxChars = 400;
 
-/** What stands at the end of a run, or what makes that past. */
+/** Events that end a run, or that make an earlier end obsolete. */
 const decisive: ReadonlySet<EventType> = new Set<EventType>([
   'run.ended',
   'run.started',
@@ -17,7 +17,7 @@ const decisive: ReadonlySet<EventType> = new Set<EventType>([
 
 const isFailure = (event: SessionEvent): boolean => event.type === 'run.ended' && event.payload.status === 'failed';
 
-/** How the last run failed, safe to print; undefined where it did not, or where the session has gone on since. */
+/** How the last run failed, safe to print. Undefined if it did not fail, or the session has continued since. */
 export const lastFailure = async (session: Session, seq: number): Promise<string | undefined> => {
   const events = await Array.fromAsync(session.events({ after: Math.max(0, seq - newestEvents) }));
   const last = events.findLast(({ type }) => decisive.has(type));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { SessionEvent } from '../../schema/event.ts';
 import { LivePrinter } from './live-printer.ts';
 
-/** What is told of an answer of which these pieces were shown before the log had it. */
+/** The output for an answer of which these previews arrived before the event. */
 const printed = async (pieces: readonly (readonly [kind: 'text' | 'reasoning', text: string])[]) => {
   let said = '';
   const terminal = {
@@ -27,7 +27,7 @@ const printed = async (pieces: readonly (readonly [kind: 'text' | 'reasoning', t
   return said;
 };
 
-test('[CLIR4] pieces that come later than the log are told once, in their place', async () => {
+test('[CLIR4] previews that arrive after the event are printed once and in place', async () => {
   const whole = await printed([]);
   expect(whole.match(/One, two\./g)).toHaveLength(1);
   for (const pieces of [
@@ -42,7 +42,7 @@ test('[CLIR4] pieces that come later than the log are told once, in their place'
   }
 });
 
-test('[CLIR4] where a piece is missing, the whole answer is told', async () => {
+test('[CLIR4] when a preview is missing, the whole answer is printed', async () => {
   for (const pieces of [[['text', 'two.']], [['text', 'One, ']]] as const) {
     expect(await printed(pieces)).toMatch(/the whole answer:\nI think\.\nOne, two\.\n$/);
   }

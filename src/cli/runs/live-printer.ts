@@ -15,7 +15,7 @@ type Kind = 'text' | 'reasoning';
 
 interface Answer {
   readonly shown: Record<Kind, string>;
-  /** Pieces that came before the log told that the model was asked. */
+  /** Previews that arrived before the event that the model was called. */
   readonly early: Delta[];
   isAsked: boolean;
 }
@@ -25,13 +25,13 @@ const maxProse = 100;
 const textOf = ({ content }: Message, kind: Kind): string =>
   content.map((part: Message['content'][number]) => (part.type === kind ? part.text : '')).join('');
 
-/** Writes a run as it happens: answers to stdout, all else to stderr. Everything in the order in which it was told. */
+/** Writes a run as it happens: answers to stdout, everything else to stderr, all in order. */
 export class LivePrinter {
   readonly #out: Terminal;
   readonly #err: Terminal;
   readonly #person: Person | undefined;
   readonly #answers = new Map<string, Answer>();
-  /** What was typed here and need not be shown again. */
+  /** Text typed here, which is not shown again. */
   readonly #typed: string[] = [];
   #flow: { readonly kind: Kind; readonly text: FlowingText } | undefined;
   #hasProgress = false;
@@ -43,7 +43,7 @@ export class LivePrinter {
     this.#person = person;
   }
 
-  /** Fails where writing failed. */
+  /** Rejects when writing failed. */
   get settled(): Promise<void> {
     return this.#tail;
   }
@@ -62,7 +62,7 @@ export class LivePrinter {
   }
 
   event(event: SessionEvent): void {
-    this.#later(() => this.#tell(event));
+    this.#later(() => this.#print(event));
   }
 
   /** Ends the line that is being written. */
@@ -70,7 +70,7 @@ export class LivePrinter {
     this.#later(() => this.#endFlow());
   }
 
-  /** The same at once: somebody begins to type. */
+  /** Does so at once, because a person begins to type. */
   breakNow(): void {
     const progress = this.#hasProgress ? '\r\x1b[K' : '';
     this.#hasProgress = false;
@@ -83,7 +83,7 @@ export class LivePrinter {
       await this.#person?.isSilent();
       await write();
     });
-    this.#tail.catch(() => undefined); // told by `settled`
+    this.#tail.catch(() => undefined); // `settled` reports it
   }
 
   #terminalOf(kind: Kind): Terminal {
@@ -145,7 +145,7 @@ export class LivePrinter {
     await this.#err.write(lines.map((line) => `${line}\n`).join(''));
   }
 
-  /** One line that the next one takes the place of; only where that can be done. */
+  /** A line that the next one overwrites; only on terminals that support it. */
   async #progress(text: string): Promise<void> {
     const paints = this.#err.isTerminal && this.#err.style('dim', 'x') !== 'x';
     if (!paints) return;
@@ -161,7 +161,7 @@ export class LivePrinter {
     await this.#err.write('\r\x1b[K');
   }
 
-  async #tell(event: SessionEvent): Promise<void> {
+  async #print(event: SessionEvent): Promise<void> {
     if (event.type === 'model.called') return this.#asked(event.payload.message);
     if (event.type === 'message.abandoned') return this.#abandoned(event.payload.message);
     if (event.type === 'message.appended' && event.payload.message.role === 'assistant') {
@@ -196,7 +196,7 @@ export class LivePrinter {
     this.#answers.delete(message.id);
     const begins = (kind: Kind) => textOf(message, kind).startsWith(shown[kind]);
     const rest = (kind: Kind) => textOf(message, kind).slice(shown[kind].length);
-    // The last pieces may come later than the log, or never.
+    // The last previews may arrive after the event, or never.
     if (!(begins('text') && begins('reasoning')) || (shown.text !== '' && rest('reasoning') !== '')) {
       await this.#lines([{ mark: '· ', text: 'the whole answer:', style: 'dim', whole: true }]);
       shown.text = '';

@@ -23,16 +23,16 @@ type Worker = ReturnType<ScopedRuntime['worker']>;
 export interface LiveOptions {
   readonly session: Session;
   readonly runs: Runs;
-  /** Shown are the events after this one. */
+  /** Events after this one are shown. */
   readonly after: number;
-  /** The run whose end is waited for; without it, until nothing is left to do. */
+  /** The run to wait for; without it, follows until nothing is left to do. */
   readonly target?: RunId | undefined;
   readonly person?: Person | undefined;
-  /** Text that was just given and need not be shown again. */
+  /** Text just given, which is not shown again. */
   readonly typed?: string | undefined;
-  /** In place of telling people or programs what happens; with what is known of the runs after the event. */
+  /** Replaces the default output. `view` is the state of the runs after the event. */
   readonly show?: ((event: SessionEvent, view: RunsView) => Promise<void>) | undefined;
-  /** Makes it a conversation: each line, and undefined at the end of the input. */
+  /** Turns following into a conversation. Receives each line, and undefined at the end of the input. */
   readonly talk?: ((line: string | undefined, live: LiveSession) => Promise<void>) | undefined;
 }
 
@@ -50,8 +50,8 @@ const endingOf = (rest: Rest): Ending => {
 };
 
 /**
- * Shows a session as it goes on, works on it while nobody else does, and asks whoever sits there. However it is left, what is under way
- * goes on in a process of its own.
+ * Shows a session live, works on it while no other process does, and asks the person at the terminal. However it
+ * ends, runs under way continue in another process.
  */
 export class LiveSession {
   readonly printer: LivePrinter;
@@ -60,22 +60,22 @@ export class LiveSession {
   readonly #leaving = new AbortController();
   #target: FollowedRun | undefined;
   #worker: Worker | undefined;
-  /** What is worked on: this session, or the one that it works for. */
+  /** The session that the worker claims: this one, or the one that waits for it. */
   #root: Session;
   #view: RunsView;
   #ending: Ending | undefined;
-  /** Nothing counts as rest before the log tells of this run. */
+  /** The session does not count as resting before this run appears in the log. */
   #expected: RunId | undefined;
   readonly #admitted = new Set<RunId>();
   #asking: Ask | undefined;
-  /** Of which rest it was said what to type so that it goes on. */
-  #told: Rest['kind'] | undefined;
+  /** The kind of rest for which the next steps were already shown. */
+  #announced: Rest['kind'] | undefined;
   #rested = Promise.withResolvers<void>();
   #isDetached = false;
   #isCancelling = false;
   #hasSent = false;
-  /** It was said why no worker takes it. */
-  #isUntakenTold = false;
+  /** Whether it was shown why no worker claims the run. */
+  #isUntakenReported = false;
 
   constructor(context: Context, options: LiveOptions) {
     this.#context = context;
@@ -91,7 +91,7 @@ export class LiveSession {
     return this.#view.run !== undefined || this.#view.queue.length > 0;
   }
 
-  /** The log may have told of it before whoever sent it comes to say so. */
+  /** The log may already contain the run when the sender announces it. */
   expect(run: RunId): void {
     this.#hasSent = true;
     if (!this.#admitted.has(run)) this.#expected = run;
@@ -156,7 +156,7 @@ export class LiveSession {
   }
 
   async #startWorker(): Promise<void> {
-    if (this.#context.server !== undefined) return; // which has workers of its own
+    if (this.#context.server !== undefined) return; // the server has its own workers
     this.#root = await workingRoot(this.#context, this.#options.session);
     if (holdsAgentOf(await this.#context.config(), await this.#root.summary())) {
       this.#worker = (await this.#context.runtime()).worker({ session: this.#root.id, pollMs });
@@ -164,13 +164,13 @@ export class LiveSession {
     } else if (!restOf(this.#view)) this.printer.note(elsewhere, 'yellow');
   }
 
-  /** Who sits at a terminal has seen how it went; a script knows it by the exit code of the last run. */
+  /** A person at a terminal has seen how it ended; a script gets the exit code of the last run. */
   get #ownEnding(): Ending {
     const rest = this.#hasSent && !this.#options.person?.isTerminal ? restOf(this.#view) : undefined;
     return rest ? endingOf(rest) : 'success';
   }
 
-  /** The first run that is to begin, while none is under way. */
+  /** The next run to begin, while none is under way. */
   get #untaken(): RunId | undefined {
     return this.#view.run || restOf(this.#view) ? undefined : this.#view.queue[0]?.run;
   }
@@ -182,12 +182,12 @@ export class LiveSession {
       if (!waiting || this.#untaken !== waiting) continue;
       const why = await whyUntaken(this.#context, this.#options.session);
       if (!why || this.#untaken !== waiting) continue;
-      this.#isUntakenTold = true;
+      this.#isUntakenReported = true;
       return this.printer.note(why, 'yellow');
     }
   }
 
-  /** Leaves what there is to do to another process. */
+  /** Hands the remaining work to another process. */
   async #detach(): Promise<void> {
     const rest = restOf(this.#view);
     const isDone = rest && (rest.kind !== 'ended' || this.#root === this.#options.session);
@@ -204,7 +204,7 @@ export class LiveSession {
     if (rest) return this.leave(talk ? 'success' : endingOf(rest));
     if (this.#isDetached) return how === 'interrupt' ? this.#cancel() : this.leave('detached');
     await this.#detach();
-    await this.#tellLeft();
+    await this.#reportLeft();
     this.printer.note(`  ${this.#context.commandText(talk ? 'chat' : 'attach', session.id)}`);
     if (how === 'leave') return this.leave('detached');
     this.printer.note('Ctrl-C again cancels it');
@@ -212,11 +212,11 @@ export class LiveSession {
     if (!this.#isCancelling) this.leave('detached');
   }
 
-  /** What becomes of it without this terminal. */
-  async #tellLeft(): Promise<void> {
+  /** Says what happens to the run without this terminal. */
+  async #reportLeft(): Promise<void> {
     const isUntaken = !this.#worker && this.#untaken !== undefined;
     const why = isUntaken ? await whyUntaken(this.#context, this.#options.session) : undefined;
-    if (why && !this.#isUntakenTold) this.printer.note(why, 'yellow');
+    if (why && !this.#isUntakenReported) this.printer.note(why, 'yellow');
     const left = why ? 'the input is stored and waits for a worker' : 'the run goes on without this terminal';
     this.printer.note(`${left}; to come back:`);
   }
@@ -252,7 +252,7 @@ export class LiveSession {
     const rest = end ? ({ kind: 'ended', end } as const) : restOf(this.#view);
     if (rest) return this.#atRest(rest);
     this.#asking = undefined;
-    this.#told = undefined;
+    this.#announced = undefined;
   }
 
   async #atRest(rest: Rest): Promise<void> {
@@ -261,14 +261,14 @@ export class LiveSession {
     const canAsk = rest.kind === 'waiting' && (talk || person?.isTerminal);
     this.#asking = canAsk ? askOf(this.#view) : undefined;
     const kind = this.#view.status === 'paused' ? 'paused' : rest.kind;
-    const hasNothingToSay = this.#asking || this.#told === kind || (talk && kind === 'ended');
-    if (!hasNothingToSay) this.#tellNextSteps(rest);
-    this.#told = kind;
+    const hasNothingToSay = this.#asking || this.#announced === kind || (talk && kind === 'ended');
+    if (!hasNothingToSay) this.#showNextSteps(rest);
+    this.#announced = kind;
     if (this.#asking || talk) return this.promptAgain();
     this.leave(endingOf(rest));
   }
 
-  #tellNextSteps(rest: Rest): void {
+  #showNextSteps(rest: Rest): void {
     if (this.#context.json) return;
     for (const step of nextSteps(this.#context, this.#options.session, this.#view, rest)) this.printer.note(step);
   }
@@ -276,14 +276,15 @@ export class LiveSession {
   async #converse(person: Person): Promise<void> {
     const { talk } = this.#options;
     while (!this.#leaving.signal.aborted) {
-      // A pipe is read at the pace of the session: its lines were not written in view of what happens.
+      // A pipe is read at the pace of the session, because its lines were written without seeing the output.
       if (!person.isTerminal) await this.#rested.promise;
       const line = await person.nextLine();
       if (this.#leaving.signal.aborted) return;
       if (line !== undefined && this.#asking) await this.#answer(this.#asking, line);
       else {
         const rest = restOf(this.#view);
-        if (this.#asking && talk && rest) this.#tellNextSteps(rest); // nobody answers here any more
+        // The input has ended, so no answer can come from here.
+        if (this.#asking && talk && rest) this.#showNextSteps(rest);
         await talk?.(line, this);
       }
       if (line === undefined) return;

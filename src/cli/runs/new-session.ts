@@ -6,7 +6,7 @@ import { parseAbout } from '../parse/parse-about.ts';
 import { wrongCall } from '../parse/wrong-call.ts';
 import { withProgress } from '../terminal/progress.ts';
 
-/** What the files of a new session are. */
+/** Options for the files of a new session. */
 export const filesOptions = {
   from: text('FOLDER', 'start with a copy of a folder'),
   git: text('REPOSITORY', 'start with a clone of a git repository'),
@@ -50,7 +50,7 @@ export const openNew = async (
   return files ? withProgress(context.err, () => 'copying the files', open) : open();
 };
 
-/** What opens a session once it is called; what is wrong with the call is told before. */
+/** Returns a function that opens the session. Errors in the call are reported before that. */
 export const openerOfNew = async (
   context: Context,
   { agent: named, title, ...files }: Given,
@@ -61,7 +61,7 @@ export const openerOfNew = async (
   return () => openNew(context, { ...about, agent }, files);
 };
 
-/** The session that is named, or a new one. */
+/** The named session, or a new one. */
 export const sessionFor = async (context: Context, named: string | undefined, given: Given): Promise<Session> => {
   if (named === undefined) return (await openerOfNew(context, given))();
   const [wrong] = Object.keys(newSessionOptions).filter((name) => given[name as keyof Given] !== undefined);

@@ -20,7 +20,7 @@ export const stepsOfPaused = (context: Context, session: Session): readonly stri
   ...toType(context, context.commandText('resume', session.id)),
 ];
 
-/** What to type so that a run that rests goes on. */
+/** Commands that make a resting run continue. */
 export const nextSteps = (context: Context, session: Session, view: RunsView, rest: Rest): readonly string[] => {
   const command = context.commandText;
   const typed = (text: string) => toType(context, text);

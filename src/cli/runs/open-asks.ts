@@ -25,7 +25,7 @@ const asksOf = async (session: Session): Promise<OpenAsks> => {
   return { session: session.id, approvals, questions };
 };
 
-/** What the sessions that changed last ask people, newest change first, each when it is wanted. */
+/** Open approvals and questions of the sessions that changed last, newest first, read one by one on demand. */
 export async function* openAsks(sessions: Sessions, only?: Session): AsyncGenerator<OpenAsks, void, void> {
   if (only) return yield await asksOf(only);
   const { sessions: newest } = await sessions.list({ limit: maxSessions, status: [...statuses] });

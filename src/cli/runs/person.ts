@@ -1,17 +1,17 @@
 import { clearScreenDown, createInterface, cursorTo } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-/** Whoever types. One for a process: there is one stdin. */
+/** The person who types, or a pipe in place of one. There is one per process, because there is one stdin. */
 export interface Person {
   readonly isTerminal: boolean;
-  /** What was typed, line by line; undefined at the end of the input. A later call takes the place of one that still waits. */
+  /** Returns the next typed line, or undefined at the end of the input. A later call replaces one that still waits. */
   nextLine(): Promise<string | undefined>;
   /** Ctrl-C while a line is being edited. */
   onInterrupt(listener: () => void): void;
-  /** Called before the first key of a line for which nothing was asked. */
+  /** Called before the first key of a line without a prompt. */
   onTyping(listener: () => void): void;
   prompt(text: string): void;
-  /** Waits while a line is being typed, so that nothing is written into it, and takes the prompt away. */
+  /** Waits while a line is being typed, so that output does not interrupt it, and removes the prompt. */
   isSilent(): Promise<void>;
   close(): void;
 }
@@ -56,10 +56,10 @@ export const personAt = (input: Input, output: NodeJS.WriteStream): Person => {
     isClosed = true;
     take(undefined);
   });
-  // A terminal that is closed cannot be read or set back any more: whoever sat there has left.
+  // A closed terminal can no longer be read or reset: the person has left.
   const leave = (): void => {
     if (isClosed) return;
-    isClosed = true; // closing sets it back once more
+    isClosed = true; // set first, because closing resets the terminal too and can fail in turn
     lines.close();
   };
   if (isTerminal) {

@@ -16,7 +16,7 @@ const start = async (database = newMemoryDatabase()) => {
   return { runtime, session: await runtime.sessions.open({ agent: agents[0] }) };
 };
 
-test('[CLIR4] inputs that wait behind a run of many events are seen', async () => {
+test('[CLIR4] inputs that wait behind a run of many events are found', async () => {
   const { runtime, session } = await start();
   const first = await session.send('please delete it');
   const second = await session.send('hello');
@@ -39,7 +39,7 @@ test('[CLIR4] inputs that wait behind a run of many events are seen', async () =
   await runtime.close();
 });
 
-test('[CLIR4, WORKER6] a session in which something was sent for later is at rest until then', async () => {
+test('[CLIR4, WORKER6] a session whose only input is scheduled for later is at rest until then', async () => {
   const { runtime, session } = await start();
   const notBefore = Date.now() + 3_600_000;
   await session.send('hello', { notBefore });
@@ -49,7 +49,7 @@ test('[CLIR4, WORKER6] a session in which something was sent for later is at res
   await runtime.close();
 });
 
-test('[CLIR4, FORK6] the newest run of a fork is one that it has, not one that was to follow where it began', async () => {
+test('[CLIR4, FORK6] the newest run of a fork is one of its own, not one that waited where it was forked', async () => {
   const { runtime, session } = await start();
   await session.send('hello');
   await runtime.worker().runUntilIdle();
@@ -67,7 +67,7 @@ test('[CLIR4] a session without a run is at rest', async () => {
   await runtime.close();
 });
 
-test('[CLIR4, AGT2] a run whose agent nobody holds is at rest, and leaves nothing behind when it is cancelled', async () => {
+test('[CLIR4, AGT2] a run without a worker that has its agent is at rest, and cancelling it leaves nothing behind', async () => {
   const database = newMemoryDatabase();
   const { runtime, session } = await start(database);
   const run = await session.send('hello');

@@ -4,9 +4,9 @@ import { foldView, noRuns, type RunsView } from './runs-view.ts';
 
 export interface Runs {
   readonly view: RunsView;
-  /** The newest event that the view knows. */
+  /** The newest event that the view includes. */
   readonly seq: number;
-  /** Where the run under way, or else the last one, was admitted; undefined where there never was one. */
+  /** Seq at which the current run, or else the last one, was admitted. Undefined if there never was a run. */
   readonly newestAt?: number | undefined;
 }
 
@@ -18,7 +18,7 @@ const isAdmitted = (event: SessionEvent): event is Admitted => event.type === 'i
 const begunIn = (events: readonly SessionEvent[]): ReadonlySet<string> =>
   new Set(events.flatMap(({ type, run }) => (type === 'run.started' && run ? [run] : [])));
 
-/** Inputs begin in the order of their admission: before one that has begun there is none that waits. */
+/** Inputs begin in the order of their admission, so no input before a begun one is still waiting. */
 const groundOf = (events: readonly SessionEvent[]): number => {
   const begun = begunIn(events);
   return events.findLastIndex((event) => isAdmitted(event) && begun.has(event.payload.run));
@@ -31,7 +31,7 @@ const newestAt = (events: readonly SessionEvent[], { run }: RunsView): number | 
   return (admitted.find(({ payload }) => payload.run === run?.id) ?? admitted.at(-1))?.seq;
 };
 
-/** Reads backwards, only as far as what is under way reaches. */
+/** Reads the log backwards, only as far as the runs under way reach. */
 export const readRuns = async (session: Session): Promise<Runs> => {
   const { seq, status, holder } = await session.summary();
   let events: SessionEvent[] = [];

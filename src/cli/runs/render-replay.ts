@@ -11,7 +11,7 @@ type Departure = Replay['departures'][number];
 
 type Fields = { readonly [name: string]: Json };
 
-/** What differs, and the tool that it is about. */
+/** The fields that differ, and the tool they belong to. */
 const changedFields = (recorded: Fields, replayed: Fields): string => {
   const names = [...new Set([...Object.keys(recorded), ...Object.keys(replayed)])];
   const differs = (name: string): boolean => JSON.stringify(recorded[name]) !== JSON.stringify(replayed[name]);
@@ -39,12 +39,12 @@ const howFar: Readonly<Record<NonNullable<Replay['upTo']>, string>> = {
   'under-way': ', as far as the recorded run has come',
 };
 
-/** Where a turn that was played again departs from what was recorded of it, for people. */
+/** Where a replayed turn departs from its recording, for people. */
 export const renderReplay = ({ session, departures, upTo }: Replay, out: Terminal): readonly string[] => {
   const where = departures.length === 0 ? 'nowhere' : `in ${count(departures.length, 'place')}`;
   const width = Math.max(...departures.map(({ step }) => String(step).length));
   return [
-    ...wrap(`played again in ${session}`, out.columns).map((line) => out.style('dim', line)),
+    ...wrap(`replayed in ${session}`, out.columns).map((line) => out.style('dim', line)),
     ...wrap(`it departs ${where}${upTo ? howFar[upTo] : ''}`, out.columns),
     ...departures.flatMap((each) => linesOf(each, width, out)),
   ];

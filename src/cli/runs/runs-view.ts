@@ -7,7 +7,7 @@ export type Approval = PayloadOf<'approval.requested'> & { readonly at: number }
 export type Question = PayloadOf<'question.asked'>;
 export type RunEnd = PayloadOf<'run.ended'>;
 
-/** What the events tell about the runs of a session. */
+/** State of the runs of a session, folded from its events. */
 export interface RunsView {
   readonly status: Status;
   readonly holder: 'agent' | 'human';
@@ -16,7 +16,7 @@ export interface RunsView {
         readonly id: RunId;
         readonly waitingFor?: WaitReason | undefined;
         readonly why?: string | undefined;
-        /** The session of a subagent that waits. */
+        /** The subagent's session that waits. */
         readonly waitsIn?: SessionId | undefined;
       }
     | undefined;
@@ -38,7 +38,7 @@ const withoutCall = (view: RunsView, id: string): RunsView => ({
   questions: view.questions.filter(({ callId }) => callId !== id),
 });
 
-/** Something to do has come: it waits no more, whoever will do it. */
+/** Clears the wait of the run: there is work again for any worker. */
 const goesOn = (view: RunsView): RunsView => ({
   ...view,
   ...(view.run && { run: { id: view.run.id } }),
@@ -108,13 +108,13 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
   }
 };
 
-/** Why nothing happens any more before somebody does something. */
+/** Why nothing happens until a person or a program acts. */
 export type Rest =
   | { readonly kind: 'ended'; readonly end?: RunEnd | undefined }
   | { readonly kind: 'waiting'; readonly for: WaitReason }
   | { readonly kind: 'paused' };
 
-/** Undefined while there is work, whoever does it: what was sent for later is none yet. */
+/** Undefined while there is work for any worker. Inputs scheduled for later do not count yet. */
 export const restOf = ({ status, holder, run, queue, end }: RunsView, now = Date.now()): Rest | undefined => {
   const isIdle = !run && !queue.some(({ notBefore = 0 }) => notBefore <= now);
   if (status === 'paused' && !(isIdle && end)) return { kind: 'paused' };

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Another `perdure` that outlives this process and its terminal. */
+/** Starts another `perdure` that outlives this process and its terminal. */
 export const startDetached = (
   args: readonly string[],
   options: { readonly folder: string; readonly env: Readonly<Record<string, string | undefined>> },

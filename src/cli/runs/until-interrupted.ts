@@ -2,7 +2,7 @@ import type { Worker } from '../../core/runtime/workers.ts';
 import type { Context } from '../parse/command.ts';
 import { count } from '../render/count.ts';
 
-/** Resolves at the first signal; at the second the worker lets go of everything at once. */
+/** Resolves at the first signal. At the second, the worker stops at once. */
 export const untilInterrupted = (
   context: Context,
   worker?: Worker,
@@ -16,7 +16,7 @@ export const untilInterrupted = (
   return { stopped: stopped.promise, release };
 };
 
-/** Steps under way may end; the rest is left to others. */
+/** Lets current steps finish; other workers continue the rest. */
 export const drain = async (context: Context, worker: Worker): Promise<void> => {
   const { holds } = worker.state();
   if (holds > 0) {

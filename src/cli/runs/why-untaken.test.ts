@@ -7,21 +7,25 @@ const worker = { status: 'working', agents: ['coder@1'], hasRoom: false };
 const session = { summary: async () => ({ agent: { name: 'coder', version: 1 } }) } as unknown as Session;
 
 test.each([
-  ['none is there', [], /none has the agent coder@1;/],
+  ['there is no worker', [], /none has the agent coder@1;/],
+  ['the workers have other agents', [{ ...worker, agents: ['coder@2'], hasRoom: true }], /none has the agent coder@1;/],
+  ['the worker with the agent is lost', [{ ...worker, status: 'lost', hasRoom: true }], /none has the agent coder@1;/],
   [
-    'those that are there hold others',
-    [{ ...worker, agents: ['coder@2'], hasRoom: true }],
+    'the worker with the agent drains',
+    [{ ...worker, status: 'draining', hasRoom: true }],
     /none has the agent coder@1;/,
   ],
-  ['one that holds it is lost', [{ ...worker, status: 'lost', hasRoom: true }], /none has the agent coder@1;/],
-  ['one that holds it drains', [{ ...worker, status: 'draining', hasRoom: true }], /none has the agent coder@1;/],
-  ['all that hold it are busy', [worker, { ...worker, agents: ['other@1'], hasRoom: true }], /yet: all are busy;/],
-])('[CLIR10] %s: whoever waits is told so', async (_, workers, told) => {
+  [
+    'all workers with the agent are busy',
+    [worker, { ...worker, agents: ['other@1'], hasRoom: true }],
+    /yet: all are busy;/,
+  ],
+])('[CLIR10] %s: the reason is reported', async (_, workers, expected) => {
   const context = { runtime: async () => ({ workers: async () => workers }) } as unknown as Context;
-  expect(await whyUntaken(context, session)).toMatch(told);
+  expect(await whyUntaken(context, session)).toMatch(expected);
 });
 
-test('[CLIR10] while a worker is free for it, nothing is told', async () => {
+test('[CLIR10] while a worker is free for the run, nothing is reported', async () => {
   const workers = async () => [worker, { ...worker, hasRoom: true }];
   const context = { runtime: async () => ({ workers }) } as unknown as Context;
   expect(await whyUntaken(context, session)).toBeUndefined();

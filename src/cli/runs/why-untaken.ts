@@ -4,7 +4,7 @@ import { isPerdureError } from '../../schema/error.ts';
 import { nameOf } from '../config/choose-agent.ts';
 import type { Context } from '../parse/command.ts';
 
-/** Undefined where this key may not know. */
+/** Returns undefined when this key may not list workers. */
 const workersOf = async ({ runtime }: Context): Promise<readonly WorkerInfo[] | undefined> => {
   try {
     return await (await runtime()).workers();
@@ -14,7 +14,7 @@ const workersOf = async ({ runtime }: Context): Promise<readonly WorkerInfo[] | 
   }
 };
 
-/** What keeps workers from a run of the session; undefined while one is free for it. */
+/** Why no worker claims a run of the session; undefined while a worker is free for it. */
 export const whyUntaken = async (context: Context, session: Session): Promise<string | undefined> => {
   const [workers, { agent }] = await Promise.all([workersOf(context), session.summary()]);
   const held = agent ? nameOf(agent) : '';

@@ -9,7 +9,7 @@ const agents = [
 ];
 const context = { config: async () => ({ agents }) } as unknown as Context;
 
-test('[WORKER10, CLI1] limits of an agent are of each of its versions, or of the one named', async () => {
+test('[WORKER10, CLI1] the limit of an agent applies to each of its versions, or to the named one', async () => {
   expect(
     await parseWorkerOptions(context, { 'per-agent': ['coder=2', 'demo@1=5'], 'per-workspace': '8', lease: '10s' }),
   ).toEqual({
@@ -29,12 +29,12 @@ test.each([
   [{ 'per-workspace': '1000001' }, /--per-workspace is a whole number from 1 to 1000000/],
   [{ concurrency: 'many' }, /--concurrency is a whole number from 1 to 1000; got "many"/],
   [{ concurrency: '1001' }, /--concurrency is a whole number from 1 to 1000/],
-])('[CLI1, WORKER14] %o is refused with what to write', async (given, said) => {
+])('[CLI1, WORKER14] %o is refused with the expected form', async (given, said) => {
   await expect(parseWorkerOptions(context, given)).rejects.toThrow(said);
 });
 
 test.each(['soon', '0s', '1ms', '25h', '100d'])(
-  '[CLI1, WORKER14] --lease %s is refused with what to write',
+  '[CLI1, WORKER14] --lease %s is refused with the expected form',
   async (lease) => {
     await expect(parseWorkerOptions(context, { lease })).rejects.toThrow(
       `--lease is a time from 1s to 24h, such as 10s, 30s or 5min; got "${lease}"`,

@@ -14,7 +14,7 @@ const parentOf = async (context: Context, session: Session): Promise<Session | u
   }
 };
 
-/** The session whose worker goes on with this one too: the one that waits for it, where it is a subagent's. */
+/** The session whose worker also continues this one: the one that waits for it, if this is a subagent's. */
 export const workingRoot = async (context: Context, session: Session): Promise<Session> => {
   const parent = await parentOf(context, session);
   if (!parent) return session;

@@ -4,26 +4,26 @@ import { openRuntime } from '../../index.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { Dispatchers } from './dispatchers.ts';
 
-test('[HOOK9] of all workspaces only those with webhooks have a dispatcher, from the first one on', async () => {
+test('[HOOK9] only workspaces with webhooks have a dispatcher, starting with their first webhook', async () => {
   const receiver = await startReceiver();
   const runtime = await openRuntime({ store: openMemoryStore(), webhooks: { allowPrivate: true } });
   onTestFinished(() => runtime.close());
-  for (const id of ['quiet', 'told', 'told-later']) await runtime.workspaces.add(id);
+  for (const id of ['quiet', 'hooked', 'hooked-later']) await runtime.workspaces.add(id);
   const scopeOf = (workspace: string) => runtime.as({ workspace, member: 'local', role: 'admin' });
-  const tellOf = (workspace: string) =>
+  const addWebhook = (workspace: string) =>
     scopeOf(workspace).webhooks.add({ url: receiver.url, events: ['session.changed'] });
-  await tellOf('told');
+  await addWebhook('hooked');
   const asked = vi.spyOn(runtime, 'as');
   const dispatchers = new Dispatchers(runtime);
   await dispatchers.start();
   onTestFinished(() => dispatchers.stop());
-  expect(asked.mock.calls.map(([{ workspace }]) => workspace)).toEqual(['told']);
+  expect(asked.mock.calls.map(([{ workspace }]) => workspace)).toEqual(['hooked']);
   asked.mockClear();
-  await tellOf('told-later');
-  await tellOf('told-later');
-  const session = await scopeOf('told-later').sessions.open();
+  await addWebhook('hooked-later');
+  await addWebhook('hooked-later');
+  const session = await scopeOf('hooked-later').sessions.open();
   const [received] = await receiver.arrived(1);
   expect(received!.body).toContain(session.id);
-  expect(await runtime.workspaces.withWebhooks()).toEqual(['told', 'told-later']);
+  expect(await runtime.workspaces.withWebhooks()).toEqual(['hooked', 'hooked-later']);
   expect(asked.mock.calls.map(([{ workspace }]) => workspace)).not.toContain('quiet');
 });

@@ -1,10 +1,10 @@
 import type { Dispatcher } from '../../core/webhooks/dispatcher.ts';
 import type { Runtime } from '../../runtime.ts';
 
-/** How often it is looked for workspaces that got their first webhook. */
+/** Interval at which it looks for workspaces with a first webhook. */
 const lookMs = 1000;
 
-/** Sends to the webhooks of every workspace that has some. */
+/** Runs a dispatcher for every workspace that has webhooks. */
 export class Dispatchers {
   readonly #runtime: Runtime;
   readonly #running = new Map<string, Dispatcher>();
@@ -18,7 +18,7 @@ export class Dispatchers {
   async start(): Promise<void> {
     await this.#look();
     this.#timer = setInterval(() => {
-      // A store that is away is looked at again.
+      // An unavailable store is tried again at the next interval.
       this.#looking = this.#look().catch(() => {});
     }, lookMs);
   }

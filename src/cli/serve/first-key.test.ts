@@ -11,7 +11,7 @@ interface Key {
   revokedAt?: number;
 }
 
-/** A registry in which keys come to stand in an order that is not that of their ids. */
+/** A registry in which keys are stored in another order than that of their ids. */
 const newRegistry = (ids: string[], beforeCreate: (id: string) => Promise<unknown> = async () => undefined) => {
   const all: Key[] = [];
   const keys = {
@@ -38,7 +38,7 @@ const newData = (): Runtime => {
   return { data } as Runtime;
 };
 
-test('[HTTP10] who comes later gives way, also with an id that comes before', async () => {
+test('[HTTP10] a server that starts later yields its key, even if the id of its key sorts first', async () => {
   const runtime = newData();
   const first = Promise.withResolvers<unknown>();
   const { all, context } = newRegistry(['key_2', 'key_1'], (id) =>
@@ -50,7 +50,7 @@ test('[HTTP10] who comes later gives way, also with an id that comes before', as
   expect(all).toEqual([{ id: 'key_2' }, { id: 'key_1', revokedAt: 1 }]);
 });
 
-test('[HTTP10] of many at once that find each other one has a key in the end', async () => {
+test('[HTTP10] of many servers that start at once, exactly one ends up with a key', async () => {
   const runtime = newData();
   const { all, context } = newRegistry(Array.from({ length: 1000 }, (_, place) => `key_${1999 - place}`));
   const made = await Promise.all(Array.from({ length: 6 }, () => firstKey(context, runtime)));

@@ -6,7 +6,7 @@ import type { Context } from '../parse/command.ts';
 
 export interface FirstKey {
   readonly token: string;
-  /** In the data folder. Where that cannot be written it is shown instead. */
+  /** Whether it was saved in the data folder. If that is not writable, the key is shown instead. */
   readonly isKept: boolean;
 }
 
@@ -14,12 +14,15 @@ const maxPauseMs = 100;
 
 type Registry = Pick<Awaited<ReturnType<Context['runtime']>>, 'members' | 'keys'>;
 
-/** Of several first starts at once, one that finds no other key beside its own has the one that counts; who finds another gives way. */
+/**
+ * Several servers may start on a new store at once. The one that finds no other valid key keeps its own; a server
+ * that finds another yields.
+ */
 const makeOnly = async ({ members, keys }: Registry): Promise<string | undefined> => {
   const isUsed = (await keys.list()).length > 0;
   if (isUsed) return undefined;
   await members.add({ id: 'local', role: 'admin' }).catch((error) => {
-    if (!isPerdureError(error, 'CONFLICT')) throw error; // it is there already
+    if (!isPerdureError(error, 'CONFLICT')) throw error; // the member already exists
   });
   for (;;) {
     const { key, token } = await keys.create({ member: 'local', role: 'admin', name: 'first' });
@@ -32,7 +35,10 @@ const makeOnly = async ({ members, keys }: Registry): Promise<string | undefined
   }
 };
 
-/** Of the first start on a store: nobody could ask otherwise. Made when all else has succeeded, since it is told this once. */
+/**
+ * Creates the first key of a new store, without which nobody could send requests. Runs after everything else has
+ * succeeded, because the key is shown once.
+ */
 export const firstKey = async (context: Context, runtime: Runtime): Promise<FirstKey | undefined> => {
   const token = await makeOnly(await context.runtime());
   if (token === undefined) return undefined;

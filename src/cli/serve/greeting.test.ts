@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(data, { recursive: true });
 });
 
-/** Starts a server, asks it with the key that is kept once it has greeted, and stops it. */
+/** Starts a server, sends a request with the saved key after the greeting, and stops it. */
 const greeted = async (database: ReturnType<typeof newMemoryDatabase>, columns: number, ...more: readonly string[]) => {
   const greeting = Promise.withResolvers<string>();
   const out = {
@@ -43,7 +43,7 @@ const greeted = async (database: ReturnType<typeof newMemoryDatabase>, columns: 
   return { url, said, err, status: answer.status };
 };
 
-test('[START1] every start names three commands with the key that is kept, and on a terminal no log comes between', async () => {
+test('[START1] every start prints three commands with the saved key, and on a terminal no log lines interrupt it', async () => {
   const database = newMemoryDatabase();
   const first = await greeted(database, 80);
   const again = await greeted(database, Number.POSITIVE_INFINITY);
@@ -60,14 +60,14 @@ test('[START1] every start names three commands with the key that is kept, and o
   expect(JSON.parse(again.err.split('\n')[0]!)).toMatchObject({ level: 'info', route: '/v1/me', status: 200 });
 });
 
-test('[START1] a server without a worker says so, and how one is started', async () => {
+test('[START1] a server without a worker says so and how to start one', async () => {
   const database = newMemoryDatabase();
   const line = 'no worker runs here: start one with `./bin/perdure worker --store memory`';
   expect((await greeted(database, 200, '--no-worker')).said).toContain(line);
   expect((await greeted(database, 200)).said).not.toContain('no worker');
 });
 
-test('[START1] where the key that is kept does not count any more, that is said with what to do', async () => {
+test('[START1] a saved key that is no longer valid is reported with what to do', async () => {
   const database = newMemoryDatabase();
   await greeted(database, 80);
   const listed = await callCliOn(database, ['keys', 'ls', '--json']);

@@ -12,7 +12,7 @@ export interface Served {
   readonly url: string;
   readonly takenPort: number | undefined;
   readonly worksHere: boolean;
-  /** Of the first start alone. */
+  /** Only at the first start. */
   readonly key: FirstKey | undefined;
 }
 
@@ -23,7 +23,7 @@ const shortest = (file: string): string => {
 
 interface Key {
   readonly line: string;
-  /** Where commands find it, if there. */
+  /** File in which commands find the key, if there is one. */
   readonly file?: string;
 }
 
@@ -38,7 +38,7 @@ const keyOf = async (context: Context, runtime: Runtime, first: FirstKey | undef
   return { line: `there is no valid key here: put yours into PERDURE_KEY, or make one with \`${remedy}\`` };
 };
 
-/** Three commands that work as they are printed, typed in the same folder, where its key is kept or with it in PERDURE_KEY. */
+/** Three commands that work as printed in the same folder, with the saved key or with a key in PERDURE_KEY. */
 const tryNext = async (context: Context, url: string, { file }: Key): Promise<readonly string[]> => {
   const config = await context.config();
   const [first] = config.agents;
@@ -51,15 +51,15 @@ const tryNext = async (context: Context, url: string, { file }: Key): Promise<re
   );
 };
 
-/** What whoever started a server reads first. */
+/** The first lines that a server prints. */
 export const greetingOf = async (
   context: Context,
   runtime: Runtime,
   { url, takenPort, worksHere, key: first }: Served,
 ): Promise<readonly string[]> => {
   const config = await context.config();
-  const taken = takenPort === undefined ? '' : `, since port ${takenPort} is taken`;
-  const models = config.agents.map((agent) => `${agent.name} asks ${modelOf(agent) || 'no model'}`).join(', ');
+  const taken = takenPort === undefined ? '' : `, since port ${takenPort} is in use`;
+  const models = config.agents.map((agent) => `${agent.name} uses ${modelOf(agent) || 'no model'}`).join(', ');
   const key = await keyOf(context, runtime, first);
   const about = [
     `serving ${context.storeName()} at ${url}${taken}`,

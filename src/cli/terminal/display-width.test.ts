@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { displayWidth, padEnd, padStart, truncate, truncateStart, wrap } from './display-width.ts';
 
-test('wide characters take two columns, marks none', () => {
+test('wide characters take two columns and combining marks none', () => {
   expect([...['abc', '漢字', 'e\u0301', '👩‍👩‍👧', '❤️', 'ｱ', ''].map(displayWidth)]).toEqual([3, 4, 1, 2, 2, 1, 0]);
 });
 
-test('a text is cut to its width with an ellipsis, never in the middle of a character', () => {
+test('a text is truncated with an ellipsis, never within a character', () => {
   expect(truncate('abcdef', 6)).toBe('abcdef');
   expect(truncate('abcdef', 5)).toBe('abcd…');
   expect(truncate('漢字漢字', 5)).toBe('漢字…');
@@ -15,7 +15,7 @@ test('a text is cut to its width with an ellipsis, never in the middle of a char
   expect(truncate('abc', Number.POSITIVE_INFINITY)).toBe('abc');
 });
 
-test('of a text whose end matters that is kept', () => {
+test('truncateStart keeps the end of a text', () => {
   expect(truncateStart('abcdef', 6)).toBe('abcdef');
   expect(truncateStart('abcdef', 5)).toBe('…cdef');
   expect(truncateStart('漢字漢字', 6)).toBe('…漢字');
@@ -23,13 +23,13 @@ test('of a text whose end matters that is kept', () => {
   expect(truncateStart('abc', 0)).toBe('');
 });
 
-test('padding counts columns', () => {
+test('padding counts display columns', () => {
   expect(padEnd('漢', 4)).toBe('漢  ');
   expect(padStart('漢', 4)).toBe('  漢');
   expect(padEnd('long', 2)).toBe('long');
 });
 
-test('lines break between words, long words where they must, and nothing but spaces is lost', () => {
+test('lines break between words, or within words that are too long, and lose only spaces', () => {
   expect(wrap('one two three', 8)).toEqual(['one two', 'three']);
   expect(wrap('    indented words', 12)).toEqual(['    indented', 'words']);
   expect(wrap('abcdefghij', 4)).toEqual(['abcd', 'efgh', 'ij']);

@@ -13,11 +13,11 @@ const graphemeWidth = (grapheme: string): number => {
   return mark.test(grapheme) ? 0 : 1;
 };
 
-/** Columns of a terminal that a text without control characters takes. */
+/** Terminal columns that a text without control characters takes. */
 export const displayWidth = (text: string): number =>
   ascii.test(text) ? text.length : graphemes(text).reduce((sum, grapheme) => sum + graphemeWidth(grapheme), 0);
 
-/** As much of the beginning as fits, and how many code units that is: at least one grapheme. */
+/** The longest beginning that fits, but at least one grapheme. */
 const fitting = (text: string, width: number): string => {
   if (ascii.test(text)) return text.slice(0, Math.max(width, 1));
   let used = 0;
@@ -35,7 +35,7 @@ export const truncate = (text: string, width: number): string => {
   return width < 1 ? '' : width === 1 ? '…' : `${fitting(text, width - 1)}…`;
 };
 
-/** The same with its end kept in place of its beginning. */
+/** Truncates at the beginning instead of the end. */
 export const truncateStart = (text: string, width: number): string => {
   if (text.length * 2 <= width || displayWidth(text) <= width) return text;
   if (width < 1) return '';
@@ -54,20 +54,23 @@ export const padEnd = (text: string, width: number): string =>
 export const padStart = (text: string, width: number): string =>
   ' '.repeat(Math.max(0, width - displayWidth(text))) + text;
 
-/** In pieces that fit, with every character where it was. */
+/** Splits a text into pieces that fit, keeping every character. */
 export const breakAt = (text: string, width: number): readonly string[] => {
   const pieces: string[] = [];
   for (let rest = text; rest !== ''; rest = rest.slice(pieces.at(-1)!.length)) pieces.push(fitting(rest, width));
   return pieces;
 };
 
-/** The beginning of a word that is too long: up to the last | that fits, or else as much as fits. */
+/** The first piece of a word that is too long: up to the last | that fits, otherwise as much as fits. */
 const fittingChoices = (word: string, width: number): string => {
   const fits = fitting(word, width);
   return fits.slice(0, fits.lastIndexOf('|') + 1) || fits;
 };
 
-/** Breaks a line between words, and a word that is too long by itself after a |, or where it must. Indentation is kept on the first line alone. */
+/**
+ * Breaks a line between words. A word that is too long breaks after a |, or where it must. Only the first line keeps
+ * its indentation.
+ */
 export const wrap = (line: string, width: number): readonly string[] => {
   if (line.length * 2 <= width || displayWidth(line) <= width) return [line];
   const lines: string[] = [];

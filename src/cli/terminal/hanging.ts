@@ -2,7 +2,10 @@ import { displayWidth, wrap } from './display-width.ts';
 
 const leastProse = 20;
 
-/** Wrapped text after a mark, its further lines below the first. The mark is given as it is shown, and its width apart. */
+/**
+ * Wraps text after a mark and indents the further lines. `painted` is the mark with its colours, which must not count
+ * as width.
+ */
 export const hanging = (mark: string, text: string, columns: number, painted = mark): readonly string[] => {
   const indent = displayWidth(mark);
   const below = ' '.repeat(indent);

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { type Readable, Writable } from 'node:stream';
 
-/** A line that is typed without being shown; undefined when nothing was typed to its end. */
+/** Reads a line without echoing it. Undefined when the input ends or is interrupted before the line is complete. */
 export const readHiddenLine = async (
   input: Readable,
   output: Writable,

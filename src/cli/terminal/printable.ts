@@ -1,9 +1,9 @@
 /**
- * What a terminal would obey or hide: control characters, line and paragraph separators, bidirectional and other invisible marks.
- * The two joiners stay: emoji and several scripts need them.
+ * Characters that a terminal would interpret or hide: control characters, line and paragraph separators,
+ * bidirectional and other invisible marks. The two joiners are kept, because emoji and several scripts need them.
  */
 const unsafe = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/gu;
-/** JSON has escaped the first 32 already. */
+/** JSON already escapes the first 32 control characters. */
 const unsafeInJson = /[\u007f-\u009f\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu;
 
 const visible = (character: string): string => {
@@ -17,16 +17,16 @@ const jsonEscape = (character: string): string =>
     return `\\u${unit.padStart(4, '0')}`;
   }).join('');
 
-/** Stored text may be hostile: everything in it that is not plain text is shown as an escape. */
+/** Stored text may be hostile: shows everything that is not plain text as an escape. */
 export const printable = (text: string): string => text.replace(unsafe, visible);
 
-/** On one line, runs of white space as one space. */
+/** Joins a text into one line and collapses white space. */
 export const printableLine = (text: string): string => printable(text.replace(/\s+/g, ' ').trim());
 
-/** Line by line, tabs as spaces. */
+/** Splits into lines, with tabs as spaces. */
 export const printableLines = (text: string): readonly string[] =>
   text.replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n').map(printable);
 
-/** The exact value, in a form that is as safe on a terminal as in a pipe. */
+/** The exact value as JSON, equally safe on a terminal and in a pipe. */
 export const printableJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(unsafeInJson, jsonEscape);

@@ -1,6 +1,9 @@
 import { relative, sep } from 'node:path';
 
-/** How this program is called from a folder: in a checkout, in a project that has it installed, or anywhere else. */
+/**
+ * Command that starts this program from a folder: in a checkout, in a project that has it installed, or anywhere
+ * else.
+ */
 export const programName = (file: string, folder: string): string => {
   const [first, second, ...more] = relative(folder, file).split(sep);
   if (first === 'node_modules') return 'npx perdure';

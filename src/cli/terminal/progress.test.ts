@@ -19,7 +19,7 @@ const recorder = (isTerminal: boolean) => {
 
 const lasting = (ms: number) => () => new Promise<string>((resolve) => setTimeout(() => resolve('done'), ms));
 
-test('[CLI12] work that takes longer than a second is told of on a terminal, and no trace is left', async () => {
+test('[CLI12] work that takes longer than a second shows progress on a terminal and then removes it', async () => {
   const { written, terminal } = recorder(true);
   const working = withProgress(terminal, () => 'busy', lasting(2500));
   await vi.advanceTimersByTimeAsync(900);
@@ -32,7 +32,7 @@ test('[CLI12] work that takes longer than a second is told of on a terminal, and
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('[CLI12] quick work and work in a pipe are not told of, and a failure comes through', async () => {
+test('[CLI12] quick work and work in a pipe show no progress, and a failure is passed on', async () => {
   const [quick, piped] = [recorder(true), recorder(false)];
   const working = [
     withProgress(quick.terminal, () => 'busy', lasting(900)),
@@ -50,7 +50,7 @@ test('[CLI12] quick work and work in a pipe are not told of, and a failure comes
   ).rejects.toThrow('no');
 });
 
-test('[CLI12] in a pipe, what may be the fault of others is told of once, after ten seconds', async () => {
+test('[CLI12] in a pipe, work that may hang shows one notice after ten seconds', async () => {
   const [terminal, quick, piped] = [recorder(true), recorder(false), recorder(false)];
   const working = [
     withNotice(terminal.terminal, 'loading a.ts', lasting(30_000)),

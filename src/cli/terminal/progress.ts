@@ -4,8 +4,8 @@ import type { Terminal } from './terminal.ts';
 const everyMs = 200;
 
 /**
- * A line on a terminal that says what takes longer than a second. It is written over by plain characters alone, which every terminal knows,
- * and leaves no trace.
+ * Shows a line on a terminal about work that takes longer than a second. Plain characters overwrite it, which every
+ * terminal supports, and nothing remains.
  */
 const startProgress = (err: Terminal, say: () => string): { readonly stop: () => Promise<void> } => {
   const { patienceMs } = err;
@@ -21,7 +21,7 @@ const startProgress = (err: Terminal, say: () => string): { readonly stop: () =>
   const timer = setInterval(() => {
     const ms = Date.now() - started;
     if (ms >= patienceMs) void overwrite(`${say()}, ${Math.floor(ms / 1000)} s`);
-  }, everyMs).unref(); // it keeps nobody waiting
+  }, everyMs).unref(); // must not keep the process alive
   return {
     stop: async () => {
       clearInterval(timer);
@@ -32,7 +32,7 @@ const startProgress = (err: Terminal, say: () => string): { readonly stop: () =>
   };
 };
 
-/** Runs the work, and says how far it is when that takes longer. */
+/** Runs the work, and shows progress when it takes long. */
 export const withProgress = async <T>(err: Terminal, say: () => string, work: () => Promise<T>): Promise<T> => {
   const progress = startProgress(err, say);
   try {
@@ -44,10 +44,10 @@ export const withProgress = async <T>(err: Terminal, say: () => string, work: ()
 
 const pipePatienceMs = 10_000;
 
-/** Runs the work, and says once what it is where no progress is shown and it takes long. */
+/** Runs the work, and writes one notice when it takes long and no progress is shown. */
 export const withNotice = async <T>(err: Terminal, what: string, work: () => Promise<T>): Promise<T> => {
   const say = (): void => void err.write(`${what} takes longer than ${pipePatienceMs / 1000} s\n`).catch(() => {});
-  const timer = err.isTerminal ? undefined : setTimeout(say, pipePatienceMs).unref(); // it keeps nobody waiting
+  const timer = err.isTerminal ? undefined : setTimeout(say, pipePatienceMs).unref(); // must not keep the process alive
   try {
     return await work();
   } finally {
@@ -55,7 +55,7 @@ export const withNotice = async <T>(err: Terminal, what: string, work: () => Pro
   }
 };
 
-/** Says what a command is at until it says something itself, asks somebody, or waits for a signal. */
+/** Shows what a command is doing until it writes something, asks a person or waits for a signal. */
 export const silenceBreaker = (err: Terminal, say: () => string) => {
   const progress = startProgress(err, say);
   let isOver = false;

@@ -3,27 +3,30 @@ import { fileError } from '../parse/wrong-call.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Where a command writes: a terminal or a pipe. */
+/** Output of a command: a terminal or a pipe. */
 export interface Terminal {
   readonly isTerminal: boolean;
-  /** Without bound in a pipe: what is written there is for another program, whole. */
+  /** Infinite in a pipe, so that programs get the full text. */
   readonly columns: number;
-  /** Of a terminal where people wait: for how long a command may say nothing before it is said what it is at. */
+  /** On a terminal: how long a command may be silent before its progress is shown. */
   readonly patienceMs?: number | undefined;
-  /** Returns when the stream has taken it, so that a slow reader is waited for. Fails with OutputClosed when nobody reads. */
+  /**
+   * Resolves when the stream has accepted the output, which applies back-pressure. Fails with OutputClosed when the
+   * reader has gone.
+   */
   write(output: string | Uint8Array): Promise<void>;
-  /** Colours where the stream and NO_COLOR or FORCE_COLOR allow them. */
+  /** Adds colours where the stream, NO_COLOR and FORCE_COLOR allow them. */
   style(style: Style, text: string): string;
 }
 
-/** The reader has gone, as `head` does when it has enough, or whoever closed the terminal. No failure. */
+/** The reader has gone: `head` had enough, or the terminal was closed. This is not a failure. */
 export class OutputClosed extends Error {}
 
 const isReaderGone = ({ isTTY }: NodeJS.WriteStream, { code }: NodeJS.ErrnoException): boolean =>
   code === 'EPIPE' || (isTTY && code === 'EIO');
 
 export const terminalOf = (stream: NodeJS.WriteStream, name: string): Terminal => {
-  stream.on('error', () => {}); // each write reports its own
+  stream.on('error', () => {}); // each write reports its own error
   return {
     isTerminal: Boolean(stream.isTTY),
     patienceMs: stream.isTTY ? 1000 : undefined,

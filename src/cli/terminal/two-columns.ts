@@ -2,7 +2,7 @@ import { wrap } from './display-width.ts';
 
 const leastBeside = 20;
 
-/** Names on the left, what they mean beside them, or below where there is no room, wrapped to the width. */
+/** Names on the left and their descriptions beside them, or below on a narrow terminal, wrapped to the width. */
 export const twoColumns = (rows: readonly (readonly [string, string])[], width: number): readonly string[] => {
   const left = Math.max(...rows.map(([name]) => name.length)) + 4;
   if (width - left < leastBeside)

@@ -20,7 +20,7 @@ async function* bytes(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
 }
 
-describe('an output', () => {
+describe('writing an output', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'perdure-'));
@@ -28,7 +28,7 @@ describe('an output', () => {
   afterEach(() => rm(folder, { recursive: true }));
   const at = (name: string): string => join(folder, name);
 
-  test('[CLI1] goes where a link leads, and the link stays', async () => {
+  test('[CLI1] follows a link and keeps the link', async () => {
     mkdirSync(at('elsewhere'));
     writeFileSync(at('elsewhere/old'), 'old');
     symlinkSync('elsewhere/old', at('link'));
@@ -42,7 +42,7 @@ describe('an output', () => {
     expect(readdirSync(at('elsewhere'))).toEqual(['new', 'old']);
   });
 
-  test('[CLI1] into a named pipe reaches its reader, and the pipe stays', async () => {
+  test('[CLI1] writes into a named pipe and keeps the pipe', async () => {
     expect(spawnSync('mkfifo', [at('pipe')]).status).toBe(0);
     symlinkSync('pipe', at('link'));
     for (const name of ['pipe', 'link']) {
@@ -52,7 +52,7 @@ describe('an output', () => {
     }
   });
 
-  test('[ST9] is new with the mode that is asked for, and in the place of another with that of the other', async () => {
+  test('[ST9] gives a new file the requested mode, and keeps the mode of an existing one', async () => {
     const modeOf = (name: string): number => statSync(at(name)).mode & 0o777;
     await writeOutput(at('bundle'), bytes('a'), 0o600);
     expect(modeOf('bundle')).toBe(0o600);
@@ -61,7 +61,7 @@ describe('an output', () => {
     expect(modeOf('bundle')).toBe(0o640);
   });
 
-  test('[CLI1] that fails leaves what was there', async () => {
+  test('[CLI1] leaves the existing file unchanged when it fails', async () => {
     writeFileSync(at('kept'), 'kept');
     const failing = async function* () {
       yield* bytes('half');

@@ -5,7 +5,7 @@ import { withUnfinished } from '../../core/host/unfinished-files.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { fileError } from '../parse/wrong-call.ts';
 
-/** `option` is the one that names another. */
+/** `option` is the option to mention for choosing another file. */
 export const refuseToOverwrite = (file: string, option = '-o'): void => {
   if (!existsSync(file)) return;
   const problem = statSync(file).isDirectory()
@@ -37,7 +37,7 @@ const writeInto = async (file: string, flags: 'w' | 'wx', chunks: Chunks, mode?:
   return bytes;
 };
 
-/** Under its name only once it is whole and on the disk. */
+/** The file appears under its name only when it is complete and synced to disk. */
 const writeWhole = async (file: string, chunks: Chunks, mode: number | undefined): Promise<number> => {
   const part = join(dirname(file), `.perdure-export-${process.pid}.part`);
   return withUnfinished([part], async () => {
@@ -47,14 +47,17 @@ const writeWhole = async (file: string, chunks: Chunks, mode: number | undefined
   });
 };
 
-/** Where a link leads, also when nothing is there yet. */
+/** Target of a link, even when it does not exist yet. */
 const targetOf = async (file: string, there: Stats | undefined): Promise<string> => {
   if (there) return realpath(file);
   const link = await ifThere(lstat(file));
   return link?.isSymbolicLink() ? resolve(dirname(file), await readlink(file)) : file;
 };
 
-/** Puts a file in the place of another, with its mode; a link stays, and what is no file, such as a named pipe, is written to as it is. */
+/**
+ * Replaces a file and keeps its mode. A link is followed and kept; anything but a regular file, such as a named pipe,
+ * is written to directly.
+ */
 export const writeOutput = async (file: string, chunks: Chunks, newMode?: number): Promise<number> => {
   try {
     const there = await ifThere(stat(file));

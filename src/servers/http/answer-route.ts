@@ -12,31 +12,34 @@ import { limited, readJson } from './read-body.ts';
 import { readQuery } from './read-query.ts';
 import { bytes, type EventSource, type Route, type RouteCall, stream } from './route.ts';
 
-/** What a request of a member takes to be answered. */
+/** A member's request, and the hooks that answering it needs. */
 export interface Asking {
   readonly request: Request;
   readonly params: Readonly<Record<string, string>>;
   readonly identity: Identity;
-  /** Whether the key still counts. */
+  /** Whether the key is still valid. */
   readonly mayGoOn: () => Promise<boolean>;
-  /** What went wrong in an answer that has begun. */
+  /** Reports an error after the answer has begun. */
   readonly onFailure: (error: unknown) => void;
-  /** Ends the connection without an end of the answer. */
+  /** Destroys the connection, so that the client sees an incomplete answer. */
   readonly cutOff: () => void;
-  /** Counts a stream or a wait among those of the key, until what it gives is called; fails where the key has too many. */
+  /**
+   * Counts a stream or a wait against the key's limit until the returned function is called. Fails when the key has
+   * too many.
+   */
   readonly open: () => () => void;
-  /** Of streams that are open. */
+  /** Counts open streams. */
   readonly onStream: (change: 1 | -1) => void;
 }
 
 export interface AnswerOptions {
   readonly runtime: Runtime;
   readonly beatMs: number;
-  /** Aborted when the server stops: streams end. */
+  /** Aborts when the server stops, which ends all streams. */
   readonly stopping: AbortSignal;
-  /** For bodies that are kept while their request is under way. */
+  /** Bounds the memory of request bodies under way. */
   readonly bodies: BodyRoom;
-  /** Checks answers against their schemas; for tests. */
+  /** Validates answers against their schemas; for tests. */
   readonly checksAnswers: boolean;
 }
 
@@ -76,7 +79,7 @@ const waiting =
     }
   };
 
-/** What waits for long is not answered to a key that was revoked meanwhile. */
+/** A long wait ends with an error when its key is revoked meanwhile. */
 const whileKeyCounts = async <T>(
   { mayGoOn }: Asking,
   { beatMs }: AnswerOptions,
@@ -96,7 +99,7 @@ const whileKeyCounts = async <T>(
 
 const longestRecheckMs = 1000;
 
-/** What comes or goes piece by piece breaks off when the key does not count any more. */
+/** Breaks off an upload or a download when its key is no longer valid. */
 async function* untilRevoked(
   chunks: AsyncIterable<Uint8Array>,
   { mayGoOn }: Asking,
@@ -113,7 +116,7 @@ async function* untilRevoked(
   }
 }
 
-/** An answer that has begun cannot tell what went wrong: its connection is cut, so that nobody takes it for whole. */
+/** An answer that has begun cannot report an error. Its connection is cut, so that no client takes it for complete. */
 async function* untilBroken(
   first: IteratorResult<Uint8Array, void>,
   chunks: AsyncIterable<Uint8Array>,
@@ -128,14 +131,14 @@ async function* untilBroken(
   }
 }
 
-/** Does one at a time for each workspace; another is refused before anything of it is read. */
+/** Allows one request at a time per workspace. A second one is refused before its body is read. */
 const oneAtATime = (path: string) => {
   const underWay = new Set<string>();
   return async <T>(workspace: string, work: () => Promise<T>): Promise<T> => {
     if (underWay.has(workspace)) {
       throw new PerdureError(
         'STORE_BUSY',
-        `another request to ${path} is under way in this workspace: try again when it has ended`,
+        `another request to ${path} is under way in this workspace: retry when it has ended`,
       );
     }
     underWay.add(workspace);
@@ -147,7 +150,9 @@ const oneAtATime = (path: string) => {
   };
 };
 
-/** Answers one route: who may is asked before anything is read, and a key for the request is kept with its answer. */
+/**
+ * Answers one route. Permission is checked before anything is read, and the answer is kept under the idempotency key.
+ */
 export const answering = (route: Route, options: AnswerOptions): ((asking: Asking) => Promise<Response>) => {
   const { query = {}, body, answer, status = 200, maxBytes = defaultMaxBytes, keyKeptBy = 'server' } = route;
   const Params = z.strictObject(route.params ?? {});

@@ -44,8 +44,8 @@ const requestId = (headers: Headers): string => {
   return given && /^[\w.-]{8,100}$/.test(given) ? given : randomUUID();
 };
 
-/** For the log alone: nobody is there to be answered. */
-const leftEarly = new PerdureError('INVALID_INPUT', 'the client has closed the connection before it was answered');
+/** For the log only: the client has left and receives no answer. */
+const leftEarly = new PerdureError('INVALID_INPUT', 'the client closed the connection before the answer');
 
 const failure = (thrown: unknown, context: Context<Env>, observer: Observer): Response => {
   const { signal } = context.req.raw;
@@ -55,13 +55,13 @@ const failure = (thrown: unknown, context: Context<Env>, observer: Observer): Re
   return problemResponse(error, id);
 };
 
-const refuseOdd = ({ req, env: { incoming } }: Context<Env>, rules: OriginRules): void => {
+const refuseMalformed = ({ req, env: { incoming } }: Context<Env>, rules: OriginRules): void => {
   refuseForeign(req.raw, rules);
   refuseFlood(incoming);
   refuseOddTarget(incoming.url ?? '');
 };
 
-const tellAnswered = (context: Context<Env>, observer: Observer, durationMs: number): void => {
+const reportAnswered = (context: Context<Env>, observer: Observer, durationMs: number): void => {
   const who = context.get('who');
   observer.answered({
     id: context.get('requestId'),
@@ -75,7 +75,7 @@ const tellAnswered = (context: Context<Env>, observer: Observer, durationMs: num
   });
 };
 
-/** What can be asked of an address, as the header `Allow` says it; empty where there is nothing. */
+/** Methods that an address supports, as the header `Allow` lists them. Empty for an unknown address. */
 const methodsAt = ({ routes: served }: Hono<Env>, address: string): string => {
   const here = served.filter(
     ({ method, path }) => method !== METHOD_NAME_ALL && new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`).test(address),
@@ -88,15 +88,17 @@ const optionsAt = (allow: string): Response =>
 
 const nothingHere = (method: string, allow: string): PerdureError =>
   allow
-    ? new PerdureError('METHOD_NOT_ALLOWED', `${method} is not done here, but ${allow}`, { details: { allow } })
-    : new PerdureError('ROUTE_NOT_FOUND', 'there is nothing here: /v1/openapi.json says what there is');
+    ? new PerdureError('METHOD_NOT_ALLOWED', `${method} is not supported here; allowed: ${allow}`, {
+        details: { allow },
+      })
+    : new PerdureError('ROUTE_NOT_FOUND', 'no such route: /v1/openapi.json lists all routes');
 
 const serveRoute = (app: Hono<Env>, route: Route, keys: KeyCheck, options: AnswerOptions, observer: Observer): void => {
   const answer = answering(route, options);
   app.on(route.method, honoPath(route.path), async (context) => {
     const request = context.req.raw;
     context.set('route', route.path);
-    // What is no id may be anything, and does not belong into a log.
+    // An invalid id may contain anything, so it must not reach the log.
     context.set('session', SessionId.safeParse(context.req.param('session')).data);
     const who = await keys.mustFind(request.headers);
     context.set('who', who);
@@ -114,7 +116,7 @@ const serveRoute = (app: Hono<Env>, route: Route, keys: KeyCheck, options: Answe
   });
 };
 
-/** Everything that is served, as one function from requests to responses. */
+/** The whole server as one function from requests to responses. */
 export const httpApp = (options: AppOptions): Hono<Env> => {
   const { runtime, observer, rules } = options;
   const keys = keyCheck(runtime, options);
@@ -126,7 +128,7 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     const id = requestId(request.headers);
     context.set('requestId', id);
     try {
-      refuseOdd(context, rules);
+      refuseMalformed(context, rules);
       if (request.method === 'OPTIONS') context.res = optionsAt(methodsAt(app, new URL(request.url).pathname));
       else await next();
     } catch (error) {
@@ -135,7 +137,7 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     if (request.method === 'HEAD') await context.res.body?.cancel();
     const headers = { ...securityHeaders, ...corsHeaders(request, rules), 'x-request-id': id };
     for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value);
-    tellAnswered(context, observer, performance.now() - began);
+    reportAnswered(context, observer, performance.now() - began);
   });
   for (const route of routes) serveRoute(app, route, keys, answers, observer);
   app.onError((error, context) => failure(error, context, observer));

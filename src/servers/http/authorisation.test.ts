@@ -4,7 +4,7 @@ import { startTestServer } from '../../../test/support/servers/http-server.ts';
 import type { MemberRole } from '../../schema/member.ts';
 import { isAtLeast, memberRoles } from '../../schema/member-roles.ts';
 
-/** Streams do not end by themselves: their head is enough. */
+/** Reads only the head of a response, because a stream does not end by itself. */
 const statusOf = async (address: string, init: RequestInit): Promise<{ status: number; code?: string }> => {
   const leaving = new AbortController();
   const response = await fetch(address, { ...init, signal: leaving.signal });
@@ -14,7 +14,7 @@ const statusOf = async (address: string, init: RequestInit): Promise<{ status: n
   return { status: response.status, ...(code !== undefined && { code }) };
 };
 
-test('[HTTP7] every route, every role, own and foreign workspace: who may is answered, who may not is refused', async () => {
+test('[HTTP7] every route answers the roles that may use it and refuses the others, in the own and in a foreign workspace', async () => {
   const { server, keys, foreignKeys, json } = await startTestServer({ checksAnswers: false });
   const document = await json('/v1/openapi.json', { key: '' });
   const routes = operationsOf(document);
@@ -46,7 +46,7 @@ test('[HTTP7] every route, every role, own and foreign workspace: who may is ans
   expect(wrong).toEqual([]);
 }, 120_000);
 
-test('[HTTP7] every route, by keys of an admin that are limited to its areas, and by those that lack one', async () => {
+test('[HTTP7] every route accepts an admin key limited to its areas and refuses one that lacks an area', async () => {
   const { server, json } = await startTestServer({ checksAnswers: false });
   const routes = operationsOf(await json('/v1/openapi.json', { key: '' }));
   const tokens = new Map<string, string>();
@@ -60,7 +60,7 @@ test('[HTTP7] every route, by keys of an admin that are limited to its areas, an
   for (const route of routes) {
     const { address, init } = sampleOf(route, { session });
     const own = route['x-perdure-areas'];
-    if (own.length === 0) continue; // a key of any area will do
+    if (own.length === 0) continue; // a key of any area is enough
     const lacking = own.map((area) => [...own.filter((each) => each !== area), area === 'usage' ? 'agents' : 'usage']);
     for (const areas of [own, ...lacking]) {
       const headers = { ...init.headers, authorization: `Bearer ${await tokenFor(areas)}` };

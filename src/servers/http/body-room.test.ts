@@ -5,10 +5,10 @@ import { startTestServer, type TestServer } from '../../../test/support/servers/
 import { BodyRoom } from './body-room.ts';
 
 const mebibyte = 1024 * 1024;
-/** With what a piece takes beside its bytes. */
+/** A chunk that counts as whole mebibytes together with its overhead of 512 bytes. */
 const mebibytes = (count: number): Uint8Array => new Uint8Array(count * mebibyte - 512);
 
-/** A request that has brought so much, and goes on until it is told to end. */
+/** A request that has sent so many mebibytes and stays under way until the test ends it. */
 const holding = (room: BodyRoom, workspace: string, count: number) => {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const ended = room.during(workspace, (take) => {
@@ -18,7 +18,7 @@ const holding = (room: BodyRoom, workspace: string, count: number) => {
   return { ended, resolve, reject };
 };
 
-test('[HTTP15] the bodies of a workspace take no more than its bound, and what they took is given back however they end', async () => {
+test('[HTTP15] the bodies of a workspace stay within its limit, and their memory is released however the requests end', async () => {
   const room = new BodyRoom({ workspaceBytes: 10 * mebibyte, serverBytes: 100 * mebibyte });
   const first = holding(room, 'a', 6);
   const second = holding(room, 'a', 4);
@@ -36,7 +36,7 @@ test('[HTTP15] the bodies of a workspace take no more than its bound, and what t
   await third.ended;
 });
 
-test('[HTTP15] the bodies of all workspaces take no more than the bound of the server, and a workspace that has few is not refused for others', async () => {
+test('[HTTP15] all bodies stay within the limit of the server, and a workspace that uses little is not refused because of others', async () => {
   const room = new BodyRoom({ workspaceBytes: 10 * mebibyte, serverBytes: 20 * mebibyte });
   holding(room, 'a', 10);
   const second = holding(room, 'b', 10);
@@ -50,7 +50,7 @@ test('[HTTP15] the bodies of all workspaces take no more than the bound of the s
   holding(room, 'c', 5);
 });
 
-test('[HTTP15] pieces of a byte are counted with what each takes beside it', async () => {
+test('[HTTP15] chunks of one byte count with their overhead', async () => {
   const room = new BodyRoom({ workspaceBytes: mebibyte, serverBytes: mebibyte });
   const many = room.during('a', async (take) => {
     for (let at = 0; at < 10_000; at++) take(new Uint8Array(1));
@@ -58,7 +58,7 @@ test('[HTTP15] pieces of a byte are counted with what each takes beside it', asy
   await expect(many).rejects.toMatchObject({ code: 'RATE_LIMITED' });
 });
 
-/** A file of which the last byte is not sent. */
+/** An upload whose last byte is never sent. */
 const unfinished = ({ server }: TestServer, session: string, key: string, size: number): ClientRequest => {
   const asked = httpRequest(`${server.url}${session}/files/content?path=held.txt`, {
     method: 'PUT',
@@ -69,7 +69,7 @@ const unfinished = ({ server }: TestServer, session: string, key: string, size: 
   return asked;
 };
 
-test('[HTTP15] bodies that are held open are bounded: others of the workspace are told when to try again, its neighbours go on', async () => {
+test('[HTTP15] bodies held open are bounded: further requests of the workspace get Retry-After, and other workspaces are unaffected', async () => {
   const server = await startTestServer({ bodies: { workspaceBytes: 2 * mebibyte, serverBytes: 8 * mebibyte } });
   const open = async (key: string) => (await server.json('/v1/sessions', { method: 'POST', body: {}, key })).id;
   const session = `/v1/sessions/${await open(server.keys.member)}`;
@@ -89,7 +89,7 @@ test('[HTTP15] bodies that are held open are bounded: others of the workspace ar
   await expect.poll(again, { timeout: 15_000 }).toBe(200);
 });
 
-test('[HTTP15] a body of JSON counts as one of bytes does', async () => {
+test('[HTTP15] a JSON body counts against the limit as raw bytes do', async () => {
   const { ask } = await startTestServer({ bodies: { workspaceBytes: 100_000, serverBytes: mebibyte } });
   const open = (title: string) => ask('/v1/sessions', { method: 'POST', body: { title } });
   expect((await open('x'.repeat(200_000))).status).toBe(429);

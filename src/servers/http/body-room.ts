@@ -1,19 +1,19 @@
 import { PerdureError } from '../../schema/error.ts';
 import { Held } from './held.ts';
 
-/** Of the bodies of all requests under way. */
+/** Limits on the bodies of all requests under way together. */
 export interface BodyLimits {
   readonly workspaceBytes: number;
   readonly serverBytes: number;
 }
 
-/** What a piece takes beside its bytes, however few they are. */
+/** Memory overhead of a chunk, whatever its size. */
 const chunkBytes = 512;
-/** What a workspace has for itself, so that those which fill the server leave its neighbours enough to ask. */
+/** Every workspace may use this much, even when others have filled the server. */
 const shareBytes = 4 * 1024 * 1024;
 const retryAfterSeconds = 1;
 
-/** What the bodies of requests take, from when they come until their request has ended. */
+/** Counts the memory of request bodies, from their arrival until their request ends. */
 export class BodyRoom {
   readonly #limits: BodyLimits;
   readonly #held = new Held();
@@ -22,7 +22,7 @@ export class BodyRoom {
     this.#limits = limits;
   }
 
-  /** What is taken meanwhile is given back at the end, however it ends. */
+  /** Releases everything taken during `work`, however `work` ends. */
   async during<T>(workspace: string, work: (take: (chunk: Uint8Array) => void) => Promise<T>): Promise<T> {
     let taken = 0;
     const take = ({ length }: Uint8Array): void => {
@@ -44,14 +44,14 @@ export class BodyRoom {
     if (own > workspaceBytes) {
       throw new PerdureError(
         'RATE_LIMITED',
-        `the bodies of requests under way in this workspace take more than ${workspaceBytes} bytes: try again when some have ended, or send fewer at once`,
+        `the bodies of requests under way in this workspace exceed ${workspaceBytes} bytes: retry when some have ended, or send fewer at once`,
         { details: { retryAfterSeconds, maxBytes: workspaceBytes } },
       );
     }
     if (own <= shareBytes || this.#held.total + bytes <= serverBytes) return;
     throw new PerdureError(
       'STORE_BUSY',
-      'the server has no room for another large body at this moment: try again in a little while',
+      'the server has no memory left for another large body: retry in a few seconds',
       { details: { retryAfterSeconds } },
     );
   }

@@ -13,7 +13,7 @@ const start = (source: EventSource, options: Partial<StreamOptions> = {}) =>
     ...options,
   });
 
-/** Far more than is kept for a client. */
+/** Far more frames than the server buffers for a client. */
 const many = 1000;
 async function* framesInto(made: { count: number; ended?: boolean }, signal: AbortSignal): AsyncGenerator<Frame> {
   try {
@@ -24,7 +24,7 @@ async function* framesInto(made: { count: number; ended?: boolean }, signal: Abo
   }
 }
 
-test('[HTTP8] a source is read no further than a client that does not read leaves room for', async () => {
+test('[HTTP8] the server stops reading the source while its client does not read', async () => {
   const made = { count: 0 };
   const response = start({ frames: (signal) => framesInto(made, signal) });
   const reader = response.body!.getReader();
@@ -37,7 +37,7 @@ test('[HTTP8] a source is read no further than a client that does not read leave
   await reader.cancel();
 });
 
-test('[HTTP8] beats do not get in the way of frames that wait for a client', async () => {
+test('[HTTP8] beats do not displace frames that wait for a slow client', async () => {
   const sent = 100;
   const frames = async function* (): AsyncGenerator<Frame> {
     for (let at = 1; at <= sent; at++) yield { id: String(at), event: 'event', data: 'x'.repeat(10_000) };
@@ -61,7 +61,7 @@ test('[HTTP8] beats do not get in the way of frames that wait for a client', asy
   );
 });
 
-test('[HTTP8] a stream in which nothing happens is kept open by beats', async () => {
+test('[HTTP8] beats keep an idle stream open', async () => {
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
@@ -73,7 +73,7 @@ test('[HTTP8] a stream in which nothing happens is kept open by beats', async ()
   await reader.cancel();
 });
 
-test('[HTTP8] a client that goes away ends the source and what watches over it', async () => {
+test('[HTTP8] a client that disconnects ends the source and releases the stream', async () => {
   const made = { count: 0, ended: false };
   let ended = 0;
   const response = start({ frames: (signal) => framesInto(made, signal) }, { onEnd: () => ended++ });
@@ -84,7 +84,7 @@ test('[HTTP8] a client that goes away ends the source and what watches over it',
   expect(ended).toBe(1);
 });
 
-test('[HTTP9] a stream whose key does not count any more ends at the next beat', async () => {
+test('[HTTP9] a stream whose key is no longer valid ends at the next beat', async () => {
   let counts = true;
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -99,7 +99,7 @@ test('[HTTP9] a stream whose key does not count any more ends at the next beat',
   expect(await rest()).toBe('ended');
 });
 
-test('[HTTP8] frames have their id, event and data; what is shown and not kept has no id', async () => {
+test('[HTTP8] frames have an id, an event and data; previews have no id', async () => {
   const frames = async function* (): AsyncGenerator<Frame> {
     yield { id: '1', event: 'message.appended', data: { text: 'two\nlines' } };
   };

@@ -1,7 +1,7 @@
 import { jsonText } from './json-text.ts';
 import type { EventSource, Frame } from './route.ts';
 
-/** Bounds of what is kept for a client that reads slower than is written. */
+/** Limits of the buffer for a client that reads more slowly than events are written. */
 const maxWaitingBytes = 256 * 1024;
 const maxPreviews = 256;
 
@@ -11,14 +11,14 @@ const textOf = ({ id, event, data }: Frame): string =>
 export interface StreamOptions {
   readonly signal: AbortSignal;
   readonly beatMs: number;
-  /** Asked at every beat, and before more is sent after a while: false ends the stream. */
+  /** Called at every beat, and before sending after a pause. False ends the stream. */
   readonly mayGoOn: () => Promise<boolean>;
   readonly onFailure: (error: unknown) => Frame;
-  /** When the stream has ended, however. */
+  /** Called once when the stream has ended, for whatever reason. */
   readonly onEnd: () => void;
 }
 
-/** What waits for one client. The source is read no further than this has room. */
+/** Buffer of one client. While it is full, the source is not read. */
 class Outbox {
   readonly #encoder = new TextEncoder();
   #chunks: Uint8Array[] = [];
@@ -39,7 +39,7 @@ class Outbox {
     });
   }
 
-  /** Keeps the line open where nothing else does. */
+  /** Keeps an idle connection open; sends nothing while frames wait. */
   beat(): void {
     if (this.#bytes === 0) void this.put(': beat\n\n');
   }
@@ -61,7 +61,7 @@ class Outbox {
     this.#room?.();
   }
 
-  /** Undefined at the end. */
+  /** Returns undefined at the end. */
   async take(): Promise<Uint8Array | undefined> {
     while (this.#bytes === 0 && this.#previews.length === 0) {
       if (this.isDone) return undefined;

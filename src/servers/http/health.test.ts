@@ -15,7 +15,7 @@ const start = async (worker = condition, isReady = true) => {
   };
 };
 
-test('[WORKER11] a worker tells that it lives, that it is ready, what it counts and what it does', async () => {
+test('[WORKER11] a worker reports that it is alive and ready, its metrics and what it is doing', async () => {
   const ask = await start();
   expect(await ask('/healthz')).toEqual({ status: 200, text: '{"ok":true}' });
   expect(await ask('/readyz')).toEqual({ status: 200, text: '{"ok":true}' });
@@ -26,7 +26,7 @@ test('[WORKER11] a worker tells that it lives, that it is ready, what it counts 
   expect(page.text).toContain('coder@1');
 });
 
-test('[WORKER11] one that drains, or whose store is away, lives and is not ready', async () => {
+test('[WORKER11] a worker that drains, or whose store is unavailable, is alive but not ready', async () => {
   for (const ask of [await start({ ...condition, isEnding: true }), await start(condition, false)]) {
     expect(await ask('/readyz')).toEqual({ status: 503, text: '{"ok":false}' });
     expect((await ask('/healthz')).status).toBe(200);

@@ -12,7 +12,7 @@ export interface HealthOptions extends Readings {
   readonly worker: () => WorkerCondition;
 }
 
-/** Of a worker: nobody needs a key, so that it names no session and no workspace. */
+/** Health endpoints of a worker. They need no key, so they name no session and no workspace. */
 export const serveHealth = (
   runtime: Pick<Runtime, 'isReady'>,
   { host, port, worker, metrics }: HealthOptions,

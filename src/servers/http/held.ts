@@ -1,4 +1,4 @@
-/** How much of something each name holds at this moment. Who holds nothing is not kept. */
+/** How much each name holds at this moment. A name that holds nothing has no entry. */
 export class Held {
   readonly #byName = new Map<string, number>();
   #total = 0;

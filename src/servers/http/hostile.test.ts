@@ -3,10 +3,10 @@ import { besiegedServer, isRefused } from '../../../test/hostile/besieged-server
 import { rawAttacks } from '../../../test/hostile/raw-attacks.ts';
 import { requestFor, sendRaw } from '../../../test/hostile/raw-socket.ts';
 
-/** All of them are sent in test/slow; here each route gets others. */
+/** test/slow sends all of them; here each route gets a different sample. */
 const everyNth = 20;
 
-test('[HTTP11] of every route, whatever is wrong in a request is refused, and nothing is written', async () => {
+test('[HTTP11] every route refuses malformed requests, and nothing is written', async () => {
   const server = await besiegedServer();
   const wrong: string[] = [];
   for (const [at, route] of server.routes.entries()) {
@@ -20,7 +20,7 @@ test('[HTTP11] of every route, whatever is wrong in a request is refused, and no
   await server.expectUntouched();
 });
 
-test('[HTTP11] what is no HTTP, or may be read in two ways, is refused or cut off, and nothing of it is done', async () => {
+test('[HTTP11] bytes that are not HTTP, or are ambiguous, are refused or cut off without any effect', async () => {
   const server = await besiegedServer({ timeouts: { headMs: 1000, requestMs: 1000 } });
   const { url } = server.server;
   const attacks = rawAttacks(server.session, new URL(url).host, server.keys.admin);

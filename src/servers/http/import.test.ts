@@ -14,7 +14,7 @@ const importInto = ({ server, keys }: TestServer, body: unknown, key = keys.admi
 const codeOf = async (importing: Promise<Response>): Promise<string | undefined> =>
   ((await (await importing).json()) as { code?: string }).code;
 
-/** What is under way is in the audit log. */
+/** An import under way already has an entry in the audit log. */
 const begun = ({ json }: TestServer): Promise<void> =>
   expect
     .poll(async () => (await json('/v1/audit')).entries.map(({ verb }: { verb: string }) => verb))
@@ -22,7 +22,7 @@ const begun = ({ json }: TestServer): Promise<void> =>
 
 const bundleOf = () => madeBundle([{ type: 'session.opened', payload: {} }]).bytes;
 
-/** The first half of a bundle; the rest when it is told. */
+/** Sends the first part of a bundle, and the rest on demand. */
 const slowBundle = (bundle: Uint8Array) => {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
@@ -35,7 +35,7 @@ const slowBundle = (bundle: Uint8Array) => {
   return { readable, sendRest };
 };
 
-test('[HTTP14] a workspace has one import at a time, and others have theirs', async () => {
+test('[HTTP14] a workspace runs one import at a time, and other workspaces run their own meanwhile', async () => {
   const server = await startTestServer();
   const slow = slowBundle(bundleOf());
   const first = importInto(server, slow.readable);
@@ -47,12 +47,12 @@ test('[HTTP14] a workspace has one import at a time, and others have theirs', as
   expect((await importInto(server, bundleOf())).status).toBe(200);
 });
 
-test.each(['much is left to be read', 'the rest does not come'])(
-  '[HTTP10, HTTP14] a server that stops ends an import of which %s',
+test.each(['has much left to read', 'receives no further bytes'])(
+  '[HTTP10, HTTP14] a server that stops ends an import that %s',
   async (what) => {
     const server = await startTestServer({ drainMs: 3_600_000 });
     const { readable } = slowBundle(bundleOf());
-    const isSlow = what === 'the rest does not come';
+    const isSlow = what === 'receives no further bytes';
     const importing = importInto(server, isSlow ? readable : await bundleBomb({ contents: 8, mebibytes: 32 }));
     const outcome = importing.then(({ status }) => status).catch(() => 'cut off');
     await begun(server);
@@ -62,7 +62,7 @@ test.each(['much is left to be read', 'the rest does not come'])(
   },
 );
 
-test('[HTTP14] the list of a folder over 8 MiB is refused with 413', async () => {
+test('[HTTP14] a folder listing over 8 MiB is refused with 413', async () => {
   const server = await startTestServer();
   const { bytes } = madeBundle([{ type: 'session.opened', payload: {} }], madeBlob('tree', Buffer.alloc(9_000_000)));
   const answer = await importInto(server, bytes);

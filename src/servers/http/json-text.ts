@@ -1,2 +1,2 @@
-/** As JSON; `undefined` in it is left out, as everywhere. */
+/** Serializes to JSON, and a bare `undefined` to `null`. */
 export const jsonText = (value: unknown): string => JSON.stringify(value) ?? 'null';

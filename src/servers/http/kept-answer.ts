@@ -4,12 +4,12 @@ import { isKnown } from './known-tag.ts';
 const kept = async (made: Response) => {
   const bytes = new Uint8Array(await made.arrayBuffer());
   const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
-  // A browser keeps it too, and asks whether it is still the same.
+  // A browser may cache it too, but must revalidate it.
   const headers = { ...Object.fromEntries(made.headers), etag, 'cache-control': 'no-cache' };
   return { bytes, etag, headers };
 };
 
-/** For what anybody may ask for and never changes: it is made once, when it is first asked for. */
+/** For a public answer that never changes: made on the first request and kept. */
 export const keptAnswer = (make: () => Response): ((headers: Headers) => Promise<Response>) => {
   let answer: ReturnType<typeof kept> | undefined;
   return async (asked) => {

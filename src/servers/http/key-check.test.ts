@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestServer } from '../../../test/support/servers/http-server.ts';
 
-test('[HTTP5] the keys of a workspace have a rate together, four times that of one, and its neighbours have theirs', async () => {
+test('[HTTP5] the keys of a workspace share a rate of four times that of one key, and other workspaces have their own', async () => {
   const { ask, keys, foreignKeys, runtime } = await startTestServer({ rate: { perSecond: 0.001, burst: 2 } });
   const further = await Promise.all([1, 2].map(() => runtime.keys.create({ member: 'the-member' })));
   const asking = [...Object.values(keys), ...further.map(({ token }) => token)].flatMap((key) => [key, key]);
@@ -14,10 +14,11 @@ test('[HTTP5] the keys of a workspace have a rate together, four times that of o
   expect((await ask('/v1/me', { key: foreignKeys.viewer })).status).toBe(200);
 });
 
-test('[HTTP5] a key has a bounded number of streams, another is told what to do, and one that ends makes room', async () => {
+test('[HTTP5] a key has a limited number of streams: one more is refused with advice, and a stream that ends makes room', async () => {
   const { ask, keys } = await startTestServer({ streamsPerKey: 2 });
   const leaving = new AbortController();
-  const held = [await ask('/v1/events'), await ask('/v1/events', { signal: leaving.signal })]; // let go, they would end
+  // Keeps references, because a collected response would end its stream.
+  const held = [await ask('/v1/events'), await ask('/v1/events', { signal: leaving.signal })];
   const refused = await ask('/v1/events');
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5']);
   expect(await refused.json()).toMatchObject({ code: 'RATE_LIMITED', detail: expect.stringContaining('end some') });
@@ -28,7 +29,7 @@ test('[HTTP5] a key has a bounded number of streams, another is told what to do,
   await expect.poll(async () => (await ask('/v1/events')).status, { timeout: 10_000 }).toBe(200);
 });
 
-test('[HTTP5] who waits for a run counts as a stream does', async () => {
+test('[HTTP5] a wait for a run counts as a stream', async () => {
   const { ask, json } = await startTestServer({ streamsPerKey: 1 }, {}, { hasWorker: false });
   const { id } = await json('/v1/sessions', { method: 'POST', body: { agent: { name: 'tester' } } });
   const { run } = await json(`/v1/sessions/${id}/runs`, { method: 'POST', body: { input: 'Go' } });

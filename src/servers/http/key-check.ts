@@ -12,18 +12,21 @@ const tokenOf = (headers: Headers): string | undefined => {
 
 export interface KeyLimits {
   readonly rate: Rate;
-  /** Of all keys of a workspace together. */
+  /** Shared by all keys of a workspace. */
   readonly workspaceRate: Rate;
-  /** Streams and waits for runs that a key has open at once. */
+  /** Streams and waits for runs that one key may have open at once. */
   readonly streamsPerKey: number;
 }
 
 export interface KeyCheck {
   find(headers: Headers): Promise<Authenticated | undefined>;
   mustFind(headers: Headers): Promise<Authenticated>;
-  /** Fails with RATE_LIMITED when the key, or its workspace, has asked too often. */
+  /** Fails with RATE_LIMITED when the key or its workspace has exceeded its rate. */
   limitRate(found: Authenticated): void;
-  /** For as long as a stream or a wait lasts, until what it gives is called; fails with RATE_LIMITED when the key has too many. */
+  /**
+   * Counts a stream or a wait until the returned function is called. Fails with RATE_LIMITED when the key has too
+   * many.
+   */
   open(found: Authenticated): () => void;
 }
 
@@ -32,14 +35,14 @@ const limited = (what: string, retryAfterSeconds: number): PerdureError =>
 
 const refuseBeyond = (limit: RateLimit, name: string, whose: string): void => {
   const seconds = limit.take(name);
-  if (seconds !== undefined) throw limited(`too many requests with ${whose}: try again in ${seconds} s`, seconds);
+  if (seconds !== undefined) throw limited(`too many requests with ${whose}: retry in ${seconds} s`, seconds);
 };
 
 const nameOf = ({ identity, key }: Authenticated): string => `${identity.workspace}/${key.id}`;
-/** Nobody knows when one of them ends. */
+/** A guess, because the end of a stream is not predictable. */
 const streamRetrySeconds = 5;
 
-/** By the key of a request: whose it is, and whether it may ask again already. */
+/** Authenticates the key of a request and applies its rate limits. */
 export const keyCheck = (
   runtime: Pick<Runtime, 'authenticate'>,
   { rate, workspaceRate, streamsPerKey }: KeyLimits,
@@ -66,7 +69,7 @@ export const keyCheck = (
       const name = nameOf(found);
       if (streams.by(name) >= streamsPerKey) {
         throw limited(
-          `${streamsPerKey} streams and waits for runs are open with this key, as many as it may have: end some, watch the workspace by one stream at /v1/events, or use a key for each program`,
+          `this key has reached its limit of ${streamsPerKey} open streams and waits for runs: end some, follow the workspace through one stream at /v1/events, or use a key per program`,
           streamRetrySeconds,
         );
       }

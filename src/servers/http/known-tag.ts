@@ -1,3 +1,3 @@
-/** Whether who asks has what the tag stands for, as `if-none-match` says. */
+/** Whether the client already has this version, according to `if-none-match`. */
 export const isKnown = (headers: Headers, etag: string): boolean =>
   (headers.get('if-none-match') ?? '').split(',').some((each) => ['*', etag, `W/${etag}`].includes(each.trim()));

@@ -7,7 +7,7 @@ test.each([
   ['192.0.2.1', 0, '192.0.2.1', 'an address of this machine'],
   ['192.0.2.1', 4730, '192.0.2.1, port 4730', 'an address of this machine'],
 ])(
-  '[START2] where it cannot listen, at %s and port %i, that is told with what to do',
+  '[START2] listening at %s, port %i fails with an error that says what to change',
   async (host, port, where, advice) => {
     for (const listen of [() => listenHttp(() => new Response(), { host, port }), () => checkListening(host, port)]) {
       await expect(listen()).rejects.toMatchObject({

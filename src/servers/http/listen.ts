@@ -6,43 +6,43 @@ import { PerdureError } from '../../schema/error.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { maxHeaders } from './refuse-flood.ts';
 
-/** After which a connection is closed. */
+/** Time limits after which a connection is closed. */
 export interface Timeouts {
-  /** Until the head of a request is there. */
+  /** Until the head of a request has arrived. */
   readonly headMs: number;
-  /** Until all of it is there. */
+  /** Until the whole request has arrived. */
   readonly requestMs: number;
-  /** In which a client takes nothing of what waits for it. */
+  /** While a client reads nothing although data waits for it. */
   readonly stallMs: number;
 }
 
 export const defaultTimeouts: Timeouts = { headMs: 10_000, requestMs: 300_000, stallMs: 60_000 };
 export const defaultDrainMs = 10_000;
 const headerBytes = 16 * 1024;
-/** How often connections that have come to rest are closed when it stops. */
+/** Interval at which a stopping server closes idle connections. */
 const idleMs = 20;
 
 export interface HttpServer {
   readonly url: string;
-  /** Takes no more requests, ends the streams and waits for what is under way; idempotent. */
+  /** Refuses new requests, ends the streams and waits for requests under way. Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface ListenOptions {
   /** The address to listen at. */
   readonly host: string;
-  /** 0: one that is free. */
+  /** 0 chooses a free port. */
   readonly port: number;
-  /** How long requests under way may take when it stops. */
+  /** How long a stopping server waits for requests under way. */
   readonly drainMs?: number | undefined;
-  /** After which a connection is closed. */
+  /** Time limits after which a connection is closed. */
   readonly timeouts?: Partial<Timeouts> | undefined;
-  /** It stops: streams are to end. */
+  /** Called when the server begins to stop, so that streams end. */
   readonly onStop?: (() => void) | undefined;
 }
 
 const adviceOn = (code = ''): string => {
-  if (code === 'EACCES') return 'give a port that this user may take, such as one above 1023';
+  if (code === 'EACCES') return 'give a port that this user may bind, such as one above 1023';
   if (code === 'ERR_SOCKET_BAD_PORT') return 'give a port up to 65535';
   return 'give an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them';
 };
@@ -57,7 +57,7 @@ const bind = async (server: NetServer, host: string, port: number): Promise<numb
   } catch (cause) {
     const { code } = cause as { code?: string };
     if (code === 'EADDRINUSE') {
-      throw new PerdureError('INVALID_INPUT', `port ${port} is taken: give another, or 0 for any that is free`, {
+      throw new PerdureError('INVALID_INPUT', `port ${port} is in use: give another, or 0 for any free port`, {
         cause,
         details: { port },
       });
@@ -72,7 +72,7 @@ const bind = async (server: NetServer, host: string, port: number): Promise<numb
   return typeof address === 'object' && address ? address.port : port;
 };
 
-/** Fails as a server there would, which is then not begun. */
+/** Fails as starting a server at this address would, without starting one. */
 export const checkListening = async (host: string, port: number): Promise<void> => {
   const server = createServer();
   await bind(server, host, port);
@@ -82,7 +82,7 @@ export const checkListening = async (host: string, port: number): Promise<void> 
 
 export const nameOfHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
-/** Serves what `fetch` answers, with bounds on what a client may send and how long it may take. */
+/** Serves `fetch` with limits on the size and duration of requests. */
 export const listenHttp = async (
   fetch: (request: Request, bindings: object) => unknown,
   { host, port, drainMs = defaultDrainMs, timeouts, onStop }: ListenOptions,
@@ -102,7 +102,7 @@ export const listenHttp = async (
   server.timeout = timerMs(stallMs);
   server.on('request', (_, response) => {
     response.on('timeout', (socket: Socket) => {
-      if (socket.writableLength > 0) socket.destroy(); // else we are the ones who take long
+      if (socket.writableLength > 0) socket.destroy(); // otherwise the server is the slow side
     });
   });
   server.maxHeadersCount = maxHeaders + 1;

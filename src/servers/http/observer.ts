@@ -1,4 +1,4 @@
-/** What the server tells of its work, for logs, metrics and spans. */
+/** Receives reports on the server's work, for logs, metrics and spans. */
 export interface Observer {
   answered(request: Answered): void;
   failed(error: unknown, request: string): void;
@@ -8,7 +8,7 @@ export interface Observer {
 export interface Answered {
   readonly id: string;
   readonly method: string;
-  /** The route, not the address: that may hold names. */
+  /** The route pattern, not the address, because addresses may contain names. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
@@ -17,8 +17,8 @@ export interface Answered {
   readonly key?: string | undefined;
 }
 
-/** What a process tells of itself to those who watch over it. */
+/** Measurements that a process exposes to monitoring. */
 export interface Readings {
-  /** What /metrics answers. */
+  /** Body and type of the answer to /metrics. */
   readonly metrics?: (() => Promise<{ readonly type: string; readonly text: string }>) | undefined;
 }

@@ -13,7 +13,7 @@ test("[HTTP2] the description of the API passes Redocly's linter without an erro
   expect(errors.map(({ message, location }) => `${message} ${location[0]?.pointer}`)).toEqual([]);
 });
 
-test('[HTTP2] every route is described, with who may ask for it', () => {
+test('[HTTP2] every route is described with the role it requires', () => {
   const { paths } = openApi(routes, '0.0.1') as { paths: Record<string, Record<string, Record<string, unknown>>> };
   for (const { path, method, verb, name } of routes) {
     const operation = paths[path]?.[method.toLowerCase()];
@@ -23,7 +23,7 @@ test('[HTTP2] every route is described, with who may ask for it', () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
-test('[HTTP2] every status that a failure of the caller has is described', () => {
+test('[HTTP2] every status of a client error is described', () => {
   const { paths } = openApi(routes, '0.0.1') as { paths: Record<string, Record<string, { responses: object }>> };
   const own = Object.values(statusOf).filter((status) => status < 500 && status !== 405);
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
@@ -31,7 +31,7 @@ test('[HTTP2] every status that a failure of the caller has is described', () =>
   }
 });
 
-test('[HTTP2] every header that counts is described where it does, and nowhere else', () => {
+test('[HTTP2] every supported header is described on exactly the routes that use it', () => {
   const { paths } = openApi(routes, '0.0.1') as {
     paths: Record<string, Record<string, { operationId: string; parameters: { in: string; name: string }[] }>>;
   };
@@ -48,7 +48,7 @@ test('[HTTP2] every header that counts is described where it does, and nowhere e
   expect(keyless).toEqual(['importSessions', 'createKey', 'rotateKey', 'setSecret', 'addWebhook', 'rotateWebhook']);
 });
 
-test('[HTTP2, HTTP3] an idempotency key is described with its least and its greatest length', () => {
+test('[HTTP2, HTTP3] an idempotency key is described with its minimum and maximum length', () => {
   const { paths } = openApi(routes, '0.0.1') as {
     paths: Record<string, Record<string, { parameters: { name: string; schema: object }[] }>>;
   };
@@ -59,7 +59,7 @@ test('[HTTP2, HTTP3] an idempotency key is described with its least and its grea
   });
 });
 
-test("[HTTP2] who answers an approval is told that the approval's own rule decides", () => {
+test('[HTTP2] the routes that answer an approval say that the approval itself decides who may answer', () => {
   const { paths } = openApi(routes, '0.0.1') as {
     paths: Record<string, Record<string, { description: string; 'x-perdure-whom'?: string }>>;
   };
@@ -70,7 +70,7 @@ test("[HTTP2] who answers an approval is told that the approval's own rule decid
   }
 });
 
-test('[HTTP2] every parameter of a query says what it means', () => {
+test('[HTTP2] every query parameter has a description', () => {
   const { paths } = openApi(routes, '0.0.1') as {
     paths: Record<string, Record<string, { parameters: { in: string; name: string; description?: string }[] }>>;
   };

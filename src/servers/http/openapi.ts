@@ -7,7 +7,7 @@ import { bytes, type Route, stream } from './route.ts';
 
 type Schema = Record<string, unknown>;
 
-/** What a key of any area may ask for stands here. */
+/** Tag of the operations that a key of any area may use. */
 export const anyArea = 'sessions';
 
 const problem = {
@@ -24,7 +24,7 @@ const problem = {
   },
 };
 
-/** Collects the schemas that have a name of their own, so that each stands once. */
+/** Collects the named schemas, so that each appears once. */
 export class Components {
   readonly schemas: Record<string, Schema> = { Problem: problem };
 
@@ -50,7 +50,10 @@ export class Components {
   }
 }
 
-/** `#/$defs/X` is where a schema by itself has what it names; here it is a component. `#` is the schema itself. */
+/**
+ * A standalone schema keeps its definitions at `#/$defs/X`; in the document they are components. `#` is the schema
+ * itself.
+ */
 const withComponentRefs = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as Schema;
 
@@ -71,11 +74,11 @@ const parameters = (components: Components, place: 'path' | 'query', shape: z.Zo
 
 const headerFields = {
   'Idempotency-Key': CallersKey.describe(
-    'The same key with the same request is done once, and answered the same again.',
+    'A request repeated with the same key is done once and gets the first answer again.',
   ),
   'If-None-Match': z.string().describe('Answers 304 when the state still has this ETag.'),
   'If-Match': z.string().describe('Refuses with 412 when the state has another ETag.'),
-  'Last-Event-ID': z.string().describe('Goes on after the frame with this id.'),
+  'Last-Event-ID': z.string().describe('Resumes after the frame with this id.'),
 } as const;
 const headerNames = Object.keys(headerFields) as (keyof typeof headerFields)[];
 
@@ -109,8 +112,8 @@ const answerOf = (components: Components, route: Route): Schema => {
   const { answer, status = 200, condition } = route;
   if (!answer) return { 204: { description: 'Done.' } };
   return {
-    [status]: { description: status === 202 ? 'Taken on.' : 'As asked.', content: contentOf(components, route) },
-    ...(condition === 'if-none-match' && { 304: { description: 'The state is still the one with that ETag.' } }),
+    [status]: { description: status === 202 ? 'Accepted.' : 'Success.', content: contentOf(components, route) },
+    ...(condition === 'if-none-match' && { 304: { description: 'The state still has that ETag.' } }),
   };
 };
 
@@ -119,18 +122,18 @@ const failure = (description: string) => ({
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 });
 
-/** Told once, and referred to by every operation. */
+/** Defined once, and referenced by every operation. */
 const failureResponses = {
-  Invalid: failure('What was asked for is not valid.'),
-  Unauthenticated: failure('No API key, or no valid one.'),
-  Forbidden: failure('The role or the areas of the key do not reach so far.'),
-  NotFound: failure('There is no such thing in this workspace.'),
-  Conflict: failure('It cannot be done as things are.'),
-  StateMoved: failure('The state is another than the one that was named.'),
-  TooLarge: failure('The body is larger than this route takes.'),
-  Refused: failure('It is understood, and cannot be taken as it is.'),
+  Invalid: failure('The request is not valid.'),
+  Unauthenticated: failure('The API key is missing or not valid.'),
+  Forbidden: failure('The role or the areas of the key do not allow this.'),
+  NotFound: failure('The workspace has no such thing.'),
+  Conflict: failure('The current state of the resource does not allow this.'),
+  StateMoved: failure('The state does not have the given ETag.'),
+  TooLarge: failure('The body is larger than this route accepts.'),
+  Refused: failure('The request is well-formed, but its content cannot be accepted.'),
   TooMany: failure('Too many requests with this key: see Retry-After.'),
-  Unable: failure('No failure of the caller: the server, its store or a model cannot do it now.'),
+  Unable: failure('Not an error of the client: the server, its store or a model cannot do it now.'),
 };
 
 const failureRef = (name: keyof typeof failureResponses) => ({ $ref: `#/components/responses/${name}` });
@@ -174,7 +177,7 @@ const operation = (components: Components, route: Route): Schema => {
   };
 };
 
-/** The whole of the API as OpenAPI 3.1, from the table of routes. */
+/** Builds the OpenAPI 3.1 document of the whole API from the table of routes. */
 export const openApi = (routes: readonly Route[], version: string): Schema => {
   const components = new Components();
   const paths: Record<string, Schema> = {};
@@ -189,12 +192,12 @@ export const openApi = (routes: readonly Route[], version: string): Schema => {
       title: 'Perdure',
       version,
       summary: 'Durable sessions for agents',
-      description: 'Every request acts as one member of one workspace: that of its key.',
+      description: 'Every request acts as one member of one workspace, both given by its key.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'This server.' }],
     security: [{ key: [] }],
-    tags: [...areas].map((name) => ({ name, description: `What belongs to ${name}.` })),
+    tags: [...areas].map((name) => ({ name, description: `Operations of the area ${name}.` })),
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'A key: pdk_…' } },

@@ -33,7 +33,7 @@ test.for([
   );
 });
 
-test('[HTTP4] only origins that were named are told that they may read', () => {
+test('[HTTP4] only configured origins receive CORS headers that let them read', () => {
   expect(corsHeaders(asked({ origin: 'https://evil.example' }), rules)).toEqual({ vary: 'origin' });
   expect(corsHeaders(asked({ origin: 'https://evil.example' }), { ...rules, origins: [] })).toEqual({});
   expect(corsHeaders(asked({ origin: 'https://app.example.org' }), rules)).toMatchObject({

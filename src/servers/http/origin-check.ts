@@ -1,9 +1,9 @@
 import { PerdureError } from '../../schema/error.ts';
 
 export interface OriginRules {
-  /** Names under which the server may be asked, beside the loopback ones when it listens there. */
+  /** Host names that the server answers to, including the loopback names when it listens there. */
   readonly hosts: readonly string[];
-  /** Pages elsewhere that may ask from a browser; none by default. */
+  /** Other origins whose pages may send requests from a browser; none by default. */
   readonly origins: readonly string[];
 }
 
@@ -13,13 +13,13 @@ export const isLoopback = (host: string): boolean => loopback.has(host) || host 
 
 const nameOf = (host: string): string => host.replace(/:\d{1,5}$/, '').toLowerCase();
 
-/** Against pages that rebind a name of theirs to this address, and against those of other sites. */
+/** Protects against DNS rebinding and against pages of other sites. */
 export const refuseForeign = (request: Request, rules: OriginRules): void => {
   const host = request.headers.get('host') ?? '';
   if (!rules.hosts.includes(nameOf(host))) {
     throw new PerdureError(
       'FORBIDDEN',
-      'this server does not answer under that name: start it with --allow-host NAME if it should',
+      'this server does not answer to that host name: start it with --allow-host NAME to allow it',
     );
   }
   const origin = request.headers.get('origin');
@@ -28,11 +28,11 @@ export const refuseForeign = (request: Request, rules: OriginRules): void => {
   if (from && from.host.toLowerCase() === host.toLowerCase()) return;
   throw new PerdureError(
     'FORBIDDEN',
-    'pages of other sites may not ask here: start the server with --allow-origin ORIGIN if this one may',
+    'pages from this origin may not send requests here: start the server with --allow-origin ORIGIN to allow them',
   );
 };
 
-/** For an origin that may ask; nothing for all others, which is what browsers take as a refusal. */
+/** Only an allowed origin gets these headers. Browsers treat their absence as a refusal. */
 export const corsHeaders = (request: Request, { origins }: OriginRules): Record<string, string> => {
   const origin = request.headers.get('origin');
   if (origins.length === 0) return {};

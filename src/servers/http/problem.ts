@@ -1,7 +1,7 @@
 import { type ErrorCode, PerdureError } from '../../schema/error.ts';
 import { jsonText } from './json-text.ts';
 
-/** Total, so that no new code goes out as a defect. */
+/** A total Record, so that no new code is answered as a defect. */
 export const statusOf: Record<ErrorCode, number> = {
   INVALID_INPUT: 400,
   UNAUTHENTICATED: 401,
@@ -61,7 +61,7 @@ export const unauthenticated = new PerdureError(
   'the request has no valid API key: send one as authorization: Bearer pdk_…, or put it into PERDURE_KEY for the command line; on the store itself, without --server, `perdure keys ls` lists keys and `perdure keys create` makes one',
 );
 
-/** What a failure says in headers, for clients that do not read it. */
+/** Repeats parts of an error in headers, for clients that do not read the body. */
 const headersOf = (error: PerdureError): Record<string, string> => {
   const { retryAfterSeconds, allow } = error.details;
   return {
@@ -71,14 +71,15 @@ const headersOf = (error: PerdureError): Record<string, string> => {
   };
 };
 
-/** RFC 9457. What is no PerdureError is a defect: the client gets the id under which it was logged, and nothing else. */
+/**
+ * Answers as RFC 9457 says. Any other error is a defect: the client gets only the id under which the server logged
+ * it.
+ */
 export const problemResponse = (error: unknown, request: string): Response => {
   const known = error instanceof PerdureError ? error : undefined;
   const status = known ? statusOf[known.code] : 500;
   const code = known?.code ?? 'DEFECT';
-  const detail =
-    known?.message ??
-    'something went wrong here that should not: the log of the server has it by the id of the request';
+  const detail = known?.message ?? 'internal error; search the server log for this request id';
   const body = {
     type: `urn:perdure:error:${code}`,
     title: code,

@@ -10,7 +10,7 @@ interface Bucket {
 
 const maxBuckets = 10_000;
 
-/** A bucket of tokens for each name, in this process. */
+/** A token bucket for each name, in this process. */
 export class RateLimit {
   readonly #rate: Rate;
   readonly #now: () => number;
@@ -21,7 +21,7 @@ export class RateLimit {
     this.#now = now;
   }
 
-  /** The seconds to wait; undefined when it may go on. */
+  /** Returns the seconds to wait, or undefined when the request may proceed. */
   take(name: string): number | undefined {
     const { perSecond, burst } = this.#rate;
     const now = this.#now();
@@ -34,7 +34,7 @@ export class RateLimit {
     return undefined;
   }
 
-  /** Those longest unused go first: they are full again anyhow. */
+  /** Evicts the bucket that is unused for longest, because it is full again anyway. */
   #keep(name: string, bucket: Bucket): void {
     this.#buckets.delete(name);
     this.#buckets.set(name, bucket);

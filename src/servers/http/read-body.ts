@@ -1,13 +1,13 @@
 import { PerdureError } from '../../schema/error.ts';
 
 const tooLarge = (maxBytes: number): PerdureError =>
-  new PerdureError('PAYLOAD_TOO_LARGE', `the body is larger than ${maxBytes} bytes, which this route takes at most`, {
+  new PerdureError('PAYLOAD_TOO_LARGE', `the body is larger than ${maxBytes} bytes, the limit of this route`, {
     details: { maxBytes },
   });
 
 const invalid = (why: string): PerdureError => new PerdureError('INVALID_INPUT', `the body ${why}`);
 
-/** A length that is told is believed, so that nothing is read in vain; what is not told is counted. */
+/** Checks the declared length first, so that nothing is read in vain, and counts the bytes as they arrive. */
 export async function* limited(
   request: Request,
   maxBytes: number,
@@ -15,7 +15,7 @@ export async function* limited(
 ): AsyncGenerator<Uint8Array, void, void> {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const encoding = request.headers.get('content-encoding') ?? 'identity';
-  if (encoding !== 'identity') throw invalid('is compressed: send it as it is');
+  if (encoding !== 'identity') throw invalid('is compressed: send it without content-encoding');
   if (!request.body) return;
   let size = 0;
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
@@ -30,13 +30,13 @@ const maxDepth = 256;
 const maxValues = 500_000;
 const tooMany = new PerdureError(
   'PAYLOAD_TOO_LARGE',
-  `the body has more than ${maxValues} values: send less at once, or what is large as a text or a file`,
+  `the body has more than ${maxValues} values: send less at once, or send large content as a string or a file`,
   { details: { maxValues } },
 );
 
 const isClosing = (char: number): boolean => char === 0x5d || char === 0x7d;
 
-/** Before it is parsed: schemas go down by recursion, and a value costs far more than its text. */
+/** Runs before parsing, because schemas recurse and a parsed value costs far more memory than its text. */
 const refuseDense = (text: string): void => {
   let depth = 0;
   let values = 1;
@@ -69,13 +69,13 @@ const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalid('is not JSON'); // why would repeat some of it, which may be secret
+    throw invalid('is not JSON'); // the parser's message would quote the body, which may hold a secret
   }
 };
 
 const isUtf8 = /^charset=("?)utf-?8\1$/;
 
-/** No body is an empty object: most routes need nothing. */
+/** An empty body counts as an empty object, because most routes require no field. */
 export const readJson = async (
   request: Request,
   maxBytes: number,

@@ -5,15 +5,15 @@ import { clipped } from '../../schema/parse-input.ts';
 const innerOf = (schema: z.core.$ZodType): z.core.$ZodType =>
   schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? innerOf(schema.unwrap()) : schema;
 
-/** Whether a parameter may be given several times. */
+/** Whether a parameter may be repeated. */
 export const isList = (schema: z.core.$ZodType): boolean => innerOf(schema) instanceof z.ZodArray;
 
-/** Of one parameter. */
+/** Maximum values of one parameter. */
 const maxValues = 100;
-/** A list that is full, and what may be given beside it. */
+/** One full list, and room for other parameters beside it. */
 const maxParameters = maxValues + 50;
 
-/** As the schema expects it: texts, and lists of them. */
+/** Reads the query as the schema expects it: strings, and lists of strings. */
 export const readQuery = ({ search }: URL, shape: z.ZodRawShape): Record<string, string | string[]> => {
   if (search.split('&').length > maxParameters) {
     throw new PerdureError('INVALID_INPUT', `the query has more than ${maxParameters} parameters`);
@@ -25,7 +25,7 @@ export const readQuery = ({ search }: URL, shape: z.ZodRawShape): Record<string,
     const takesList = schema !== undefined && isList(schema);
     const most = takesList ? maxValues : 1;
     if (pairs.length > most) {
-      const times = `${pairs.length} times, and may be ${most === 1 ? 'once' : `${most} times`}`;
+      const times = `${pairs.length} times; allowed: ${most === 1 ? 'once' : `${most} times`}`;
       throw new PerdureError('INVALID_INPUT', `the query: ${clipped(name)} is given ${times}`);
     }
     const values = pairs.map(([, value]) => value);

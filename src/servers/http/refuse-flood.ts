@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { PerdureError } from '../../schema/error.ts';
 
-/** Of one request. The server is to keep one more, so that nothing is dropped without a word. */
+/**
+ * Maximum headers of a request. The parser must keep one more, so that an excess header is seen and not dropped
+ * silently.
+ */
 export const maxHeaders = 100;
 
 export const refuseFlood = ({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): void => {

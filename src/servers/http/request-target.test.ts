@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { refuseOddTarget } from './request-target.ts';
 
 test.for(['/', '/v1/sessions?status=open&status=paused', '/v1/x/%C3%A9?path=a%2F..%2Fb', '/v1/a..b/.c/...'])(
-  '[HTTP11] %s is taken as it is',
+  '[HTTP11] %s is accepted unchanged',
   (target) => {
     expect(() => refuseOddTarget(target)).not.toThrow();
   },

@@ -11,12 +11,15 @@ const isText = (encoded: string): boolean => {
   }
 };
 
-/** What two readers of an address would take for two things is refused, so that nobody is led elsewhere than a proxy before us let them. */
+/**
+ * Refuses addresses that two parsers could read differently. Otherwise a request could reach a route that a proxy in
+ * front of the server has blocked.
+ */
 export const refuseOddTarget = (target: string): void => {
   const [path = ''] = target.split('?', 1);
   if (path.startsWith('/') && !/[\\#]/.test(target) && !dotSegment.test(path) && isText(target)) return;
   throw new PerdureError(
     'INVALID_INPUT',
-    'the address is not one that all read alike: send a path without . and .., with all else than UTF-8 and plain characters encoded',
+    'the address is ambiguous: send a path without \\, # and the segments . and .., percent-encoded as UTF-8',
   );
 };

@@ -4,14 +4,14 @@ import type { ScopedRuntime } from '../../core/runtime/scoped-runtime.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Bytes in place of JSON; they are given to the handler as they come. */
+/** Raw bytes instead of JSON; the handler reads them as they arrive. */
 export const bytes = Symbol('bytes');
 /** Server-sent events. */
 export const stream = Symbol('stream');
 
 export type Shape = z.ZodRawShape;
 type Primitive = string | number | boolean | null | undefined;
-/** What the library gives is not to be changed. */
+/** The library's results are immutable. */
 type ReadonlyDeep<T> = unknown extends T
   ? T
   : T extends Primitive
@@ -22,7 +22,7 @@ type ReadonlyDeep<T> = unknown extends T
 
 export type Values<S extends Shape> = z.infer<z.ZodObject<S>>;
 
-/** What a handler is given: the runtime as the member who asks, and what was asked, checked. */
+/** Input of a handler: the runtime acting as the member, and the validated request. */
 export interface RouteCall<Params, Query, Body> {
   readonly runtime: ScopedRuntime;
   readonly params: Params;
@@ -30,23 +30,23 @@ export interface RouteCall<Params, Query, Body> {
   readonly body: Body;
   readonly headers: Headers;
   readonly idempotencyKey?: string | undefined;
-  /** Aborted when the client goes away, the server stops, or the key does not count any more. */
+  /** Aborts when the client disconnects, the server stops, or the key is no longer valid. */
   readonly signal: AbortSignal;
-  /** Of a body that is bytes. */
+  /** The body of a route that takes bytes. */
   readonly content: AsyncIterable<Uint8Array>;
-  /** For what is answered piece by piece: it breaks off when something goes wrong, or the key does not count any more. */
+  /** For an answer sent in pieces: breaks off on an error, or when the key is no longer valid. */
   readonly lasting: (chunks: AsyncIterable<Uint8Array>) => Promise<AsyncIterable<Uint8Array>>;
-  /** For what may wait without end: a key has a bounded number of waits and streams. */
+  /** For work of unlimited duration, because a key may have only so many waits and streams. */
   readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
   /** Answers with server-sent events. */
   readonly events: (source: EventSource) => Response;
 }
 
-/** What a stream of events is made of. */
+/** Source of an event stream. */
 export interface EventSource {
-  /** In their order, read only as fast as the client takes them. */
+  /** Yields frames in order, read only as fast as the client reads. */
   readonly frames: (signal: AbortSignal) => AsyncIterable<Frame>;
-  /** What is shown and not kept: told when there is room, and dropped when the client is too slow. */
+  /** Subscribes to previews. They are sent when there is room, and dropped for a slow client. */
   readonly previews?: ((listener: (preview: unknown) => void) => () => void) | undefined;
 }
 
@@ -58,31 +58,34 @@ export interface Frame {
 
 export interface RouteDefinition<P extends Shape, Q extends Shape, B extends z.ZodType, A extends z.ZodType> {
   readonly method: Method;
-  /** As OpenAPI writes it: `/v1/sessions/{session}`. */
+  /** Spelled as in OpenAPI: `/v1/sessions/{session}`. */
   readonly path: string;
-  /** Its operation id. */
+  /** Operation id. */
   readonly name: string;
-  /** What it does, in the words of `permissions.ts`, which says who may. */
+  /** The verb of `permissions.ts`, which decides who may call it. */
   readonly verb: Verb;
   readonly summary: string;
   readonly about?: string;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B | typeof bytes;
-  /** Of the body, when it is more than what JSON usually is. */
+  /** Maximum size of the body, where the usual limit for JSON is too small. */
   readonly maxBytes?: number;
-  /** Its body is read piece by piece, and has bounds of its own. */
+  /** The handler reads the body piece by piece and limits it itself. */
   readonly keepsNoBody?: true;
-  /** In a workspace: it takes so much of the server that several must not add up. */
+  /** One request at a time per workspace, because several together would take too much of the server. */
   readonly isOneAtATime?: true;
   readonly status?: 200 | 201 | 202;
   /** Undefined: 204 without content. */
   readonly answer?: A | typeof bytes | typeof stream;
-  /** In place of a stream, for who does not follow it. */
+  /** JSON answer for clients that do not follow the stream. */
   readonly page?: z.ZodType;
-  /** Who keeps an Idempotency-Key: the server with its answer, which is usual, or the library with what was done. Nobody where an answer holds a secret. */
+  /**
+   * Where an idempotency key is kept: by the server with its answer (the default), or by the library with the event.
+   * By nobody where an answer holds a secret.
+   */
   readonly keyKeptBy?: 'server' | 'library' | 'nobody';
-  /** What is asked for by the tag of a state. */
+  /** Conditional header, which takes the ETag of a state. */
   readonly condition?: 'if-match' | 'if-none-match';
   handle(
     call: RouteCall<Values<P>, Values<Q>, z.infer<B>>,
@@ -93,7 +96,7 @@ export interface Route extends Omit<RouteDefinition<Shape, Shape, z.ZodType, z.Z
   handle(call: RouteCall<never, never, never>): Promise<unknown>;
 }
 
-/** Lets the compiler know parameters and bodies inside `handle`, and forgets them outside. */
+/** Types parameters and bodies inside `handle`, and erases them outside. */
 export const defineRoute = <
   P extends Shape = Record<never, never>,
   Q extends Shape = Record<never, never>,
@@ -103,6 +106,6 @@ export const defineRoute = <
   route: RouteDefinition<P, Q, B, A>,
 ): Route => route as unknown as Route;
 
-/** An answer with headers or a status of its own. */
+/** An answer with its own headers or status. */
 export const answered = (value: unknown, headers: Record<string, string>, status = 200): Response =>
   new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json', ...headers } });

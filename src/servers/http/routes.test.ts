@@ -16,7 +16,7 @@ const runOnce = async (server: TestServer, session: string, input = 'Go') => {
   return server.json(`${session}/runs/${run}?wait=true`);
 };
 
-test('[HTTP1] a session is opened, described, listed, and driven by a loop of its own', async () => {
+test('[HTTP1] a session can be opened, described, listed and driven by an external loop', async () => {
   const server = await startTestServer();
   const { json } = server;
   const session = await openSession(server, { title: 'First', metadata: { team: 'a' } });
@@ -41,7 +41,7 @@ test('[HTTP1] a session is opened, described, listed, and driven by a loop of it
   expect(await json(`${session}/tree`)).toMatchObject({ forks: [] });
 });
 
-test('[HTTP1] an input is answered by a run, which can be looked at, waited for and read as it goes', async () => {
+test('[HTTP1] an input starts a run that can be read, awaited and followed', async () => {
   const server = await startTestServer();
   const { json, ask } = server;
   const session = await openSession(server, { agent: { name: 'tester' } });
@@ -58,7 +58,7 @@ test('[HTTP1] an input is answered by a run, which can be looked at, waited for 
   expect((await json('/v1/agents')).agents).toMatchObject([{ name: 'tester', tools: [{ name: 'echo' }] }]);
 });
 
-test('[HTTP1] the state is read by its tag, changed by a patch, compared and taken back', async () => {
+test('[HTTP1] the state can be read by ETag, patched, compared and reverted', async () => {
   const server = await startTestServer();
   const { json, ask } = server;
   const session = await openSession(server);
@@ -90,7 +90,7 @@ test('[HTTP1] the state is read by its tag, changed by a patch, compared and tak
   expect(await json(`${session}/compact`, post())).toEqual({});
 });
 
-test('[HTTP1] a session is forked, rewound, adopted, retried, handed over, paused and closed', async () => {
+test('[HTTP1] a session can be forked, rewound, adopted, retried, handed over, paused and closed', async () => {
   const server = await startTestServer();
   const { json } = server;
   const session = await openSession(server, { agent: { name: 'tester' } });
@@ -123,7 +123,7 @@ test('[HTTP1] a session is forked, rewound, adopted, retried, handed over, pause
   }
 });
 
-test('[HTTP1] files are written, read, compared and restored, and artifacts are kept', async () => {
+test('[HTTP1] files can be written, read, compared and restored, and artifacts kept', async () => {
   const server = await startTestServer();
   const { json, ask } = server;
   const session = await openSession(server);
@@ -153,7 +153,7 @@ test('[HTTP1] files are written, read, compared and restored, and artifacts are 
   expect((await json(`${session}/files`)).files).toEqual([]);
 });
 
-test('[HTTP1] a session is exported and taken over again', async () => {
+test('[HTTP1] a session can be exported and imported again', async () => {
   const server = await startTestServer();
   const { ask, json, runtime } = server;
   const session = await openSession(server);
@@ -169,7 +169,7 @@ test('[HTTP1] a session is exported and taken over again', async () => {
   expect(await json('/v1/rebuild-projections', post())).toMatchObject({ events: expect.any(Number) });
 });
 
-test('[HTTP3] the same key with the same request is done once, and answered the same again', async () => {
+test('[HTTP3] a request repeated with its idempotency key is done once and gets the first answer again', async () => {
   const server = await startTestServer();
   const { json, ask } = server;
   const keyed = (key: string, body: unknown) => ({ ...post(body), headers: { 'idempotency-key': key } });
@@ -182,10 +182,10 @@ test('[HTTP3] the same key with the same request is done once, and answered the 
   const { events } = await json(`${session}/messages`, keyed('k2', message));
   expect((await json(`${session}/messages`, keyed('k2', message))).events).toEqual(events);
   const byAnother = { ...keyed('k2', message), key: server.keys.member };
-  expect((await ask(`${session}/messages`, byAnother)).status, 'what another says is not taken for said').toBe(422);
+  expect((await ask(`${session}/messages`, byAnother)).status, 'a key of another member is not shared').toBe(422);
 });
 
-test('[HTTP3] so is what is changed, put or removed, for the state that it was meant for', async () => {
+test('[HTTP3] the same holds for PATCH, PUT and DELETE, and a key is bound to its if-match', async () => {
   const server = await startTestServer();
   const { json, ask } = server;
   const session = await openSession(server);
@@ -213,7 +213,7 @@ test('[HTTP3] so is what is changed, put or removed, for the state that it was m
   }
 });
 
-test('[HTTP3] where a secret is shown or taken no key is kept: the same again is done again', async () => {
+test('[HTTP3] routes that show or take a secret keep no idempotency key, so that a repeated request is done again', async () => {
   const { json, runtime } = await startTestServer();
   const keyed = (method: string, body: unknown = {}) => ({ method, body, headers: { 'idempotency-key': 'k' } });
   const [first, second] = [await json('/v1/keys', keyed('POST')), await json('/v1/keys', keyed('POST'))];
@@ -227,7 +227,7 @@ test('[HTTP3] where a secret is shown or taken no key is kept: the same again is
   expect(await admin.once({ key: 'k', of: 'anything', body: {} }, async () => 'free')).toBe('free');
 });
 
-test('[HTTP3] a tag that a proxy has made weak, one of several, and any at all are known again', async () => {
+test('[HTTP3] a weak ETag, one in a list and * all match the current state', async () => {
   const server = await startTestServer();
   const session = await openSession(server);
   const etag = (await server.ask(`${session}/state`)).headers.get('etag')!;
@@ -237,7 +237,7 @@ test('[HTTP3] a tag that a proxy has made weak, one of several, and any at all a
   expect(await statusFor('"another"')).toBe(200);
 });
 
-test('[HTTP1] what went wrong is told as RFC 9457 says, with the code and what to do next', async () => {
+test('[HTTP1] an error is answered as RFC 9457 says, with its code and the next step', async () => {
   const { ask } = await startTestServer();
   const missing = await ask('/v1/sessions/ses_01jd3v8m9k5x7q2w4e6r8t0y1a');
   expect(missing.status).toBe(404);
@@ -252,7 +252,7 @@ test('[HTTP1] what went wrong is told as RFC 9457 says, with the code and what t
   expect((await ask('/v1/sessions?nonsense=1')).status).toBe(400);
 });
 
-test('[HTTP7] members, keys and the audit log', async () => {
+test('[HTTP7] the routes of members, keys and the audit log check roles and areas', async () => {
   const server = await startTestServer();
   const { json, ask, keys } = server;
   expect(await json('/v1/me')).toMatchObject({ member: 'the-admin', role: 'admin' });
@@ -270,12 +270,12 @@ test('[HTTP7] members, keys and the audit log', async () => {
   await json('/v1/members/ada', { method: 'PATCH', body: { role: 'viewer' } });
   await json('/v1/members/ada', { method: 'DELETE' });
   const { entries } = await json('/v1/audit?limit=100');
-  const told = entries.map(({ verb, member, outcome }: Record<string, string>) => `${member} ${verb} ${outcome}`);
-  expect(told).toContain('the-viewer keys.list FORBIDDEN');
-  expect(told).toContain('the-admin keys.rotate done');
+  const entryTexts = entries.map(({ verb, member, outcome }: Record<string, string>) => `${member} ${verb} ${outcome}`);
+  expect(entryTexts).toContain('the-viewer keys.list FORBIDDEN');
+  expect(entryTexts).toContain('the-admin keys.rotate done');
 });
 
-test('[HTTP1] secrets are put in, listed by name and removed; no answer tells a value', async () => {
+test('[HTTP1] secrets can be set, listed by name and removed, and no answer contains a value', async () => {
   const { json, ask, server, keys } = await startTestServer();
   const value = 'a-value-that-nobody-may-see';
   const answers = [
@@ -297,7 +297,7 @@ test('[HTTP1] secrets are put in, listed by name and removed; no answer tells a 
   expect((await ask('/v1/secrets/github', { method: 'DELETE' })).status).toBe(404);
 });
 
-test('[HTTP1] what is wrong with an input or a message is told by its path in the body', async () => {
+test('[HTTP1] an invalid input or message is reported with its path in the body', async () => {
   const server = await startTestServer({}, {}, { hasWorker: false });
   const session = await openSession(server, { agent: { name: 'tester' } });
   const detailOf = async (route: string, body: unknown) => {
@@ -318,16 +318,16 @@ test('[HTTP1] what is wrong with an input or a message is told by its path in th
   );
 });
 
-test('[IN6] no body is judged entry by entry without looking ahead', () => {
+test('[IN6] every list and record in a body stops validating after its first invalid entries', () => {
   const found = routes.flatMap(({ name, body }) => (body && body !== bytes ? unbounded(body as never, name) : []));
   expect(found).toEqual([]);
 });
 
 test.for([
-  ['as many as a body may have', 499_000, 400],
+  ['as many as a body allows', 499_000, 400],
   ['sixteen megabytes', 8_000_000, 413],
 ] as const)(
-  '[IN6, HTTP6] entries that are all wrong, %s, are refused at once, and the answer is short',
+  '[IN6, HTTP6] a list of invalid entries, %s, is refused at once with a short answer',
   async ([, length, status]) => {
     const server = await startTestServer();
     const session = await openSession(server);

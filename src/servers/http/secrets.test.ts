@@ -12,7 +12,7 @@ import { newSqliteFile } from '../../../test/support/stores/sqlite-file.ts';
 import { defineAgent, defineScript, defineTool } from '../../index.ts';
 import { startObserving } from '../observe/index.ts';
 
-/** Another service, which a tool speaks to with a secret. */
+/** Another service, which a tool calls with a secret. */
 const startService = async () => {
   const asked: (string | undefined)[] = [];
   const service = createServer((request, response) => {
@@ -25,7 +25,7 @@ const startService = async () => {
   return { asked, url: `http://127.0.0.1:${(service.address() as AddressInfo).port}` };
 };
 
-/** All forms in which it would be given away; of those that are plain the form is one. */
+/** Every encoding in which the value could leak; for plain values they are all the same. */
 const formsOf = (value: string): readonly string[] => [
   value,
   JSON.stringify(value).slice(1, -1),
@@ -33,12 +33,12 @@ const formsOf = (value: string): readonly string[] => [
   Buffer.from(value).toString('base64').slice(0, 20),
 ];
 
-test('[RED9] no value of the vault and no key is in an answer, a stream, a line of the log, a metric or a file, but on the wire of the tool', async () => {
+test("[RED9] no vault value and no key appears in an answer, a stream, the log, a metric or a file, only in the tool's own request", async () => {
   const value = `planted "${randomBytes(12).toString('hex')}" é/+`;
   const service = await startService();
   const leak = defineTool({
     name: 'leak',
-    description: 'Asks a service, and tells all it knows.',
+    description: 'Calls a service and returns everything it knows.',
     input: z.object({}),
     effects: 'none',
     secrets: ['service'],
@@ -81,7 +81,7 @@ test('[RED9] no value of the vault and no key is in an answer, a stream, a line 
   const { secret: signing, webhook } = await json('/v1/webhooks', { method: 'POST', body: hook });
   expect(signing).toMatch(/^whsec_/);
 
-  const told: string[] = [];
+  const output: string[] = [];
   const body = { agent: { name: 'leaking' }, title: `About ${value}`, metadata: { [value]: value } };
   const { id: session } = await json('/v1/sessions', { method: 'POST', body });
   const path = `/v1/sessions/${session}`;
@@ -92,15 +92,15 @@ test('[RED9] no value of the vault and no key is in an answer, a stream, a line 
       for await (const chunk of response.body!.pipeThrough(
         new TextDecoderStream(),
       ) as unknown as AsyncIterable<string>) {
-        told.push(chunk);
+        output.push(chunk);
       }
     } catch {} // left
   });
   const { run } = await json(`${path}/runs`, { method: 'POST', body: { input: `Keep ${value} to yourself` } });
   expect(await json(`${path}/runs/${run}?wait=true`)).toMatchObject({ status: 'succeeded' });
-  const patch = [{ op: 'add', path: '/facts/told', value: { deep: [value] } }];
+  const patch = [{ op: 'add', path: '/facts/output', value: { deep: [value] } }];
   await json(`${path}/state`, { method: 'PATCH', body: { patch, why: value } });
-  // What is refused is in no log either.
+  // Refused requests must not reach the log either.
   await ask(`${path}/files/content?path=${encodeURIComponent(value)}`, { method: 'PUT', body: value });
   await ask(`/v1/sessions/${encodeURIComponent(value)}?${encodeURIComponent(value)}=1`, {
     headers: { 'x-request-id': token },
@@ -120,18 +120,18 @@ test('[RED9] no value of the vault and no key is in an answer, a stream, a line 
       signal: AbortSignal.any([leaving.signal, AbortSignal.timeout(isStream(address) ? 300 : 10_000)]),
     });
     const text = await answer.text().catch(() => '');
-    told.push(`${route.operationId} ${text}`, JSON.stringify([...answer.headers]));
+    output.push(`${route.operationId} ${text}`, JSON.stringify([...answer.headers]));
   }
-  told.push(await (await ask('/metrics', { key: '' })).text());
+  output.push(await (await ask('/metrics', { key: '' })).text());
   leaving.abort();
   await Promise.all(streams);
 
   expect(service.asked).toEqual([encodeURIComponent(value)]);
-  expect(told.join('')).toContain('[secret service]');
+  expect(output.join('')).toContain('[secret service]');
   expect(lines.length).toBeGreaterThan(50);
   const files = readdirSync(dirname(file), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const places: Readonly<Record<string, readonly string[]>> = {
-    answer: told,
+    answer: output,
     log: lines,
     file: files.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1')),
   };

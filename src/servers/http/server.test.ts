@@ -33,7 +33,7 @@ async function* framesOf(response: Response): AsyncGenerator<Record<string, stri
   }
 }
 
-/** Without what only keeps the line open; undefined at the end. */
+/** Skips frames that only keep the connection open. Returns undefined at the end. */
 const nextEvent = async (
   frames: AsyncGenerator<Record<string, string>>,
 ): Promise<Record<string, string> | undefined> => {
@@ -43,7 +43,7 @@ const nextEvent = async (
   }
 };
 
-test('[HTTP8] a reader that comes back with the last id it saw misses nothing and sees nothing twice', async () => {
+test('[HTTP8] a reader that reconnects with its last id misses no event and gets none twice', async () => {
   const server = await startTestServer();
   const session = await openSession(server);
   for (const text of ['a', 'b', 'c']) await say(server, session, text);
@@ -66,7 +66,7 @@ test('[HTTP8] a reader that comes back with the last id it saw misses nothing an
   expect(seen).toEqual([1, 2, 3, 4, 5, 6]);
 });
 
-test('[HTTP8] a bounded read is one page of JSON, or a stream that ends', async () => {
+test('[HTTP8] a read without follow returns one page of JSON, or a stream that ends', async () => {
   const server = await startTestServer();
   const session = await openSession(server);
   for (const text of ['a', 'b', 'c']) await say(server, session, text);
@@ -78,7 +78,7 @@ test('[HTTP8] a bounded read is one page of JSON, or a stream that ends', async 
   expect((await stream.text()).match(/^id: /gm)).toHaveLength(4);
 });
 
-test('[HTTP8] who would go on after an event that is not there is told so, and does not wait for it', async () => {
+test('[HTTP8] resuming after an event that does not exist is refused instead of waiting for it', async () => {
   const server = await startTestServer();
   const session = await openSession(server, { agent: { name: 'tester' } });
   const { run } = await server.json(`${session}/runs`, { method: 'POST', body: { input: 'Go' } });
@@ -96,7 +96,7 @@ test('[HTTP8] who would go on after an event that is not there is told so, and d
   expect(status).toBe(400);
 });
 
-test('[HTTP8, RUN22] the stream of a run says that it is over, also to who comes after its end', async () => {
+test('[HTTP8, RUN22] the stream of a run ends with an end frame, also for a reader that comes after the end', async () => {
   const server = await startTestServer();
   const session = await openSession(server, { agent: { name: 'tester' } });
   const { run } = await server.json(`${session}/runs`, { method: 'POST', body: { input: 'Go' } });
@@ -107,7 +107,7 @@ test('[HTTP8, RUN22] the stream of a run says that it is over, also to who comes
   expect(await read(`?after=${seq}`)).toBe(`: open\n\n${end}`);
 });
 
-test('[HTTP1] what is not done at an address is told with what is', async () => {
+test('[HTTP1] an unsupported method is answered with the supported ones in Allow', async () => {
   const { ask } = await startTestServer();
   const allowed = async (method: string, path: string) => {
     const { status, headers } = await ask(path, { method });
@@ -122,7 +122,7 @@ test('[HTTP1] what is not done at an address is told with what is', async () => 
   expect(await allowed('OPTIONS', '/v1/session')).toEqual([204, null]);
 });
 
-test('[HTTP9] a stream ends soon after its key was revoked', async () => {
+test('[HTTP9] a stream ends soon after its key is revoked', async () => {
   const server = await startTestServer();
   const session = await openSession(server);
   const { key, token } = await server.json('/v1/keys', { method: 'POST', body: { role: 'viewer' } });
@@ -132,7 +132,7 @@ test('[HTTP9] a stream ends soon after its key was revoked', async () => {
   expect(await nextEvent(frames)).toBeUndefined();
 });
 
-test('[HTTP9] a bundle breaks off, and one that is brought is not taken, when the key was revoked', async () => {
+test('[HTTP9] an export breaks off and an import is refused when the key is revoked meanwhile', async () => {
   const server = await startTestServer({ beatMs: 1 });
   const { runtime, json, ask } = server;
   const session = await openSession(server);
@@ -166,7 +166,7 @@ test('[HTTP9] a bundle breaks off, and one that is brought is not taken, when th
   expect(answer.status).toBe(401);
 });
 
-test('[HTTP1] a bundle that cannot be finished is a failure, or where it has begun, cut off without a word', async () => {
+test('[HTTP1] an export that cannot be completed is answered with an error, or cut off once it has begun', async () => {
   const failures: unknown[] = [];
   const file = newSqliteFile();
   const server = await startTestServer(
@@ -192,7 +192,7 @@ test('[HTTP1] a bundle that cannot be finished is a failure, or where it has beg
   expect(await answer.json()).toMatchObject({ status: 500, code: 'EVENT_DAMAGED' });
 });
 
-/** Somebody waits for a run that goes on until `working` is resolved, with a key of their own. */
+/** Waits for a run with a separate key. The run continues until `working` resolves. */
 const startWaiting = async (store?: RuntimeStore) => {
   const working = Promise.withResolvers<string>();
   const tool = defineTool({ name: 'wait', input: z.object({}), execute: () => working.promise });
@@ -207,7 +207,7 @@ const startWaiting = async (store?: RuntimeStore) => {
   return { server, key, run, waiting };
 };
 
-test('[HTTP9] who waits for a run with a key that is revoked is told of nothing', async () => {
+test('[HTTP9] a wait for a run is answered with 401 and no content when its key is revoked', async () => {
   const { server, key, run, waiting } = await startWaiting();
   await server.json(`/v1/keys/${key.id}`, { method: 'DELETE' });
   const answer = await waiting;
@@ -215,7 +215,7 @@ test('[HTTP9] who waits for a run with a key that is revoked is told of nothing'
   expect(await answer.text()).not.toContain(run);
 });
 
-test('[HTTP9] who waits while nobody can tell whether the key counts is told that, and not that it does not', async () => {
+test('[HTTP9] a wait is answered with 503, not 401, while the store cannot check the key', async () => {
   const store = openMemoryStore();
   let isBusy = false;
   const record: RuntimeStore['record'] = async (...asked) => {
@@ -230,7 +230,7 @@ test('[HTTP9] who waits while nobody can tell whether the key counts is told tha
   expect(await answer.json()).toMatchObject({ code: 'STORE_BUSY' });
 });
 
-test('[HTTP10] stopping ends streams and lets requests under way come to their end', async () => {
+test('[HTTP10] stopping ends streams and lets requests under way complete', async () => {
   const server = await startTestServer();
   const session = await openSession(server);
   const frames = framesOf(await server.ask(`${session}/events?previews=false`));
@@ -251,7 +251,7 @@ test('[HTTP10] stopping ends streams and lets requests under way come to their e
   await expect(server.ask(session)).rejects.toThrow();
 });
 
-test('[HTTP1] pages say what runs here, without a script and without a key', async () => {
+test('[HTTP1] the pages say what runs here, without a script and without a key', async () => {
   const { ask } = await startTestServer({ store: 'sqlite:somewhere' });
   for (const path of ['/', '/v1/docs']) {
     const page = await ask(path, { key: '' });
@@ -266,13 +266,15 @@ test('[HTTP1] pages say what runs here, without a script and without a key', asy
   const docs = await (await ask('/v1/docs', { key: '' })).text();
   expect(docs.replace(/<pre>[\s\S]*?<\/pre>/g, '')).not.toContain('`');
   expect(docs).toMatch(/with <code>wait<\/code>,.*needs the role viewer/);
-  expect(docs).toContain('Allows the call; once for good <span class="quiet">· needs somebody whose role the approval');
+  expect(docs).toContain(
+    'Allows the call; the decision is final <span class="quiet">· needs somebody whose role the approval',
+  );
   expect(docs).toContain('curl -s -H');
   expect((await ask('/healthz', { key: '' })).status).toBe(200);
   expect((await ask('/readyz', { key: '' })).status).toBe(200);
 });
 
-test('[HTTP4] whatever is answered is not guessed at, framed or read by other sites', async () => {
+test('[HTTP4] every answer forbids sniffing, framing and reading by other sites', async () => {
   const { ask } = await startTestServer();
   for (const path of ['/', '/v1/me', '/v1/nothing']) {
     const { headers } = await ask(path);
@@ -283,14 +285,14 @@ test('[HTTP4] whatever is answered is not guessed at, framed or read by other si
   }
 });
 
-test('[HTTP10] a server whose store is closed lives and is not ready', async () => {
+test('[HTTP10] a server whose store is closed is alive but not ready', async () => {
   const { ask, runtime } = await startTestServer();
   await runtime.close();
   expect((await ask('/healthz', { key: '' })).status).toBe(200);
   expect((await ask('/readyz', { key: '' })).status).toBe(503);
 });
 
-test('[HTTP5] beyond its rate a key is told when to ask again', async () => {
+test('[HTTP5] a key that exceeds its rate gets 429 with Retry-After', async () => {
   const { ask } = await startTestServer({ rate: { perSecond: 1, burst: 3 } });
   const answers = await Promise.all([1, 2, 3, 4, 5].map(() => ask('/v1/me')));
   const refused = answers.filter(({ status }) => status === 429);
@@ -298,7 +300,7 @@ test('[HTTP5] beyond its rate a key is told when to ask again', async () => {
   expect(Number(refused[0]!.headers.get('retry-after'))).toBeGreaterThan(0);
 });
 
-test('[HTTP6] a body beyond what its route takes is 413, and the server goes on', async () => {
+test('[HTTP6] a body over the limit of its route gets 413, and the server keeps serving', async () => {
   const server = await startTestServer();
   const session = await openSession(server);
   const large = await server.ask(`${session}/fork`, { method: 'POST', body: { title: 'x'.repeat(2_000_000) } });
@@ -306,7 +308,7 @@ test('[HTTP6] a body beyond what its route takes is 413, and the server goes on'
   expect(await server.json(session)).toMatchObject({ seq: 1 });
 });
 
-test('[HTTP4] a server on an IPv6 address of its own answers under it', async () => {
+test('[HTTP4] a server bound to an IPv6 address answers to that host name', async () => {
   const { server } = await startTestServer({ host: '::' });
   const { port } = new URL(server.url);
   const asked = httpRequest({ host: '::1', port, path: '/healthz', headers: { host: `[::]:${port}` } }).end();

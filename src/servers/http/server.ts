@@ -14,35 +14,35 @@ import type { Rate } from './rate-limit.ts';
 import { routes } from './routes/index.ts';
 
 export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'>, Partial<Readings> {
-  /** Where to listen. At a loopback address only this machine can ask. */
+  /** Address to listen at. A loopback address accepts requests from this machine only. */
   readonly host?: string;
-  /** 0: one that is free. */
+  /** 0 chooses a free port. */
   readonly port?: number;
-  /** Further names under which it may be asked. */
+  /** Further host names that the server answers to. */
   readonly allowHosts?: readonly string[];
-  /** Pages of other sites that may ask from a browser. */
+  /** Other origins whose pages may send requests from a browser. */
   readonly allowOrigins?: readonly string[];
-  /** Requests with one key. */
+  /** Rate limit of one key. */
   readonly rate?: { readonly perSecond: number; readonly burst: number };
-  /** Requests with all keys of a workspace together; four times `rate`, unless it is given. */
+  /** Rate limit of all keys of a workspace together; four times `rate` by default. */
   readonly workspaceRate?: { readonly perSecond: number; readonly burst: number };
-  /** Streams of events, and waits for runs, that one key may have open. */
+  /** Event streams and waits for runs that one key may have open at once. */
   readonly streamsPerKey?: number;
-  /** Of bodies of requests under way, how much is kept in memory. */
+  /** Memory limits for the bodies of requests under way. */
   readonly bodies?: { readonly workspaceBytes: number; readonly serverBytes: number };
-  /** How often a stream shows that it lives, and asks whether its key still counts. */
+  /** Interval at which a stream sends a beat and checks its key again. */
   readonly beatMs?: number;
-  /** Told of what it does, for logs and metrics. */
+  /** Receives reports on the server's work, for logs and metrics. */
   readonly observer?: Partial<Observer>;
-  /** Shown on the page: what the store is, without its password. */
+  /** Store name shown on the home page, without its password. */
   readonly store?: string;
-  /** Shown on the page: whether a worker is in this process. */
+  /** Shown on the home page: whether this process includes a worker. */
   readonly worksHere?: boolean;
-  /** Checks answers against their schemas; for tests. */
+  /** Validates answers against their schemas; for tests. */
   readonly checksAnswers?: boolean;
 }
 
-/** So that several keys of a workspace may be busy at once, and many of them are no way around the rate of one. */
+/** Lets several keys of a workspace be busy at once, but many keys cannot bypass the rate of one. */
 const forWorkspace = ({ perSecond, burst }: Rate): Rate => ({ perSecond: 4 * perSecond, burst: 4 * burst });
 const defaultRate: Rate = { perSecond: 50, burst: 200 };
 
@@ -60,7 +60,7 @@ export const serveDefaults = {
 
 const silent: Observer = { answered: () => {}, failed: () => {}, streams: () => {} };
 
-/** Serves a runtime over HTTP. The runtime stays the caller's: stopping the server does not close it. */
+/** Serves a runtime over HTTP. The caller keeps the runtime: stopping the server does not close it. */
 export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): Promise<HttpServer> => {
   const { host = serveDefaults.host, port = serveDefaults.port, drainMs, timeouts } = options;
   const { allowHosts = [], allowOrigins = [], observer, metrics } = options;

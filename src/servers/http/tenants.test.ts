@@ -4,7 +4,7 @@ import { startReceiver } from '../../../test/support/servers/webhook-receiver.ts
 
 const post = (body: unknown = {}) => ({ method: 'POST', body });
 
-test('[HTTP7] a neighbour who knows every id of a workspace is told of nothing there, and changes nothing', async () => {
+test('[HTTP7] a member of another workspace who knows every id can neither read nor change anything', async () => {
   const receiver = await startReceiver();
   const { json, ask, foreignKeys } = await startTestServer({}, { webhooks: { allowPrivate: true } });
   const { id } = await json('/v1/sessions', post({ agent: { name: 'tester' }, title: 'Ours' }));

@@ -7,7 +7,7 @@ const recording = (level?: string) => {
   return { logger, lines, entries: () => lines.map((line) => JSON.parse(line)) };
 };
 
-test('[OBS1] each request is one object, with what it was about', () => {
+test('[OBS1] each request is logged as one object with its details', () => {
   const { logger, entries } = recording();
   const observer = logRequests(logger);
   const about = { method: 'GET', route: '/v1/sessions/{session}', durationMs: 3, session: 'ses_a', workspace: 'local' };
@@ -21,7 +21,7 @@ test('[OBS1] each request is one object, with what it was about', () => {
   ]);
 });
 
-test('[OBS1] no key, secret or authorization gets into a log, wherever it stands', () => {
+test('[OBS1] no key, secret or authorization header gets into a log, wherever it occurs', () => {
   const { logger, lines } = recording();
   const [key, secret] = ['pdk_local.key_01jd3v8m.c2VjcmV0LXZhbHVl', 'whsec_c2VjcmV0LXZhbHVlLW9mLWEtaG9vaw=='];
   logger.info({ headers: { authorization: 'Digest c2VjcmV0LXZhbHVl', cookie: 'c2VjcmV0LXZhbHVl' } }, 'asked');
@@ -35,7 +35,7 @@ test('[OBS1] no key, secret or authorization gets into a log, wherever it stands
   }
 });
 
-test('[OBS1] what is below the level is left out', () => {
+test('[OBS1] entries below the log level are omitted', () => {
   const { logger, lines } = recording('warn');
   logger.info('no');
   logger.warn('yes');

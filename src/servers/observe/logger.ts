@@ -8,13 +8,13 @@ export interface LogOptions {
   readonly destination?: DestinationStream | undefined;
 }
 
-/** Keys of ours, secrets of webhooks, and what is sent as authorization: whatever the way, none gets into a log. */
+/** API keys, webhook secrets and authorization values, which must not reach a log in any field. */
 const secrets = /pdk_[\w.-]+|whsec_[A-Za-z0-9+/=]+|\b(?:Bearer|Basic) [A-Za-z0-9._~+/=-]+/gi;
 
 const headers = ['authorization', 'cookie', 'set-cookie', 'proxy-authorization'];
 const paths = headers.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
 
-/** One JSON object a line. */
+/** Writes one JSON object per line. */
 export const newLogger = ({ level = 'info', destination = pino.destination(2) }: LogOptions = {}): Logger => {
   const options: LoggerOptions = {
     level,
@@ -27,7 +27,7 @@ export const newLogger = ({ level = 'info', destination = pino.destination(2) }:
   return pino(options, destination);
 };
 
-/** What the server did, by request, session and key; no body and no address. */
+/** Logs each request with its session and key, but without its body and address. */
 export const logRequests = (logger: Logger): Pick<Observer, 'answered' | 'failed'> => ({
   answered: ({ id, status, ...about }) => {
     const level = status >= 500 ? 'error' : 'info';

@@ -3,7 +3,7 @@ import { openRuntime } from '../../runtime.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { newMetrics } from './metrics.ts';
 
-test('[OBS2] requests are counted and timed by method, route and status, and streams while they are open', async () => {
+test('[OBS2] requests are counted and timed by method, route and status, and open streams are counted', async () => {
   const { observer, read } = newMetrics();
   const request = { id: 'r', method: 'GET', route: '/v1/me', status: 200, durationMs: 20 };
   for (const status of [200, 200, 404]) observer.answered({ ...request, status });
@@ -19,7 +19,7 @@ test('[OBS2] requests are counted and timed by method, route and status, and str
   expect(text).toContain('process_cpu_seconds_total');
 });
 
-test('[OBS2] events and ended runs are counted as they are written, and servers of one process apart', async () => {
+test('[OBS2] events and ended runs are counted as they are written, and each server of a process counts separately', async () => {
   const [metrics, other] = [newMetrics(), newMetrics()];
   const runtime = await openRuntime({ store: openMemoryStore(), onAppended: metrics.onAppended });
   const session = await runtime.sessions.open();
@@ -33,7 +33,7 @@ test('[OBS2] events and ended runs are counted as they are written, and servers 
   await runtime.close();
 });
 
-test('[OBS2] one who counts wrongly does not keep anything out of the log', async () => {
+test('[OBS2] an onAppended callback that throws does not keep events out of the log', async () => {
   const warnings: unknown[] = [];
   const problem = new Error('cannot count');
   const runtime = await openRuntime({

@@ -4,31 +4,31 @@ import type { Observer } from '../http/index.ts';
 
 export interface Metrics {
   readonly observer: Pick<Observer, 'answered' | 'streams'>;
-  /** For `openRuntime`. */
+  /** Hook for `openRuntime`. */
   onAppended(events: readonly SessionEvent[]): void;
-  /** As Prometheus reads it. */
+  /** Returns the metrics in the Prometheus text format. */
   read(): Promise<{ readonly type: string; readonly text: string }>;
 }
 
-/** What a server counts, in a registry of its own; with those of the process and its event loop. */
+/** Counts a server's work in its own registry, with the metrics of the process and its event loop. */
 export const newMetrics = (): Metrics => {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register });
   const requests = new Counter({
     name: 'perdure_http_requests_total',
-    help: 'Requests that were answered.',
+    help: 'Answered requests.',
     labelNames: ['method', 'route', 'status'],
     registers,
   });
   const durations = new Histogram({
     name: 'perdure_http_request_duration_seconds',
-    help: 'How long requests took until their answer began.',
+    help: 'Time from a request to the start of its answer.',
     labelNames: ['method', 'route'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers,
   });
-  const streams = new Gauge({ name: 'perdure_http_streams', help: 'Streams that are open.', registers });
+  const streams = new Gauge({ name: 'perdure_http_streams', help: 'Open streams.', registers });
   const events = new Counter({
     name: 'perdure_events_appended_total',
     help: 'Events that this process wrote into logs.',

@@ -11,7 +11,7 @@ const fails = (problem: unknown) => {
   throw problem;
 };
 
-const hidden = 'what nobody else may read';
+const hidden = 'content that must stay private';
 const shout = defineTool({
   name: 'shout',
   input: z.object({ what: z.string() }),
@@ -26,7 +26,7 @@ const stumble = defineTool({
   },
 });
 
-test('[OBS3] a run, each question to the model and each call is a span, within each other, and tells no word of what was said', async () => {
+test('[OBS3] a run, each model call and each tool call is a span, correctly nested, and spans contain no message text', async () => {
   const collector = await startCollector();
   const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, fails);
   const agent = defineAgent({
@@ -96,7 +96,7 @@ test('[OBS3] a run, each question to the model and each call is a span, within e
   }
 });
 
-test('[OBS3] a question that the model fails and a run that fails are told by the kind of their failure', async () => {
+test('[OBS3] the spans of a failed model call and a failed run carry the type of their failure', async () => {
   const collector = await startCollector();
   const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/here`, OTEL_SERVICE_NAME: 'mine' };
   const tracing = await startTracing(env, fails);
@@ -123,7 +123,7 @@ test('[OBS3] a question that the model fails and a run that fails are told by th
   expect(collector.bodies.join()).toContain('"mine"');
 });
 
-test('[OBS3] without a receiver nothing is loaded, and where the packages are missing that is told with what to install', async () => {
+test('[OBS3] without a receiver nothing is loaded, and missing packages cause a warning that says what to install', async () => {
   const load = vi.fn(() => Promise.reject(new Error('not found')));
   const onWarning = vi.fn();
   expect((await startTracing({}, onWarning, load)).spans).toBe(noSpans);

@@ -10,7 +10,10 @@ const typeOf = (error: unknown): string => {
   return error instanceof Error ? error.name : 'unknown';
 };
 
-/** Spans by OpenTelemetry's API: whoever has set up an SDK gets them, and without one nothing is done. */
+/**
+ * Spans through OpenTelemetry's API. A program that has set up an SDK receives them; without an SDK this does
+ * nothing.
+ */
 export const openTelemetrySpans = (): Spans => {
   const tracer = trace.getTracer(manifest.name, manifest.version);
   return {
@@ -23,7 +26,7 @@ export const openTelemetrySpans = (): Spans => {
         try {
           return await work({ set: (more) => span.setAttributes({ ...more } as never), fail });
         } catch (error) {
-          // Of its message nothing: it may hold what somebody said.
+          // The message of the error is left out, because it may quote a conversation.
           fail(typeOf(error));
           throw error;
         } finally {
@@ -35,7 +38,7 @@ export const openTelemetrySpans = (): Spans => {
 
 export interface Tracing {
   readonly spans: Spans;
-  /** Sends what is left. */
+  /** Flushes the remaining spans. */
   stop(): Promise<void>;
 }
 
@@ -59,7 +62,10 @@ const loadSdk = async () => {
 
 type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
-/** Where OTEL_EXPORTER_OTLP_ENDPOINT or its sibling for traces names a receiver, spans are sent there; what is missing for it is a warning. */
+/**
+ * Sends spans to the receiver that OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names. Missing
+ * packages cause a warning.
+ */
 export const startTracing = async (
   env: Readonly<Record<string, string | undefined>>,
   onWarning: (problem: unknown) => void,
@@ -70,7 +76,7 @@ export const startTracing = async (
   const url = traces || (base && `${base.replace(/\/$/, '')}/v1/traces`);
   if (!url) return none;
   const sdk = await (load() as Promise<Sdk>).catch((cause) => {
-    const problem = `a receiver of spans is named, and what sends them is not installed: npm install ${packages.join(' ')}`;
+    const problem = `a receiver for spans is configured, but the packages that send them are not installed: run npm install ${packages.join(' ')}`;
     onWarning(new Error(problem, { cause }));
     return undefined;
   });

@@ -5,17 +5,17 @@ import { newMetrics } from './metrics.ts';
 import { startTracing } from './open-telemetry.ts';
 
 export interface Observing {
-  /** For `openRuntime`. */
+  /** Options for `openRuntime`. */
   readonly runtime: Required<Pick<RuntimeOptions, 'spans' | 'onAppended'>>;
-  /** For `serveHttp`. */
+  /** Options for `serveHttp`. */
   readonly server: Required<Pick<ServeOptions, 'observer' | 'metrics'>>;
-  /** Of what went wrong beside the calls. */
+  /** Logs a problem outside of any request. */
   warn(message: string): void;
-  /** Sends what is left. */
+  /** Flushes the remaining spans. */
   stop(): Promise<void>;
 }
 
-/** Logs, counts and traces what a server does. */
+/** Logs, counts and traces the work of a server. */
 export const startObserving = async (options: {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly level?: string | undefined;

@@ -56,7 +56,7 @@ const findKey = (context: Context, named: string): Promise<KeyId> =>
     named,
   );
 
-/** The token alone on stdout, so that it can be piped to where it belongs. */
+/** Writes only the token to stdout, so that it can be piped. */
 const hand = async (context: Context, made: NewKey): Promise<void> => {
   await context.answer(made, () => [made.token]);
   await context.note(`${made.key.id} is a key of ${made.key.member}. Save it now: it is shown only once.`);

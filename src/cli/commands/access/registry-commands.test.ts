@@ -25,7 +25,7 @@ const json = async (...argv: readonly string[]) => {
   return JSON.parse(out);
 };
 
-/** Somebody who types these lines. */
+/** A person who types these lines. */
 const typing = (...lines: readonly string[]): Person & { readonly prompts: readonly string[] } => {
   const [left, prompts] = [[...lines], [] as string[]];
   return {
@@ -41,7 +41,7 @@ const typing = (...lines: readonly string[]): Person & { readonly prompts: reado
 };
 
 describe('setup', () => {
-  test('[CLIM1] asks for a name and keeps it as the profile of the local member, which agents are then told', async () => {
+  test('[CLIM1] asks for a name, saves it as the profile of the local member, and passes it to agents', async () => {
     const person = typing('  Ann Smith  ');
     const { code, out } = await cli(['setup'], { person: () => person });
     expect({ code, out }).toEqual({ code: 0, out: 'agents now know that they work for Ann Smith\n' });
@@ -58,7 +58,7 @@ describe('setup', () => {
     expect(admitted?.payload).toMatchObject({ from: { profile: { name: 'Ann', about: 'Likes tea.' } } });
   });
 
-  test('[CLIM1, AUD1] looks before it writes: the audit log tells of nothing that failed', async () => {
+  test('[CLIM1, AUD1] reads before it writes, so that the audit log contains no failed attempt', async () => {
     await json('setup', '--name', 'Ann');
     await json('setup', '--name', 'Ann Smith');
     const { entries } = await json('audit');
@@ -69,7 +69,7 @@ describe('setup', () => {
     ]);
   });
 
-  test('[CLIM1, CLI1] keeps nothing without a name', async () => {
+  test('[CLIM1, CLI1] saves nothing without a name', async () => {
     expect((await cli(['setup'])).code).toBe(2);
     expect((await cli(['setup'], { person: () => typing('') })).code).toBe(2);
     expect((await cli(['setup'], { person: () => typing() })).code).toBe(2);
@@ -78,7 +78,7 @@ describe('setup', () => {
 });
 
 describe('members, keys, workspaces and the audit log', () => {
-  test('[CLIM2] members are added, changed, listed and removed', async () => {
+  test('[CLIM2] members can be added, changed, listed and removed', async () => {
     expect((await cli(['members', 'add', 'ann', '--role', 'approver', '--name', 'Ann'])).out).toBe('ann is approver\n');
     expect((await cli(['members', 'set', 'ann', '--role', 'viewer'])).out).toBe('ann is viewer\n');
     expect((await json('members', 'ls')).members).toMatchObject([
@@ -126,7 +126,7 @@ describe('members, keys, workspaces and the audit log', () => {
     );
   });
 
-  test('[CLIM2] role, areas and end of a key are what was asked for', async () => {
+  test('[CLIM2] a key has the requested role, areas and expiry', async () => {
     await cli(['members', 'add', 'ci']);
     const now = Date.UTC(2026, 0, 1);
     const argv = ['keys', 'create', 'ci', '--role', 'viewer', '--area', 'files', '--area', 'sessions', '--json'];
@@ -148,7 +148,7 @@ describe('members, keys, workspaces and the audit log', () => {
     expect((await json('keys', 'ls')).keys).toHaveLength(2);
   });
 
-  test('[CLIM2] workspaces are added and listed, and have members and keys of their own', async () => {
+  test('[CLIM2] workspaces can be added and listed, and have their own members and keys', async () => {
     expect((await cli(['workspaces', 'add', 'acme'])).out).toBe('the workspace acme was added\n');
     expect((await cli(['workspaces', 'ls'])).out).toBe('acme\nlocal\n');
     await cli(['members', 'add', 'ann', '--workspace', 'acme']);
@@ -159,7 +159,7 @@ describe('members, keys, workspaces and the audit log', () => {
     expect((await cli(['workspaces', 'add', 'A'])).code).toBe(2);
   });
 
-  test('[CLI8] in a workspace that there is not nothing is done', async () => {
+  test('[CLI8] commands fail in a workspace that does not exist, without an effect', async () => {
     await cli(['workspaces', 'add', 'acme']);
     for (const [workspace, meant] of [
       ['acmee', ': did you mean acme?'],
@@ -184,7 +184,7 @@ describe('members, keys, workspaces and the audit log', () => {
       const { code, out, raw } = await cli(argv);
       expect(code).toBe(0);
       for (const line of out.split('\n')) expect(displayWidth(line), line).toBeLessThanOrEqual(80);
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: our own two styles are taken out, no other control may be left
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: only the two styles of the CLI are removed; no other control character may remain
       expect(raw.replaceAll(/\u001b\[(1|22)m|\n/g, '')).not.toMatch(/[\p{Cc}\u202e]/u);
     }
     const { entries } = await json('audit', '--limit', '4');

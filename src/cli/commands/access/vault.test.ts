@@ -35,7 +35,7 @@ const typed = (text: string) => ({
 });
 
 describe('perdure vault', () => {
-  test('[CLIV1] keeps what comes on stdin without its line end, or is typed unseen, and prints no value', async () => {
+  test('[CLIV1] stores a value from stdin without its final newline, or one typed without echo, and prints no value', async () => {
     expect(await cli(['vault', 'set', 'github'], typed(value))).toMatchObject({
       code: 7,
       err: expect.stringMatching(/VAULT_LOCKED.*PERDURE_MASTER_KEY_FILE/s),
@@ -66,7 +66,7 @@ describe('perdure vault', () => {
     for (const { out, err } of [set, asked, listed]) expect(out + err).not.toContain('0123456789');
   });
 
-  test('[CLIV1] takes no value as an argument, and none that is empty or short', async () => {
+  test('[CLIV1] accepts no value as an argument, and none that is empty or short', async () => {
     await cli(['vault', 'init']);
     expect((await cli(['vault', 'set', 'github', value], typed(value))).code).toBe(2);
     expect((await cli(['vault', 'set', 'github'], typed('\n'))).code).toBe(2);
@@ -78,7 +78,7 @@ describe('perdure vault', () => {
     expect((await cli(['vault', 'ls'])).out).toContain('no secrets yet');
   });
 
-  test('[CLIV1] what is typed at the prompt is not shown', async () => {
+  test('[CLIV1] the value typed at the prompt is not echoed', async () => {
     const [input, output] = [new PassThrough(), new PassThrough()];
     const line = readHiddenLine(input, output, 'the value: ');
     input.write('ghp_0123\x7f4\r');

@@ -16,7 +16,7 @@ const commandLine = (allowPrivate = true) => {
   return { call, json };
 };
 
-test('[CLIM3] webhooks are added, tested, listed with what they were sent, and removed; the secret is shown once', async () => {
+test('[CLIM3] webhooks can be added, tested, listed with their deliveries and removed, and the secret is shown once', async () => {
   const { call, json } = commandLine();
   const receiver = await startReceiver((response, _, count) => {
     response.statusCode = count === 1 ? 200 : 500;
@@ -49,7 +49,7 @@ test('[CLIM3] webhooks are added, tested, listed with what they were sent, and r
   expect(shown).not.toContain('whsec_');
 });
 
-test('[CLIM3] webhooks are changed, disabled and enabled, given another secret, and what they were sent is sent again', async () => {
+test('[CLIM3] webhooks can be changed, disabled, enabled and rotated, and deliveries can be sent again', async () => {
   const { call, json } = commandLine();
   const receiver = await startReceiver((response) => void response.writeHead(500).end());
   const { webhook, secret } = await json('webhooks', 'add', receiver.url);
@@ -78,7 +78,7 @@ test('[CLIM3] webhooks are changed, disabled and enabled, given another secret, 
   }
 });
 
-test('[CLIM3, HOOK8] an address that webhooks may not go to is a wrong call', async () => {
+test('[CLIM3, HOOK8] an address that webhooks must not use is a wrong call', async () => {
   const { call } = commandLine(false);
   expect((await call('webhooks', 'add', 'http://127.0.0.1:1/')).code).toBe(2);
   expect((await call('webhooks', 'add', 'https://example.org/', '--event', 'run.began')).code).toBe(2);

@@ -54,7 +54,7 @@ const lastOf = ({ attempts }: Delivery): string => {
   return last === undefined ? '' : (last.error ?? `answered ${last.status}`);
 };
 
-/** By which people name one: all of it would take the whole line of a terminal. */
+/** End of a delivery id by which people can name it; the whole id would fill the line. */
 const endOfDelivery = 16;
 
 const deliveryTable = (deliveries: readonly Delivery[], context: Context): readonly string[] => {

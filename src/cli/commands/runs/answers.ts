@@ -27,7 +27,7 @@ const findApproval = (context: Context, named: string): Promise<ApprovalId> =>
     named,
   );
 
-/** Calls have the ids that models give them: the one that was asked, by as much of its id as no other has. */
+/** Ids of calls come from models. Finds the open question by a unique beginning or end of its id. */
 const findQuestion = async (session: Session, named: string): Promise<string> => {
   const { questions } = (await readRuns(session)).view;
   const fitting = questions.filter(({ callId }) => callId.startsWith(named) || callId.endsWith(named));

@@ -10,7 +10,7 @@ const piped = (...lines: readonly string[]) => ({
   columns,
 });
 
-test.each([[[]], [['', ' ']]])('[CLIR7] a chat in which nothing is said, but %j, opens no session', async (lines) => {
+test.each([[[]], [['', ' ']]])('[CLIR7] a chat whose input is only %j opens no session', async (lines) => {
   const database = newMemoryDatabase();
   for (const json of [[], ['--json']]) {
     expect(await callCliOn(database, ['chat', ...json], piped(...lines))).toMatchObject({
@@ -24,7 +24,7 @@ test.each([[[]], [['', ' ']]])('[CLIR7] a chat in which nothing is said, but %j,
   expect(misspelt).toMatchObject({ code: 2, err: expect.stringContaining('did you mean demo?') });
 });
 
-test('[CLIR7] a chat begins with three lines: the session and its agent, what to type, and that a script answers', async () => {
+test('[CLIR7] a chat begins with three lines: session and agent, how to get help, and that a script answers', async () => {
   const database = newMemoryDatabase();
   const { err } = await callCliOn(database, ['chat'], piped('hello'));
   const [first, second, third] = err.split('\n');
@@ -33,7 +33,7 @@ test('[CLIR7] a chat begins with three lines: the session and its agent, what to
   expect(third).toMatch(/^the agent demo is a script, not a model: /);
 });
 
-test('[CLIR7, CLIR2] a chat whose lines end before what it asks is answered says what answers it', async () => {
+test('[CLIR7, CLIR2] a chat whose input ends before an open question is answered prints the command that answers it', async () => {
   const database = newMemoryDatabase();
   const { code, err } = await callCliOn(database, ['chat'], piped('', 'ask me'));
   expect(code).toBe(4);
@@ -43,7 +43,7 @@ test('[CLIR7, CLIR2] a chat whose lines end before what it asks is answered says
   });
 });
 
-test('[CLIR7] a chat that waits for its first line from a pipe ends at Ctrl-C, and opens no session', async () => {
+test('[CLIR7] a chat that waits for its first line from a pipe ends at Ctrl-C and opens no session', async () => {
   const database = newMemoryDatabase();
   const onInterrupt = (listener: (how: 'interrupt') => void) => {
     setImmediate(() => listener('interrupt'));

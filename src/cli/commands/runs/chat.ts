@@ -9,7 +9,7 @@ import { wrongCall } from '../../parse/wrong-call.ts';
 import { newSessionOptions, openerOfNew, sessionFor } from '../../runs/new-session.ts';
 import type { Person } from '../../runs/person.ts';
 
-/** With its first line read already; undefined where there is none, or who waits for it is interrupted. */
+/** Reads the first line in advance. Undefined when there is none, or when the wait is interrupted. */
 const beginning = async (person: Person, onInterrupt: Context['onInterrupt']): Promise<Person | undefined> => {
   const { promise: interrupted, resolve } = Promise.withResolvers<undefined>();
   const stopListening = onInterrupt(() => resolve(undefined));
@@ -50,7 +50,7 @@ export const chat = defineCommand({
   ): Promise<Ending | undefined> => {
     if (named !== undefined) refuseText(context, named, `type it in \`${context.commandText('chat')}\``);
     const given = { agent, title, from, git, ref, cwd };
-    // A script may have nothing to say, and then there is nothing to keep.
+    // A script may have no input, and then no session should be opened.
     const mayBeSilent = named === undefined && (context.json || context.hiddenLine === undefined);
     const session = mayBeSilent ? undefined : await sessionFor(context, named, given);
     const open = session ? async () => session : await openerOfNew(context, given);

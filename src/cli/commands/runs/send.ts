@@ -52,14 +52,14 @@ const filePart = async (path: string) => {
   }
 };
 
-interface Asked {
+interface GivenInput {
   readonly named: string | undefined;
   readonly content: string;
   readonly isFromStdin: boolean;
 }
 
-/** With --new there is no session to name. */
-const askedBy = async (context: Context, { args, options: given }: Call<typeof options>): Promise<Asked> => {
+/** Reads the session and the text from the arguments. With --new there is no session to name. */
+const inputOf = async (context: Context, { args, options: given }: Call<typeof options>): Promise<GivenInput> => {
   const [named, words, ...more] = given.new ? [undefined, ...args] : args;
   if (more.length > 0) throw wrongCall('with --new there is only TEXT: leave out SESSION (quote text with spaces)');
   if (!given.new && named === undefined) throw wrongCall('send needs SESSION, or --new: see `perdure help send`');
@@ -91,7 +91,7 @@ export const send = defineCommand({
   run: async (context, call) => {
     const { key, policy, detach, file, agent, title, from, git, ref, cwd } = call.options;
     const notBefore = parseDeadline('--not-before', call.options['not-before'], Date.now());
-    const { named, content, isFromStdin } = await askedBy(context, call);
+    const { named, content, isFromStdin } = await inputOf(context, call);
     const files = await Promise.all((file ?? []).map(filePart));
     const session = await sessionFor(context, named, { agent, title, from, git, ref, cwd });
     const parts = [...(content === '' ? [] : [{ type: 'text' as const, text: content }]), ...files];

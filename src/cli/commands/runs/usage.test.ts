@@ -23,7 +23,7 @@ const answering = (usd: number | undefined): Model => ({
 const agentAt = (name: string, usd: number | undefined) =>
   defineAgent({ name, version: 1, model: answering(usd), settings: { maxOutputTokens: 1000 } });
 
-/** One session of a priced model with limits, one of a model without a price, and one that nobody used. */
+/** One session of a priced model with limits, one of a model without a price, and one that is unused. */
 const start = async () => {
   const database = newMemoryDatabase();
   const agents = [agentAt('priced', 0.02), agentAt('unpriced', undefined)];
@@ -39,14 +39,12 @@ const start = async () => {
   return { database, cli, priced: priced.id, unpriced: unpriced.id, unused: unused.id };
 };
 
-test('[CLIR13] usage tells what a session has used, and may use where it has limits', async () => {
+test('[CLIR13] usage shows what a session has used, and its limits if it has any', async () => {
   const { cli, priced, unpriced, unused } = await start();
   expect((await cli(['usage', priced])).out).toBe(
     `${priced}\n  turns         1\n  tokens        1,111 of 5,000\n  USD           0.02\n  time at work  0 ms of 10 min\n`,
   );
-  expect((await cli(['usage', unpriced.slice(-8)])).out).toContain(
-    '\nUSD without 1 call of models whose price is not known\n',
-  );
+  expect((await cli(['usage', unpriced.slice(-8)])).out).toContain('\nUSD without 1 call to models of unknown price\n');
   expect(JSON.parse((await cli(['usage', unused, '--json'])).out)).toEqual({
     session: unused,
     spent: { turns: 0, tokens: 0, usd: 0, unpriced: 0, activeMs: 0 },
@@ -58,7 +56,7 @@ test('[CLIR13] usage tells what a session has used, and may use where it has lim
   });
 });
 
-test('[CLIR13] without a session it tells those that changed last, with their total', async () => {
+test('[CLIR13] without a session it lists the sessions that changed last, with their total', async () => {
   const { cli, priced, unpriced, unused } = await start();
   const pipe = Number.POSITIVE_INFINITY;
   const { out, err } = await cli(['usage'], pipe);
@@ -73,7 +71,7 @@ test('[CLIR13] without a session it tells those that changed last, with their to
     ]),
   );
   expect(lines[4]).toEqual(['total', '2', '2,222', '0.02', '0 ms', '3 sessions']);
-  expect(out).toMatch(/\nUSD without 1 call of models whose price is not known\n$/);
+  expect(out).toMatch(/\nUSD without 1 call to models of unknown price\n$/);
   const all = JSON.parse((await cli(['usage', '--all', '--json'])).out);
   expect(all).toMatchObject({ damaged: [], total: { turns: 2, tokens: 2222, usd: 0.02, unpriced: 1, activeMs: 0 } });
   expect(all.usage).toHaveLength(3);
@@ -85,7 +83,7 @@ test('[CLIR13] without a session it tells those that changed last, with their to
   expect((await cli(['usage', '--status', 'archived'])).out).toBe('no session is archived\n');
 });
 
-test('[CLIR13, CLI14] it fits 40 columns, and keeps tokens there', async () => {
+test('[CLIR13, CLI14] it fits 40 columns and keeps the tokens there', async () => {
   const { cli, priced } = await start();
   for (const argv of [['usage'], ['usage', priced], ['show', priced]]) {
     const { out } = await cli(argv, 40);
@@ -94,7 +92,7 @@ test('[CLIR13, CLI14] it fits 40 columns, and keeps tokens there', async () => {
   }
 });
 
-test('[CLIR13, FAULT2] sessions that cannot be read are named at the end, and are in no figure', async () => {
+test('[CLIR13, FAULT2] unreadable sessions are named at the end and not counted', async () => {
   const { database, priced } = await start();
   const store = openMemoryStore(database);
   const damaged = overrideStore(store, {
@@ -113,7 +111,7 @@ test('[CLIR13, FAULT2] sessions that cannot be read are named at the end, and ar
   expect(out).toMatch(new RegExp(`\nnot counted, .*: ${priced}; .*\n$`));
 });
 
-test('[CLIR13] show has a line of it where anything was used or is limited', async () => {
+test('[CLIR13] show has a usage line when anything was used or is limited', async () => {
   const { cli, priced, unpriced, unused } = await start();
   expect((await cli(['show', priced])).out).toContain(
     '\nused 1,111 of 5,000 tokens, 0.02 USD, 0 ms of 10 min at work\n',
@@ -128,7 +126,7 @@ test('[CLIR13] show has a line of it where anything was used or is limited', asy
   });
 });
 
-test('[CLIR13] a key that is not for usage shows a session without it', async () => {
+test('[CLIR13] a key without the area usage sees a session without its usage', async () => {
   const { server, runtime } = await startTestServer({});
   const session = await runtime.sessions.open({ title: 'Mine' });
   const local = runtime.as({ workspace: 'local', member: 'local', role: 'admin' });

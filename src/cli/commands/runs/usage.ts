@@ -37,13 +37,13 @@ const rowOf = (name: string, used: Pick<SessionUsage, 'spent' | 'limits'>, title
 ];
 
 const unpricedText = ({ unpriced }: Spent): readonly string[] =>
-  unpriced === 0 ? [] : [`USD without ${count(unpriced, 'call')} of models whose price is not known`];
+  unpriced === 0 ? [] : [`USD without ${count(unpriced, 'call')} to models of unknown price`];
 
 const unreadText = (damaged: UsagePage['damaged']): readonly string[] =>
   damaged.length === 0
     ? []
     : [
-        `not counted, as what is kept of them is damaged: ${damaged.map(printableLine).join(', ')}; \`perdure verify\` says how`,
+        `not counted, because their logs are damaged: ${damaged.map(printableLine).join(', ')}; \`perdure verify\` shows how`,
       ];
 
 const linesOfOne = (usage: SessionUsage, { out }: Context): readonly string[] => [

@@ -6,7 +6,7 @@ import { openMemoryStore } from '../../../testing/memory-store.ts';
 import { demoAgent } from '../../config/demo-agent.ts';
 import { demoTour } from '../../config/demo-script.ts';
 
-/** A session with one turn, and a way to send it what nobody begins with. */
+/** A session with one answered turn, without a worker for further inputs. */
 const start = async () => {
   const database = newMemoryDatabase();
   const runtime = await openRuntime({
@@ -23,7 +23,7 @@ const start = async () => {
   return { runtime, session, id: session.id, database, call, json };
 };
 
-test('[CLIR12] show tells how many inputs wait, behind a run that waits and in a pause too', async () => {
+test('[CLIR12] show counts the waiting inputs, also behind a waiting run and during a pause', async () => {
   const { runtime, session, id, call, json } = await start();
   expect((await call('show', id)).out).not.toContain('input');
   expect(await json('show', id)).toMatchObject({ waitingInputs: 0 });
@@ -41,29 +41,29 @@ test('[CLIR12] show tells how many inputs wait, behind a run that waits and in a
 test.each([
   ['rewind', ['--to', '1']],
   ['retry', ['1']],
-])('[CLIR12] %s tells how many inputs it cancelled, where there were any', async (command, rest) => {
+])('[CLIR12] %s reports how many waiting inputs it cancelled, if any', async (command, rest) => {
   const [idle, text, program] = [await start(), await start(), await start()];
   expect((await idle.call(command, idle.id, ...rest)).out).not.toContain('input');
   for (const { session } of [text, program]) for (const input of ['two', 'three']) await session.send(input);
   const waiting = (await program.session.inputs()).map(({ run }) => run);
-  expect((await text.call(command, text.id, ...rest)).out).toMatch(/; cancelled: 2\s+inputs\s+that\s+waited\n$/);
+  expect((await text.call(command, text.id, ...rest)).out).toMatch(/; cancelled: 2\s+waiting\s+inputs\n$/);
   expect((await program.json(command, program.id, ...rest)).cancelled).toEqual(waiting);
 });
 
-test('[CLIR5] a turn that is tried again goes on in the background', async () => {
+test('[CLIR5] a retried turn continues in the background', async () => {
   const { session, id, database } = await start();
   const started: (readonly string[])[] = [];
-  const told = await callCliOn(database, ['retry', id, '1'], { startDetached: (args) => void started.push(args) });
-  expect(told).toMatchObject({ code: 0, out: 'turn 1 is tried again\n' });
-  expect(told.err.replaceAll(/\s+/g, ' ')).toContain(`it goes on in the background: perdure attach ${id}`);
+  const retried = await callCliOn(database, ['retry', id, '1'], { startDetached: (args) => void started.push(args) });
+  expect(retried).toMatchObject({ code: 0, out: 'turn 1 is tried again\n' });
+  expect(retried.err.replaceAll(/\s+/g, ' ')).toContain(`it goes on in the background: perdure attach ${id}`);
   expect(started).toEqual([['worker', '--session', id, '--once']]);
   expect(await session.inputs()).toHaveLength(1);
 });
 
-test('[CLIR12] fork tells how many inputs that were there at its point wait on in the other session', async () => {
+test('[CLIR12] fork reports how many inputs at its point still wait in the parent', async () => {
   const { runtime, session, id, call, json } = await start();
   expect(await call('fork', id)).toMatchObject({ err: '' });
-  // The input of turn 1 waited at the end of turn 0, and was answered since.
+  // The input of turn 1 waited at the end of turn 0, and has been answered since.
   expect(await json('fork', id, '--at', '0')).toMatchObject({ parent: id, leftBehind: [] });
   const later = await session.send('later', { notBefore: Date.now() + 3_600_000 });
   expect(await call('fork', id)).toMatchObject({ err: `left behind: 1 input waiting in ${id}\n` });

@@ -18,12 +18,12 @@ const columns: readonly (Column & { readonly of: (worker: WorkerInfo, at: number
   { title: 'AGENTS', flexible: true, leaves: 5, of: ({ agents }) => printableLine(agents.join(', ')) },
 ];
 
-/** A server does not tell where its workers are. */
+/** Leaves out empty columns: a server does not reveal where its workers run. */
 const tableOf = (workers: readonly WorkerInfo[], { out, now }: Context): readonly string[] => {
   const at = now();
-  const told = columns.filter(({ of }) => workers.some((each) => of(each, at) !== ''));
-  const rows = workers.map((each) => told.map(({ of }) => of(each, at)));
-  return layOutTable(told, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
+  const shown = columns.filter(({ of }) => workers.some((each) => of(each, at) !== ''));
+  const rows = workers.map((each) => shown.map(({ of }) => of(each, at)));
+  return layOutTable(shown, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
 };
 
 const linesOf = (workers: readonly WorkerInfo[], context: Context): readonly string[] => {

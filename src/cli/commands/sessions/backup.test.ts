@@ -12,7 +12,7 @@ const newFolder = (): string => {
   return folder;
 };
 
-test('[ST10, CLI6] backup makes a store of its own, and tells its file and size', async () => {
+test('[ST10, CLI6] backup creates a store of its own and reports its file and size', async () => {
   const folder = newFolder();
   const [store, copy] = [join(folder, 'perdure.db'), join(folder, 'copy.db')];
   const id = (await callCli(['open', '--store', `sqlite:${store}`], { columns })).out.trim();
@@ -24,7 +24,7 @@ test('[ST10, CLI6] backup makes a store of its own, and tells its file and size'
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining(`${copy} already exists: name a new file`) });
 });
 
-test('[ST10, CLI4] where there is no store, backup makes neither one nor a copy', async () => {
+test('[ST10, CLI4] without a store, backup creates neither a store nor a copy', async () => {
   const folder = newFolder();
   const call = ['backup', join(folder, 'copy.db'), '--store', `sqlite:${join(folder, 'data', 'perdure.db')}`];
   expect(await callCli(call, { columns })).toMatchObject({
@@ -34,15 +34,15 @@ test('[ST10, CLI4] where there is no store, backup makes neither one nor a copy'
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('[ST10] what backup does not copy is told with what does', async () => {
-  const told = async (...more: readonly string[]) => {
+test('[ST10] a backup that is not supported is refused with the tool to use instead', async () => {
+  const errorOf = async (...more: readonly string[]) => {
     const { code, err } = await callCli(['backup', ...more], { columns });
     expect(code).toBe(2);
     return err;
   };
-  expect(await told('copy.db', '--store', 'postgres://ann@localhost:1/none')).toContain(
+  expect(await errorOf('copy.db', '--store', 'postgres://ann@localhost:1/none')).toContain(
     '`pg_dump` backs up PostgreSQL: see docs/guides/back-up.md',
   );
-  expect(await told('copy.db', '--server', 'http://127.0.0.1:1')).toContain('run it where the store is');
-  expect(await told('-', '--store', 'sqlite:none.db')).toContain('name a new file');
+  expect(await errorOf('copy.db', '--server', 'http://127.0.0.1:1')).toContain('run it where the store is');
+  expect(await errorOf('-', '--store', 'sqlite:none.db')).toContain('name a new file');
 });

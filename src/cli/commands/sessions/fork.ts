@@ -18,7 +18,7 @@ export const fork = defineCommand({
   json: SummaryView.extend({ leftBehind: z.array(RunId) }).meta({
     id: 'Fork',
     description:
-      'The new session, and the runs of inputs that were there at its point and still wait in the one that it was made of.',
+      'The new session, and the runs of inputs that already waited at its point and still wait in its parent.',
   }),
   run: async (context, { args, options: { at, title } }) => {
     const point = optionalPoint(at);

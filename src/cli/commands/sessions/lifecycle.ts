@@ -5,11 +5,11 @@ import { type Command, defineCommand, type Options, text } from '../../parse/com
 
 interface Transition {
   readonly summary: string;
-  /** An example of one, where it takes any. */
+  /** Example of a reason, for transitions that take one. */
   readonly reason?: string;
-  /** What waited for it may go on. */
+  /** Whether waiting runs may continue after it. */
   readonly letsRun?: true;
-  /** Those that `-` is looked for among. */
+  /** Statuses among which `-` looks for the most recent session. */
   readonly lastOf?: readonly Status[];
   readonly apply: (session: Session, about: { reason?: string }) => Promise<void>;
 }

@@ -7,7 +7,7 @@ import { openMemoryStore } from '../../../testing/memory-store.ts';
 import { demoAgent } from '../../config/demo-agent.ts';
 import { demoTour } from '../../config/demo-script.ts';
 
-test('[CLI14] the columns of a log stay where they are, whatever the type and the actor of an event', async () => {
+test('[CLI14] the columns of a log stay aligned, whatever the type and actor of an event', async () => {
   const database = newMemoryDatabase();
   const runtime = await openRuntime({
     store: openMemoryStore(database),

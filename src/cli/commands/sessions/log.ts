@@ -22,14 +22,14 @@ const eventOptions = {
 const eventsOnly = ['after', 'at', 'follow'] as const;
 
 const maxGist = 200;
-/** More than any text takes that people write: an emoji of two columns can be joined from a dozen. */
+/** Upper bound of characters per column: an emoji of two columns can consist of a dozen. */
 const charsOfColumn = 16;
 const leastForActor = 70;
 const leastForTime = 60;
 const typeWidth = Math.max(...Object.keys(eventDefinitions).map(({ length }) => length));
-/** Enough for those of the built-in agent and its tools. */
+/** Fits the names of the built-in agent and its tools. */
 const actorWidth = 14;
-/** Enough to tell all types apart. */
+/** Enough to distinguish all types. */
 const leastForType = 14;
 const enoughForGist = 16;
 
@@ -39,7 +39,7 @@ const typeCell = (type: string, room: number): string => {
   return truncate(type, width).padEnd(width);
 };
 
-/** A terminal gets the time of day, and the day above where a new one begins; a pipe gets the whole of it. */
+/** A terminal gets the time of day, with a heading for each day; a pipe gets the full time. */
 const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal): string => {
   const { seq, at, turn, type, actor } = event;
   const isNarrow = columns < leastForTime;
@@ -54,7 +54,7 @@ const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal
   return `${style('dim', place)}  ${kind}  ${style('dim', who)}${gist}`.trimEnd();
 };
 
-/** Before the first event: with --follow nothing is the last. */
+/** Written before the first event, because with --follow there is no last one. */
 const leftOutNote = ({ columns, style }: Terminal): string => {
   const left = [...(columns < leastForTime ? ['time'] : []), ...(columns < leastForActor ? ['actor'] : [])];
   return left.length > 0 ? `${style('dim', `left out: ${left.join(', ')}; see --json`)}\n` : '';

@@ -27,7 +27,7 @@ const start = async () => {
   return { runtime, cli, archived, ids };
 };
 
-test('[CLI15] ls tells what runs wait for, in a column that is there where one does', async () => {
+test('[CLI15] ls shows what runs wait for, in a column that appears only when one waits', async () => {
   const { runtime, cli } = await start();
   const plain = await runtime.sessions.open({ title: 'Plain' });
   expect((await cli(['ls'])).out).not.toContain('WAITS FOR');
@@ -48,7 +48,7 @@ test('[CLI15] ls tells what runs wait for, in a column that is there where one d
   for (const line of narrow.split('\n')) expect(displayWidth(line), line).toBeLessThanOrEqual(40);
 });
 
-test('[CLI15] archived sessions are listed with --all or by their status, and ls says that it leaves them out', async () => {
+test('[CLI15] archived sessions are listed with --all or by status, and ls says when it leaves them out', async () => {
   const { runtime, cli, archived, ids } = await start();
   const { id: away } = await archived('Away');
   const text = '1 archived session is not shown: `perdure ls --all` shows all\n';
@@ -67,7 +67,7 @@ test('[CLI15] archived sessions are listed with --all or by their status, and ls
   expect((await cli(['ls'])).err).toMatch(/^more than 100 archived sessions are not shown/);
 });
 
-test('[CLI15, CLI7] archived ones in between take no place of a page, and are found, checked and completed', async () => {
+test('[CLI15, CLI7] archived sessions take no place on a page, but can be found, verified and completed', async () => {
   const { runtime, cli, archived, ids } = await start();
   const { id: first } = await runtime.sessions.open();
   const { id: away } = await archived('Away');

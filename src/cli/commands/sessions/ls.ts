@@ -14,7 +14,7 @@ const pageSize = 1000;
 
 const waitsFor: Column = { title: 'WAITS FOR' };
 
-/** The column of what runs wait for leaves no empty one where none does. */
+/** Without a waiting run, the column is left out. */
 const columnsFor = (sessions: readonly SessionSummary[]): readonly Column[] => [
   { title: 'SESSION', shortens: 3 },
   { title: 'STATUS' },
@@ -51,7 +51,10 @@ const tableOf = (sessions: readonly SessionSummary[], { out, now }: Context): re
 
 const maxCounted = 100;
 
-/** What a listing that came to its end has left out: having walked along all sessions, it can be asked for at the same cost. */
+/**
+ * Note on omitted archived sessions. A listing that reached its end has walked all sessions, so this query costs no
+ * more.
+ */
 const archivedText = async (sessions: Sessions): Promise<string | undefined> => {
   const { sessions: archived, cursor } = await sessions.list({ status: 'archived', limit: maxCounted });
   if (archived.length === 0) return undefined;

@@ -7,7 +7,10 @@ import { demoAgent } from '../../config/demo-agent.ts';
 import { demoTour } from '../../config/demo-script.ts';
 import { displayWidth } from '../../terminal/display-width.ts';
 
-/** A session of the demo agent, who does not pause between words here, with an answered turn, and the command line on its store. */
+/**
+ * A session of the demo agent with one answered turn, and a command line on its store. The agent answers without
+ * pauses.
+ */
 const start = async (asked: string) => {
   const database = newMemoryDatabase();
   const options = { agents: [demoAgent], models: { scripts: [demoTour] } };
@@ -23,11 +26,11 @@ const start = async (asked: string) => {
   return { id: session.id, cli, seqBefore };
 };
 
-test('[CLIR9] a turn that is played again by the same agent departs nowhere, and the session stays as it is', async () => {
+test('[CLIR9] a turn replayed by the same agent departs nowhere, and the session is unchanged', async () => {
   const { id, cli, seqBefore } = await start('hello');
   expect(await cli('replay', id, '1')).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^played again in ses_\w+\nit departs nowhere\n$/),
+    out: expect.stringMatching(/^replayed in ses_\w+\nit departs nowhere\n$/),
   });
   expect(JSON.parse((await cli('replay', id, 'turn:1', '--json')).out)).toEqual({
     session: expect.stringMatching(/^ses_/),
@@ -36,7 +39,7 @@ test('[CLIR9] a turn that is played again by the same agent departs nowhere, and
   expect(JSON.parse((await cli('show', id, '--json')).out).summary.seq).toBe(seqBefore);
 });
 
-test('[CLIR9] a turn that was cancelled departs nowhere up to there', async () => {
+test('[CLIR9] a cancelled turn is compared up to its cancellation', async () => {
   const { id, cli } = await start('ask');
   expect(await cli('replay', id, '1')).toMatchObject({
     code: 0,
@@ -50,7 +53,7 @@ test('[CLIR9] a turn that was cancelled departs nowhere up to there', async () =
   expect(JSON.parse((await cli('replay', id, '1', '--json')).out)).toMatchObject({ departures: [], upTo: 'cancelled' });
 });
 
-test('[CLI7, CLIR9] a replay does not become the session that changed last, and can be looked at', async () => {
+test('[CLI7, CLIR9] a replay does not become the most recent session, and can be inspected', async () => {
   const { id, cli } = await start('hello');
   const json = async (...argv: readonly string[]) => JSON.parse((await cli(...argv, '--json')).out);
   const { session } = await json('replay', '-', '1');
@@ -61,7 +64,7 @@ test('[CLI7, CLIR9] a replay does not become the session that changed last, and 
   expect((await cli('append', '-', 'go on')).out).toContain(id);
 });
 
-test('[CLIR9] with another model it tells where it departs, on lines that fit, and exits with 1', async () => {
+test('[CLIR9] with another model it shows the departures on lines that fit, and exits with 1', async () => {
   const { id, cli } = await start('hello');
   const { code, out } = await cli('replay', id, '1', '--model', 'scripted/demo');
   expect(code).toBe(1);
@@ -82,8 +85,8 @@ test.each([
   [['1', '--agent', 'nobody'], 2, /no agent "nobody"/],
   [['7'], 5, /POINT_NOT_FOUND/],
   [['x'], 2, /TURN/],
-])('[CLIR9] %j is refused', async (args, code, told) => {
+])('[CLIR9] %j is refused', async (args, code, error) => {
   const { id, cli } = await start('hello');
   const ended = await cli('replay', id, ...args);
-  expect({ ...ended, err: ended.err.replaceAll('\n', ' ') }).toMatchObject({ code, err: expect.stringMatching(told) });
+  expect({ ...ended, err: ended.err.replaceAll('\n', ' ') }).toMatchObject({ code, err: expect.stringMatching(error) });
 });

@@ -18,8 +18,8 @@ export const retry = defineCommand({
     const turn = parseCount('TURN', number!.replace(/^turn:/, ''), 1)!;
     const session = await context.session(named!);
     const { message, run, turn: next, cancelled } = await session.retry({ turn });
-    const told = `turn ${turn} is tried again${run ? '' : ` as turn ${next}`}${cancelledInputs(cancelled)}`;
-    await context.answer({ message, turn: next, run: run?.id, cancelled }, () => told);
+    const text = `turn ${turn} is tried again${run ? '' : ` as turn ${next}`}${cancelledInputs(cancelled)}`;
+    await context.answer({ message, turn: next, run: run?.id, cancelled }, () => text);
     if (run) await (await import('../../runs/carry-on.ts')).carryOn(context, session);
   },
 });

@@ -18,7 +18,7 @@ import { printableJson, printableLine } from '../../terminal/printable.ts';
 interface Shown {
   readonly summary: SessionSummary;
   readonly waitingInputs: number;
-  /** Not there for a key of other areas. */
+  /** Absent for a key without the area `usage`. */
   readonly usage?: SessionUsage | undefined;
 }
 

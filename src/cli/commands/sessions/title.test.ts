@@ -5,7 +5,7 @@ import { memoryCommandLine } from '../../../../test/support/cli/command-line.ts'
 import { newMemoryDatabase } from '../../../testing/memory-database.ts';
 import { personAt } from '../../runs/person.ts';
 
-test('[CLIR14] send --new and a chat that opens a session give it a title', async () => {
+test('[CLIR14] send --new and chat can give a new session a title', async () => {
   const database = newMemoryDatabase();
   const person = () => personAt(Readable.from(['hello\n']), new PassThrough() as never);
   const cli = (...argv: readonly string[]) =>
@@ -25,7 +25,7 @@ test('[CLIR14] send --new and a chat that opens a session give it a title', asyn
   }
 });
 
-test('[CLIR14, CLI4] a title that is too long is refused before there is a store', async () => {
+test('[CLIR14, CLI4] a title that is too long is refused before a store is opened', async () => {
   const openRuntime = () => Promise.reject(new Error('the store was opened'));
   for (const argv of [['send', '--new', 'hello'], ['chat'], ['open']]) {
     const title = 'x'.repeat(501);
@@ -36,7 +36,7 @@ test('[CLIR14, CLI4] a title that is too long is refused before there is a store
   }
 });
 
-test('[CLIR14] title gives a session another title, or none', async () => {
+test('[CLIR14] title changes or removes the title of a session', async () => {
   const { call, said, answered } = memoryCommandLine();
   const { id } = await answered(['open', '--title', 'First', '--metadata', '{"ticket":12}']);
   expect(await said(['title', id, 'Second\u001b[2J'])).toBe(`${id} has the title Second\\x1b[2J\n`);

@@ -14,7 +14,7 @@ import type { Style } from '../../terminal/terminal.ts';
 
 type Checked = { readonly session: string } & (
   | Verification
-  /** Its log could not be walked at all. */
+  /** Its log could not be read at all. */
   | { readonly ok: false; readonly error: { readonly code: ErrorCode; readonly message: string } }
 );
 
@@ -28,7 +28,7 @@ const CheckedView = z.union([
   }),
 ]);
 
-/** By ids: what listings go by is among what is checked. */
+/** Listed by id, because the other order depends on data that is being checked. */
 async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
   for (let cursor: string | undefined; ; ) {
     const page = await sessions.list({ by: 'id', limit: 1000, ...(cursor && { cursor }) });
@@ -38,7 +38,7 @@ async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
   }
 }
 
-/** One session that cannot be read does not keep the others from being checked. */
+/** An unreadable session does not prevent the check of the others. */
 const check = async (sessions: Sessions, id: string, isQuick: boolean): Promise<Checked> => {
   try {
     const session = await sessions.get(id);

@@ -7,9 +7,9 @@ import { PerdureError } from '../../../schema/error.ts';
 test.each([
   [['--concurrency', '2'], '--concurrency'],
   [['--lease', '10s', '--per-workspace', '8', '--per-agent', 'demo=2'], '--lease, --per-workspace, --per-agent'],
-])('[WORKER14] serve --no-worker with %j is refused and makes no store', async (given, named) => {
+])('[WORKER14] serve --no-worker with %j is refused and creates no store', async (given, named) => {
   const { code, err } = await callCli(['serve', '--no-worker', ...given], {
-    openRuntime: () => Promise.reject(new Error('a store was made')),
+    openRuntime: () => Promise.reject(new Error('a store was created')),
   });
   expect(code).toBe(2);
   expect(err.replaceAll(/\s+/g, ' ')).toContain(
@@ -17,16 +17,16 @@ test.each([
   );
 });
 
-test('[START2, CLI4] where it cannot listen it makes no store', async () => {
+test('[START2, CLI4] a server that cannot listen creates no store', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   onTestFinished(() => void taken.close());
   const { port } = taken.address() as AddressInfo;
   const refused = async (...given: readonly string[]) =>
-    callCli(['serve', ...given], { openRuntime: () => Promise.reject(new Error('a store was made')) });
+    callCli(['serve', ...given], { openRuntime: () => Promise.reject(new Error('a store was created')) });
   expect(await refused('--port', String(port))).toMatchObject({
     code: 2,
-    err: expect.stringContaining(`port ${port} is taken: give another`),
+    err: expect.stringContaining(`port ${port} is in use: give another`),
   });
   expect(await refused('--host', '192.0.2.1')).toMatchObject({
     code: 2,
@@ -34,7 +34,7 @@ test('[START2, CLI4] where it cannot listen it makes no store', async () => {
   });
 });
 
-test('[OBS1] warnings of the runtime are entries of the log like all else, without the password of the store', async () => {
+test('[OBS1] warnings of the runtime are log entries like all others, without the password of the store', async () => {
   const store = 'postgres://ann:a-password@127.0.0.1/perdure';
   const { err } = await callCli(['serve', '--port', '0', '--store', store], {
     openRuntime: async ({ onWarning }) => {

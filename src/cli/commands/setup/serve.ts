@@ -36,7 +36,10 @@ const parsePort = (given: string | undefined): number | undefined => {
   throw wrongCall(`--port is a number up to ${2 ** 16 - 1}; got "${given}"`);
 };
 
-/** Before there is a store: where nobody can listen, none is made. Of the usual ports another is taken. */
+/**
+ * Checked before the store is opened, so that a server that cannot listen creates none. Without --port, any free port
+ * is enough here.
+ */
 const checkPlace = async ({
   host = '127.0.0.1',
   port,

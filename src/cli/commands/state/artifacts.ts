@@ -57,9 +57,8 @@ export const artifacts = defineCommand({
   json: z.union([ArtifactsView, ArtifactView, ContentView, WrittenArtifact]),
   run: async (context, { args: [named, wanted], options: { out, force, keep, name, type } }) => {
     if (keep !== undefined) {
-      if (wanted !== undefined || out !== undefined)
-        throw wrongCall('--keep takes a file in: leave out NAME and --out');
-      if (keep === '-' && name === undefined) throw wrongCall('what comes from stdin needs a --name');
+      if (wanted !== undefined || out !== undefined) throw wrongCall('--keep stores a file: leave out NAME and --out');
+      if (keep === '-' && name === undefined) throw wrongCall('content from stdin needs a name: give it with --name');
       const { bytes } = await readGiven(context, keep);
       const session = await context.session(named!);
       const kept = await session.artifacts.keep(name ?? basename(keep), bytes, { mediaType: type });

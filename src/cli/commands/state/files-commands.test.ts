@@ -54,7 +54,7 @@ const begin = async (files: Record<string, string | Uint8Array> = {}) => {
   return session;
 };
 
-/** Somebody at a terminal who says this. */
+/** A person at a terminal who types this line. */
 const saying = (line: string, asked: string[] = []): Pick<World, 'person'> => ({
   person: () => ({
     isTerminal: true,
@@ -67,7 +67,7 @@ const saying = (line: string, asked: string[] = []): Pick<World, 'person'> => ({
   }),
 });
 
-test('[FILE38] files are put, listed and read, byte for byte in a pipe', async () => {
+test('[FILE38] files can be put, listed and read, byte for byte in a pipe', async () => {
   const { id, files } = await begin();
   const bytes = Buffer.from([0, 255, 10]);
   const script = join(folder, 'run.sh');
@@ -114,7 +114,7 @@ test('[FILE38] files are put, listed and read, byte for byte in a pipe', async (
   expect(await refused(['files', 'put', id, 'x', '-', '--mode', '9'])).toMatchObject({ exit: 2 });
 });
 
-test('[FILE38] diffs are as git writes them, history tells who and why', async () => {
+test('[FILE38] diffs have the format of git, and the history shows who made a change and why', async () => {
   const session = await begin({ 'a.txt': 'one\ntwo\n' });
   const { seq } = await session.summary();
   await session.files.write('a.txt', 'one\n2\n', { why: 'shorter' });
@@ -133,7 +133,7 @@ test('[FILE38] diffs are as git writes them, history tells who and why', async (
   expect((await cli(['files', 'history', id, 'b'])).out).toMatch(/no changes of/);
 });
 
-test('[FILE38] a copy goes to a new or empty folder alone', async () => {
+test('[FILE38] a copy goes to a new or empty folder only', async () => {
   const { id } = await begin({ 'src/a': '1', b: '2' });
   const to = join(folder, 'copy');
   expect(await json('files', 'get', id, '--to', to)).toEqual({ folder: to, files: 2 });
@@ -144,7 +144,7 @@ test('[FILE38] a copy goes to a new or empty folder alone', async () => {
   expect(await refused(['files', 'get', id])).toMatchObject({ exit: 2, message: expect.stringMatching(/--to/) });
 });
 
-test('[FILE38] hostile paths are refused by every command, and hostile names are shown as text', async () => {
+test('[FILE38] every command refuses hostile paths and shows hostile names as text', async () => {
   const name = 'a\u001b[2J\u202e\n.txt';
   const { id } = await begin({ [name]: 'x\u001b[31m\n', 'deep/file': '1' });
   for (const argv of [['ls'], ['cat', name], ['history', name], ['diff', '0'], ['restore', 'seq:1', '--dry-run']]) {
@@ -169,7 +169,7 @@ test('[FILE38] hostile paths are refused by every command, and hostile names are
   expect(existsSync(to)).toBe(false);
 });
 
-test('[FILE38] a restore shows what it changes; in a person’s own folder that person is asked first', async () => {
+test('[FILE38] a restore shows its changes, and asks the person first when it changes their own folder', async () => {
   const session = await begin({ a: '1' });
   const { seq } = await session.summary();
   await session.files.write('a', '2');
@@ -210,7 +210,7 @@ test('[FILE38] a restore shows what it changes; in a person’s own folder that 
   expect(await mine()).toBe('1');
 });
 
-test('[FILE38, FILE20] what was set aside is listed, read and copied by the event that says so', async () => {
+test('[FILE38, FILE20] files that were set aside can be listed, read and copied by the seq of their event', async () => {
   const own = join(folder, 'own');
   mkdirSync(own);
   const session = await runtime.sessions.open({ files: { cwd: own } });
@@ -236,7 +236,7 @@ test('[FILE38, FILE20] what was set aside is listed, read and copied by the even
   });
 });
 
-test('[FILE38] artifacts are kept, listed and written out', async () => {
+test('[FILE38] artifacts can be kept, listed and written to a file', async () => {
   const { id } = await begin();
   const file = join(folder, 'chart.png');
   writeFileSync(file, Buffer.from([137, 0, 255]));
@@ -267,7 +267,7 @@ test('[FILE38] artifacts are kept, listed and written out', async () => {
   }
 });
 
-test('[CLI1] commands of two words have their own help, and a wrong second word is told', async () => {
+test('[CLI1] two-word commands have their own help, and a wrong second word is reported', async () => {
   expect((await callCli(['help', 'files', 'ls'])).out).toMatch(/^perdure files ls SESSION \[PATH\] \[options\]\n/);
   expect((await callCli(['files', 'ls', '--help'])).out).toMatch(/^perdure files ls/);
   for (const argv of [
@@ -277,10 +277,10 @@ test('[CLI1] commands of two words have their own help, and a wrong second word 
   ]) {
     expect((await callCli(argv)).out).toMatch(/perdure files ls .*perdure files get /s);
   }
-  const told = async (...argv: readonly string[]) => {
+  const errorOf = async (...argv: readonly string[]) => {
     const { code, err } = await callCli(argv);
     return `${code} ${err.replaceAll('\n', ' ')}`;
   };
-  expect(await told('files', 'sl')).toMatch(/^2 .*no command "files sl": did you mean `perdure files ls`\?/);
-  expect(await told('files')).toMatch(/^2 .*files needs one of ls, cat, .*: `perdure help files`/);
+  expect(await errorOf('files', 'sl')).toMatch(/^2 .*no command "files sl": did you mean `perdure files ls`\?/);
+  expect(await errorOf('files')).toMatch(/^2 .*files needs one of ls, cat, .*: `perdure help files`/);
 });

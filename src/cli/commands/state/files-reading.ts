@@ -74,7 +74,7 @@ const lineStyles: readonly (readonly [RegExp, Style])[] = [
 
 const continued = '↳ ';
 
-/** A line that goes on is marked, so that none is taken for another line of the patch. */
+/** Marks continuation lines, so that none looks like another line of the patch. */
 const piecesOf = (line: string, columns: number): readonly string[] =>
   displayWidth(line) <= columns
     ? [line]
@@ -89,7 +89,7 @@ const diffLines = ({ unified, files }: FilesDiff, out: Terminal): readonly strin
   });
 };
 
-/** A pipe gets what `git apply` takes, word for word. */
+/** A pipe gets the exact patch, which `git apply` accepts. */
 const writeDiff = async (context: Context, diff: FilesDiff): Promise<void> => {
   if (context.json || context.out.isTerminal) return context.answer(diff, () => diffLines(diff, context.out));
   await context.out.write(diff.unified);

@@ -95,7 +95,7 @@ const changeLines = ({ changes }: RestoredFiles, out: Terminal): readonly string
   ];
 };
 
-/** In a person's own folder that person is asked first. */
+/** Asks the person before changing their own folder. */
 const isAllowed = async (context: Context, plan: RestoredFiles, isSure: boolean): Promise<boolean> => {
   if (!plan.boundTo || isSure) return true;
   const { path, machine } = plan.boundTo;
@@ -139,12 +139,12 @@ const restore = defineCommand({
       () => 'comparing files',
       () => session.files.restore(to, { ...about, isDryRun: true }),
     );
-    const told = (title: string, done: RestoredFiles) =>
+    const report = (title: string, done: RestoredFiles) =>
       context.answer(done, () =>
         done.changes.length > 0 ? [title, ...changeLines(done, context.out)] : 'there is nothing to change',
       );
     if (options['dry-run'] || plan.changes.length === 0) {
-      await told('would change', plan);
+      await report('would change', plan);
       return undefined;
     }
     if (!(await isAllowed(context, plan, options.yes ?? false))) {
@@ -152,7 +152,7 @@ const restore = defineCommand({
       return 'failure';
     }
     const done = await session.files.restore(to, { ...about, why: options.why });
-    await told(done.seq === undefined ? 'nothing changed' : `restored with event ${done.seq}`, done);
+    await report(done.seq === undefined ? 'nothing changed' : `restored with event ${done.seq}`, done);
     return undefined;
   },
 });

@@ -29,7 +29,7 @@ const expectToFit = (text: string): void => {
 const id = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a';
 
 describe('wrong calls', () => {
-  const calls: readonly (readonly [call: string, told: RegExp])[] = [
+  const calls: readonly (readonly [call: string, error: RegExp])[] = [
     ['state', /state needs SESSION/],
     ['state no-where', /names no session/],
     [`state ${id} --at x`, /is not a point/],
@@ -62,10 +62,10 @@ describe('wrong calls', () => {
     [`retry ${id} 0`, /TURN is a whole number/],
     ['repair', /repair needs --projections/],
   ];
-  test.each(calls)('[CLI1] %s is refused before the store is opened', async (call, told) => {
+  test.each(calls)('[CLI1] %s is refused before the store is opened', async (call, error) => {
     const { code, out, err } = await cli(call.split(' '), { mayOpen: false });
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err.replaceAll('\n', ' ')).toMatch(told);
+    expect(err.replaceAll('\n', ' ')).toMatch(error);
     expectToFit(err);
   });
 });
@@ -130,7 +130,7 @@ describe('on a terminal of 80 columns', () => {
       const { code, out, err, raw } = await cli(call);
       expect({ code, err }, call[0]).toEqual({ code: 0, err: '' });
       expectToFit(out);
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: our own two styles are taken out, no other control may be left
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: only the two styles of the CLI are removed; no other control character may remain
       expect(raw.replaceAll(/\u001b\[(1|22)m|\n/g, ''), call[0]).not.toMatch(/[\p{Cc}\u202e]/u);
     }
   });
@@ -148,7 +148,7 @@ describe('on a terminal of 80 columns', () => {
     expect(out).toMatch(/theirs: +"?…[^"]*there"/);
   });
 
-  test('[CLI1] exact values in JSON carry no control characters either', async () => {
+  test('[CLI1] exact values in JSON contain no control characters either', async () => {
     const { session, call } = await makeHostile();
     const { raw } = await cli(['state', session, '--path', '/facts', '--json']);
     expect(JSON.parse(raw)).toEqual({ [hostile]: [1, long], other: 1 });

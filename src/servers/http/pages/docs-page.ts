@@ -31,7 +31,7 @@ const typeOf = (schema: unknown): string => {
 
 const asJson = (value: unknown): string => `<pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre>`;
 
-/** What has a name of its own stands at the end of the page. */
+/** Links to a named schema, which stands at the end of the page. */
 const schemaOf = (schema: unknown): string => {
   const { $ref } = schema as { $ref?: string };
   return $ref ? `<p><a href="#schema-${typeOf(schema)}">${typeOf(schema)}</a></p>` : asJson(schema);
@@ -42,7 +42,7 @@ const contentOf = (content: Readonly<Record<string, { readonly schema: unknown }
     .map(([media, { schema }]) => `<p><code>${escapeHtml(media)}</code></p>${schemaOf(schema)}`)
     .join('');
 
-/** Where the role alone does not decide, who may ask. */
+/** Says who may call it; `x-perdure-whom` says more than the role where the role alone does not decide. */
 const needs = (operation: Operation): string =>
   operation['x-perdure-whom']
     ? `needs ${operation['x-perdure-whom']}`
@@ -60,7 +60,7 @@ ${description ? `<p>${textToHtml(description)}</p>` : ''}${rows.length > 0 ? `<t
 ${requestBody ? `<h3>Body</h3>${contentOf(requestBody.content)}` : ''}<h3>Answer ${status}</h3><p>${textToHtml(answer?.description ?? '')}</p>${contentOf(answer?.content)}</details>`;
 };
 
-/** Where the server is, and one of its agents. */
+/** The server's address and one of its agents. */
 interface Here {
   readonly address: string;
   readonly agent?: string | undefined;
@@ -76,12 +76,12 @@ curl -s -H "$key" "$api/sessions/$session/runs/$run?wait=true"`;
 
 const introduction = (here: Here): string =>
   `<h1>The API</h1>
-<p>Every request acts as one member of one workspace: that of its key, <code>authorization: Bearer pdk_…</code>. Each route says which role it needs. For programs, the same is at <a href="/v1/openapi.json">/v1/openapi.json</a> (OpenAPI 3.1).</p>
+<p>Every request acts as one member of one workspace, both given by its key: <code>authorization: Bearer pdk_…</code>. Each route says which role it needs. The machine-readable version is at <a href="/v1/openapi.json">/v1/openapi.json</a> (OpenAPI 3.1).</p>
 <h2>Try it</h2>
 <p>With a key in <code>PERDURE_KEY</code>, this opens a session, sends it an input and waits for the answer:</p>
 <pre>${escapeHtml(example(here))}</pre>`;
 
-/** The API to read, drawn from its own description. */
+/** Documentation page of the API, drawn from its OpenAPI document. */
 export const docsPage = (document: Record<string, unknown>, here: Here): Response => {
   const paths = document.paths as Record<string, Record<string, Operation>>;
   const { schemas } = document.components as { readonly schemas: Record<string, unknown> };

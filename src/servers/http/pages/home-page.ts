@@ -8,7 +8,7 @@ export interface Home {
   readonly address: string;
 }
 
-/** What runs here, and where to go on. */
+/** Says what runs here and links to the other pages. */
 export const homePage = ({ version, store, agents, worksHere, address }: Home): Response => {
   const facts = [
     ['version', version],
@@ -20,7 +20,7 @@ export const homePage = ({ version, store, agents, worksHere, address }: Home): 
   return page(
     'Perdure',
     `<h1>Perdure</h1><p>A durable session runtime for agents runs here.</p>${factsTable(facts)}
-<h2>Go on</h2><nav><a href="/v1/docs">The API, to read</a><a href="/v1/openapi.json">OpenAPI 3.1</a><a href="/healthz">Health</a></nav>
-<h2>Ask it</h2><p>With a key in <code>PERDURE_KEY</code>. That of the first start is in <code>api-key</code> of the server's data folder, which is <code>.perdure</code> where nothing else was said; on the store itself, without <code>--server</code>, <code>perdure keys create</code> makes another one.</p><pre>${escapeHtml(example)}</pre>`,
+<h2>More</h2><nav><a href="/v1/docs">API documentation</a><a href="/v1/openapi.json">OpenAPI 3.1</a><a href="/healthz">Health</a></nav>
+<h2>Send a request</h2><p>Put a key into <code>PERDURE_KEY</code>. The key of the first start is in <code>api-key</code> of the server's data folder, by default <code>.perdure</code>. On the store itself, without <code>--server</code>, <code>perdure keys create</code> makes another one.</p><pre>${escapeHtml(example)}</pre>`,
   );
 };

@@ -8,7 +8,7 @@ const escapes: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => escapes[char]!);
 
-/** Text as Markdown has it: what stands between backticks is code. */
+/** Converts text with Markdown code spans: text between backticks becomes code. */
 export const textToHtml = (text: string): string =>
   escapeHtml(text).replace(/`([^`]+)`/g, (_, code) => `<code>${code}</code>`);
 
@@ -28,7 +28,7 @@ nav { display: flex; flex-wrap: wrap; gap: .3rem 1rem; }
 export const factsTable = (facts: readonly (readonly [name: string, value: string])[]): string =>
   `<table>${facts.map(([name, value]) => `<tr><th>${name}</th><td>${textToHtml(value)}</td></tr>`).join('')}</table>`;
 
-/** Nothing but its own style, and no script at all; the empty icon keeps browsers from asking for one. */
+/** Allows only the page's own style and no script. The empty icon keeps browsers from requesting one. */
 const policy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -5,28 +5,28 @@ import { Status } from '../../../schema/lifecycle.ts';
 import { ToolCallId } from '../../../schema/message.ts';
 import { PointText } from '../../../schema/place.ts';
 
-/** Of paths. */
+/** Path parameters. */
 export const inRun = { run: RunId };
 export const ofApproval = { approval: ApprovalId };
 export const ofCall = { call: ToolCallId };
 
-/** Of queries, where all is text. */
+/** Query parameters, which arrive as strings. */
 const digits = z.string().regex(/^\d{1,15}$/, { error: 'expected a whole number' });
 export const Whole = digits.transform(Number).meta({ type: 'integer', minimum: 0 });
 export const Positive = digits
   .transform(Number)
-  .refine((number) => number > 0, { error: 'expected a whole number from 1 on' })
+  .refine((number) => number > 0, { error: 'expected a whole number of at least 1' })
   .meta({ type: 'integer', minimum: 1 });
 export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 export const limitUpTo = (most: number) =>
-  Positive.refine((number) => number <= most, { error: `expected ${most} at most` }).meta({
+  Positive.refine((number) => number <= most, { error: `expected at most ${most}` }).meta({
     type: 'integer',
     minimum: 1,
     maximum: most,
   });
 export const Path = Text.min(1).max(4096);
 
-/** Of the listing of sessions. */
+/** Query of the session listing. */
 export const sessionPage = {
   status: z.array(Status).optional(),
   limit: limitUpTo(1000).optional(),
@@ -36,6 +36,6 @@ export const sessionPage = {
 
 export const atPoint = { at: PointText.optional() };
 
-/** Of bodies. */
+/** Request bodies. */
 export const withReason = z.strictObject({ reason: Text.max(2000).optional() });
 export const nothing = z.strictObject({});

@@ -21,7 +21,7 @@ import { defineSessionRoute } from './session-route.ts';
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 const where = { ...atPoint, setAside: Positive.optional() };
 
-/** Never shown as a page: what a session holds may be hostile. */
+/** Always an attachment, never a page: a session's files may be hostile. */
 const download = (content: Uint8Array, name: string, mediaType = 'application/octet-stream'): Response =>
   new Response(content as Uint8Array<ArrayBuffer>, {
     headers: {
@@ -51,7 +51,7 @@ export const fileRoutes = [
     path: '/v1/sessions/{session}/files/content',
     name: 'readFile',
     verb: 'files.read',
-    summary: 'What a file holds',
+    summary: 'The content of a file',
     query: { ...where, path: Path },
     answer: bytes,
     handle: async ({ session, query: { path, ...at } }) => {
@@ -67,7 +67,7 @@ export const fileRoutes = [
     summary: 'Writes a file; the next tool of a run finds it in the worktree',
     query: {
       path: Path,
-      /** Of who may read, write and execute it, as digits of base 8. */
+      /** Permissions as three octal digits. */
       mode: z
         .string()
         .regex(/^[0-7]{3}$/)
@@ -93,7 +93,7 @@ export const fileRoutes = [
     path: '/v1/sessions/{session}/files/content',
     name: 'deleteFile',
     verb: 'files.delete',
-    summary: 'Deletes a file, or a folder with all that it holds',
+    summary: 'Deletes a file, or a folder with everything in it',
     query: { path: Path, expect: Hash.optional(), why: Text.max(2000).optional() },
     keyKeptBy: 'library',
     handle: async ({ session, query: { path, ...options }, idempotencyKey }) => {
@@ -105,7 +105,7 @@ export const fileRoutes = [
     path: '/v1/sessions/{session}/files/diff',
     name: 'diffFiles',
     verb: 'files.diff',
-    summary: 'What leads from the files of one place to those of another, unified and structured',
+    summary: 'The differences between the files of two places, unified and structured',
     query: { from: PlaceText, to: PlaceText },
     answer: FilesDiffView,
     handle: async ({ session, query }) => await session.files.diff(query.from, query.to),
@@ -115,7 +115,7 @@ export const fileRoutes = [
     path: '/v1/sessions/{session}/files/changes',
     name: 'listFileChanges',
     verb: 'files.changes',
-    summary: 'The same without the texts',
+    summary: 'The changed files between two places, without their content',
     query: { from: PlaceText, to: PlaceText },
     answer: FileChangesView,
     handle: async ({ session, query }) => ({ changes: await session.files.changes(query.from, query.to) }),
@@ -125,7 +125,7 @@ export const fileRoutes = [
     path: '/v1/sessions/{session}/files/history',
     name: 'readFileHistory',
     verb: 'files.history',
-    summary: 'What became of a file, newest first, under the names that it had',
+    summary: 'The versions of a file, newest first, also under its former names',
     query: { path: Path, limit: limitUpTo(1000).optional(), includeRewound: Flag.optional() },
     answer: FileHistoryView,
     handle: async ({ session, query: { path, ...options } }) => ({
@@ -137,7 +137,7 @@ export const fileRoutes = [
     path: '/v1/sessions/{session}/files/restore',
     name: 'restoreFiles',
     verb: 'files.restore',
-    summary: 'The files become those of a place; a dry run tells what would change',
+    summary: 'Restores the files of a place; a dry run reports what would change',
     body: z.strictObject({
       to: Place,
       paths: listOf(Path, { min: 1, max: 1000 }).optional(),
@@ -152,7 +152,7 @@ export const fileRoutes = [
     path: '/v1/sessions/{session}/artifacts',
     name: 'listArtifacts',
     verb: 'artifacts.list',
-    summary: 'What was kept by name, for people',
+    summary: 'The artifacts of the session',
     answer: ArtifactsView,
     handle: async ({ session }) => ({ artifacts: await session.artifacts.list() }),
   }),
@@ -161,7 +161,7 @@ export const fileRoutes = [
     path: '/v1/sessions/{session}/artifacts/{name}',
     name: 'readArtifact',
     verb: 'artifacts.read',
-    summary: 'Downloads one',
+    summary: 'Downloads an artifact',
     params: { name: ArtifactName },
     answer: bytes,
     handle: async ({ session, params }) => download(await session.artifacts.read(params.name), params.name),
@@ -171,7 +171,7 @@ export const fileRoutes = [
     path: '/v1/sessions/{session}/artifacts/{name}',
     name: 'keepArtifact',
     verb: 'artifacts.keep',
-    summary: 'Keeps the body, or with `path` a file of the session, by this name',
+    summary: 'Keeps the body as an artifact; with `path`, a file of the session',
     params: { name: ArtifactName },
     query: { mediaType: Text.min(1).max(200).optional(), path: Path.optional() },
     body: bytes,

@@ -9,7 +9,7 @@ import { vaultRoutes } from './vault.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { workspaceRoutes } from './workspace.ts';
 
-/** Everything that can be asked for. */
+/** All routes of the API. */
 export const routes: readonly Route[] = [
   ...sessionRoutes,
   ...runRoutes,

@@ -1,6 +1,6 @@
 import { PerdureError } from '../../../schema/error.ts';
 
-/** What a reader that connects again says of itself: the id of the last frame that it has. */
+/** Id of the last frame that a reconnecting reader received. */
 export const lastId = (headers: Headers): number | undefined => {
   const last = headers.get('last-event-id');
   if (last === null || last === '') return undefined;

@@ -29,7 +29,7 @@ export const lifecycleRoutes = [
     path: '/v1/sessions/{session}/pause',
     name: 'pauseSession',
     verb: 'session.pause',
-    summary: 'Stops at the next safe point, or within the time given',
+    summary: 'Pauses at the next safe point, or within the given time',
     body: withReason.extend({ withinMs: z.int().nonnegative().max(86_400_000).optional() }),
     answer: SummaryView,
     handle: async ({ session, body }) => {
@@ -37,13 +37,13 @@ export const lifecycleRoutes = [
       return session.summary();
     },
   }),
-  move('resume', 'Goes on from exactly where it was paused'),
+  move('resume', 'Continues exactly where the session was paused'),
   defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/close',
     name: 'closeSession',
     verb: 'session.close',
-    summary: 'Ends the session; reopen undoes it',
+    summary: 'Closes the session; reopen undoes it',
     body: withReason,
     answer: SummaryView,
     handle: async ({ session, body }) => {
@@ -52,14 +52,14 @@ export const lifecycleRoutes = [
     },
   }),
   move('reopen', 'Makes a closed session active again'),
-  move('archive', 'Puts a closed session away'),
+  move('archive', 'Archives a closed session'),
   move('restore', 'Brings an archived session back to closed'),
   defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/fork',
     name: 'forkSession',
     verb: 'session.fork',
-    summary: 'A branch that goes on from a point, with its state and files; nothing is copied',
+    summary: 'Opens a branch that continues from a point, with its state and files; nothing is copied',
     body: z.strictObject({ at: Point.optional(), title: Text.max(500).optional() }),
     status: 201,
     answer: SummaryView,
@@ -72,7 +72,7 @@ export const lifecycleRoutes = [
     path: '/v1/sessions/{session}/rewind',
     name: 'rewindSession',
     verb: 'session.rewind',
-    summary: 'Goes back to a point; nothing is erased, and inputs that wait are cancelled',
+    summary: 'Goes back to a point; nothing is erased, and waiting inputs are cancelled',
     body: withReason.extend({ to: Point }),
     answer: RewindView,
     handle: async ({ session, body }) => {
@@ -85,7 +85,7 @@ export const lifecycleRoutes = [
     path: '/v1/sessions/{session}/adopt',
     name: 'adoptBranch',
     verb: 'session.adopt',
-    summary: "Takes a branch's state and files over as one commit, with a report of conflicts",
+    summary: "Adopts a branch's state and files as one commit, and reports conflicts",
     body: z.strictObject({
       branch: SessionId,
       onConflict: z.enum(['ours', 'theirs', 'fail']).optional(),
@@ -99,7 +99,7 @@ export const lifecycleRoutes = [
     path: '/v1/sessions/{session}/retry',
     name: 'retryTurn',
     verb: 'session.retry',
-    summary: 'Asks again what a turn was asked, as a new attempt beside the old one; inputs that wait are cancelled',
+    summary: 'Runs a turn again as a new attempt beside the old one; waiting inputs are cancelled',
     body: z.strictObject({ turn: z.int().positive() }),
     status: 202,
     answer: RetryView,
@@ -113,12 +113,12 @@ export const lifecycleRoutes = [
     path: '/v1/sessions/{session}/replay',
     name: 'replayTurn',
     verb: 'session.replay',
-    summary: 'Plays a turn again on a fork against what was recorded, and tells where it departs',
+    summary: 'Replays a turn on a fork against the recording, and reports where it departs',
     body: z.strictObject({
       turn: z.int().positive(),
-      /** In place of the agent that the session is bound to. */
+      /** Instead of the agent that the session is bound to. */
       agent: z.strictObject({ name: Text.max(100), version: z.int().positive().optional() }).optional(),
-      /** Such as `anthropic/…`: asked in place of the recorded answers. */
+      /** A model such as `anthropic/…`, called instead of using the recorded answers. */
       model: Text.max(200).optional(),
       live: z.boolean().optional(),
     }),
@@ -134,7 +134,7 @@ export const lifecycleRoutes = [
     path: '/v1/sessions/{session}/handoff',
     name: 'handOffSession',
     verb: 'session.handoff',
-    summary: 'Gives the session to a person, or back to the agent',
+    summary: 'Hands the session to a person, or back to the agent',
     body: withReason.extend({ to: Holder }),
     answer: SummaryView,
     handle: async ({ session, body }) => {
@@ -147,7 +147,7 @@ export const lifecycleRoutes = [
     path: '/v1/sessions/{session}/limits',
     name: 'limitSession',
     verb: 'session.limit',
-    summary: 'Says what the session may use in all; a run that waits for its budget goes on',
+    summary: 'Sets the total budget of the session; a run that waits for budget continues',
     body: withReason.extend({ limits: Limits }),
     handle: async ({ session, body: { limits, reason } }) => {
       await session.limit(limits, { reason });
@@ -158,7 +158,7 @@ export const lifecycleRoutes = [
     path: '/v1/sessions/{session}/bind',
     name: 'bindAgent',
     verb: 'session.bind',
-    summary: 'Binds the session to an agent that the server holds, or to another version of its agent',
+    summary: 'Binds the session to an agent of this server, or to another version of its agent',
     body: z.strictObject({ name: Text.max(100), version: z.int().positive().optional() }),
     answer: SummaryView,
     handle: async ({ session, runtime, body: { name, version } }) => {

@@ -19,14 +19,14 @@ const content = z.union([Text, listOf(UserPart, someParts)], {
   error: ({ input }) =>
     typeof input === 'string' || Array.isArray(input) ? undefined : 'expected text, or a list of parts',
 });
-/** Room for the largest payload that a log takes, and what is around it. */
+/** Fits the largest payload of a log and the JSON around it. */
 const maxBytes = maxPayloadBytes + 1024 * 1024;
 
 async function* asFrames(events: AsyncIterable<SessionEvent>): AsyncGenerator<Frame, void, void> {
   for await (const event of events) yield { id: String(event.seq), event: event.type, data: event };
 }
 
-/** The last frame says that the run is over: a stream without it broke off. */
+/** The last frame says that the run is over. A stream without it was cut off. */
 async function* untilOver(
   run: Run,
   options: { readonly after: number | undefined; readonly signal: AbortSignal },
@@ -35,7 +35,7 @@ async function* untilOver(
   if (!options.signal.aborted && hasEnded(await run.standing())) yield { event: 'end', data: {} };
 }
 
-/** Where a reader goes on. What is not there is told before a stream begins. */
+/** Where a reader resumes. An event that does not exist is refused before the stream begins. */
 const cursorOf = async (session: Session, headers: Headers, query: { readonly after?: number | undefined }) => {
   const after = lastId(headers) ?? query.after;
   if (after) refuseBeyond({ session: session.id }, after, await session.summary());
@@ -44,7 +44,7 @@ const cursorOf = async (session: Session, headers: Headers, query: { readonly af
 
 const wantsStream = (headers: Headers): boolean => (headers.get('accept') ?? '').includes('text/event-stream');
 
-/** Plain text is one text part, and the id may be left to us: the library judges. */
+/** Accepts plain text as content and a missing id; the library validates the rest. */
 const MessageBody = z.union([Message, z.looseObject({ role: z.enum(['system', 'user', 'assistant', 'tool']) })]);
 
 export const runRoutes = [
@@ -53,7 +53,7 @@ export const runRoutes = [
     path: '/v1/sessions/{session}/messages',
     name: 'appendMessages',
     verb: 'session.append',
-    summary: 'Adds messages of a loop of your own; a user message opens a turn',
+    summary: 'Appends messages of your own loop; a user message opens a turn',
     body: z.strictObject({ messages: listOf(MessageBody, { min: 1, max: maxMessages }) }),
     maxBytes,
     keyKeptBy: 'library',
@@ -68,7 +68,7 @@ export const runRoutes = [
     path: '/v1/sessions/{session}/runs',
     name: 'sendInput',
     verb: 'session.send',
-    summary: 'Stores an input and makes the run that will answer it',
+    summary: 'Stores an input and creates the run that will answer it',
     body: z.strictObject({
       input: content,
       policy: InputPolicy.optional(),
@@ -89,7 +89,7 @@ export const runRoutes = [
     path: '/v1/sessions/{session}/inputs',
     name: 'listInputs',
     verb: 'session.inputs',
-    summary: 'The inputs that wait, in their order: neither begun nor joined to a run',
+    summary: 'The waiting inputs in order: neither begun nor joined to a run',
     answer: InputsView,
     handle: async ({ session }) => ({ inputs: [...(await session.inputs())] }),
   }),
@@ -98,7 +98,7 @@ export const runRoutes = [
     path: '/v1/sessions/{session}/runs/{run}',
     name: 'readRun',
     verb: 'session.run',
-    summary: 'How a run stands; with `wait`, when it has ended or waits for somebody',
+    summary: 'The status of a run; with `wait`, once it has ended or waits for a person',
     params: inRun,
     query: { wait: Flag.optional() },
     answer: RunResultView,
@@ -112,7 +112,7 @@ export const runRoutes = [
     path: '/v1/sessions/{session}/runs/{run}/cancel',
     name: 'cancelRun',
     verb: 'session.cancel',
-    summary: 'Ends a run at once',
+    summary: 'Cancels a run at once',
     params: inRun,
     body: nothing,
     handle: async ({ session, params }) => {
@@ -124,7 +124,7 @@ export const runRoutes = [
     path: '/v1/sessions/{session}/cancel',
     name: 'cancelCurrentRun',
     verb: 'session.cancel',
-    summary: 'Ends the run under way at once, if there is one',
+    summary: 'Cancels the current run at once, if there is one',
     body: nothing,
     answer: z.strictObject({ run: inRun.run.optional() }),
     handle: async ({ session }) => {
@@ -137,7 +137,7 @@ export const runRoutes = [
     path: '/v1/sessions/{session}/answers/{call}',
     name: 'answerQuestion',
     verb: 'session.answer',
-    summary: 'Answers what the agent asked, by the id of its call',
+    summary: 'Answers a question of the agent, by the id of its call',
     params: ofCall,
     body: z.strictObject({ text: Text.max(100_000) }),
     handle: async ({ session, params, body }) => {
@@ -149,9 +149,9 @@ export const runRoutes = [
     path: '/v1/sessions/{session}/events',
     name: 'readEvents',
     verb: 'session.events',
-    summary: 'The log: as it is written, or with `follow=false` what there is',
+    summary: 'The log as it is written; with `follow=false`, only what exists now',
     about:
-      'Server-sent events: `id` is the seq, `event` the type, `data` the event. Frames named `preview` have no id and are not part of the log. After a break, `Last-Event-ID` or `after` goes on with no gap and no repeat. With `at`, up to that point and no further. With `follow=false` one page as JSON, or as a stream that ends where `accept: text/event-stream` is sent.',
+      'Server-sent events: `id` is the seq, `event` the type, `data` the event. Frames named `preview` have no id and are not part of the log. After a break, `Last-Event-ID` or `after` resumes without a gap or a repeat. `at` ends the stream at that point. `follow=false` returns one page as JSON, or with `accept: text/event-stream` a stream that ends.',
     query: {
       after: Whole.optional(),
       ...atPoint,
@@ -180,7 +180,7 @@ export const runRoutes = [
     verb: 'session.run',
     summary: 'The events of one run, until it ends',
     about:
-      'Server-sent events as those of a session. The last frame, when the run is over, is named `end` and has no id; a stream without it broke off.',
+      'Server-sent events, like those of a session. When the run is over, the last frame is named `end` and has no id; a stream without it was cut off.',
     params: inRun,
     query: { after: Whole.optional() },
     answer: stream,

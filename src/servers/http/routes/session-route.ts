@@ -6,7 +6,7 @@ import { defineRoute, type Route, type RouteCall, type RouteDefinition, type Sha
 const inSession = { session: SessionId };
 type InSession<P extends Shape> = P & typeof inSession;
 
-/** A route below `/v1/sessions/{session}`; its own parameters alone need to be named. */
+/** A route below `/v1/sessions/{session}`, which names only its further parameters. */
 interface SessionRoute<P extends Shape, Q extends Shape, B extends z.ZodType, A extends z.ZodType>
   extends Omit<RouteDefinition<P, Q, B, A>, 'handle'> {
   handle(
@@ -14,7 +14,7 @@ interface SessionRoute<P extends Shape, Q extends Shape, B extends z.ZodType, A 
   ): ReturnType<RouteDefinition<P, Q, B, A>['handle']>;
 }
 
-/** Hands in the session that the path names; where there is none, that is the answer. */
+/** Passes the session of the path to the handler, and answers 404 when there is none. */
 export const defineSessionRoute = <
   P extends Shape = Record<never, never>,
   Q extends Shape = Record<never, never>,

@@ -15,9 +15,9 @@ import { bytes, defineRoute } from '../route.ts';
 import { Flag, sessionPage } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
-/** What of a bundle one request may bring. */
+/** Maximum size of a bundle in one request. */
 const maxBundleBytes = 1024 * 1024 * 1024;
-/** What is taken from whoever has a key: the process is everybody's. */
+/** Limits after decompression, because all workspaces share this process. */
 const bundleLimits = {
   maxBytes: 8 * maxBundleBytes,
   maxTreeBytes: 8 * 1024 * 1024,
@@ -49,10 +49,9 @@ export const sessionRoutes = [
     name: 'openSession',
     verb: 'sessions.open',
     summary: 'Opens a session',
-    about:
-      'A session with an agent answers inputs; one without is driven by a loop of your own. Its files begin empty.',
+    about: 'A session with an agent answers inputs; your own loop drives one without. It starts without files.',
     body: Description.extend({
-      /** The name of an agent that the server holds, in its newest version or the one named. */
+      /** Name of an agent of this server; its newest version unless `version` is given. */
       agent: z.strictObject({ name: Text.min(1).max(100), version: z.int().positive().optional() }).optional(),
       budget: Limits.optional(),
       carryFrom: SessionId.optional(),
@@ -72,7 +71,7 @@ export const sessionRoutes = [
     path: '/v1/sessions/{session}',
     name: 'readSession',
     verb: 'session.summary',
-    summary: 'A session as listings show it',
+    summary: 'The summary of a session, as listings show it',
     answer: SummaryView,
     handle: async ({ session }) => session.summary(),
   }),
@@ -81,12 +80,12 @@ export const sessionRoutes = [
     path: '/v1/sessions/{session}',
     name: 'describeSession',
     verb: 'session.describe',
-    summary: 'Gives it another title, other metadata or another priority',
+    summary: 'Changes the title, metadata or priority',
     body: Description,
     answer: SummaryView,
     handle: async ({ session, body }) => {
       if (Object.keys(body).length === 0)
-        throw new PerdureError('INVALID_INPUT', 'give a title, metadata or a priority');
+        throw new PerdureError('INVALID_INPUT', 'the body is empty: give a title, metadata or a priority');
       await session.describe(body);
       return session.summary();
     },
@@ -96,7 +95,7 @@ export const sessionRoutes = [
     path: '/v1/sessions/{session}/tree',
     name: 'readTree',
     verb: 'session.tree',
-    summary: 'The family of forks that it belongs to',
+    summary: 'The tree of forks that the session belongs to',
     answer: TreeView,
     handle: async ({ session }) => session.tree(),
   }),
@@ -105,7 +104,7 @@ export const sessionRoutes = [
     path: '/v1/sessions/{session}/verify',
     name: 'verifySession',
     verb: 'session.verify',
-    summary: 'Reads the whole log and tells whether it is as it was written',
+    summary: 'Reads the whole log and reports whether it is unchanged',
     query: { quick: Flag.optional() },
     answer: VerificationView,
     handle: async ({ session, query: { quick } }) => session.verify({ ...(quick !== undefined && { isQuick: quick }) }),
@@ -130,7 +129,7 @@ export const sessionRoutes = [
     query: { session: z.array(SessionId).min(1).max(100) },
     answer: bytes,
     handle: async ({ runtime, query, lasting }) => {
-      for (const id of query.session) await runtime.sessions.get(id); // told before the file begins
+      for (const id of query.session) await runtime.sessions.get(id); // a missing session must be reported before the file begins
       return bundle(await lasting(runtime.sessions.export(query.session)), 'sessions');
     },
   }),
@@ -139,9 +138,9 @@ export const sessionRoutes = [
     path: '/v1/import',
     name: 'importSessions',
     verb: 'sessions.import',
-    summary: 'Takes over the sessions of a bundle, whole or not at all',
+    summary: 'Imports the sessions of a bundle, all or none',
     about:
-      'An Idempotency-Key does not count here: events that are there are not added again, and the answer tells how many were. A workspace has one import at a time; another is STORE_BUSY. Decompressed it may have 8 GiB, the list of one folder 8 MiB, and all its commits 64 MiB.',
+      'An Idempotency-Key has no effect here: existing events are not added again, and the answer says how many were added. A workspace runs one import at a time; another gets STORE_BUSY. Limits after decompression: 8 GiB in total, 8 MiB for the listing of one folder, 64 MiB for all commits together.',
     body: bytes,
     maxBytes: maxBundleBytes,
     keepsNoBody: true,

@@ -38,7 +38,7 @@ const turns = { lastTurns: Positive.optional(), fromTurn: Whole.optional(), toTu
 const commitQuery = {
   ...window,
   path: Text.max(2000)
-    .meta({ description: 'Only what touched paths like this, such as `/filesModified/**`.' })
+    .meta({ description: 'Only commits that touched a path matching this pattern, such as `/filesModified/**`.' })
     .optional(),
   provenance: z.array(z.enum(provenances)).optional(),
 };
@@ -62,7 +62,7 @@ const withTurns = <Query extends Turns>({ lastTurns, fromTurn, toTurn, ...rest }
 });
 
 const tagOf = (text: string): string => `"${text}"`;
-/** The tag of the state that a change was made for, as `if-match` names it. */
+/** ETag of the state that a change was made for, from `if-match`. */
 const matched = (headers: Headers): string | undefined => {
   const given = headers.get('if-match');
   return given === null || given === '*' ? undefined : given.replace(/^(?:W\/)?"|"$/g, '');
@@ -110,7 +110,7 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/lift',
     name: 'liftProvenance',
     verb: 'session.lift',
-    summary: 'Says who vouches for entries from now on, and why',
+    summary: 'Raises the provenance of entries, with a reason',
     body: z.strictObject({
       paths: listOf(Pointer, { min: 1, max: 1000 }),
       to: Provenance,
@@ -124,7 +124,7 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/commits',
     name: 'findCommits',
     verb: 'session.commits',
-    summary: 'What changed the state, newest first',
+    summary: 'The commits of the session, newest first',
     query: { ...commitQuery, ...turns },
     answer: CommitsView,
     handle: async ({ session, query }) => ({ commits: await session.commits(withTurns(query)) }),
@@ -134,7 +134,7 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/commits/{seq}/revert',
     name: 'revertCommit',
     verb: 'session.revert',
-    summary: 'Takes a commit back, by another; of an adoption its files too',
+    summary: 'Reverts a commit with another one; for an adoption, its files too',
     params: { seq: Positive },
     body: z.strictObject({ why: Text.max(2000).optional() }),
     answer: ReversalView,
@@ -150,7 +150,7 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/tool-calls',
     name: 'findCalls',
     verb: 'session.toolCalls',
-    summary: 'Tool calls, newest first',
+    summary: 'The tool calls of the session, newest first',
     query: { ...callQuery, ...turns },
     answer: CallsView,
     handle: async ({ session, query }) => ({ calls: await session.toolCalls(withTurns(query)) }),
@@ -160,7 +160,7 @@ export const stateRoutes = [
     path: '/v1/commits',
     name: 'findWorkspaceCommits',
     verb: 'sessions.commits',
-    summary: 'Across the workspace: what changed the states, newest first',
+    summary: 'The commits of the workspace, newest first',
     query: commitQuery,
     answer: CommitsView,
     handle: async ({ runtime, query }) => ({ commits: await runtime.sessions.commits(query) }),
@@ -170,7 +170,7 @@ export const stateRoutes = [
     path: '/v1/tool-calls',
     name: 'findWorkspaceCalls',
     verb: 'sessions.toolCalls',
-    summary: 'Across the workspace: tool calls, newest first',
+    summary: 'The tool calls of the workspace, newest first',
     query: callQuery,
     answer: CallsView,
     handle: async ({ runtime, query }) => ({ calls: await runtime.sessions.toolCalls(query) }),
@@ -200,7 +200,7 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/context',
     name: 'readContext',
     verb: 'session.context',
-    summary: 'What a model would be given next',
+    summary: 'The context that a model would get next',
     query: { ...atPoint, maxTokens: Positive.optional() },
     answer: ContextView,
     handle: async ({ session, query }) => await session.context(query),
@@ -210,7 +210,7 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/compact',
     name: 'compactSession',
     verb: 'session.compact',
-    summary: 'Puts a summary over the older turns; nothing is deleted',
+    summary: 'Replaces the older turns by a summary in the context; nothing is deleted',
     body: z.strictObject({ keepTurns: z.int().min(1).optional() }),
     answer: CompactionView,
     handle: async ({ session, body }) => {
@@ -223,7 +223,7 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/recall',
     name: 'recallKey',
     verb: 'session.recall',
-    summary: 'What was left out of a context, by its key',
+    summary: 'The content that was left out of a context, by its key',
     query: { key: Text.min(1).max(300) },
     answer: RecallView,
     handle: async ({ session, query }) => ({
@@ -236,7 +236,7 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/pins/{fact}',
     name: 'pinFact',
     verb: 'session.pin',
-    summary: 'Keeps a fact word for word in every context from the next turn on',
+    summary: 'Keeps a fact verbatim in every context from the next turn on',
     params: { fact: Text.min(1).max(1000) },
     handle: async ({ session, params }) => {
       await session.pin(params.fact);
@@ -247,7 +247,7 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/pins/{fact}',
     name: 'unpinFact',
     verb: 'session.unpin',
-    summary: 'Ends that',
+    summary: 'Unpins a fact',
     params: { fact: Text.min(1).max(1000) },
     handle: async ({ session, params }) => {
       await session.unpin(params.fact);

@@ -12,7 +12,7 @@ import { nothing, ofApproval, sessionPage, Whole } from './fields.ts';
 import { lastId } from './last-id.ts';
 import { defineSessionRoute } from './session-route.ts';
 
-/** The id is where a reader that connects again goes on, so that it misses nothing. */
+/** The frame id is where a reconnecting reader resumes, so that it misses no hint. */
 async function* hints(
   changes: AsyncIterable<SessionChange>,
   from = Date.now() - clockSkewMs,
@@ -22,7 +22,7 @@ async function* hints(
 }
 
 const whoSettles =
-  'Beside the role that the route takes, the rule of the approval itself decides: it takes the roles that it names, by default approver or admin, and where it says so nobody who asked for the call.';
+  'Beside the role of the route, the rule of the approval itself decides: it names the roles that may answer, by default approver or admin, and may exclude the member who asked for the call.';
 
 export const workspaceRoutes = [
   defineRoute({
@@ -30,13 +30,13 @@ export const workspaceRoutes = [
     path: '/v1/events',
     name: 'watchWorkspace',
     verb: 'runtime.changes',
-    summary: 'Hints of what changes in the workspace: {session, head}, at least once',
+    summary: 'Hints about changes in the workspace: {session, head}, at least once',
     query: { after: Whole.optional() },
     answer: stream,
     handle: async ({ runtime, query, headers, events }) => {
       const after = lastId(headers) ?? query.after;
       if (after !== undefined && after > Date.now() + clockSkewMs) {
-        throw new PerdureError('INVALID_INPUT', 'after is a time to come: give a time of change in ms since 1970');
+        throw new PerdureError('INVALID_INPUT', 'after is in the future: give a past time in milliseconds since 1970');
       }
       return events({ frames: (signal) => hints(runtime.changes({ after, signal }), after) });
     },
@@ -46,7 +46,7 @@ export const workspaceRoutes = [
     path: '/v1/agents',
     name: 'listAgents',
     verb: 'agents.list',
-    summary: 'The agents that this server holds',
+    summary: 'The agents of this server',
     answer: AgentsView,
     handle: async ({ runtime }) => ({ agents: runtime.agents.list() }),
   }),
@@ -55,7 +55,7 @@ export const workspaceRoutes = [
     path: '/v1/workers',
     name: 'listWorkers',
     verb: 'runtime.workers',
-    summary: 'The workers that work for the workspace, with what each has in hand for it',
+    summary: 'The workers that serve the workspace, with the sessions each one holds',
     answer: WorkersView,
     handle: async ({ runtime }) => ({ workers: [...(await runtime.workers())] }),
   }),
@@ -64,7 +64,7 @@ export const workspaceRoutes = [
     path: '/v1/usage',
     name: 'listUsage',
     verb: 'sessions.usage',
-    summary: 'What the sessions have used, in the order of their listing',
+    summary: 'The usage of all sessions, in the order of their listing',
     query: sessionPage,
     answer: UsagePageView,
     handle: async ({ runtime, query }) => await runtime.sessions.usage(query),
@@ -74,7 +74,7 @@ export const workspaceRoutes = [
     path: '/v1/sessions/{session}/usage',
     name: 'readUsage',
     verb: 'session.usage',
-    summary: 'What the session has used, and may use in all',
+    summary: 'The usage of the session, and its limits',
     answer: UsageView,
     handle: async ({ session }) => await session.usage(),
   }),
@@ -83,7 +83,7 @@ export const workspaceRoutes = [
     path: '/v1/approvals',
     name: 'listApprovals',
     verb: 'approvals.list',
-    summary: 'Calls that wait for somebody to allow them',
+    summary: 'The calls that wait for an approval',
     answer: ApprovalsView,
     handle: async ({ runtime }) => ({ approvals: await runtime.approvals.list() }),
   }),
@@ -92,7 +92,7 @@ export const workspaceRoutes = [
     path: '/v1/approvals/{approval}/approve',
     name: 'approveCall',
     verb: 'approvals.approve',
-    summary: 'Allows the call; once for good',
+    summary: 'Allows the call; the decision is final',
     about: whoSettles,
     params: ofApproval,
     body: nothing,
@@ -105,7 +105,7 @@ export const workspaceRoutes = [
     path: '/v1/approvals/{approval}/deny',
     name: 'denyCall',
     verb: 'approvals.deny',
-    summary: 'Forbids the call; once for good',
+    summary: 'Denies the call; the decision is final',
     about: whoSettles,
     params: ofApproval,
     body: z.strictObject({ reason: Text.max(2000).optional() }),
@@ -120,7 +120,8 @@ export const workspaceRoutes = [
     path: '/v1/gc',
     name: 'collectGarbage',
     verb: 'runtime.gc',
-    summary: 'Removes blobs that no log names and worktrees that no session needs; a dry run tells what would go',
+    summary:
+      'Removes blobs that no log names and worktrees that no session needs; a dry run reports what would be removed',
     body: z.strictObject({ isDryRun: z.boolean().optional(), graceMs: z.number().nonnegative().optional() }),
     answer: CollectionView,
     handle: async ({ runtime, body }) => await runtime.gc(body),
@@ -130,7 +131,7 @@ export const workspaceRoutes = [
     path: '/v1/rebuild-projections',
     name: 'rebuildProjections',
     verb: 'sessions.rebuildProjections',
-    summary: 'Makes all that is kept beside the logs anew from them',
+    summary: 'Rebuilds everything that is derived from the logs',
     body: nothing,
     answer: RebuiltView,
     handle: async ({ runtime }) => ({ events: await runtime.sessions.rebuildProjections() }),
