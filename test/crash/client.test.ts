@@ -8,7 +8,7 @@ import { connect } from '../../src/client/index.ts';
 import { freePort } from '../free-port.ts';
 import { startPerdure } from '../perdure-command.ts';
 
-/** `perdure serve` in a process of its own, which can be killed and started again at the same address. */
+/** Runs `perdure serve` in a separate process that can be killed and restarted on the same address. */
 const serveApart = async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'perdure-client-'));
   const port = await freePort();
@@ -36,7 +36,7 @@ const serveApart = async () => {
   };
 };
 
-test('[CLIENT4] a server is killed in the middle of streams and started again: readers see every event once and in order', async () => {
+test('[CLIENT4] when a server is killed while it streams and then restarted, readers see every event once and in order', async () => {
   const { client, restart } = await serveApart();
   const session = await client.sessions.open({ agent: 'demo' });
   const leaving = new AbortController();

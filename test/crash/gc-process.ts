@@ -1,4 +1,7 @@
-/** A process that is told to collect garbage, or to write files into sessions, and does so until it is killed. Argument: the store's address. */
+/**
+ * A process that, as instructed by its parent, collects garbage or writes files into sessions until it is killed.
+ * Argument: the store's address.
+ */
 import '../end-with-parent.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { blobsOf } from '../../src/core/files/blobs-of.ts';
@@ -12,7 +15,7 @@ import type { SessionId, WorkspaceId } from '../../src/schema/ids.ts';
 import { contentOf, filesOf, putFiles, snapshotFiles } from '../named-files.ts';
 import { openStoreAt } from '../open-store.ts';
 
-/** Whose files are written; without any, garbage is collected. */
+/** Writes files into these sessions; if there are none, collects garbage. */
 export interface GcTask {
   readonly workspace: WorkspaceId;
   readonly sessions: readonly SessionId[];
@@ -23,14 +26,14 @@ export type GcReport = { readonly ready: true } | { readonly removed: number } |
 const tell = (report: GcReport) => process.send!(report);
 const upTo = (limit: number): number => Math.floor(Math.random() * limit);
 
-/** From few contents, so that what nobody names any more is wanted again and again. */
+/** Draws from few contents, so that blobs become garbage and are then needed again. */
 const someFiles = (): readonly NewBlob[] => {
   const first = upTo(300);
   const numbers = Array.from({ length: 5 + upTo(120) }, (_, at) => first + at);
   return filesOf(Object.fromEntries(numbers.map((n) => [`${n % 7}/${n}`, `content ${n}`])));
 };
 
-/** What is already in the log stays as it is: only the new content and its folders are put. */
+/** Leaves everything already in the log in place and puts only the new content and its folders. */
 const withOneMore = async (store: RuntimeStore, { workspace }: SessionKey, tree: string) => {
   const content = contentOf(`more ${upTo(50)}`);
   const entry = { kind: 'file', mode: 0o644, size: content.bytes.length, hash: content.hash } as const;

@@ -1,4 +1,7 @@
-/** The `perdure` of a documented command: the test's own process does the work (see commands-here.ts), which spares a start for each. */
+/**
+ * The `perdure` that documented commands call. The test's process does the work (see commands-here.ts), which saves
+ * starting Node for each command.
+ */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -13,4 +16,4 @@ for await (const line of createInterface({ input: socket })) {
   const output = process[stream as 'stdout' | 'stderr'];
   if (!output.write(Buffer.from(data, 'base64'))) await once(output, 'drain');
 }
-process.exit(70); // the test has ended meanwhile
+process.exit(70); // the test has already ended
