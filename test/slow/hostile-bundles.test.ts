@@ -93,7 +93,7 @@ const kept = (size: number): readonly MadeEvent[] => [
 ];
 const named = snapshotted(treeHash(row('a')));
 
-/** Each tree twice in the next: a few lines that would be more files than any disk has. */
+/** Each tree contains the previous one twice, so a few lines stand for more files than any disk holds. */
 const manyFiles = (depth: number): { lines: readonly string[]; hash: string } => {
   let below = treeBytes([row('a')]);
   const lines = [...file, ...madeBlob('tree', below)];
@@ -105,7 +105,7 @@ const manyFiles = (depth: number): { lines: readonly string[]; hash: string } =>
   return { lines, hash: hashOf(below) };
 };
 
-/** Folder in folder, each with a name of 200 characters. */
+/** Nested folders, each with a name of 200 characters. */
 const deepFolders = (depth: number): { lines: readonly string[]; hash: string } => {
   let below = treeBytes([row('a')]);
   const lines = [...file, ...madeBlob('tree', below)];
@@ -197,24 +197,27 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     await place.remove();
   });
 
-  test.each(Object.entries(hostile))('[BUN3] %s refuses the whole', async (_, events) => {
+  test.each(Object.entries(hostile))('[BUN3] a bundle with %s is rejected as a whole', async (_, events) => {
     const importing = runtime.sessions.import(whole(madeBundle(events).bytes));
     await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
     expect((await runtime.sessions.list()).sessions).toEqual([]);
   });
 
-  test.each(Object.entries(hostileFiles))('[BUN4] files with %s refuse the whole', async (_, [events, blobs]) => {
-    const { sessions } = runtime.as({ workspace: 'hostile-files', member: 'ann', role: 'admin' });
-    const importing = sessions.import(whole(madeBundle(events, blobs).bytes));
-    await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
-    expect((await sessions.list()).sessions).toEqual([]);
-    const { garbage, young } = await runtime
-      .as({ workspace: 'hostile-files', member: 'ann', role: 'admin' })
-      .gc({ isDryRun: true });
-    expect([garbage.blobs, young.blobs]).toEqual([0, 0]);
-  });
+  test.each(Object.entries(hostileFiles))(
+    '[BUN4] a bundle whose files have %s is rejected as a whole',
+    async (_, [events, blobs]) => {
+      const { sessions } = runtime.as({ workspace: 'hostile-files', member: 'ann', role: 'admin' });
+      const importing = sessions.import(whole(madeBundle(events, blobs).bytes));
+      await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
+      expect((await sessions.list()).sessions).toEqual([]);
+      const { garbage, young } = await runtime
+        .as({ workspace: 'hostile-files', member: 'ann', role: 'admin' })
+        .gc({ isDryRun: true });
+      expect([garbage.blobs, young.blobs]).toEqual([0, 0]);
+    },
+  );
 
-  test('[BUN4] a blob after the events refuses the whole', async () => {
+  test('[BUN4] a bundle with a blob after the events is rejected as a whole', async () => {
     const lines = madeBundle([opened, message()]).bytes.toString().trim().split('\n').slice(0, -1);
     const importing = runtime.sessions.import(whole(sealedLines([...lines, ...file])));
     await expect(importing).rejects.toMatchObject({
@@ -223,7 +226,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     });
   });
 
-  test('[BUN4, FILE1] what is as we would write it is taken over: files, folders, links, an empty tree, an artifact', async () => {
+  test('[BUN4, FILE1] well-formed files, folders, links, an empty tree and an artifact are imported', async () => {
     const { sessions } = runtime.as({ workspace: 'good-files', member: 'ann', role: 'admin' });
     const rows = [
       ['e', 'folder', 0o700, hashOf(treeBytes([]))],
@@ -243,14 +246,17 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     }
   });
 
-  test.each(['a\u0000b', '\ud800', '', 'x'.repeat(256)])('[BUN3, IN1] the key %j refuses the whole', async (key) => {
-    const { session, bytes } = madeBundle([opened, message()]);
-    const named = { session, key, bodyHash: '0'.repeat(64), seq: 2, count: 1 };
-    const lines = [...bytes.toString().trim().split('\n').slice(0, -1), JSON.stringify({ key: named })];
-    const importing = runtime.sessions.import(whole(sealedLines(lines)));
-    await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
-    expect((await runtime.sessions.list()).sessions).toEqual([]);
-  });
+  test.each(['a\u0000b', '\ud800', '', 'x'.repeat(256)])(
+    '[BUN3, IN1] a bundle with the key %j is rejected as a whole',
+    async (key) => {
+      const { session, bytes } = madeBundle([opened, message()]);
+      const named = { session, key, bodyHash: '0'.repeat(64), seq: 2, count: 1 };
+      const lines = [...bytes.toString().trim().split('\n').slice(0, -1), JSON.stringify({ key: named })];
+      const importing = runtime.sessions.import(whole(sealedLines(lines)));
+      await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
+      expect((await runtime.sessions.list()).sessions).toEqual([]);
+    },
+  );
 
   const forkHere = { at: 2, midTurn: false, lastTurn: 1, messages: 1 };
   test.each([
@@ -258,13 +264,16 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     ['a highest turn', { lastTurn: 2_000_000_000 }, {}],
     ['a highest turn beyond all numbers', { lastTurn: Number.MAX_SAFE_INTEGER }, {}],
     ['a turn', {}, { turn: 0 }],
-  ])('[BUN3] a fork with %s that its parent did not have refuses the whole', async (_, payload, about) => {
-    const bytes = madeFork([opened, message()], { ...forkHere, ...payload }, { turn: 1, ...about });
-    await expect(runtime.sessions.import(whole(bytes))).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
-    expect((await runtime.sessions.list()).sessions).toEqual([]);
-  });
+  ])(
+    '[BUN3] a fork with %s that its parent did not have causes the whole bundle to be rejected',
+    async (_, payload, about) => {
+      const bytes = madeFork([opened, message()], { ...forkHere, ...payload }, { turn: 1, ...about });
+      await expect(runtime.sessions.import(whole(bytes))).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
+      expect((await runtime.sessions.list()).sessions).toEqual([]);
+    },
+  );
 
-  test('[BUN1] a fork as its parent had it, and what goes on in a paused session, are taken over', async () => {
+  test('[BUN1] a fork that matches its parent, and events in a paused session, are imported', async () => {
     const { sessions } = runtime.as({ workspace: 'forks', member: 'ann', role: 'admin' });
     const paused: MadeEvent = { type: 'session.paused', payload: {} };
     const made = [madeFork([opened, message()], forkHere, { turn: 1 }), madeBundle([opened, paused, message()]).bytes];
@@ -275,7 +284,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     }
   });
 
-  test('[BUN3, EV2] what a release to come wrote is taken over, and refused when it is read', async () => {
+  test('[BUN3, EV2] events of a future release are imported, and rejected when they are read', async () => {
     const { sessions } = runtime.as({ workspace: 'newer', member: 'ann', role: 'admin' });
     for (const newer of [message({ type: 'future.thing', payload: 'any' }), message({ version: 99, payload: '{}' })]) {
       const { session, bytes } = madeBundle([opened, newer]);
@@ -286,7 +295,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     }
   });
 
-  test('[BUN1, CARRY1] what was carried over is taken over, pins with their facts', async () => {
+  test('[BUN1, CARRY1] carried-over state is imported, pins with their facts', async () => {
     const source = await runtime.as({ workspace: 'source', member: 'ann', role: 'admin' }).sessions.open();
     await source.commit((draft) => Object.assign(draft.facts, { port: 1 }), { provenance: 'unverified' });
     await source.pin('port');
