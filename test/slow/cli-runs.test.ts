@@ -197,7 +197,7 @@ describe('configuration', () => {
       2,
       /AGENT_INVALID.*wrong\.ts/,
     ],
-  ])('[CLIR1] %s is told by name, and no store is made', async (_, text, code, told) => {
+  ])("[CLIR1] %s is reported with the file's name, and no store is created", async (_, text, code, told) => {
     if (text !== undefined) configured(text, 'wrong.ts');
     const { err, ...ended } = await perdure(['send', '--new', 'hi', '--config', 'wrong.ts']);
     expect(ended.code).toBe(code);
@@ -217,7 +217,7 @@ describe('configuration', () => {
     ['imported JavaScript that ends too early', 'far.mjs', 'if (1) {\n  nothing();\n', 'far.mjs:3'],
     ['an import that perdure does not export', 'wrong.ts', `\nimport { nothing } from 'perdure';\n`, 'wrong.ts:2:10'],
     ['an error that it throws', 'wrong.ts', 'const a: number = 1;\n  nothing.at();\n', 'wrong.ts:2:3'],
-  ])('[CLIR1] where %s cannot be loaded is told', async (_, file, text, place) => {
+  ])('[CLIR1] %s that cannot be loaded is reported with its line', async (_, file, text, place) => {
     configured(`import './other.ts';`, 'wrong.ts');
     configured(`import './far.mjs';`, 'other.ts');
     configured(text, file);
@@ -288,7 +288,7 @@ describe('configuration', () => {
       `setTimeout(() => import('./late.ts'));`,
       'failed after it was loaded: SyntaxError: ',
     ],
-  ])('[CLIR1] a configuration that %s is at fault itself, and named', async (_, text, told) => {
+  ])('[CLIR1] a configuration that %s is named as the cause', async (_, text, told) => {
     configured('if (1) {\n', 'late.ts');
     const agents = `[defineAgent({ name: 'a', version: 1, model: 'scripted/a' })]`;
     configured(`import { defineAgent } from 'perdure'; export default { agents: ${agents} };\n${text}`, 'wrong.ts');
@@ -362,7 +362,7 @@ describe('send', () => {
     [['handoff', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--to', 'nobody'], /--to is agent, human/],
     [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --tokens/],
     [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--usd', 'much'], /--usd is an amount/],
-  ])('[CLIR2] %j is a wrong call and makes no store', async (args, told) => {
+  ])('[CLIR2] %j is an invalid call and creates no store', async (args, told) => {
     configured();
     const { code, err } = await perdure(args);
     expect({ code, err: err.replaceAll('\n', ' ') }).toEqual({ code: 2, err: expect.stringMatching(told) });

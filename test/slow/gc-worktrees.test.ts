@@ -91,17 +91,17 @@ test('[GC5] a worktree whose files are in an older snapshot of the log is remove
 });
 
 test.each([
-  ['what was changed by hand', (home: string) => writeFileSync(join(home, 'files', 'a.txt'), 'by hand'), /no snapshot/],
-  ['what snapshots leave out', (home: string) => mkdirSync(join(home, 'files', 'node_modules')), /node_modules/],
+  ['manual changes', (home: string) => writeFileSync(join(home, 'files', 'a.txt'), 'by hand'), /no snapshot/],
+  ['files that snapshots leave out', (home: string) => mkdirSync(join(home, 'files', 'node_modules')), /node_modules/],
   [
-    'what was moved aside',
+    'files that were moved aside',
     (home: string) => {
       mkdirSync(join(home, 'aside', 'moved-1'), { recursive: true });
       writeFileSync(join(home, 'aside', 'moved-1', 'big.log'), 'x');
     },
     /30 days/,
   ],
-])('[GC5] a worktree with %s stays, and that is told', async (_, change, why) => {
+])('[GC5] a worktree with %s stays, with the reason', async (_, change, why) => {
   const session = await archived();
   change(homeOf(session));
   const before = contentOf(session);

@@ -23,7 +23,7 @@ describe.each(storeKinds)('lost tables, rows and indexes on %s', (kind) => {
     'no row': (meta) => `delete from ${meta}`,
     'a schema of 0': (meta) => `update ${meta} set schema = 0`,
     'a schema below 0': (meta) => `update ${meta} set schema = -1`,
-    'a schema that is behind': (meta) => `update ${meta} set schema = 1`,
+    'an outdated schema': (meta) => `update ${meta} set schema = 1`,
     'no release': (meta) => `update ${meta} set oldest_reader = 'x'`,
     'no table': (meta) => `drop table ${meta}`,
   };

@@ -85,8 +85,8 @@ const attacks = (host: (...names: string[]) => string): Readonly<Record<string, 
   'passwords of the host': 'cat /etc/shadow /etc/gshadow /etc/sudoers && echo ESCAPED',
   'a write by an absolute path': `echo x >${host('data/perdure.db')} && echo ESCAPED`,
   'a write by ..': 'echo x >../../perdure.db && echo ESCAPED; mkdir ../other && echo ESCAPED',
-  'a write through a link of its own': `ln -s ${host('data')} out; echo x >out/perdure.db && echo ESCAPED; cat out/perdure.db`,
-  'a write through a link that was there': 'echo x >planted && echo ESCAPED; cat planted',
+  'a write through its own link': `ln -s ${host('data')} out; echo x >out/perdure.db && echo ESCAPED; cat out/perdure.db`,
+  'a write through a link that was already there': 'echo x >planted && echo ESCAPED; cat planted',
   'a hard link': `ln ${host('data/perdure.db')} mine && echo ESCAPED; ln /usr/bin/env mine && echo ESCAPED`,
   'a write to the system':
     'for d in / /usr /usr/bin /etc /dev /proc /var /bin /lib; do touch $d/x && echo ESCAPED; done',
@@ -101,7 +101,7 @@ const attacks = (host: (...names: string[]) => string): Readonly<Record<string, 
   'a mount':
     'mount -t tmpfs none /usr && echo ESCAPED; mount -o remount,rw /usr && echo ESCAPED; mount --bind / /tmp && echo ESCAPED; umount /proc/sys && echo ESCAPED',
   'new namespaces': 'for n in U Ur Urm Urn Urp; do unshare -$n true && echo ESCAPED; done',
-  'more rights by a setuid file':
+  'more rights through a setuid file':
     'cp /usr/bin/env up; chmod u+s up; ./up grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status | grep -vE "0000000000000000|NoNewPrivs:.1" && echo ESCAPED; su -c "echo ESCAPED" </dev/null; sudo -n echo ESCAPED',
   'a change of root': 'mkdir -p r; chroot r /bin/true && echo ESCAPED; chroot /proc/1/root ls /home && echo ESCAPED',
   'the network':

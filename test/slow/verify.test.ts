@@ -39,7 +39,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
   test('[HASH4] every kind of manual change is found at its event', async () => {
     const changes: Record<string, (session: Session) => [seq: number, change: string]> = {
       'another payload': (session) => [4, `${of(session, 'payload', 6)}, ${of(session, 'encoding', 6)}`],
-      'a spilled payload replaced': (session) => [11, `${of(session, 'payload', 3)}, ${of(session, 'encoding', 3)}`],
+      'a replaced spilled payload': (session) => [11, `${of(session, 'payload', 3)}, ${of(session, 'encoding', 3)}`],
       'another salt': (session) => [4, of(session, 'salt', 6)],
       'no salt': () => [4, 'salt = null'],
       'another hash': (session) => [4, of(session, 'hash', 6)],
@@ -50,7 +50,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
       'another version': () => [4, 'version = 2'],
       'a run': () => [4, "run = 'run_01jd3v8m9k5x7q2w4e6r8t0y1a'"],
       'an unknown encoding': () => [4, 'encoding = 9'],
-      'bytes said to be compressed': () => [2, 'encoding = 1'],
+      'bytes declared as compressed': () => [2, 'encoding = 1'],
       'the first event': () => [1, 'at = at - 1'],
       'the last event': () => [11, 'at = at + 1'],
     };
@@ -71,18 +71,18 @@ describe.each(storeKinds)('verify on %s', (kind) => {
       ],
       seq: 5,
     },
-    'another time of the head': { change: () => ['sessions', 'at = at + 1000'], seq: 11 },
-    'another last turn': {
+    'a wrong time of the head': { change: () => ['sessions', 'at = at + 1000'], seq: 11 },
+    'a wrong last turn': {
       change: () => ['sessions', `summary = replace(summary, '"lastTurn":5', '"lastTurn":2')`],
       seq: 11,
     },
     'another status': { change: () => ['sessions', `summary = replace(summary, 'active', 'closed')`], seq: 11 },
-    'another status in listings': { change: () => ['sessions', `status = 'paused'`], seq: 11 },
-    'another change in listings': { change: () => ['sessions', 'updated_at = 5'], seq: 11 },
+    'a wrong status in listings': { change: () => ['sessions', `status = 'paused'`], seq: 11 },
+    'a wrong change time in listings': { change: () => ['sessions', 'updated_at = 5'], seq: 11 },
     ...(kind === 'sqlite' && {
-      'another span of changes in listings': { change: () => ['sessions', 'updated_span = 0'] as const, seq: 11 },
+      'a wrong span of changes in listings': { change: () => ['sessions', 'updated_span = 0'] as const, seq: 11 },
     }),
-    'a turn that is not marked': { change: () => ['events', 'opens_turn = not opens_turn where seq = 6 and'], seq: 6 },
+    'a turn without its mark': { change: () => ['events', 'opens_turn = not opens_turn where seq = 6 and'], seq: 6 },
   };
   test.each(Object.entries(besideTheLog))(
     '[HASH4, FOLD5, QRY4] %s is found, and repaired from the log',
