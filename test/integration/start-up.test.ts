@@ -8,7 +8,10 @@ import { moduleUrl } from '../run-script.ts';
 
 const run = promisify(execFile);
 
-/** What a script tells that knows, in `found`, the packages that were loaded so far, directly or through others. */
+/**
+ * Runs a script and parses its output. In the script, `found` holds the packages loaded so far, directly or
+ * indirectly.
+ */
 const toldBy = async (script: string) => {
   const hooked = `
     import { registerHooks } from 'node:module';
@@ -34,7 +37,7 @@ test.each([
   expect(await toldBy(script)).toEqual([]);
 });
 
-test('[MODEL8] a provider and no other is loaded when it is first asked', async () => {
+test('[MODEL8] only the requested provider is loaded, when it is first used', async () => {
   const { before, after } = await toldBy(`
     const { resolveModels } = await import(${moduleUrl('src/models/resolve-model.ts')});
     const resolve = resolveModels({ env: { ANTHROPIC_API_KEY: 'k' } });
@@ -47,7 +50,7 @@ test('[MODEL8] a provider and no other is loaded when it is first asked', async 
   expect(after).not.toContain('@ai-sdk/openai');
 });
 
-test('opening a store loads nothing that talks to other machines: it takes a fifth of the time', async () => {
+test('opening a store loads no network module, which saves four fifths of the time', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-start-up-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const loaded = await toldBy(`
