@@ -31,7 +31,7 @@ const engines: Record<EngineName, () => Promise<Engine>> = { sqlite: sqliteEngin
 const results: Result[] = [];
 const failed: string[] = [];
 
-/** What fails takes no figure of the others away. */
+/** A failing case does not affect the figures of the others. */
 const measure = async (name: string, engine: string, figures: () => Promise<readonly Figure[]>): Promise<void> => {
   try {
     for (const figure of await figures()) results.push(resultOf(name, engine, figure));
@@ -88,6 +88,6 @@ if (options.json) {
   );
 }
 if (failed.length > 0) {
-  console.error(`not measured: ${failed.join(', ')}; what went wrong stands above`);
+  console.error(`not measured: ${failed.join(', ')}; see the errors above`);
   process.exitCode = 1;
 }
