@@ -11,7 +11,7 @@ export interface History {
   /** The size of the events as lines of JSON, header and payload, as readers get them. */
   readonly jsonBytes: number;
   readonly payloadBytes: number;
-  /** What the session added to the empty database on disk, before any other case touched it. */
+  /** The bytes that the session added to the empty database on disk, before any other case touched it. */
   readonly diskBytes: number;
 }
 

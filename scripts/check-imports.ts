@@ -8,7 +8,7 @@ import { readFiles } from './read-files.ts';
 import { reportProblems } from './report-problems.ts';
 
 interface Part {
-  /** What a part may import besides itself. Folders end in a slash; `dir/*` means the files directly in it. */
+  /** The paths that a part may import besides its own. Folders end in a slash; `dir/*` means the files directly in it. */
   mayImport: string[];
   /** Paths from which only types may be imported, by `import type`, so that no import remains at run time. */
   mayImportTypes?: string[];

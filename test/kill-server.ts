@@ -15,8 +15,8 @@ const childrenOf = (pid: number): readonly number[] =>
 const statesOf = (pids: readonly number[]): readonly string[] =>
   spawnSync('ps', ['-o', 'stat=', '-p', pids.join()], { encoding: 'utf8' }).stdout.split('\n').filter(Boolean);
 
-const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await pause(5);
+const until = async (condition: () => boolean): Promise<void> => {
+  while (!condition()) await pause(5);
 };
 
 /**

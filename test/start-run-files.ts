@@ -157,7 +157,7 @@ export const startRunFiles = async (
         expect(await resultOf('act')).toMatchObject({ status: 'succeeded' });
         expect((await eventsOf(session, 'tool.failed')).slice(failed)).toEqual([]);
       },
-      /** What the read-only tool `look` finds in the folder. */
+      /** Returns what the read-only tool `look` finds in the folder. */
       found: async (): Promise<unknown> => {
         expect(await resultOf('look')).toMatchObject({ status: 'succeeded' });
         return (await eventsOf(session, 'tool.completed')).at(-1)!.payload.output;

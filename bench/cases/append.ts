@@ -97,8 +97,8 @@ const makesInto = (loop: BareLoop, perRound: number, make: () => readonly Messag
 const withoutTarget = ({ target: _, ...figure }: Figure): Figure => figure;
 
 /**
- * What remains of the bare loop's throughput when it makes its rows, and when a thread does so, which keeps the event
- * loop free. These are our limits.
+ * Our limits: the throughput that remains of the bare loop when it makes its rows, and when a thread makes them. The
+ * thread keeps the event loop free.
  */
 const limits = async (
   name: string,

@@ -74,14 +74,14 @@ interface Times {
   readonly diff: number;
 }
 
-interface Asked {
+interface Query {
   readonly session: Session;
   readonly turns: number;
   readonly query: number[];
   readonly diff: number[];
 }
 
-const ask = async ({ session, turns, query, diff }: Asked, time: number): Promise<void> => {
+const ask = async ({ session, turns, query, diff }: Query, time: number): Promise<void> => {
   const turn = 2 + ((time * 7919) % (turns - 2));
   query.push(await timeOf(() => session.commits({ path: '/filesModified/**', last: { turns: lastTurns } })));
   diff.push(await timeOf(() => session.diff({ turn: turn - 1 }, { turn })));
@@ -108,7 +108,7 @@ const measureQuestions = async (bench: Bench, place: Place, content: Content): P
   await writing.close();
   bench.progress('state: questions');
   const runtime = await bench.library.openRuntime({ store: place.address });
-  const all: Asked[] = [];
+  const all: Query[] = [];
   for (const { turns, id } of written) {
     all.push({ session: await runtime.sessions.get(id), turns, query: [], diff: [] });
   }

@@ -34,7 +34,7 @@ const holdAll = async (stage: Stage, count: number) => {
   return held;
 };
 
-const goesOn = async (session: Session): Promise<number> => {
+const continuedAt = async (session: Session): Promise<number> => {
   for await (const event of session.events({ follow: true })) {
     if (event.type === 'run.started' && event.payload.attempt === 2) break;
   }
@@ -50,7 +50,7 @@ const afterKill = async (stage: Stage): Promise<readonly number[]> => {
   for (const { program, session } of held) {
     await pause(300 * Math.random());
     const killed = performance.now();
-    const [resumed] = await Promise.all([goesOn(session), program.end('SIGKILL')]);
+    const [resumed] = await Promise.all([continuedAt(session), program.end('SIGKILL')]);
     measured.push(resumed - killed);
   }
   await Promise.all(held.map(({ session }) => session.cancel()));
@@ -70,7 +70,7 @@ const afterSilence = async (stage: Stage, phase: number): Promise<number> => {
   const silent = performance.now();
   try {
     program.signal('SIGSTOP');
-    return (await goesOn(session)) - silent;
+    return (await continuedAt(session)) - silent;
   } finally {
     await program.end('SIGKILL');
     await session.cancel();

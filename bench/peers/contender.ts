@@ -32,7 +32,7 @@ export interface Contender {
   close(): Promise<void>;
 }
 
-/** What to read from a newly opened session: the next context of a model, as a number of turns, or everything. */
+/** The part to read from a newly opened session: the next context of a model, as a number of turns, or everything. */
 export interface Wanted {
   readonly session: string;
   readonly what: 'context' | 'all';

@@ -20,9 +20,9 @@ const guides: Partial<Record<ErrorCode | 'DEFECT', string>> = {
 
 const section = (code: ErrorCode | 'DEFECT'): readonly string[] => {
   const { cause, remedy, details } = errorCatalog[code];
-  const told = details ? ['', `**In \`details\`:** ${details}`] : [];
+  const detailLines = details ? ['', `**In \`details\`:** ${details}`] : [];
   const guide = guides[code] ? ['', `**Guide:** ${guides[code]}`] : [];
-  return [`## ${code}`, '', cause, '', `**What to do:** ${remedy}`, ...told, ...guide];
+  return [`## ${code}`, '', cause, '', `**What to do:** ${remedy}`, ...detailLines, ...guide];
 };
 
 const runFailures = Object.entries(runFailureCatalog).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -31,8 +31,8 @@ const mediaTexts: Readonly<Record<string, string>> = {
 /** The lines below a title such as `Body`. */
 const contentLines = (title: string, content: Content = {}): readonly string[] => {
   const parts = Object.entries(content).map(([media, { schema }]) => {
-    const told = mediaTexts[media];
-    return told ? [`${title} as ${code(media)}: ${told}`] : titledShape(title, schema);
+    const mediaText = mediaTexts[media];
+    return mediaText ? [`${title} as ${code(media)}: ${mediaText}`] : titledShape(title, schema);
   });
   return parts.length > 0 ? parts.flatMap((lines) => ['', ...lines]) : ['', `${title}, without content`];
 };

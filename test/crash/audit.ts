@@ -8,7 +8,7 @@ import type { SessionSummary } from '../../src/schema/summary.ts';
 import { findMark, type Mark } from './marked-append.ts';
 import type { Acknowledged } from './report.ts';
 
-/** What the audits have checked so far, so that the next one checks only what is new. */
+/** The results of earlier audits, so that the next audit checks only new events. */
 export interface Ledger {
   /** The state of each session at its last successful audit. */
   readonly sound: Map<SessionId, { readonly seq: number; readonly hash: string; readonly summary: SessionSummary }>;

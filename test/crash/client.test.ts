@@ -15,9 +15,9 @@ const serveApart = async () => {
   const start = async () => {
     const child = startPerdure(['serve', '--port', String(port), '--json'], { cwd });
     const [line] = await once(createInterface({ input: child.stdout }), 'line');
-    return { child, told: JSON.parse(String(line)) as { readonly url: string; readonly key?: string } };
+    return { child, announced: JSON.parse(String(line)) as { readonly url: string; readonly key?: string } };
   };
-  let { child, told } = await start();
+  let { child, announced } = await start();
   const kill = async (): Promise<void> => {
     const ended = once(child, 'close');
     child.kill('SIGKILL');
@@ -28,10 +28,10 @@ const serveApart = async () => {
     await rm(cwd, { recursive: true, force: true });
   });
   return {
-    client: connect({ url: told.url, key: told.key! }),
+    client: connect({ url: announced.url, key: announced.key! }),
     restart: async (): Promise<void> => {
       await kill();
-      ({ child, told } = await start());
+      ({ child, announced } = await start());
     },
   };
 };

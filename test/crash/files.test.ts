@@ -87,7 +87,7 @@ const begin = async (kind: StoreKind, undo: Undo) => {
 };
 
 /** The invariant after every kill: the log names no missing blob, and the next worker finishes the run. */
-const goOn = async (runtime: Runtime, session: Session): Promise<void> => {
+const finishRun = async (runtime: Runtime, session: Session): Promise<void> => {
   expect(await session.verify()).toMatchObject({ ok: true });
   await runtime.worker({ session: session.id }).runUntilIdle();
   const { type, payload } = (await Array.fromAsync(session.events())).at(-1)!;
@@ -131,7 +131,7 @@ describe.each(storeKinds)('files on %s', (kind) => {
       await opened(async (runtime, store) => {
         const again = await runtime.sessions.get(session.id);
         stored[await storedOf(store, again, version)]++;
-        await goOn(runtime, again);
+        await finishRun(runtime, again);
         const listing = await versionListing(version);
         expect(listed(worktreeOf(session.id))).toEqual(listing);
         expect(await listingAt(again, 1)).toEqual(isFirst ? listing : await versionListing(`v${kill - 1}`));
@@ -165,7 +165,7 @@ describe.each(storeKinds)('files on %s', (kind) => {
           : ({ at: 'place', nth: 1, afterMs: Math.random() * 10 } as const);
       await work({ session: session.id, version: 'none', death });
       restored[restoredOf(worktree, from.listing, to.listing)]++;
-      await opened(async (runtime) => goOn(runtime, await runtime.sessions.get(session.id)));
+      await opened(async (runtime) => finishRun(runtime, await runtime.sessions.get(session.id)));
       expect(listed(worktree)).toEqual(to.listing);
     }
     const types = (await Array.fromAsync(session.events())).map(({ type }) => type);

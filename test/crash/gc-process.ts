@@ -23,7 +23,7 @@ export interface GcTask {
 
 export type GcReport = { readonly ready: true } | { readonly removed: number } | { readonly tree: string };
 
-const tell = (report: GcReport) => process.send!(report);
+const sendReport = (report: GcReport) => process.send!(report);
 const upTo = (limit: number): number => Math.floor(Math.random() * limit);
 
 /** Draws from few contents, so that blobs become garbage and are then needed again. */
@@ -48,18 +48,18 @@ const write = async (store: RuntimeStore, key: SessionKey): Promise<void> => {
     if (upTo(3) === 0) continue;
     await snapshotFiles(store, key, files);
     tree = files.at(-1)!.hash;
-    tell({ tree });
+    sendReport({ tree });
     await pause(60);
   }
 };
 
 const collect = async (store: RuntimeStore, workspace: WorkspaceId): Promise<void> => {
   const runtime = (await openRuntime({ store })).as({ workspace, member: 'local', role: 'admin' });
-  for (;;) await runtime.gc({ onProgress: ({ removed }) => removed > 0 && tell({ removed }) });
+  for (;;) await runtime.gc({ onProgress: ({ removed }) => removed > 0 && sendReport({ removed }) });
 };
 
 const store = await openStoreAt(process.argv[2]!);
-tell({ ready: true });
+sendReport({ ready: true });
 process.once('message', ({ workspace, sessions }: GcTask) =>
   sessions.length === 0
     ? collect(store, workspace)

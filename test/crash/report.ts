@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import type { SessionId } from '../../src/schema/ids.ts';
 import type { MarkedAppend } from './marked-append.ts';
 
-/** What an appender reports, one line of JSON each. */
+/** The reports of an appender, one line of JSON each. */
 export type Report =
   | { readonly kind: 'opening' }
   | { readonly kind: 'opened' }

@@ -7,9 +7,9 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 
 const socket = connect(process.env.PERDURE_TEST_SOCKET!);
-const tell = (line: unknown) => socket.write(`${JSON.stringify(line)}\n`);
-tell({ argv: process.argv.slice(2), folder: process.cwd(), env: process.env });
-process.stdin.on('data', (bytes) => tell({ stdin: bytes.toString('base64') })).on('end', () => tell({ stdin: null }));
+const send = (line: unknown) => socket.write(`${JSON.stringify(line)}\n`);
+send({ argv: process.argv.slice(2), folder: process.cwd(), env: process.env });
+process.stdin.on('data', (bytes) => send({ stdin: bytes.toString('base64') })).on('end', () => send({ stdin: null }));
 for await (const line of createInterface({ input: socket })) {
   const { stream, data, code } = JSON.parse(line);
   if (code !== undefined) process.exit(code);

@@ -17,10 +17,10 @@ export const runProgram = async (program: string, args: readonly string[], { std
   const child = spawn(program, args, options);
   child.stdin.on('error', () => {}); // the program may exit without reading its input
   child.stdin.end(stdin);
-  let told = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (told += bytes));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (output += bytes));
   const [code] = await once(child, 'close');
-  return { code, told };
+  return { code, output };
 };
 
 /** Writes scripts that shadow all other programs of that name. `perdure` is one that `startCommandsHere` answers. */

@@ -27,9 +27,10 @@ describe.each(runtimeKinds)('changes of a workspace on %s', (kind) => {
       const heard = session === ours ? first : nextOf(changes);
       await session.append({ role: 'user', content: 'a' });
       // A hint may arrive late and report an earlier change.
-      let told = await heard;
-      while (told?.session !== session.id || told.head < (await head(session)).head) told = await nextOf(changes);
-      expect(told).toMatchObject(await head(session));
+      let reported = await heard;
+      while (reported?.session !== session.id || reported.head < (await head(session)).head)
+        reported = await nextOf(changes);
+      expect(reported).toMatchObject(await head(session));
     }
     await changes.return();
   });
@@ -41,13 +42,13 @@ describe.each(runtimeKinds)('changes of a workspace on %s', (kind) => {
     while (Date.now() <= after) await new Promise(setImmediate);
     const later = [await scoped.sessions.open(), await scoped.sessions.open()];
     await later[0]!.append({ role: 'user', content: 'x' });
-    const told = new Set<string>();
+    const reported = new Set<string>();
     for await (const { session } of scoped.changes({ after })) {
-      expect(told.has(session)).toBe(false);
-      told.add(session);
-      if (told.size === 2) break;
+      expect(reported.has(session)).toBe(false);
+      reported.add(session);
+      if (reported.size === 2) break;
     }
-    expect(told).toEqual(new Set(later.map(({ id }) => id)));
+    expect(reported).toEqual(new Set(later.map(({ id }) => id)));
   });
 
   test('[WAKE5, WAKE3] end at once on return, on their signal and when the runtime closes', async () => {
@@ -103,9 +104,9 @@ test('[WAKE5] fall back to the listing when the buffer is full, so that no chang
   const hidden = await runtime.sessions.open();
   tell(hidden.id as never, 1);
   for (let i = 0; i < 10_000; i++) tell(`ses_${i}` as never, 1);
-  const told = [await nextOf(changes), await nextOf(changes)].map((each) => each?.session);
-  expect(told).toContain(hidden.id);
-  expect(told).toContain(first.id);
+  const reported = [await nextOf(changes), await nextOf(changes)].map((each) => each?.session);
+  expect(reported).toContain(hidden.id);
+  expect(reported).toContain(first.id);
   await changes.return();
   await runtime.close();
 });
@@ -118,19 +119,19 @@ test('[WAKE5] a reader that stops anywhere and resumes from that time misses not
   const listing = runtime.changes({ after: 0 });
   const first = (await nextOf(listing))!;
   await listing.return();
-  const told = new Set([first.session]);
+  const reported = new Set([first.session]);
   const rest = runtime.changes({ after: first.after });
-  while (told.size < 3) told.add((await nextOf(rest))!.session);
-  told.clear();
+  while (reported.size < 3) reported.add((await nextOf(rest))!.session);
+  reported.clear();
   const hint = nextOf(rest);
   for (const session of sessions) await session.append({ role: 'user', content: 'x' });
-  told.add((await hint)!.session);
+  reported.add((await hint)!.session);
   time += 3_600_000;
   const last = (await nextOf(rest))!;
-  told.add(last.session);
+  reported.add(last.session);
   await rest.return();
   const again = runtime.changes({ after: last.after });
-  while (told.size < 3) told.add((await nextOf(again))!.session);
+  while (reported.size < 3) reported.add((await nextOf(again))!.session);
   await again.return();
   await runtime.close();
 }, 20_000);

@@ -155,9 +155,9 @@ test('[CLI1, IN1, IN3, FAULT3] invalid input is rejected with its code, and noth
   const before = await Promise.all([said(['ls', '--json']), said(['log', id, '--json'])]);
   const check = async ([args, code, error, stdin]: (typeof cases)[number]) => {
     const result = await call([...args, '--json'], stdin === undefined ? {} : { stdin });
-    const told = JSON.parse(result.err);
-    expect({ args, code: result.code, error: told.error.code }).toEqual({ args, code, error });
-    expect(told).toEqual({ error: { code: error, message: expect.any(String), details: expect.any(Object) } });
+    const reported = JSON.parse(result.err);
+    expect({ args, code: result.code, error: reported.error.code }).toEqual({ args, code, error });
+    expect(reported).toEqual({ error: { code: error, message: expect.any(String), details: expect.any(Object) } });
     expect(result.out).toBe('');
   };
   const waiting = [...cases];
@@ -172,7 +172,7 @@ test('[CLI11] a rejection says what to do next, in terms of the command line', a
   const { call, said, inLibrary } = start();
   const id = await inLibrary(makeSquares);
   await said(['close', id]);
-  const cases: readonly (readonly [args: readonly string[], told: string])[] = [
+  const cases: readonly (readonly [args: readonly string[], reported: string])[] = [
     [
       ['append', id, 'x'],
       'ILLEGAL_TRANSITION: cannot append while the session is closed: reopen it first; allowed now: change its title or metadata, reopen, archive, fork',
@@ -189,7 +189,7 @@ test('[CLI11] a rejection says what to do next, in terms of the command line', a
     [['verify'], 'INVALID_INPUT: verify needs either sessions or --all: see `perdure help verify`'],
     [['limit', id], 'INVALID_INPUT: limit needs --tokens, --usd, --turns or --active: see `perdure help limit`'],
   ];
-  for (const [args, told] of cases) expect((await call(args)).err).toBe(`error ${told}\n`);
+  for (const [args, reported] of cases) expect((await call(args)).err).toBe(`error ${reported}\n`);
 });
 
 test('[CLI1] an exceeded limit is explained in words', async () => {

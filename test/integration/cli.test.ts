@@ -261,7 +261,7 @@ describe('invalid calls and faults', () => {
       'noise.db': /; it is no Perdure store: name the file of one, or a new file for one to be made; if it was one/,
       'foreign.db': /: the database belongs to another application; give perdure a file of its own$/,
     };
-    for (const [name, told] of Object.entries(advice)) {
+    for (const [name, expected] of Object.entries(advice)) {
       const before = readFileSync(join(cwd, name));
       for (const args of [
         ['ls', '--json'],
@@ -272,7 +272,7 @@ describe('invalid calls and faults', () => {
         const { message, ...error } = JSON.parse(err).error;
         expect(error.code).toBe('STORE_CORRUPT');
         expect(message).toContain(name);
-        expect(message).toMatch(told);
+        expect(message).toMatch(expected);
       }
       expect(readFileSync(join(cwd, name))).toEqual(before);
     }

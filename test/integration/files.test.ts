@@ -67,7 +67,7 @@ const pathsIn = async (blobs: MemoryBlobs, root: string) =>
 const kinds = (restored: { changes: readonly { change: string; path: string }[] }) =>
   restored.changes.map(({ change, path }) => `${change} ${path}`);
 
-test('[FILE2] a restore gives back bytes, modes, links and empty folders', async () => {
+test('[FILE2] a restore recreates bytes, modes, links and empty folders', async () => {
   const { write, at, link, list, snapshot, restore, remove } = start();
   write('a.txt', 'one');
   write('bin/run', '#!/bin/sh\n', 0o750);

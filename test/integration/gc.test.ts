@@ -74,8 +74,8 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
     expect(JSON.parse(await call('--json'))).toEqual({ isDryRun: false, ...young });
     await age();
     const garbage = count(loose);
-    const told = { named, young: none, garbage, worktrees: [] };
-    expect(JSON.parse(await call('--dry-run', '--json'))).toEqual({ isDryRun: true, ...told, removed: none });
+    const expected = { named, young: none, garbage, worktrees: [] };
+    expect(JSON.parse(await call('--dry-run', '--json'))).toEqual({ isDryRun: true, ...expected, removed: none });
     expect(JSON.parse(await call('--grace', '3d', '--json'))).toMatchObject({ garbage: none });
     expect(await call('--dry-run')).toBe(
       [

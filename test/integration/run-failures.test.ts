@@ -173,11 +173,11 @@ test.each([
     'Too many requests',
     `MODEL_RATE_LIMIT: anthropic/claude-sonnet-5-5 asks to slow down (HTTP 429): Too many requests\n  ${runFailureCatalog.MODEL_RATE_LIMIT.remedy}\n`,
   ],
-])("[CLIR11] a provider's HTTP %d is reported once, with what to do next", async (status, message, told) => {
+])("[CLIR11] a provider's HTTP %d is reported once, with what to do next", async (status, message, expected) => {
   const provider = await providerWith(status, message);
   const { code, err } = await asked({ ...key, ANTHROPIC_BASE_URL: provider.url });
   expect(code).toBe(1);
-  expect(err.slice(err.indexOf('! failed'))).toBe(`! failed ${told}`);
+  expect(err.slice(err.indexOf('! failed'))).toBe(`! failed ${expected}`);
   expect(err.match(new RegExp(RegExp.escape(message.replace(/\.$/, '')), 'g'))).toHaveLength(status === 429 ? 5 : 1);
 });
 

@@ -57,7 +57,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     return { session, asked, runs: [first, second, third, fourth] };
   };
 
-  test('[FORK6] an input that waited at the fork point is not answered in the fork, wherever it stands in the log', async () => {
+  test('[FORK6] an input that waited at the fork point is not answered in the fork, wherever it is in the log', async () => {
     const { session, runs } = await startWithTurns();
     const whole = await textsOf(session);
     expect(whole).toEqual([

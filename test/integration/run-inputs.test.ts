@@ -27,10 +27,10 @@ describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
 
   /** Checks the waiting inputs in this process and in one without caches. */
   const expectWaiting = async (session: Session, runs: readonly Run[]): Promise<void> => {
-    const told = await session.inputs();
-    expect(told.map(({ run }) => run)).toEqual(runs.map(({ id }) => id));
+    const inputs = await session.inputs();
+    expect(inputs.map(({ run }) => run)).toEqual(runs.map(({ id }) => id));
     const elsewhere = await open();
-    expect(await (await elsewhere.sessions.get(session.id)).inputs()).toEqual(told);
+    expect(await (await elsewhere.sessions.get(session.id)).inputs()).toEqual(inputs);
   };
 
   test('[RUN23] are listed without a worker, behind a waiting run, in a pause and during a handoff, until each has begun, joined or ended', async () => {

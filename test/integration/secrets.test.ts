@@ -255,8 +255,8 @@ describe.each(storeKinds)('secrets on %s', (kind) => {
     const events = await Promise.all(
       sessions.map(async (id) => Array.fromAsync((await runtime.sessions.get(id)).events())),
     );
-    const told = events.flat().filter(({ payload }) => JSON.stringify(payload).includes('[secret '));
-    expect(new Set(told.map(({ type }) => type))).toEqual(
+    const redacted = events.flat().filter(({ payload }) => JSON.stringify(payload).includes('[secret '));
+    expect(new Set(redacted.map(({ type }) => type))).toEqual(
       new Set([
         'session.opened',
         'session.described',

@@ -57,7 +57,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.files.list()).toEqual([]);
   });
 
-  test('[FILE30] a missing path is reported with what is nearby, and a folder or link as what it is', async () => {
+  test('[FILE30] a missing path is reported with nearby names, and a folder or link is reported as such', async () => {
     const session = await begin({ 'src/main.ts': '1', 'src/other.ts': '2', README: '3' });
     const reading = (path: string) => session.files.read(path);
     await expect(reading('src/Main.js')).rejects.toMatchObject({
@@ -264,7 +264,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     await branch.files.write('src/new', 'content, still more');
     await session.files.restore({ session: branch.id }, { why: 'moved' });
     await session.files.write('src/new', 'changed', { why: 'at last' });
-    const told = (await session.files.history('src/new')).map(({ change, path, from, turn, actor, why }) => ({
+    const fileHistory = (await session.files.history('src/new')).map(({ change, path, from, turn, actor, why }) => ({
       change,
       path,
       from,
@@ -273,7 +273,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
       why,
     }));
     const common = { turn: 1, actor: 'member:local', from: undefined, why: undefined };
-    expect(told).toEqual([
+    expect(fileHistory).toEqual([
       { ...common, change: 'modified', path: 'src/new', why: 'at last' },
       { ...common, change: 'renamed', path: 'src/new', from: 'old', why: 'moved' },
       { ...common, change: 'modified', path: 'old' },
@@ -436,10 +436,10 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     const before = await seqOf(session);
     await expect(session.revert(commit!.seq)).rejects.toMatchObject({ code: 'REVERT_CONFLICT' });
     expect(await seqOf(session)).toBe(before);
-    const told = await session.files.history('a');
+    const fileHistory = await session.files.history('a');
     expect(await session.revert(before)).toMatchObject({ files: [] });
     expect(await texts(session)).toEqual({ a: 'later' });
-    expect(await session.files.history('a')).toEqual(told);
+    expect(await session.files.history('a')).toEqual(fileHistory);
     await expect(session.revert(commit!.seq)).rejects.toMatchObject({
       code: 'REVERT_CONFLICT',
       message: expect.stringContaining('a changed again'),

@@ -12,7 +12,7 @@ const run = promisify(execFile);
  * Runs a script and parses its output. In the script, `found` holds the packages loaded so far, directly or
  * indirectly.
  */
-const toldBy = async (script: string) => {
+const outputOf = async (script: string) => {
   const hooked = `
     import { registerHooks } from 'node:module';
     const found = new Set();
@@ -34,11 +34,11 @@ test.each([
   ['src/stores/sqlite/index.ts', 'the event loop of a program on SQLite'],
 ])('%s loads no package: %s starts quickly', async (path) => {
   const script = `await import(${moduleUrl(path)}); console.log(JSON.stringify([...found]));`;
-  expect(await toldBy(script)).toEqual([]);
+  expect(await outputOf(script)).toEqual([]);
 });
 
 test('[MODEL8] only the requested provider is loaded, when it is first used', async () => {
-  const { before, after } = await toldBy(`
+  const { before, after } = await outputOf(`
     const { resolveModels } = await import(${moduleUrl('src/models/resolve-model.ts')});
     const resolve = resolveModels({ env: { ANTHROPIC_API_KEY: 'k' } });
     await resolve('scripted/demo');
@@ -53,7 +53,7 @@ test('[MODEL8] only the requested provider is loaded, when it is first used', as
 test('opening a store loads no network module, which saves four fifths of the time', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-start-up-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const loaded = await toldBy(`
+  const loaded = await outputOf(`
     const { openRuntime } = await import(${moduleUrl('src/index.ts')});
     const runtime = await openRuntime({ store: 'sqlite:${join(folder, 'perdure.db')}' });
     await runtime.sessions.open();

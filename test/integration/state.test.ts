@@ -385,7 +385,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     const second = await set(8081, 'the test says so');
     await session.lift('/facts/port', { to: 'verified', why: 'seen' });
     const commitOf = (path: string, found: Awaited<ReturnType<typeof session.diff>>) => found.commits[path];
-    const told = ({ session, seq, turn, at, actor, why }: NonNullable<typeof first>) => ({
+    const briefOf = ({ session, seq, turn, at, actor, why }: NonNullable<typeof first>) => ({
       session,
       seq,
       turn,
@@ -394,11 +394,11 @@ describe.each(storeKinds)('state on %s', (kind) => {
       why,
     });
     expect(commitOf('/facts/port', await session.diff({ turn: 1 }, { turn: 2 }))).toEqual({
-      before: told(first!),
-      after: told(second!),
+      before: briefOf(first!),
+      after: briefOf(second!),
     });
     const across = await session.diff({ turn: 2 }, { session: fork.id });
-    expect(commitOf('/facts/port', across)).toEqual({ before: told(second!), after: told(other!) });
+    expect(commitOf('/facts/port', across)).toEqual({ before: briefOf(second!), after: briefOf(other!) });
     expect(Object.keys(commitOf('/facts/port2', across)!)).toEqual(['before']);
     const dropped = await session.commit((draft) => void delete draft.facts.gone, { why: 'not needed' });
     const removal = await session.diff({ seq: dropped!.seq - 1 }, { seq: dropped!.seq });
@@ -408,7 +408,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     });
     await session.rewind({ to: { seq: first!.seq } });
     const rewound = await session.diff({ seq: dropped!.seq }, { session: session.id });
-    expect(commitOf('/facts/port', rewound)).toEqual({ before: told(second!), after: told(first!) });
+    expect(commitOf('/facts/port', rewound)).toEqual({ before: briefOf(second!), after: briefOf(first!) });
   });
 
   test('[DIFF2] files and counters name their calls themselves, and only the first hundred entries have their commits', async () => {

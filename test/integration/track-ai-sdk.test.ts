@@ -17,7 +17,7 @@ import { scriptedModel } from '../scripted-model.ts';
 const loopOf = (model: MockLanguageModelV4) => ({ model, prompt: 'go', stopWhen: isStepCount(5), maxRetries: 0 });
 
 /** The tool results that the model received before the given step. */
-const toldBefore = (model: MockLanguageModelV4, step: number) => {
+const resultsBefore = (model: MockLanguageModelV4, step: number) => {
   const { prompt } = [...model.doGenerateCalls, ...model.doStreamCalls][step]!;
   return prompt.flatMap(({ role, content }) => (role === 'tool' ? content : []));
 };
@@ -102,7 +102,7 @@ test('[TRACK1] an id that cannot be stored is replaced, and the call runs', asyn
   const session = await newSession();
   const model = scriptedModel([{ id: 'x'.repeat(1000), tool: 'weather', input: { city: 'Bonn' } }]);
   await generateText({ ...loopOf(model), tools: session.track({ weather }) });
-  expect(toldBefore(model, 1)).toMatchObject([{ toolCallId: 'x'.repeat(1000), output: { type: 'json' } }]);
+  expect(resultsBefore(model, 1)).toMatchObject([{ toolCallId: 'x'.repeat(1000), output: { type: 'json' } }]);
   expect(await callsOf(session)).toMatchObject([{ callId: expect.stringMatching(/^call_/), status: 'ok' }]);
 });
 
@@ -129,7 +129,7 @@ test('[TRACK1] calls of one step run concurrently, and the model learns of one t
     { callId: 'a', status: 'ok' },
     { callId: 'b', status: 'threw' },
   ]);
-  expect(toldBefore(model, 1)).toMatchObject([
+  expect(resultsBefore(model, 1)).toMatchObject([
     { toolCallId: 'a', output: { type: 'text', value: 'met' } },
     { toolCallId: 'b', output: { type: 'error-text', value: expect.stringContaining('too far') } },
   ]);
@@ -144,7 +144,10 @@ test('[TRACK1] an input that the SDK rejects runs no tool and is not journaled',
   ]);
   const { text } = await generateText({ ...loopOf(model), tools: session.track({ weather }) });
   expect(text).toBe('done');
-  expect(toldBefore(model, 1)).toMatchObject([{ output: { type: 'error-text' } }, { output: { type: 'error-text' } }]);
+  expect(resultsBefore(model, 1)).toMatchObject([
+    { output: { type: 'error-text' } },
+    { output: { type: 'error-text' } },
+  ]);
   expect(await session.toolCalls()).toEqual([]);
 });
 
@@ -172,7 +175,7 @@ test('[TRACK3] a tool that yields preliminary results still yields them, and the
   ]);
   expect(during).toMatchObject([{ callId: 's1', status: 'running' }]);
   expect(await endOf(session)).toMatchObject({ callId: 's1', output: found });
-  expect(toldBefore(model, 1)).toMatchObject([{ output: { type: 'json', value: found } }]);
+  expect(resultsBefore(model, 1)).toMatchObject([{ output: { type: 'json', value: found } }]);
 });
 
 test('[TRACK4] a stream that throws has failed, and one that is not read to its end was cancelled', async () => {
@@ -213,7 +216,7 @@ test('[TRACK3] a tool that returns a stream without being a generator returns it
   const model = scriptedModel([{ id: 'h1', tool: 'hidden', input: { n: 1 } }]);
   await generateText({ ...loopOf(model), tools: session.track({ hidden }) });
   expect(await endOf(session)).toMatchObject({ callId: 'h1', output: { n: 2 } });
-  expect(toldBefore(model, 1)).toMatchObject([{ output: { type: 'json', value: { n: 2 } } }]);
+  expect(resultsBefore(model, 1)).toMatchObject([{ output: { type: 'json', value: { n: 2 } } }]);
 });
 
 test('[TRACK4] a call fails as cancelled or timed out, whatever it throws, once its signal was aborted', async () => {
@@ -266,7 +269,7 @@ test('[TRACK3] every other property of a tool is preserved: toModelOutput, appro
     ],
   );
   const { content } = await generateText({ ...loopOf(model), tools });
-  expect(toldBefore(model, 1)).toMatchObject([{ output: { type: 'text', value: 'rain' } }]);
+  expect(resultsBefore(model, 1)).toMatchObject([{ output: { type: 'text', value: 'rain' } }]);
   expect(content).toContainEqual(expect.objectContaining({ type: 'tool-approval-request' }));
   expect(await callsOf(session)).toMatchObject([{ callId: 'a', tool: 'told', status: 'ok' }]);
   expect(await endOf(session)).toMatchObject({ output: { secret: 1, shown: 'rain' } });
@@ -294,5 +297,5 @@ test('[TRACK2] when another process has taken over the session, the loop gets an
     },
   });
   expect(runs).toBe(1);
-  expect(toldBefore(model, 2).at(-1)).toMatchObject({ output: { type: 'error-text' } });
+  expect(resultsBefore(model, 2).at(-1)).toMatchObject({ output: { type: 'error-text' } });
 });

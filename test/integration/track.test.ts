@@ -216,11 +216,11 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     const hangs = tools.hang();
     await started.promise;
     await (await runtime.sessions.get(session.id)).close({ reason: 'over' });
-    const told = async () => (await session.toolCalls()).map(({ tool, status }) => [tool, status]);
-    expect(await told()).toEqual([['hang', 'interrupted']]);
+    const outcomes = async () => (await session.toolCalls()).map(({ tool, status }) => [tool, status]);
+    expect(await outcomes()).toEqual([['hang', 'interrupted']]);
     result.resolve('late');
     expect(await hangs).toBe('late');
-    expect(await told()).toEqual([['hang', 'interrupted']]);
+    expect(await outcomes()).toEqual([['hang', 'interrupted']]);
     expect(await session.verify()).toMatchObject({ ok: true });
     await session.reopen();
     expect(await failureOf(tools.hang())).toMatchObject({ code: 'FENCED' });

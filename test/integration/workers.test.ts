@@ -61,7 +61,7 @@ const newCalls = () => {
 /** Runtimes on one store, as in several processes. */
 const newCluster = (model: Model = scriptedModel(script)) => {
   const database = newMemoryDatabase();
-  const { look, ...told } = newCalls();
+  const { look, ...controls } = newCalls();
   const agent = defineAgent({ name: 'coder', version: 1, model, tools: [look] });
   const warnings: unknown[] = [];
   const open = async (
@@ -79,7 +79,7 @@ const newCluster = (model: Model = scriptedModel(script)) => {
     undo.push(() => runtime.close());
     return runtime;
   };
-  return { agent, open, warnings, ...told };
+  return { agent, open, warnings, ...controls };
 };
 
 const acme = { workspace: 'acme', member: 'ann', role: 'admin' } as const;

@@ -141,14 +141,14 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       const blobs = linesOf(bundle).flatMap((line) => JSON.parse(line).blob?.hash ?? []);
       expect(blobs.toSorted()).toEqual([...new Set([...one, ...two, artifact].map(({ hash }) => hash))].toSorted());
       const copies = target.as({ workspace: `import-${++number}`, member: 'ann', role: 'admin' });
-      const told = async () => copies.gc({ isDryRun: true });
+      const dryRun = async () => copies.gc({ isDryRun: true });
       await copies.sessions.import(inChunks(bundle));
       const copy = await copies.sessions.get(fork.id);
       expect(await copy.verify()).toEqual(await fork.verify());
-      const after = await told();
+      const after = await dryRun();
       expect(after).toMatchObject({ named: blobs.length, young: { blobs: 0 }, garbage: { blobs: 0 } });
       await copies.sessions.import(inChunks(bundle));
-      expect(await told()).toEqual(after);
+      expect(await dryRun()).toEqual(after);
       expect(linesOf(await collect(copy.export()))).toEqual(linesOf(bundle));
     });
 

@@ -197,11 +197,11 @@ describe('configuration', () => {
       2,
       /AGENT_INVALID.*wrong\.ts/,
     ],
-  ])("[CLIR1] %s is reported with the file's name, and no store is created", async (_, text, code, told) => {
+  ])("[CLIR1] %s is reported with the file's name, and no store is created", async (_, text, code, expected) => {
     if (text !== undefined) configured(text, 'wrong.ts');
     const { err, ...ended } = await perdure(['send', '--new', 'hi', '--config', 'wrong.ts']);
     expect(ended.code).toBe(code);
-    expect(err.replaceAll('\n', ' ')).toMatch(told);
+    expect(err.replaceAll('\n', ' ')).toMatch(expected);
     expect(existsSync(join(cwd, '.perdure'))).toBe(false);
   });
 
@@ -288,12 +288,15 @@ describe('configuration', () => {
       `setTimeout(() => import('./late.ts'));`,
       'failed after it was loaded: SyntaxError: ',
     ],
-  ])('[CLIR1] a configuration that %s is named as the cause', async (_, text, told) => {
+  ])('[CLIR1] a configuration that %s is named as the cause', async (_, text, expected) => {
     configured('if (1) {\n', 'late.ts');
     const agents = `[defineAgent({ name: 'a', version: 1, model: 'scripted/a' })]`;
     configured(`import { defineAgent } from 'perdure'; export default { agents: ${agents} };\n${text}`, 'wrong.ts');
     const { code, err } = await inOwnProcess(['worker', '--config', 'wrong.ts']);
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(`error INVALID_INPUT: wrong.ts ${told}`) });
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringContaining(`error INVALID_INPUT: wrong.ts ${expected}`),
+    });
   });
 
   test('[CLIR1] a configuration that never finishes loading fails on a terminal too', async () => {
@@ -362,10 +365,10 @@ describe('send', () => {
     [['handoff', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--to', 'nobody'], /--to is agent, human/],
     [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --tokens/],
     [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--usd', 'much'], /--usd is an amount/],
-  ])('[CLIR2] %j is an invalid call and creates no store', async (args, told) => {
+  ])('[CLIR2] %j is an invalid call and creates no store', async (args, expected) => {
     configured();
     const { code, err } = await perdure(args);
-    expect({ code, err: err.replaceAll('\n', ' ') }).toEqual({ code: 2, err: expect.stringMatching(told) });
+    expect({ code, err: err.replaceAll('\n', ' ') }).toEqual({ code: 2, err: expect.stringMatching(expected) });
     expect(existsSync(join(cwd, '.perdure'))).toBe(false);
   });
 
@@ -579,8 +582,10 @@ describe('approvals, questions, budgets, handoffs', () => {
     const [, call = ''] = /perdure answer ses_\w+ (\S+) TEXT/.exec(asked.err) ?? [];
     await said(['answer', id, call, '8080']);
     expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Now ask.\nDone.\n' });
-    const told = (await logOf(id)).filter((event) => event.type === 'message.appended').map(({ payload }) => payload);
-    expect(JSON.stringify(told)).toMatch(/not today.*8080/);
+    const messages = (await logOf(id))
+      .filter((event) => event.type === 'message.appended')
+      .map(({ payload }) => payload);
+    expect(JSON.stringify(messages)).toMatch(/not today.*8080/);
   });
 
   test('[CLIR5] a raised limit, and a session handed back to its agent, let the run continue', async () => {
@@ -899,8 +904,8 @@ describe('demo', () => {
       '$ perdure verify',
     );
     expect(out).not.toContain('\u001b');
-    const [told = '', next = ''] = out.split('That was all.');
-    const wide = told.split('\n').filter((line) => line.length > 80 && !line.startsWith('$ cd '));
+    const [story = '', next = ''] = out.split('That was all.');
+    const wide = story.split('\n').filter((line) => line.length > 80 && !line.startsWith('$ cd '));
     expect(wide).toEqual([]);
     const [, history = ''] = /perdure (files history .*)/.exec(next) ?? [];
     const story = join(cwd, 'story');

@@ -126,13 +126,13 @@ describe.each(commandGroups)('[DOC1] every example runs: $name', ({ name: group,
     for (const [index, example] of examples.filter((each) => !needs(each) && isHere(shellFor(each))).entries()) {
       const shell = shellFor(example);
       const script = await filledIn(example, (index === 0 && before[name]) || [], stage);
-      const { code, told } = await runShell(shell, `${beginnings[shell]}; ${script}`, {
+      const { code, output } = await runShell(shell, `${beginnings[shell]}; ${script}`, {
         cwd: folder,
         socket: join(root, 'socket'),
         stdin: 'hello there\n',
         env: { ...envOf(), SHELL: `/bin/${shell}`, ...(runsOn(example) && { PERDURE_TEST_CTRL_C: '1' }) },
       });
-      expect(code, `${script}\n${told}`).toBe(0);
+      expect(code, `${script}\n${output}`).toBe(0);
     }
   });
 });

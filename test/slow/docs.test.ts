@@ -142,8 +142,8 @@ describe('[DOC1] every command of the documents runs', () => {
   afterAll(() => answering.stop());
 
   test.each([...byFile])('%s', async (file, its) => {
-    const { code, told } = await runDocument(file, inPlace(its));
-    expect(code, told).toBe(0);
+    const { code, output } = await runDocument(file, inPlace(its));
+    expect(code, output).toBe(0);
   });
 });
 
@@ -154,15 +154,19 @@ describe('[DOC2] every program of the documents', () => {
       const folder = folderFor(`program-${name}`);
       const port = await freePort();
       writeFileSync(join(folder, 'program.ts'), inPlace(piece).replaceAll('4730', String(port)));
-      const { code, told } = await runProgram(process.execPath, ['--import', here('import-sources.ts'), 'program.ts'], {
-        cwd: folder,
-        env: environment,
-      });
-      expect(code, told).toBe(0);
+      const { code, output } = await runProgram(
+        process.execPath,
+        ['--import', here('import-sources.ts'), 'program.ts'],
+        {
+          cwd: folder,
+          env: environment,
+        },
+      );
+      expect(code, output).toBe(0);
     },
   );
 
   test('fits the types', async () => {
-    expect(await typed).toEqual({ code: 0, told: '' });
+    expect(await typed).toEqual({ code: 0, output: '' });
   });
 });

@@ -159,10 +159,10 @@ test('an example whose output pipe closes early runs to its end without reportin
   const env = { ...process.env, TMPDIR: place };
   const child = spawn(process.execPath, ['scripts/run-example.ts', '01'], { cwd: checkout, env });
   child.stdout.destroy();
-  let told = '';
-  child.stderr.on('data', (bytes) => (told += bytes));
+  let errorText = '';
+  child.stderr.on('data', (bytes) => (errorText += bytes));
   expect(await once(child, 'close')).toEqual([0, null]);
-  expect(told).toBe('');
+  expect(errorText).toBe('');
   expect(readdirSync(place)).toEqual([]);
 });
 

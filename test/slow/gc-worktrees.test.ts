@@ -69,10 +69,10 @@ const collected = async (isDryRun = false) => (await runtime.gc({ isDryRun })).w
 test('[GC5] a worktree of an archived session is removed once the log has its files, and can be restored from the log', async () => {
   const [session, active, closed] = [await archived(), await worked(), await worked()];
   await closed.close();
-  const told = [{ session: session.id, folder: join(homeOf(session), 'files') }];
-  expect(await collected(true)).toEqual(told);
-  expect(existsSync(told[0]!.folder)).toBe(true);
-  expect(await collected()).toEqual(told);
+  const expected = [{ session: session.id, folder: join(homeOf(session), 'files') }];
+  expect(await collected(true)).toEqual(expected);
+  expect(existsSync(expected[0]!.folder)).toBe(true);
+  expect(await collected()).toEqual(expected);
   expect(readdirSync(join(root, 'data', 'worktrees', 'local')).sort()).toEqual([active.id, closed.id].sort());
   expect(await collected()).toEqual([]);
   await session.restore();
@@ -170,7 +170,7 @@ test('[GC5, CLI1] the command line says which worktrees would be removed, which 
   }
 });
 
-test('[GC5] a worktree that cannot be inspected stays, with a warning', async () => {
+test('[GC5] a worktree that cannot be inspected stays, and is reported', async () => {
   const session = await archived();
   const folder = join(homeOf(session), 'files');
   await rm(folder, { recursive: true });

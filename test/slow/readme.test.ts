@@ -105,8 +105,8 @@ test("[START1, START2] following the README on a clean clone with the system's N
   }
 
   const demo = commands.find((line) => line.endsWith('perdure demo'))!;
-  const told = await typed(`${demo} --in story`).closed;
-  expect(told).toMatchObject({ code: 0, said: expect.stringContaining('That was all.') });
+  const demoRun = await typed(`${demo} --in story`).closed;
+  expect(demoRun).toMatchObject({ code: 0, said: expect.stringContaining('That was all.') });
 });
 
 test("[DOC2] the README's agent runs where the README says to save it, in a checkout and in a separate project", async () => {

@@ -164,8 +164,8 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
       writeFileSync(folder, 'a file in its place');
     });
     expect((await session.toolCalls())[0]).toMatchObject({ status: 'ok' });
-    const told = (await session.transcript()).findLast(({ message }) => message.role === 'tool')!.message.content;
-    expect(JSON.stringify(told)).toContain('not recorded yet');
+    const lastResult = (await session.transcript()).findLast(({ message }) => message.role === 'tool')!.message.content;
+    expect(JSON.stringify(lastResult)).toContain('not recorded yet');
     rmSync(seen().folder);
     mkdirSync(seen().folder);
     await found();

@@ -414,12 +414,12 @@ describe.each(['lives', 'dies then'])(
   (fate) => {
     test('[SUB4] is not waited for', async () => {
       const { runtime, session, open, childId } = await family({ calls: [{ tool: 'guarded', input: {} }] });
-      const told = Promise.withResolvers<void>();
-      let isTold = false;
+      const recorded = Promise.withResolvers<void>();
+      let isRecorded = false;
       const late = await open((store) => ({
         append: async (request) => {
-          if (isTold && fate === 'dies then') throw new Error('dead');
-          if (!isTold && request.events.some(({ type }) => type === 'child.waiting')) {
+          if (isRecorded && fate === 'dies then') throw new Error('dead');
+          if (!isRecorded && request.events.some(({ type }) => type === 'child.waiting')) {
             await runtime.approvals.approve((await runtime.approvals.list())[0]!.id);
             const child = await runtime.sessions.get((await childId())!);
             const hasEnded = async () => {
@@ -427,8 +427,8 @@ describe.each(['lives', 'dies then'])(
               return (await Array.fromAsync(child.events())).some(({ type }) => type === 'run.ended');
             };
             await expect.poll(hasEnded, { timeout: 10_000 }).toBe(true);
-            isTold = true;
-            told.resolve();
+            isRecorded = true;
+            recorded.resolve();
           }
           return store.append(request);
         },
@@ -436,7 +436,7 @@ describe.each(['lives', 'dies then'])(
       const run = await session.send('Go');
       const worker = late.worker({ ...briefly, session: session.id });
       await worker.start();
-      await told.promise;
+      await recorded.promise;
       if (fate === 'dies then') await worker.stop();
       await runtime.worker(briefly).start();
       expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
@@ -444,7 +444,7 @@ describe.each(['lives', 'dies then'])(
   },
 );
 
-describe('a session that is stopped while its child is at work', () => {
+describe('a session that is stopped while its child works', () => {
   /** The child's call ends when the gate opens. */
   const gated = async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -261,9 +261,12 @@ test('[TOOL8] when a worker is killed in the middle of a run, its successor cont
     }
     await runtime.close();`);
   undo.push(() => second.kill());
-  let told = '';
-  for (let line = await second.line(); line !== undefined; line = await second.line()) told += line;
-  expect({ told, ...(await second.ended) }).toMatchObject({ code: 0, told: expect.stringContaining('begun\\nended') });
+  let followed = '';
+  for (let line = await second.line(); line !== undefined; line = await second.line()) followed += line;
+  expect({ followed, ...(await second.ended) }).toMatchObject({
+    code: 0,
+    followed: expect.stringContaining('begun\\nended'),
+  });
   expect(readFileSync(file('runs'), 'utf8')).toBe('x\n');
 });
 

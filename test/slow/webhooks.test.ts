@@ -139,9 +139,9 @@ describe('events that webhooks receive', () => {
     expect(await runtime.webhooks.change(webhook.id, { enabled: true })).not.toHaveProperty('disabledAt');
     const last = await endRun(runtime, missed.session.id);
     await receiver.arrived(2);
-    const told = receiver.received.map(({ message }) => message.data.run);
-    expect(told).toEqual([first.run.id, last.run.id]);
-    expect(told).not.toContain(unwanted.run.id);
+    const deliveredRuns = receiver.received.map(({ message }) => message.data.run);
+    expect(deliveredRuns).toEqual([first.run.id, last.run.id]);
+    expect(deliveredRuns).not.toContain(unwanted.run.id);
   });
 
   test('[HOOK1] do not repeat for a fork what its parent caused, even after the delivery log is pruned', async () => {
@@ -169,8 +169,8 @@ describe('events that webhooks receive', () => {
     const session = await runtime.sessions.open({ agent });
     const run = await session.send(secretText);
     await session.rewind({ to: { turn: 0 } });
-    const [told] = await receiver.arrived(1);
-    expect(told!.message.data).toMatchObject({ run: run.id, status: 'cancelled' });
+    const [delivery] = await receiver.arrived(1);
+    expect(delivery!.message.data).toMatchObject({ run: run.id, status: 'cancelled' });
   });
 
   test('[HOOK1] report a session that changes repeatedly once a second, and finally its newest head', async () => {
@@ -229,8 +229,8 @@ describe('events that webhooks receive', () => {
     dispatching(runtime, { ...soon, sweepMs: 20 });
     await receiver.arrived(1, ({ message }) => message.data.run === third.run.id);
     // A delivery that was in flight at the stop is sent again.
-    const told = new Set(receiver.received.map(({ message }) => message.data.run));
-    expect([...told]).toEqual([first, second, third].map(({ run }) => run.id));
+    const deliveredRuns = new Set(receiver.received.map(({ message }) => message.data.run));
+    expect([...deliveredRuns]).toEqual([first, second, third].map(({ run }) => run.id));
   });
 
   test('[WORKER16] a stopped dispatcher refuses to start again, and says what to do', async () => {

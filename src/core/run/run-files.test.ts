@@ -52,7 +52,7 @@ const startMovingFiles = async () => {
 };
 
 type Moving = Awaited<ReturnType<typeof startMovingFiles>>;
-const waysToTell: Readonly<Record<string, (moving: Moving) => Promise<unknown>>> = {
+const recordings: Readonly<Record<string, (moving: Moving) => Promise<unknown>>> = {
   'changes of a subagent': async ({ files, treeWith }) =>
     files.takeOver(emptyTree.hash, await treeWith('made-by-the-child'), cause),
   'changes of a lost call': ({ files }) => files.recover(cause),
@@ -65,7 +65,7 @@ const waysToTell: Readonly<Record<string, (moving: Moving) => Promise<unknown>>>
     ),
 };
 
-test.each(Object.entries(waysToTell))(
+test.each(Object.entries(recordings))(
   '[FILE39] when files never settle, recording %s fails with CONFLICT instead of losing data',
   async (_, tell) => {
     const moving = await startMovingFiles();

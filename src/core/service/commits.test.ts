@@ -86,9 +86,9 @@ test('[QRY1] a meaningless query is rejected rather than answered with nothing o
 test('[QRY2] turns belong to one session, so a workspace query by turns is rejected', async () => {
   const { sessions } = await open();
   for (const filter of [{ last: { turns: 1 } }, { turns: { from: 1 } }]) {
-    const told = { ...refusal, message: expect.stringContaining('one session') };
-    await expect(sessions.commits(filter as never)).rejects.toMatchObject(told);
-    await expect(sessions.toolCalls(filter as never)).rejects.toMatchObject(told);
+    const expected = { ...refusal, message: expect.stringContaining('one session') };
+    await expect(sessions.commits(filter as never)).rejects.toMatchObject(expected);
+    await expect(sessions.toolCalls(filter as never)).rejects.toMatchObject(expected);
   }
 });
 

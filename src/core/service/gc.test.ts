@@ -53,12 +53,12 @@ describe('a collection', () => {
     const gone = loose.filter(({ hash }) => !named.has(hash));
     const garbage = { blobs: gone.length, bytes: gone.reduce((sum, { bytes }) => sum + bytes.length, 0) };
     const none = { blobs: 0, bytes: 0 };
-    const told = { named: named.size, young: none, garbage, worktrees: [] };
-    expect(await runtime.gc({ isDryRun: true })).toEqual({ ...told, removed: none });
+    const expected = { named: named.size, young: none, garbage, worktrees: [] };
+    expect(await runtime.gc({ isDryRun: true })).toEqual({ ...expected, removed: none });
     expect(has(loose)).toBe(true);
-    expect(await runtime.gc()).toEqual({ ...told, removed: garbage });
+    expect(await runtime.gc()).toEqual({ ...expected, removed: garbage });
     expect(new Set(kept().keys())).toEqual(named);
-    expect(await runtime.gc()).toEqual({ ...told, garbage: none, removed: none });
+    expect(await runtime.gc()).toEqual({ ...expected, garbage: none, removed: none });
   });
 
   test('[GC2] keeps the contents of a tree whose bytes also occur as a file, whichever is found first', async () => {

@@ -12,19 +12,19 @@ const begin = async () => {
   return { runtime, session: await runtime.sessions.open({ agent: coder }) };
 };
 
-interface Given {
+interface MutableValue {
   v: number;
 }
 
-const noted = (given: Given): MessageInput => ({
+const noted = (given: MutableValue): MessageInput => ({
   role: 'assistant',
   content: [{ type: 'text', text: 'hm', provider: { given: [given] as never } }],
 });
-const called = (given: Given): MessageInput => ({
+const called = (given: MutableValue): MessageInput => ({
   role: 'assistant',
   content: [{ type: 'tool-call', callId: 'c2', tool: 't', input: given as never }],
 });
-const result = (given: Given): MessageInput => ({
+const result = (given: MutableValue): MessageInput => ({
   role: 'tool',
   content: [{ type: 'tool-result', callId: 'c1', tool: 't', outcome: 'ok', output: given as never }],
 });

@@ -143,7 +143,7 @@ test('[IN1] invalid values are rejected', async () => {
 test('[WORKER14] out-of-range worker options are rejected with the valid range', async () => {
   const { runtime } = await begin();
   const dayMs = 86_400_000;
-  const cases: readonly (readonly [options: WorkerOptions, told: string])[] = [
+  const cases: readonly (readonly [options: WorkerOptions, expected: string])[] = [
     [{ leaseMs: 1 }, 'leaseMs: expected a whole number from 100 to 86400000, such as 30000'],
     [{ leaseMs: 1000.5 }, 'leaseMs: expected a whole number from 100'],
     [{ leaseMs: dayMs + 1 }, 'leaseMs: expected a whole number from 100'],
@@ -152,8 +152,8 @@ test('[WORKER14] out-of-range worker options are rejected with the valid range',
     [{ limits: { perWorkspace: 1_000_001 } }, 'limits.perWorkspace: expected a whole number from 1 to 1000000'],
     [{ limits: { perAgent: { 'a@1': 2 ** 31 } } }, 'limits.perAgent.a@1: expected a whole number from 1 to 1000000'],
   ];
-  for (const [options, told] of cases) {
-    const refused = { code: 'INVALID_INPUT', message: expect.stringContaining(`the worker is not valid: ${told}`) };
+  for (const [options, expected] of cases) {
+    const refused = { code: 'INVALID_INPUT', message: expect.stringContaining(`the worker is not valid: ${expected}`) };
     expect(() => runtime.worker(options)).toThrow(expect.objectContaining(refused));
   }
   const most = { concurrency: 1000, leaseMs: dayMs, pollMs: dayMs, limits: { perWorkspace: 1_000_000 } };
@@ -163,7 +163,7 @@ test('[WORKER14] out-of-range worker options are rejected with the valid range',
 
 test("[IN1] a value of the wrong kind is reported in the caller's own terms", async () => {
   const { runtime, session } = await begin();
-  const told = async (call: () => unknown) =>
+  const messageOf = async (call: () => unknown) =>
     (async () => call())().catch(({ code, message }) => `${code}: ${message}`);
   const inKind = (value: unknown) => value as never;
   const store = openMemoryStore();
@@ -189,7 +189,7 @@ test("[IN1] a value of the wrong kind is reported in the caller's own terms", as
     'INVALID_INPUT: a change of the state is made on the draft': () =>
       session.commit(inKind((draft: State) => ({ ...draft, facts: { port: 8080 } }))),
   };
-  for (const [words, call] of Object.entries(wrong)) expect(await told(call)).toContain(words);
+  for (const [words, call] of Object.entries(wrong)) expect(await messageOf(call)).toContain(words);
   expect(await session.commit((draft) => Object.assign(draft.facts, { port: 8080 }))).toBeDefined();
   await runtime.close();
 });

@@ -100,7 +100,7 @@ describe('permissions', () => {
     const mine = await scoped.sessions.get(session.id);
     const theirs = await scoped.sessions.get(branch.id);
     const at = (await theirs.summary()).seq;
-    const told = JSON.stringify([
+    const answers = JSON.stringify([
       await theirs.state(),
       await theirs.diff({ seq: 1 }, { seq: at }),
       await Array.fromAsync(theirs.events()),
@@ -112,8 +112,8 @@ describe('permissions', () => {
       await (await theirs.fork()).state(),
       await mine.revert((await mine.commits())[0]!.seq),
     ]);
-    expect(told).toContain('plan.txt');
-    expect(told).not.toContain('the words within');
+    expect(answers).toContain('plan.txt');
+    expect(answers).not.toContain('the words within');
     const refused = expect.objectContaining({
       code: 'FORBIDDEN',
       message: expect.stringContaining('of the area files'),

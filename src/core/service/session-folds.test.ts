@@ -201,21 +201,21 @@ describe('folds of sessions', () => {
 
   test('[FOLD2] a snapshot that cannot be stored causes a warning and loses nothing', async () => {
     const store = openMemoryStore();
-    const told: unknown[] = [];
+    const warnings: unknown[] = [];
     const full = new Error('no room');
     const runtime = await openRuntime({
       store: { ...store, putSnapshot: () => Promise.reject(full) },
       snapshots: { everyEvents: 2, everyBytes: 1e9 },
-      onWarning: (problem) => told.push(problem),
+      onWarning: (problem) => warnings.push(problem),
     });
     const session = await runtime.sessions.open();
     await session.append({ role: 'user', content: 'hello' });
     await runtime.close();
-    expect(told).toEqual([full]);
+    expect(warnings).toEqual([full]);
   });
 
   test('[FOLD2] a failure to make a snapshot causes a warning, and the append before it is still acknowledged', async () => {
-    const told: unknown[] = [];
+    const warnings: unknown[] = [];
     const unmakeable = new RangeError('Invalid string length');
     const store: RuntimeStore = {
       ...openMemoryStore(),
@@ -226,12 +226,12 @@ describe('folds of sessions', () => {
     const runtime = await openRuntime({
       store,
       snapshots: { everyEvents: 1, everyBytes: 1e9 },
-      onWarning: (problem) => told.push(problem),
+      onWarning: (problem) => warnings.push(problem),
     });
     const session = await runtime.sessions.open();
     expect(await session.append({ role: 'user', content: 'hello' })).toHaveLength(1);
     await runtime.close();
-    expect(told).toEqual([unmakeable, unmakeable]);
+    expect(warnings).toEqual([unmakeable, unmakeable]);
   });
 
   test('[FAULT1] a gap in the log is an error that names the event', async () => {
